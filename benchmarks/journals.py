@@ -23,6 +23,8 @@ KINDS: Final = (("rolling-bounce", "design-1"), ("rolling-bounce", "range"), ("r
 APART_NS: Final = 7 * 60 * 1_000_000_000
 """From the begin of a run to that of the next: two hundred a day."""
 PER_FOLDER: Final = 500
+ONE_REBALANCE: Final = 40
+"""Rows of a run of two members until their first rebalance is over, and a few more: the second comes after twice as many."""
 
 
 def template(name: str, protocol: str, rows: int, members: int = 8) -> tuple[Header, list[bytes]]:
@@ -39,11 +41,11 @@ def template(name: str, protocol: str, rows: int, members: int = 8) -> tuple[Hea
     return msgspec.json.decode(header, type=Header), [*lines[: rows - 1], msgspec.json.encode(end) + b"\n"]
 
 
-def write(folder: Path, files: int, rows: int) -> int:
-    """Fill the folder; the bytes written."""
-    runs = [(f"{name}-{protocol}", *template(name, protocol, rows)) for name, protocol in KINDS]
+def write(folder: Path, files: int, rows: int, members: int = 8, first: int = 0) -> int:
+    """Fill the folder; the bytes written. `first`: files before that number are there already."""
+    runs = [(f"{name}-{protocol}", *template(name, protocol, rows, members)) for name, protocol in KINDS]
     size = 0
-    for number in range(files):
+    for number in range(first, files):
         name, header, lines = runs[number % len(runs)]
         told = msgspec.structs.replace(header, run=f"{name}-{number}", seed=number, epoch_ns=header.epoch_ns + number * APART_NS)
         file = folder / f"{number // PER_FOLDER:03}" / f"{number:06}.jsonl"

@@ -1,4 +1,4 @@
-"""Spark over journals: how the cost grows with the rows, what is shuffled, and what one DuckDB process takes for the same.
+"""Spark over journals: what people wait for, how the cost grows with the rows, what becomes of many small runs, and DuckDB for the same.
 
 Sizes are 10^5 and 10^6 rows, with --large also 10^7 (2,000 journals of 5,000 rows: 4.5 GB of JSON). Every job is the command that a user
 types, on all cores, in a process of its own.
@@ -29,7 +29,13 @@ QUICK = {20_000: 4}
 JOBS = ("ingest", "rebalances")
 COMPARED = 1_000_000
 LOOK_S = 0.5
-QUERY = Path(__file__).parent.parent / "workers" / "engines.py"
+LARGE = 10_000_000
+AWAITED = (20, 30)
+"""Journals of `all` from a cold start, and how many there are when it comes again."""
+AWAITED_QUICK = (2, 3)
+SMALL_RUNS = {"quick": 40, "": 2_000, "large": 20_000}
+"""Runs of one rebalance each."""
+WORKERS = Path(__file__).parent.parent / "workers"
 
 
 @dataclass
@@ -48,22 +54,28 @@ class JobRun:
         return self.rows / self.seconds / (os.cpu_count() or 1)
 
 
+def waited(words: list[str], about: str) -> tuple[float, float]:
+    """Seconds of a command, and the most MB that its processes held together. Raises Failed."""
+    begun, peak = time.monotonic(), 0.0
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL, stderr=said, env=servers.environment())
+        while process.poll() is None:
+            peak = max(peak, machine.held_mb(process.pid))
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(LOOK_S)
+        seconds = time.monotonic() - begun
+        if process.returncode:
+            said.seek(0)
+            raise Failed(f"{about} exited {process.returncode}: {said.read().strip()[-800:]}")
+    return seconds, peak
+
+
 def job(name: str, rows: int, source: Path, lake: Path) -> JobRun:
     """The command, and what Spark's event log says of it. Raises Failed."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-events-") as folder:
         settings = spark_events.settings(Path(folder)) | {"spark.ui.showConsoleProgress": "false"}
-        command = [sys.executable, "-m", "groupmock_pipeline", name, str(source), str(lake), *spark_events.flags(settings)]
-        begun, peak = time.monotonic(), 0.0
-        with tempfile.TemporaryFile("w+") as said:
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, env=servers.environment())
-            while process.poll() is None:
-                peak = max(peak, machine.held_mb(process.pid))
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(LOOK_S)
-            seconds = time.monotonic() - begun
-            if process.returncode:
-                said.seek(0)
-                raise Failed(f"pipeline {name} at {rows:,} rows exited {process.returncode}: {said.read().strip()[-800:]}")
+        command = ["-m", "groupmock_pipeline", name, str(source), str(lake), *spark_events.flags(settings)]
+        seconds, peak = waited(command, f"pipeline {name} at {rows:,} rows")
         return JobRun(rows, seconds, peak, spark_events.read(Path(folder)))
 
 
@@ -93,20 +105,23 @@ def growth(runs: list[JobRun]) -> float:
     return math.log((large.seconds - fixed) / (small.seconds - fixed)) / math.log(large.rows / small.rows)
 
 
-def engines(lake: Path, source: Path) -> dict[str, float]:
-    """Seconds of the same query and the same reading in Spark and in one DuckDB process, by name."""
-    command = [sys.executable, str(QUERY), str(lake), str(source)]
+def told_by(worker: str, *words: Path) -> dict[str, float]:
+    """What a script of `workers` prints: lines of a name and a figure. Raises Failed."""
+    command = [sys.executable, str(WORKERS / worker), *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, env=servers.environment(), check=False)
     if done.returncode:
-        raise Failed(f"the engines' worker exited {done.returncode}: {done.stderr.strip()[-800:]}")
-    return {name: float(seconds) for name, seconds in (line.split() for line in done.stdout.splitlines())}
+        raise Failed(f"{worker} exited {done.returncode}: {done.stderr.strip()[-800:]}")
+    return {name: float(figure) for name, figure in (line.split() for line in done.stdout.splitlines())}
 
 
 def run(bench: Bench) -> None:
-    """Every job at every size once, the engines at 10^6 rows."""
+    """Every job at every size once, the engines at 10^6 rows; `all` as often as is asked for."""
     for module in ("pyspark", "duckdb"):
         if importlib.util.find_spec(module) is None:
             raise Missing(f"{module} is not importable: pip install 'groupmock[pipeline,dev]'")
+    for _ in range(bench.repeat):
+        with tempfile.TemporaryDirectory(prefix="groupmock-bench-all-") as folder:
+            _awaited(bench, Path(folder))
     runs: dict[str, list[JobRun]] = {name: [] for name in JOBS}
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-lake-") as folder:
         for rows, files in sizes(bench).items():
@@ -115,10 +130,36 @@ def run(bench: Bench) -> None:
             for name in JOBS:
                 runs[name].append(job(name, rows, source if name == "ingest" else lake, lake))
                 _tell(bench, name, runs[name][-1])
-            if rows == COMPARED or bench.quick:
-                _compare(bench, engines(lake, source))
+            if rows >= COMPARED or bench.quick:
+                _compare(bench, rows, told_by("engines.py", lake, source))
     for name, found in runs.items():
         _growth(bench, name, found)
+        _large(bench, name, found[-1])
+    _small_runs(bench)
+
+
+def _awaited(bench: Bench, folder: Path) -> None:
+    """What somebody waits for who types one command; the empty session beside it."""
+    source, lake = folder / "journals", folder / "lake"
+    first, last = AWAITED_QUICK if bench.quick else AWAITED
+    for key, before, number in (("cold", 0, first), ("more", first, last)):
+        journals.write(source, number, ROWS_PER_FILE, first=before)
+        command = ["-m", "groupmock_pipeline", "all", str(source), str(lake), "--report", str(folder / "report")]
+        seconds, peak = waited(command, f"pipeline all, {key}")
+        bench.results.add(f"pipeline.all.{key}", seconds)
+        bench.results.detail(f"all, {key}: MB held by all its processes", peak)
+    bench.results.detail("an empty session, started and stopped: s", waited([str(WORKERS / "empty_session.py")], "an empty session")[0])
+
+
+def _small_runs(bench: Bench) -> None:
+    """Runs of one rebalance each, taken at once and a few at a time; before and after `compact`."""
+    number = SMALL_RUNS["quick" if bench.quick else "large" if bench.large else ""]
+    with tempfile.TemporaryDirectory(prefix="groupmock-bench-runs-") as folder:
+        source, lake = Path(folder) / "journals", Path(folder) / "lake"
+        size = journals.write(source, number, journals.ONE_REBALANCE, members=2)
+        bench.results.detail(f"{number:,} runs of one rebalance: MB of journals", size / 1e6)
+        for name, figure in told_by("small_runs.py", source, lake).items():
+            bench.results.detail(f"{number:,} runs of one rebalance, {name.replace('_', ' ')}", figure)
 
 
 def _tell(bench: Bench, name: str, run: JobRun) -> None:
@@ -144,7 +185,16 @@ def _growth(bench: Bench, name: str, runs: list[JobRun]) -> None:
     bench.results.add(f"pipeline.{name}.growth", growth(runs))
 
 
-def _compare(bench: Bench, seconds: dict[str, float]) -> None:
+def _large(bench: Bench, name: str, run: JobRun) -> None:
+    if run.rows == LARGE:
+        bench.results.add(f"pipeline.{name}.large", run.seconds)
+    else:
+        bench.results.missing([f"pipeline.{name}.large"], "with --large only")
+
+
+def _compare(bench: Bench, rows: int, seconds: dict[str, float]) -> None:
+    size = "" if rows <= COMPARED else f" at {rows:,} rows"
     for name, value in seconds.items():
-        bench.results.detail(f"{name.replace('_', ' ')}, s", value)
-    bench.results.add("pipeline.duckdb.query", seconds["spark_query"] / seconds["duckdb_query"])
+        bench.results.detail(f"{name.replace('_', ' ')}{size}, s", value)
+    if not size:
+        bench.results.add("pipeline.duckdb.query", seconds["spark_query"] / seconds["duckdb_query"])

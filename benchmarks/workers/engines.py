@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 import duckdb
 
@@ -44,23 +45,26 @@ def asked_twice(ask: Callable[[], Any]) -> tuple[float, Answer]:
     return time.monotonic() - begun, tuple(int(value) for value in found)
 
 
-def spark_query(lake: str) -> tuple[float, Answer]:
-    """Warm, in a session of its own."""
+def spark_query(lake: str) -> tuple[float, Answer, list[str]]:
+    """Warm, in a session of its own; and the table's files: those that the lake's log names, of its part."""
     from groupmock_pipeline import tables
+    from groupmock_pipeline.lake.sink import PART
     from groupmock_pipeline.session import session
 
     spark = session("engines", None, {"spark.ui.showConsoleProgress": "false"})
     try:
-        tables.read(spark, lake, "rows").createOrReplaceTempView("rows")
-        return asked_twice(lambda: spark.sql(QUESTION.format(q="`")).first())
+        rows = tables.read(spark, lake, "rows")
+        rows.createOrReplaceTempView("rows")
+        files = [unquote(urlsplit(file).path) for file in rows.inputFiles() if f"/{PART}=rows/" in file]
+        return *asked_twice(lambda: spark.sql(QUESTION.format(q="`")).first()), files
     finally:
         spark.stop()
 
 
-def duckdb_query(lake: str) -> tuple[float, Answer]:
+def duckdb_query(files: list[str]) -> tuple[float, Answer]:
     """The same."""
     connection = duckdb.connect()
-    connection.execute(f"CREATE VIEW rows AS SELECT * FROM read_parquet('{lake}/rows/**/*.parquet', hive_partitioning = true)")
+    connection.execute(f"CREATE VIEW rows AS SELECT * FROM read_parquet({files!r}, hive_partitioning = true)")
     return asked_twice(lambda: connection.execute(QUESTION.format(q='"')).fetchone())
 
 
@@ -82,8 +86,8 @@ def duckdb_ingest(journals: str) -> float:
 
 def main(lake: str, journals: str) -> None:
     """Asks everybody."""
-    spark, answer = spark_query(lake)
-    duck, same = duckdb_query(lake)
+    spark, answer, files = spark_query(lake)
+    duck, same = duckdb_query(files)
     if answer != same:
         raise SystemExit(f"Spark says {answer}, DuckDB {same}")
     print("spark_query", spark)

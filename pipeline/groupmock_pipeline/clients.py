@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 API_VERSIONS: Final = 18
@@ -20,21 +20,14 @@ SOFTWARE: Final = "client_software_name: string, client_software_version: string
 """What ApiVersions has of it."""
 
 
-def connections(rows: DataFrame) -> DataFrame:
-    """run, connection, software {client_software_name, client_software_version}, closed {line, at}: one line per connection that told its
-    software or ended. The last that it told counts."""
-    asks = (F.col("kind") == "request") & (F.col("api_key") == API_VERSIONS)
-    kept = rows.where(asks | (F.col("kind") == "close"))
-    told = F.when(F.col("kind") == "request", F.from_json("message", f"struct<{SOFTWARE}>", {"mode": "PERMISSIVE"}))
-    seen = kept.select("run", "connection", "line", "at", told.alias("told"))
-    return seen.groupBy("run", "connection").agg(
-        F.max_by("told", F.when(F.col("told.client_software_name") != "", F.col("line"))).alias("software"),
-        F.max(F.when(F.col("told").isNull(), F.struct("line", "at"))).alias("closed"),
-    )
+def software() -> Column:
+    """{client_software_name, client_software_version} of the last one that a connection told, over its rows, which have `line` and what
+    they themselves tell of it in `software`. Null: nothing."""
+    return F.max_by("software", F.when(F.col("software.client_software_name") != "", F.col("line")))
 
 
 def identified(client_id: Column) -> dict[str, Column]:
-    """The columns `library` (never null) and `version`, of a frame joined with `connections`."""
+    """The columns `library` (never null) and `version`, of a frame with `software`."""
     name, version = F.regexp_extract(client_id, NAMED, 1), F.regexp_extract(client_id, NAMED, 2)
     guessed = F.when(name != "", name).when(client_id != "", client_id).otherwise(UNKNOWN)
     told = F.col("software.client_software_name")

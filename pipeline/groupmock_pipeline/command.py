@@ -80,7 +80,9 @@ def parse(name: str, words: Sequence[str], prog: str) -> argparse.Namespace:
     job = jobs.job(name)
     parser = Parser(prog=prog, description=about(name), formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("input", metavar="IN", help=getattr(job, "INPUT", "the lake to read"))
-    parser.add_argument("output", metavar="OUT", help=getattr(job, "OUTPUT", "the lake to write (it may be IN)"))
+    written = getattr(job, "OUTPUT", "the lake to write (it may be IN)")
+    if written is not None:
+        parser.add_argument("output", metavar="OUT", help=written)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--master", metavar="URL", help="where Spark runs: local[2], spark://..., yarn (default local[*]; spark-submit's)")
     where.add_argument("--remote", metavar="URL", help="the Spark Connect server that runs it: sc://HOST[:PORT]")
@@ -89,7 +91,10 @@ def parse(name: str, words: Sequence[str], prog: str) -> argparse.Namespace:
     parser.add_argument("--explain", action="store_true", help="print Spark's plan of every table that is written")
     if hasattr(job, "add_arguments"):
         job.add_arguments(parser)
-    return parser.parse_args(list(words))
+    told = parser.parse_args(list(words))
+    if written is None:
+        told.output = told.input
+    return told
 
 
 def _run(name: str, words: Sequence[str], prog: str) -> int:

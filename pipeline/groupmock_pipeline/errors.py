@@ -11,6 +11,13 @@ class NoColumns(BadInput):
     """A table without a line, of which nothing says what columns it has."""
 
 
+class Overtaken(BadInput):
+    """Somebody else wrote to the table meanwhile."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"another job wrote to {path} at the same time and was first: nothing of this one is there; run it again")
+
+
 class SparkCannotStart(RuntimeError):
     """Spark or Java is not there or does not start: one sentence that names the remedy. Exit code 3."""
 

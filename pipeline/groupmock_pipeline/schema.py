@@ -89,6 +89,10 @@ ROWS: Final = StructType(
 )
 """Table `rows`."""
 
+TAKE: Final = "take"
+TAKE_FIELD: Final = StructField(TAKE, LongType())
+"""Number of the commit that brought a run's rows as they are: another one once its journal was read again."""
+
 QUARANTINE: Final = StructType(
     [
         *PLACE.fields,
@@ -122,9 +126,23 @@ RUNS: Final = StructType(
         StructField("duplicate_of", StringType()),  # the file that has all rows of this one
         StructField("problem", StringType()),  # cannot be read, empty, no header, cut: what is wrong with the file as a whole
         StructField("digest", StringType()),  # of the header; null: there is none
+        TAKE_FIELD,
     ]
 )
 """Table `runs`: one line per journal file, and if a file was replaced by another run's one for each."""
+
+FILES: Final = StructType(
+    [
+        *(field for field in PLACE.fields if field.name != "line"),
+        StructField("length", LongType()),
+        StructField("modified", LongType()),
+        StructField("head", StringType()),  # the header's line; null: there is none that is understood
+        StructField("lines", LongType()),
+        StructField("blank", LongType()),
+        StructField("problem", StringType()),
+    ]
+)
+"""What the reader of a take says of each file: the ledger is made of it."""
 
 
 def fields_of(kind: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ NEEDED: Final = {
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a run called 007 stays one
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.maxConcurrentOutputFileWriters": "64",  # else each task sorts what it writes by day
 }
 """What the jobs count on, wherever Spark runs: any session can be told."""
 STARTED: Final = {

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
 
-from pyspark.sql.types import StructType
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from . import schema
-from .errors import BadInput, NoColumns
-from .storage import Storage
+from .errors import BadInput
+from .lake import journals, sink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger("groupmock_pipeline")
 
-EXPLAIN = "groupmock.explain"
+EXPLAIN: Final = "groupmock.explain"
 """Spark setting: print the plan of what is written."""
-COLUMNS = "_columns.json"
-"""Beside the files of a table: its columns, as Spark writes them as JSON. Readers of Parquet skip names that begin so."""
-MADE_BY = {"rows": "ingest", "runs": "ingest", "quarantine": "ingest", "characteristics": "campaign", "rule_drift": "drift"}
+MADE_BY: Final = {"rows": "ingest", "runs": "ingest", "quarantine": "ingest", "characteristics": "campaign", "rule_drift": "drift"}
 """Table -> the job that makes it, where the names differ."""
+LINES: Final = "lines"
+LOOKED_AT: Final = "runs"
+"""Parts of every table but those of `ingest`: its lines, and of tables that grow run by run (run, take) of every run that was looked at,
+those without lines too."""
+TAKEN: Final = StructType([StructField("run", StringType()), StructField(schema.TAKE, LongType())])
+GONE: Final = -1
+"""The take of a run that the lake has no longer: it turned out to be another's copy."""
 
 
 def place(lake: str, name: str) -> str:
     """The folder of a table."""
-    return f"{lake.rstrip('/')}/{name}"
+    return f"{lake.rstrip('/')}/{journals.FOLDER if name in journals.PARTS else name}"
 
 
 def job_of(name: str) -> str:
@@ -39,52 +44,112 @@ def job_of(name: str) -> str:
 
 def exists(spark: SparkSession, lake: str, name: str) -> bool:
     """Is that table in the lake?"""
-    path = spark._jvm.org.apache.hadoop.fs.Path(place(lake, name))  # type: ignore[union-attr]  # py4j
-    return bool(path.getFileSystem(spark._jsc.hadoopConfiguration()).exists(path))
+    found = sink.head(spark, place(lake, name)).batches
+    return journals.RUNS in found if name in journals.PARTS else bool(found)
 
 
 def read(spark: SparkSession, lake: str, name: str) -> DataFrame:
-    """A table. Raises BadInput where the lake does not have it."""
-    if not exists(spark, lake, name):
+    """A table as it is now, whatever is written to it later. Raises BadInput where the lake does not have it."""
+    path = place(lake, name)
+    head = sink.head(spark, path)
+    if not head.batches or (name in journals.PARTS and journals.RUNS not in head.batches):
+        journals.check_age(spark, lake)
         raise BadInput(f"{lake} has no table {name!r}: make it with `groupmock pipeline {job_of(name)} IN {lake}`")
-    return of_files(spark, place(lake, name), name)
+    if name in journals.PARTS:
+        return journals.read(spark, path, name, head)
+    return _with_takes(spark, path, head).drop(schema.TAKE)
 
 
-def of_files(spark: SparkSession, folder: str, name: str) -> DataFrame:
-    """The table `name` as it is in a folder. The three that `ingest` makes have today's columns, whatever version wrote them (null: it had
-    none), so that no file needs to be opened to know them."""
-    columns = {"rows": schema.ROWS, "runs": schema.RUNS, "quarantine": schema.QUARANTINE}.get(name)
-    if columns is None:
-        return _of_any_columns(spark, folder, name)
-    return spark.read.schema(columns).parquet(folder).select(*columns.names)
+def _with_takes(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
+    """The lines that count; of tables that grow run by run with their takes."""
+    columns = sink.columns(spark, path, LINES, head)
+    lines = sink.read(spark, path, LINES, columns, head)
+    if LOOKED_AT in head.batches:
+        lines = lines.join(F.broadcast(_looked_at(spark, path, head)), TAKEN.names, "left_semi")
+    return lines.select(*columns.names)
 
 
-def _of_any_columns(spark: SparkSession, folder: str, name: str) -> DataFrame:
-    """A table that has no line has no file to tell its columns, if it is partitioned: they are beside it."""
-    from pyspark.errors import AnalysisException
+def _looked_at(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
+    """(run, take): the last of each run."""
+    seen = sink.read(spark, path, LOOKED_AT, TAKEN, head)
+    return seen.groupBy("run").agg(F.max_by(schema.TAKE, sink.BATCH).alias(schema.TAKE))
 
+
+def replace(table: DataFrame, lake: str, name: str) -> None:
+    """The table is this from now on."""
+    head = sink.head(table.sparkSession, place(lake, name))
+    _write(lake, name, head, {LINES: table}, head.edition + 1 if head.batches else head.edition)
+
+
+def add(table: DataFrame, lake: str, name: str) -> None:
+    """More lines of a table."""
+    head = sink.head(table.sparkSession, place(lake, name))
+    _write(lake, name, head, {LINES: table}, head.edition)
+
+
+def extend(table: DataFrame, lake: str, name: str, runs: DataFrame) -> None:
+    """The lines of some runs, in place of what the table had of them. `runs`: what `unseen` gave."""
+    head = sink.head(table.sparkSession, place(lake, name))
+    lines = table.join(F.broadcast(runs), "run")
+    _write(lake, name, head, {LINES: lines, LOOKED_AT: runs.select(*TAKEN.names)}, head.edition)
+
+
+def unseen(spark: SparkSession, source: str, lake: str, name: str) -> DataFrame:
+    """(run, take): the runs of `source` that the table does not have as they are now; `GONE` in place of a take: to be forgotten."""
+    runs = read(spark, source, "runs")
+    now = runs.select("run", F.when(F.col("rows") > 0, F.col(schema.TAKE)).otherwise(GONE).alias(schema.TAKE))
+    path = place(lake, name)
+    head = sink.head(spark, path)
+    if not head.batches:
+        return now.where(F.col(schema.TAKE) != GONE)
+    if LOOKED_AT not in head.batches:
+        raise BadInput(f"{path}: not a table that grows run by run; make it anew in an empty folder")
+    had = _looked_at(spark, path, head).withColumnRenamed(schema.TAKE, "had")
+    news = now.join(had, "run", "left").where(~F.col(schema.TAKE).eqNullSafe(F.coalesce("had", F.lit(GONE))))
+    return news.select(*TAKEN.names)
+
+
+def grow(spark: SparkSession, source: str, lake: str, name: str, made: Callable[[DataFrame], DataFrame]) -> None:
+    """The table with the lines that `made` makes of the rows of the runs that it has not seen."""
+    begun = exists(spark, lake, name)
+    runs = unseen(spark, source, lake, name).persist()
+    if begun and runs.isEmpty():
+        log.info("table %s: nothing new", name)
+    else:
+        rows = read(spark, source, "rows")
+        extend(made(rows.join(F.broadcast(runs.select("run")), "run", "left_semi") if begun else rows), lake, name, runs)
+    runs.unpersist()
+
+
+def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame], edition: int) -> None:
+    """Computed first and committed then: within a stream a session's settings do not count, the first commit's do."""
+    begun, path = time.monotonic(), place(lake, name)
+    explain(parts[LINES], name)
+    lines = parts[LINES].persist()
     try:
-        return spark.read.option("mergeSchema", "true").parquet(folder)
-    except AnalysisException as error:
-        if error.getCondition() != "UNABLE_TO_INFER_SCHEMA":
-            raise
-        beside = Storage(spark, folder)
-        if not beside.exists(COLUMNS):
-            raise NoColumns(f"{folder} has no line, and no columns either: make it anew with `groupmock pipeline {job_of(name)}`") from None
-        return spark.createDataFrame([], StructType.fromJson(json.loads(beside.read(COLUMNS))))
+        count = lines.count()
+        told = {part: frame.schema for part, frame in parts.items()}
+        sink.commit(path, head, sink.parts({**parts, LINES: lines}), edition, {}, told)
+    finally:
+        lines.unpersist()
+    log.info("table %s: %d lines written to %s in %.1f s", name, count, path, time.monotonic() - begun)
 
 
-def write(table: DataFrame, lake: str, name: str, partition_by: Sequence[str] = ()) -> None:
-    """Replace a table, or with `partition_by` those of its partitions that `table` has rows of. A partition appears whole."""
-    spark, begun = table.sparkSession, time.monotonic()
-    if spark.conf.get(EXPLAIN, "false") == "true":
+def compact(spark: SparkSession, lake: str, name: str) -> sink.Head:
+    """Rewrite a table (of `ingest`: all three) in few files, without what no longer counts. Returns how it was before."""
+    path = place(lake, name)
+    head = sink.head(spark, path)
+    if name in journals.PARTS:
+        parts = journals.counted(spark, path, head)
+    else:
+        parts = {LINES: _with_takes(spark, path, head)} | ({LOOKED_AT: _looked_at(spark, path, head)} if LOOKED_AT in head.batches else {})
+    told = {part: frame.schema for part, frame in parts.items()}
+    sink.commit(path, head, sink.parts({part: sink.gathered(path, part, frame, head) for part, frame in parts.items()}), head.edition + 1, {}, told)
+    return head
+
+
+def explain(table: DataFrame, name: str) -> None:
+    """Print the plan, where it was asked for."""
+    if table.sparkSession.conf.get(EXPLAIN, "false") == "true":
         print(f"== {name} ==")
         table.explain("formatted")
-    writer = table.write.mode("overwrite").option("partitionOverwriteMode", "dynamic" if partition_by else "static")
-    if partition_by:
-        writer = writer.partitionBy(*partition_by)
-    writer.parquet(place(lake, name))
-    beside = Storage(spark, place(lake, name))
-    beside.remove(COLUMNS)
-    beside.write(COLUMNS, table.schema.json())
-    log.info("table %s: written to %s in %.1f s", name, place(lake, name), time.monotonic() - begun)

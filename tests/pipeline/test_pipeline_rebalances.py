@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
+from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -45,14 +48,11 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
 
 @pytest.fixture(scope="module")
 def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, journals: dict[str, list[Row]]) -> dict[str, list[Row]]:
-    from groupmock_pipeline.jobs.rebalances import COLUMNS, ends, events, figures
+    from groupmock_pipeline.jobs.rebalances import COLUMNS, rebalances
 
-    rows = frame(spark, tmp_path_factory.mktemp("rows"), journals)
-    kept = events(rows).persist()
-    found = figures(rows, kept, ends(rows))
+    found = rebalances(frame(spark, tmp_path_factory.mktemp("rows"), journals))
     assert found.columns == list(COLUMNS)
-    lines = [line.asDict(recursive=True) for line in found.orderBy("run", "group", "rebalance").collect()]
-    kept.unpersist()
+    lines = sorted((line.asDict(recursive=True) for line in found.collect()), key=itemgetter("run", "group", "rebalance"))
     return {run: [line for line in lines if line["run"] == run] for run in journals}
 
 
@@ -79,6 +79,17 @@ def test_a_scenario_counts_the_same_moves_and_times_without_owner(
 def test_what_seldom_happens_has_the_figures_worked_out_by_hand(corner: str, table: dict[str, list[Row]]) -> None:
     worked_out = expected()[corner]
     assert [{name: line[name] for name in wanted} for line, wanted in zip(table[corner], worked_out, strict=True)] == worked_out
+
+
+def test_the_rows_are_shuffled_once_by_run_and_nothing_is_kept_or_read_again(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from groupmock_pipeline.jobs.rebalances import rebalances
+
+    rebalances(frame(spark, tmp_path, {"dies": CORNERS["dies"]().rows})).explain()
+    plan = capsys.readouterr().out
+    by_run = re.findall(r"\bExchange hashpartitioning\(run#\d+, 2\)", plan)
+    assert (len(by_run), plan.count("Exchange"), plan.count("Join"), plan.count("InMemory")) == (3, 3, 1, 0)  # rows, their ends, Fetches
 
 
 def test_two_runs_with_the_same_group_do_not_meet(table: dict[str, list[Row]]) -> None:

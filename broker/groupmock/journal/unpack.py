@@ -97,7 +97,7 @@ def _unpacked(source: IO[bytes], begin: bytes, form: _Form) -> Iterator[bytes]:
     unpack, packed, done = form.make(), begin, 0
     try:
         while packed:
-            yield from unpack(packed)
+            yield from list(unpack(packed))  # all of it or nothing: what damage takes back is given below
             done += len(packed)
             packed = source.read(PACKED)
         yield from unpack(b"")

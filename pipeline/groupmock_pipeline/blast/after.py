@@ -7,8 +7,6 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from groupmock_codec.errors import ErrorCode
-
 from .strikes import GONE, GRACE_NS, PLACE, PREPARING, STABLE
 
 EXPECTED: Final = "MEMBER_ID_REQUIRED"
@@ -21,18 +19,23 @@ NO_GROUP: Final = "there was no group when it struck"
 # -- in the groups -----------------------------------------------------------------------------------------------------
 
 
-def per_group(strikes: DataFrame, stories: DataFrame) -> DataFrame:
+def per_group(lives: DataFrame) -> DataFrame:
     """One line per strike and group it is about: its own one, or every group there was when the strike names none.
 
-    Columns: day, run, seq, `strike` (all of its columns), group, and what `_span` and `_figures` add. A strike that no group was there for
-    has one line without a group.
+    Columns: day, run, seq, `strike` (all that is known of it), group, and what `_span` and `_figures` add. A strike that no group was there
+    for has one line without a group. What else happened in the run (`happenings`) goes along with one strike of it, the others have null.
     """
-    own = F.col("named").isNull() | (F.col("named") == F.col("group"))
-    kept = strikes.select(*PLACE, "at", "let_go_at", "member", "client", "called_off", F.struct(*strikes.columns).alias("strike"))
-    known = stories.withColumnRenamed("run", "of_run").where(F.size("story") > 0)
-    pairs = kept.withColumn("named", F.col("strike.group")).join(known, (F.col("run") == F.col("of_run")) & own, "left")
+    struck = lives.select("day", "run", "stories", "fetched", "happenings", F.posexplode("strikes").alias("place", "strike"))
+    named = F.col("strike.group")
+    own = F.filter("stories", lambda story: named.isNull() | (story["group"] == named))
+    about = ("seq", "at", "let_go_at", "member", "client", "called_off")
+    pairs = struck.select(
+        "day", "run", *(f"strike.{name}" for name in about), "strike", F.when(F.col("place") == 0, F.col("happenings")).alias("happenings"),
+        "fetched", F.explode_outer(own).alias("life"),
+    ).select("*", "life.*").drop("life")  # fmt: skip
+    again = F.get(F.filter("fetched", lambda each: each["group"] == F.col("group")), F.lit(0))["again"]
     base = F.try_element_at(F.filter("story", lambda point: point["seq"] < F.col("seq")), F.lit(-1))
-    return _figures(_span(pairs.withColumn("base", F.when(base["state"] != "Dead", base))))
+    return _figures(_span(pairs.withColumns({"again": again, "base": F.when(base["state"] != "Dead", base)})))
 
 
 def _span(pairs: DataFrame) -> DataFrame:
@@ -85,7 +88,7 @@ def _figures(spans: DataFrame) -> DataFrame:
             "rebalances": begun, "generations": F.greatest(F.lit(0), top - F.col("base.generation")),
             "expelled": F.size("gone"), "rejoined": _rejoined(),
         }.items()],
-        F.col("base.live").alias("members"), "again",
+        F.col("base.live").alias("members"), "again", "happenings",
     )  # fmt: skip
 
 
@@ -149,71 +152,53 @@ def per_strike(groups: DataFrame) -> DataFrame:
     never = hit & F.col("whole_ns").isNull()
     soonest = F.when(hit, F.coalesce("calm_ns", F.lit(ENDLESS)))
     counts = ("rebalances", "generations", "expelled", "rejoined", "members", "records_again")
-    return groups.groupBy(*PLACE).agg(
+    return groups.groupBy("run", "day", "seq").agg(
         F.first("strike").alias("strike"), F.count_if(hit).alias("groups_disturbed"), F.max("end_seq").alias("end_seq"),
         F.when(F.count_if(never) == 0, F.max("whole_ns")).alias("until_stable_ns"),
         F.when(F.count_if(there) == 0, NO_GROUP).otherwise(F.min("never")).alias("never_because"),
         F.max("calm_ns").alias("until_first_stable_ns"),
         F.min_by("link", soonest).alias("link"), F.min_by("why", soonest).alias("disturbed_by"),
         *[F.sum(name).alias(name) for name in counts], F.max("faults").alias("faults_in_window"), F.min("opens").alias("opens_window"),
+        F.first("happenings", ignorenulls=True).alias("happenings"),
     )  # fmt: skip
 
 
 # -- in the answers and connections ------------------------------------------------------------------------------------
 
 
-def happenings(told: DataFrame) -> DataFrame:
-    """Errors of answers, answers that never came, connections that closed: what, name, when, place (seq), of_run, of_group, ..."""
-    asked = told.where(F.col("kind") == "request")
-    by_ticket = asked.select("run", "ticket", "asked")
-    answers = _answers(told).join(by_ticket, ["run", "ticket"], "left")
-    first = asked.groupBy("run", "connection").agg(F.min_by("asked", "seq").alias("asked"))
-    closed = told.where(F.col("kind") == "close").select(
-        "run", "connection", "seq", "at", F.lit("closed").alias("what"), F.lit(None).cast("string").alias("name"),
-        F.lit(None).cast("long").alias("ticket"),
-    )  # fmt: skip
-    both = answers.unionByName(closed.join(first, ["run", "connection"], "left"))
-    renamed = {"run": "of_run", "seq": "place", "at": "when", "asked": "of_group", "ticket": "of_ticket", "connection": "of_connection"}
-    return both.withColumnsRenamed(renamed)
-
-
-def _answers(told: DataFrame) -> DataFrame:
-    """Every error that an answer has, once, by Kafka's name; an answer that never came has none."""
-    names = F.create_map(*[F.lit(each) for code in ErrorCode for each in (str(int(code)), code.name)])
-    inside = F.transform("codes", lambda code: F.coalesce(F.try_element_at(names, code), code))
-    named = F.when(F.col("codes").isNotNull(), inside).when(F.col("error").isNotNull(), F.array("error")).otherwise(F.array())
-    lost = (F.col("kind") == "abandoned") | ~F.col("delivered")
-    errors = F.transform(named, lambda name: F.struct(F.lit("error").alias("what"), name.alias("name")))
-    losses = F.when(lost, F.array(F.struct(F.lit("lost").alias("what"), F.lit(None).cast("string").alias("name"))))
-    answers = told.where(F.col("kind").isin("reply", "abandoned"))
-    found = F.array_union(errors, F.coalesce(losses, F.array()))
-    each = answers.select("run", "connection", "seq", "at", "ticket", F.explode(found).alias("it"))
-    return each.select("run", "connection", "seq", "at", "it.what", "it.name", "ticket")
-
-
-def around(windows: DataFrame, happenings: DataFrame) -> DataFrame:
-    """Adds to every strike (`line`): errors by name, replies lost, connections closed, errors in other groups.
+def around(windows: DataFrame) -> DataFrame:
+    """Adds to every strike: errors by name, replies lost, connections closed, errors in other groups.
 
     What belongs to the strike's own call counts even if its group was not disturbed. A strike without a group counts everything.
     """
     strike = F.col("strike")
-    its_end = (F.col("what") == "closed") & (F.col("of_connection") == strike["connection"]) & (F.col("when") == strike["at"])
-    own = F.coalesce((F.col("of_ticket") == strike["ticket"]) | its_end, F.lit(False))
-    within = (F.col("run") == F.col("of_run")) & (F.col("place") > F.col("seq")) & ((F.col("place") <= F.col("end_seq")) | own)
-    here = strike["group"].isNull() | F.coalesce(F.col("of_group") == strike["group"], F.lit(False)) | own
-    lines = windows.withColumn("line", F.struct(*[name for name in windows.columns if name not in PLACE]))
-    met = lines.select(*PLACE, "strike", "end_seq", "line").join(happenings, within, "left")
-    marked = met.withColumns({"here": here, "elsewhere": ~here & F.col("of_group").isNotNull() & (F.col("name") != EXPECTED)})
-    counted = marked.groupBy(*PLACE, "what", "name", "here", "elsewhere").agg(F.first("line").alias("line"), F.count("*").alias("times"))
-    error = F.col("what") == "error"
-    named = F.collect_list(F.when(error & F.col("here"), F.struct("name", "times")))
-    return counted.groupBy(*PLACE).agg(
-        F.first("line").alias("line"), F.map_from_entries(named).alias("errors"),
-        _times((F.col("what") == "lost") & F.col("here")).alias("replies_lost"),
-        _times((F.col("what") == "closed") & F.col("here")).alias("connections_closed"),
-        _times(error & F.col("elsewhere")).alias("errors_elsewhere"),
-    )  # fmt: skip
+
+    def own(each: Column) -> Column:
+        its_end = each["closed"] & (each["connection"] == strike["connection"]) & (each["at"] == strike["at"])
+        return F.coalesce((each["ticket"] == strike["ticket"]) | its_end, F.lit(False))
+
+    def here(each: Column) -> Column:
+        return strike["group"].isNull() | F.coalesce(each["group"] == strike["group"], F.lit(False)) | own(each)
+
+    of_run = F.first("happenings", ignorenulls=True).over(Window.partitionBy("run"))
+    within = F.filter("happenings", lambda each: (each["seq"] > F.col("seq")) & ((each["seq"] <= F.col("end_seq")) | own(each)))
+    told = windows.withColumn("happenings", of_run).withColumn("happenings", within)
+    near = told.withColumns({"here": F.filter("happenings", here), "others": F.filter("happenings", lambda each: ~here(each))})
+    elsewhere = _errors(F.filter("others", lambda each: each["group"].isNotNull()))
+    counted = near.withColumns({"named": _errors("here"), "elsewhere": F.filter(elsewhere, lambda name: name != EXPECTED)})
+    times = F.transform(F.array_distinct("named"), lambda name: F.struct(name, _size(F.filter("named", lambda each: each == name))))
+    figures = {
+        "errors": F.map_from_entries(times),
+        "replies_lost": _size(F.filter("here", lambda each: each["lost"])),
+        "connections_closed": _size(F.filter("here", lambda each: each["closed"])),
+        "errors_elsewhere": _size("elsewhere"),
+    }
+    return counted.withColumns(figures).drop("happenings", "here", "others", "named", "elsewhere")
 
 
-def _times(which: Column) -> Column:
-    return F.coalesce(F.sum(F.when(which, F.col("times"))), F.lit(0))
+def _errors(happenings: Column | str) -> Column:
+    return F.flatten(F.transform(happenings, lambda each: each["errors"]))
+
+
+def _size(array: Column | str) -> Column:
+    return F.size(array).cast("bigint")

@@ -14,33 +14,43 @@ from pyspark.sql import functions as F
 FETCH: Final = 1
 MEMBERS_APIS: Final = (11, 12, 14)
 """JoinGroup, Heartbeat, SyncGroup: who sends one is in the group."""
-MESSAGE: Final = "topics array<struct<topic: string, topic_id: string, partitions: array<struct<partition: bigint, fetch_offset: bigint>>>>"
+MESSAGE: Final = (
+    "group_id string, topics array<struct<topic: string, topic_id: string, partitions: array<struct<partition: bigint, fetch_offset: bigint>>>>"
+)
 
 
-def refetched(rows: DataFrame, told: DataFrame) -> DataFrame:
-    """Per run and group whose members' Fetches are known: `again`, array of {seq, records}, in order; empty: nothing was fetched again.
+def refetched(rows: DataFrame) -> DataFrame:
+    """Per run `fetched`, array of {group, again}, for groups whose members' Fetches are known: `again`, array of {seq, records}, in order;
+    empty: nothing was fetched again.
 
     A Fetch names no group: it is its client id's, where that one is in one group of the run only.
     """
-    of_member = (F.col("kind") == "request") & F.col("api_key").isin(*MEMBERS_APIS) & F.col("asked").isNotNull()
-    clients = told.where(of_member).groupBy("run", "client_id").agg(F.min("asked").alias("group"), F.max("asked").alias("other"))
-    sure = clients.where(F.col("group") == F.col("other")).drop("other")
-    positions = _positions(rows).join(sure, ["run", "client_id"])
     own = Window.partitionBy("run", "connection", "topic", "partition").orderBy("seq")
-    stepped = positions.withColumn("since", F.lag("offset").over(own))
+    stepped = _positions(_attributed(rows)).withColumn("since", F.lag("offset").over(own))
     ahead = F.when(F.col("offset") > F.col("since"), F.col("offset"))
     before = Window.partitionBy("run", "group", "topic", "partition").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     records = F.least("offset", F.max(ahead).over(before)) - F.col("since")
     steps = stepped.withColumn("records", F.when(ahead.isNotNull() & (records > 0), records))
     again = F.when(F.col("records") > 0, F.struct("seq", "records"))
-    return steps.groupBy("run", "group").agg(F.sort_array(F.collect_list(again)).alias("again"))
+    groups = steps.groupBy("run", "group").agg(F.sort_array(F.collect_list(again)).alias("again"))
+    return groups.groupBy("run").agg(F.collect_list(F.struct("group", "again")).alias("fetched"))
 
 
-def _positions(rows: DataFrame) -> DataFrame:
-    """run, connection, client_id, seq, topic (its name, else its id), partition, offset: one line per partition that a Fetch names."""
-    fetches = rows.where((F.col("kind") == "request") & (F.col("api_key") == FETCH) & F.col("message").isNotNull())
-    topics = F.from_json("message", MESSAGE, {"mode": "PERMISSIVE"})["topics"]
-    each = fetches.select("run", "connection", "client_id", "seq", F.explode(topics).alias("topic"))
+def _attributed(rows: DataFrame) -> DataFrame:
+    """Fetches with the group of their client id: run, connection, seq, group, `topics`. The only shuffle, by run."""
+    asks = (F.col("kind") == "request") & F.col("api_key").isin(FETCH, *MEMBERS_APIS) & F.col("client_id").isNotNull()
+    said = F.from_json("message", MESSAGE, {"mode": "PERMISSIVE"})
+    read = rows.where(asks).select("run", "connection", "client_id", "seq", "api_key", said.alias("said")).repartition("run")
+    group, client = F.when(F.col("api_key") != FETCH, F.col("said.group_id")), Window.partitionBy("run", "client_id")
+    known = read.withColumns({"group": F.min(group).over(client), "other": F.max(group).over(client)})
+    sure = known.where((F.col("api_key") == FETCH) & (F.col("group") == F.col("other")))
+    return sure.select("run", "connection", "seq", "group", "said.topics")
+
+
+def _positions(fetches: DataFrame) -> DataFrame:
+    """run, group, connection, seq, topic (its name, else its id), partition, offset: one line per partition that a Fetch names."""
+    kept = ("run", "group", "connection", "seq")
+    each = fetches.select(*kept, F.explode("topics").alias("topic"))
     name = F.coalesce(F.nullif("topic.topic", F.lit("")), "topic.topic_id")
-    flat = each.select("run", "connection", "client_id", "seq", name.alias("topic"), F.explode("topic.partitions").alias("part"))
-    return flat.select("run", "connection", "client_id", "seq", "topic", "part.partition", F.col("part.fetch_offset").alias("offset"))
+    flat = each.select(*kept, name.alias("topic"), F.explode("topic.partitions").alias("part"))
+    return flat.select(*kept, "topic", "part.partition", F.col("part.fetch_offset").alias("offset"))

@@ -2,8 +2,9 @@
 
 `told` is what is looked at of the rows of runs with faults: few and narrow. A *strike* is a `fault` row that is not the end of a wait, or a
 steering command that breaks something. A *story* is one group's life in one run: its moves and its members' comings and goings in order,
-an array of points, so that everything about a strike is looked up in it without a second shuffle (a story has as many points as the group
-had moves and member rows: thousands at most). Reasons are read by the words of `groupmock.core.groups.causes`.
+an array of points, so that everything about a strike is looked up in it (a story has as many points as the group had moves and member rows:
+thousands at most). All of a run comes together in one line (`lives`), by one shuffle: a run's rows are read once, however often they are
+looked at. Reasons are read by the words of `groupmock.core.groups.causes`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+
+from groupmock_codec.errors import ErrorCode
 
 BREAKING: Final = (
     "complete_delay", "expire_member", "fence_instance", "force_rebalance", "freeze_member", "hold_group", "jump_timer", "lag_replica",
@@ -46,13 +49,23 @@ SESSION_MS: Final = 45_000
 GRACE_NS: Final = 1_000_000_000
 """How much later than at its deadline a session may end on a busy machine."""
 NS_PER_MS: Final = 1_000_000
+WHOLE: Final = (Window.unboundedPreceding, Window.unboundedFollowing)
 PLACE: Final = ("day", "run", "seq")
 """What names a strike."""
+ASKS: Final = (
+    "group_id string, groups array<string>, groups_names array<string>, coordinator_keys array<string>, key string, member_id string, "
+    "members array<struct<member_id: string>>, session_timeout_ms string"
+)
+"""What requests say of groups and members: an entry of `groups` is a name or, as JSON text, an object with a `group_id`."""
+ORDERS: Final = "node string, group string, subject array<string>, member string, instance string"
+"""What commands say of it."""
+NAMES: Final = ",".join(f"{int(code)}:{code.name}" for code in ErrorCode)
+"""Kafka's names of error codes, as `str_to_map` reads them: one literal in the plan instead of two for each."""
 
 
-def json(column: Column | str, *paths: str) -> Column:
-    """The first of these paths of a JSON text that has something."""
-    return F.coalesce(*[F.get_json_object(column, path) for path in paths])
+def struck(rows: DataFrame) -> DataFrame:
+    """The rows that struck, and commands that are a strike's echo."""
+    return rows.where(_strikes())
 
 
 def told(rows: DataFrame) -> DataFrame:
@@ -61,47 +74,93 @@ def told(rows: DataFrame) -> DataFrame:
     A line has the row's own columns and, read from its message, `asked` (the group that a request names), `asker` (the member id),
     `session_ms` (of a JoinGroup), `codes` (every error code of an answer: journals of older versions do not name those inside it).
     """
-    broken = rows.where(_strikes()).select("run").distinct()
     kind = F.col("kind")
     request = (kind == "request") & F.col("api_key").isin(*GROUP_APIS)
-    inside = (kind == "reply") & F.col("message").rlike('"error_code": ?-?[1-9]')
-    answer = (kind == "abandoned") | ((kind == "reply") & (F.col("error").isNotNull() | ~F.col("delivered"))) | inside
+    inside = F.col("message").rlike('"error_code": ?-?[1-9]')
+    answer = (kind == "abandoned") | ((kind == "reply") & (F.col("error").isNotNull() | ~F.col("delivered") | inside))
     note = (kind == "note") & (F.col("what") == COULD_NOT)
     others = kind.isin("fault", "command", "moved", "member", "close")
-    member = json("message", "$.member_id", "$.members[0].member_id")
     codes = F.array_distinct(F.regexp_extract_all("message", F.lit('"error_code": ?(-?[1-9][0-9]*)'), F.lit(1)))
-    return rows.where(others | request | answer | note).join(broken, "run", "left_semi").select(
+    read = of_struck(rows.where(others | request | answer | note), rows).select(
         *(*PLACE, "kind", "at", "node", "connection", "ticket", "api_key", "api_name", "client_id", "stage", "action", "fields"),
         *("name", "arguments", "error", "delivered", "group", "member_id", "what", "cause", "reason", "after", "members", "generation"),
-        "group_instance_id", F.when(note, json("fields", "$.rule")).otherwise(F.col("rule")).alias("rule"),
-        F.when(request, group_named("message")).alias("asked"), F.when(request & (member != ""), member).alias("asker"),
-        F.when(request & (F.col("api_key") == JOIN), json("message", "$.session_timeout_ms").cast("long")).alias("session_ms"),
-        F.when(inside, codes).alias("codes"),
+        *("group_instance_id", "rule"), F.when(kind == "request", F.from_json("message", ASKS)).alias("asks"),
+        F.when(kind == "reply", codes).alias("codes"),
     )  # fmt: skip
+    join = F.when(F.col("api_key") == JOIN, F.col("asks.session_timeout_ms").cast("long"))
+    member = F.coalesce("asks.member_id", F.get("asks.members", F.lit(0))["member_id"])
+    group = F.get("asks.groups", F.lit(0))
+    named = (F.get(f"asks.{name}", F.lit(0)) for name in ("groups_names", "coordinator_keys"))
+    asked = F.coalesce("asks.group_id", F.get_json_object(group, "$.group_id"), group, *named, "asks.key")
+    new = {"asked": asked, "asker": F.nullif(member, F.lit("")), "session_ms": join}
+    return read.withColumns(new).drop("asks")
 
 
-def group_named(message: Column | str) -> Column:
-    """The group (the first one) that a request names."""
-    places = ("$.group_id", "$.groups[0].group_id", "$.groups[0]", "$.groups_names[0]", "$.coordinator_keys[0]", "$.key")
-    return json(message, *places)
+def of_struck(some: DataFrame, rows: DataFrame) -> DataFrame:
+    """Those that are of a run in which something struck. Broadcast: so many names as there are such runs."""
+    return some.join(F.broadcast(struck(rows).select("run").distinct()), "run", "left_semi")
 
 
 def _strikes() -> Column:
+    """In two lists: Parquet looks a value up in its dictionaries only where it is one of ten at most."""
     fault = (F.col("kind") == "fault") & ~F.col("action").isin(*ENDS)
-    return fault | ((F.col("kind") == "command") & F.col("name").isin(*BREAKING))
+    breaking = F.col("name").isin(*BREAKING[:10]) | F.col("name").isin(*BREAKING[10:])
+    return fault | ((F.col("kind") == "command") & breaking)
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+def lives(told: DataFrame) -> DataFrame:
+    """One line per run: `strikes`, `stories` and `happenings`, arrays in no order.
+
+    A story: `group`, `story` (points in order), `session_ns` (the longest session timeout of its members). A point: seq, at, state and
+    generation after it, `live` members after it, `left` (how many left on their own by then), `moved` (a move, no member's row), `why`,
+    `expelled` and `added` (whom: instance id, else client id; else null).
+    """
+    known = _points(_struck(_called(told.repartition("run"))))
+    point = F.struct("seq", "at", "state", "generation", "live", "left", "moved", "why", "expelled", "added")
+    session = F.coalesce(F.max("session_ms"), F.lit(SESSION_MS)) * NS_PER_MS
+    groups = known.groupBy("day", "run", "home").agg(
+        F.sort_array(F.collect_list(F.when(F.col("home").isNotNull() & F.col("session_ms").isNull(), point))).alias("story"),
+        session.alias("session_ns"), F.collect_list("strike").alias("strikes"), F.collect_list("happening").alias("happenings"),
+    )  # fmt: skip
+    story = F.when(F.size("story") > 0, F.struct(F.col("home").alias("group"), "story", "session_ns"))
+    return groups.groupBy("day", "run").agg(
+        F.collect_list(story).alias("stories"), *(F.flatten(F.collect_list(name)).alias(name) for name in ("strikes", "happenings"))
+    )
+
+
+def _called(told: DataFrame) -> DataFrame:
+    """Each row with `call`, the request of its ticket, and `first`, the one with which its connection began. Requests themselves are not
+    needed further on, but for JoinGroups that say another session timeout than their connection's last one."""
+    request = F.col("kind") == "request"
+    call = F.when(request, F.struct("asked", "asker", F.col("api_name").alias("api"), F.col("client_id").alias("client")))
+    session = F.struct("asked", "session_ms")
+    order = Window.partitionBy("run", "connection").orderBy("seq")
+    known = told.withColumns(
+        {
+            "call": F.max(call).over(Window.partitionBy("run", "ticket")),
+            "first": F.min(F.when(request, F.struct("seq", "asked"))).over(order.rowsBetween(*WHOLE)),
+            "last": F.last(F.when(F.col("session_ms").isNotNull(), session), ignorenulls=True).over(order.rowsBetween(WHOLE[0], -1)),
+        }
+    )
+    return known.where(~request | (F.col("session_ms").isNotNull() & ~F.col("last").eqNullSafe(session))).drop("last")
 
 
 # -- strikes -----------------------------------------------------------------------------------------------------------
 
 
-def strikes(told: DataFrame) -> DataFrame:
-    """One line per strike, with the group, member and API that it is about."""
-    kept = told.where(F.col("kind").isin("fault", "command", "note"))
-    whole = kept.withColumns({"echo": _echo(), "let_go_at": _let_go(), "refused": _refused()})
-    struck = whole.where(_strikes() & ~F.col("echo"))
-    requests = told.where(F.col("kind") == "request")
-    asked = requests.select("run", "ticket", "asked", "asker", F.col("api_name").alias("api"), F.col("client_id").alias("client"))
-    return _about(struck.drop("asked", "asker", "client_id").join(asked, ["run", "ticket"], "left"))
+def _struck(called: DataFrame) -> DataFrame:
+    """Adds `strike`, with the group, member and API that it is about, to those rows that are one, and `happening` to those that tell of an
+    error, an answer that never came or a connection's end."""
+    fields = F.from_json("fields", "called_off string, rule string, reason string")
+    kept = F.col("kind").isin("fault", "note")
+    read = called.withColumns(
+        {"said": F.when(kept, fields), "orders": F.when(F.col("kind") == "command", F.from_json("arguments", ORDERS))}
+    ).withColumn("rule", F.coalesce("rule", "said.rule"))
+    whole = read.withColumns({"echo": _echo(), "let_go_at": _let_go(), "refused": _refused()})
+    return whole.withColumns({"strike": F.when(_strikes() & ~F.col("echo"), _about()), "happening": _happening()})
 
 
 def _echo() -> Column:
@@ -120,39 +179,39 @@ def _let_go() -> Column:
 
 def _refused() -> Column:
     """Why the core refused the command of a steering fault."""
-    note = F.when(F.col("kind") == "note", json("fields", "$.reason"))
+    note = F.when(F.col("kind") == "note", F.col("said.reason"))
     return F.max(note).over(Window.partitionBy("run", "rule", "at"))
 
 
-def _about(struck: DataFrame) -> DataFrame:
+def _about() -> Column:
     is_fault = F.col("kind") == "fault"
-    return struck.select(
-        *PLACE, "at", F.when(is_fault, "rule").otherwise("command").alias("source"), "rule",
+    subject = [F.get("orders.subject", F.lit(place)) for place in (0, 1)]
+    return F.struct(
+        "seq", "at", F.when(is_fault, "rule").otherwise("command").alias("source"), "rule",
         F.coalesce("action", "name").alias("kind"), F.coalesce("stage", F.lit("command")).alias("stage"),
-        F.when(is_fault, F.col("node")).otherwise(json("arguments", "$.node").cast("long")).alias("node"), "connection", "ticket",
-        F.coalesce("asked", json("arguments", "$.group", "$.subject[0]")).alias("group"),
-        F.coalesce("asker", json("arguments", "$.member", "$.instance", "$.subject[1]")).alias("member"), "client", "api",
+        F.when(is_fault, F.col("node")).otherwise(F.col("orders.node").cast("long")).alias("node"), "connection", "ticket",
+        F.coalesce("call.asked", "orders.group", subject[0]).alias("group"),
+        F.coalesce("call.asker", "orders.member", "orders.instance", subject[1]).alias("member"), "call.client", "call.api",
         F.when(is_fault, F.col("fields")).otherwise(F.col("arguments")).alias("details"),
-        F.when(is_fault, F.coalesce(json("fields", "$.called_off"), "refused")).alias("called_off"),
+        F.when(is_fault, F.coalesce("said.called_off", "refused")).alias("called_off"),
         F.when(is_fault, F.greatest("at", "let_go_at")).otherwise(F.col("at")).alias("let_go_at"),
     )  # fmt: skip
 
 
+def _happening() -> Column:
+    """Every error that an answer has, once, by Kafka's name; was it lost, on its way or before it was made; did a connection close."""
+    closed = F.col("kind") == "close"
+    inside = F.transform("codes", lambda code: F.coalesce(F.try_element_at(F.str_to_map(F.lit(NAMES)), code), code))
+    names = F.when(F.size("codes") > 0, inside).when(F.col("error").isNotNull(), F.array("error")).otherwise(F.array())
+    lost = (F.col("kind") == "abandoned") | ((F.col("kind") == "reply") & ~F.col("delivered"))
+    told = F.struct(
+        "seq", "at", "connection", F.when(~closed, F.col("ticket")).alias("ticket"), closed.alias("closed"), lost.alias("lost"),
+        F.when(closed, F.col("first.asked")).otherwise(F.col("call.asked")).alias("group"), names.alias("errors"),
+    )  # fmt: skip
+    return F.when(F.col("kind").isin("reply", "abandoned", "close"), told)
+
+
 # -- stories -----------------------------------------------------------------------------------------------------------
-
-
-def stories(told: DataFrame) -> DataFrame:
-    """Per run and group: `story`, its points in order, and `session_ns`, the longest session timeout of its members.
-
-    A point: seq, at, state and generation after it, `live` members after it, `left` (how many left on their own by then), `moved` (a move,
-    no member's row), `why`, `expelled` and `added` (whom: instance id, else client id; else null).
-    """
-    happened = told.where(F.col("kind").isin("moved", "member") | F.col("session_ms").isNotNull())
-    points = _points(happened.withColumn("group", F.coalesce("group", "asked")).where(F.col("group").isNotNull()))
-    fields = ("seq", "at", "state", "generation", "live", "left", "moved", "why", "expelled", "added")
-    point = F.when(F.col("session_ms").isNull(), F.struct(*fields))
-    session = F.coalesce(F.max("session_ms"), F.lit(SESSION_MS)) * NS_PER_MS
-    return points.groupBy("run", "group").agg(F.sort_array(F.collect_list(point)).alias("story"), session.alias("session_ns"))
 
 
 def _because(said: tuple[tuple[str, ...], str]) -> Column:
@@ -161,17 +220,21 @@ def _because(said: tuple[tuple[str, ...], str]) -> Column:
 
 
 def _points(told: DataFrame) -> DataFrame:
-    """A move says how many members there are; between two moves they are counted by the members' rows."""
-    order = Window.partitionBy("run", "group").orderBy("seq")
+    """What a point of a story has, `home` being its group; null: a row of no group's story.
+
+    A move says how many members there are; between two moves they are counted by the members' rows.
+    """
+    home = F.when(F.col("kind").isin("moved", "member"), F.col("group")).when(F.col("session_ms").isNotNull(), F.col("asked"))
+    order = Window.partitionBy("run", "home").orderBy("seq")
     moved = F.col("kind") == "moved"
     gone = (F.col("what") == "removed") & ~_because(RESERVED)
     step = F.when(moved, F.coalesce("members", F.lit(0))).when(F.col("what") == "added", 1).when(gone, -1).otherwise(0)
     expelled = _because(EXPELLED)
     who = F.coalesce("group_instance_id", "client_id", "member_id")
-    marked = told.withColumn("block", F.count(F.when(moved, 1)).over(order))
-    block = Window.partitionBy("run", "group", "block").orderBy("seq")
+    marked = told.withColumn("home", home).withColumn("block", F.count(F.when(moved, 1)).over(order))
+    block = Window.partitionBy("run", "home", "block").orderBy("seq")
     return marked.select(
-        "run", "group", "seq", "at", moved.alias("moved"), F.col("reason").alias("why"), "session_ms",
+        "day", "run", "home", "seq", "at", moved.alias("moved"), F.col("reason").alias("why"), "session_ms", "strike", "happening",
         F.last("after", ignorenulls=True).over(order).alias("state"),
         F.coalesce(F.last("generation", ignorenulls=True).over(order), F.lit(0)).alias("generation"),
         F.sum(step).over(block).alias("live"),

@@ -20,7 +20,7 @@ def suspects(ledger: DataFrame, batch: DataFrame) -> DataFrame:
     marked = with_rows.join(F.broadcast(fresh), "run", "left").withColumn("fresh", F.coalesce("fresh", F.lit(False)))
     group = Window.partitionBy("digest")
     counted = marked.withColumns({"count": F.count("*").over(group), "any": F.max("fresh").over(group)})
-    return counted.where("count > 1 and any").select("run", "day", "file", "rows", "digest", "fresh")
+    return counted.where("count > 1 and any").select("run", "file", "rows", "digest", schema.TAKE)
 
 
 def contents(rows: DataFrame, found: DataFrame) -> DataFrame:

@@ -1,46 +1,87 @@
-"""Which files are journals, as DataFrames: Spark lists them, as a batch and as a stream alike, and never reads their content itself."""
+"""Which files are journals, and which of them are to be read: Spark lists them, names come to the driver, content does not."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F
 
 from groupmock.journal.source import ENDINGS
 
 from ..errors import BadInput
-from ..storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 NAMES: Final = f"{{{','.join(f'*{ending}' for ending in ENDINGS)}}}"
-REMOTE: Final = re.compile(r"^(?!file:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-OPTIONS: Final = {"recursiveFileLookup": "true", "pathGlobFilter": NAMES}
+BELOW: Final = {"recursiveFileLookup": "true", "pathGlobFilter": NAMES}
+PACKED: Final = r"\.(gz|zst)$"
+PACKED_TIMES: Final = 10
+"""How many times longer than its file a packed journal is, about."""
+WHOLE: Final = 64 << 20
+"""Bytes of a journal that is read as one text; longer ones are read line by line, which takes a shuffle to number them."""
+FILE: Final = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:(//)?', '')"
+"""A file's name as people write it; Spark tells it as a URI."""
+UNREADABLE: Final = "nothing of it can be read"
+"""What the ledger says of a file that is not empty and of which Spark's reader gives nothing: it is tried again with every ingest."""
+GLOB: Final = re.compile(r"([\\*?\[\]{}])")
 
 
-def check(spark: SparkSession, place: str) -> Storage:
-    """Raises BadInput for what can never be read."""
-    if REMOTE.match(place):
-        raise BadInput(f"{place}: journals are read from folders that every worker sees, as a path: copy or mount them")
-    return Storage(spark, place)
+class Chosen(NamedTuple):
+    """Files that are to be read, as paths for Spark's readers."""
+
+    files: DataFrame
+    """The same as `listed` gives them."""
+    small: list[str]
+    large: list[str]
+    known: int
+    """How many others are in the lake already."""
+    size: int
+    """Bytes of the chosen, packed ones counted `PACKED_TIMES`."""
 
 
 def listed(spark: SparkSession, place: str) -> DataFrame:
-    """Columns of `workers.FILES`: a file (whatever its name), a folder with all below it, or a glob. Raises BadInput: nothing is there."""
-    from pyspark.errors import AnalysisException
-
-    there = check(spark, place)
-    a_file = there.exists("") and not there.is_folder("")
-    reader = spark.read.format("binaryFile")
+    """path, file, length, modified (us) of a file (whatever its name), a folder with all below it, or a glob. Raises BadInput: nothing is
+    there."""
     try:
-        found = (reader if a_file else reader.options(**OPTIONS)).load(place)
+        found = spark.read.format("binaryFile").options(**({} if _names_a_file(spark, place) else BELOW)).load(place)
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
             raise BadInput(f"{place}: no such file or folder, and no glob that finds one") from None
         raise
-    return described(found)
+    return found.selectExpr("path", f"{FILE} as file", "length", "unix_micros(modificationTime) as modified")
 
 
-def described(found: DataFrame) -> DataFrame:
-    """From Spark's columns to ours."""
-    return found.selectExpr("regexp_replace(path, '^file:(//)?', '') as file", "length", "unix_micros(modificationTime) as modified")
+def _names_a_file(spark: SparkSession, place: str) -> bool:
+    """A file that is named is read, whatever its name ends in."""
+    found = spark.read.format("binaryFile").options(recursiveFileLookup="true").load(place).inputFiles()
+    return len(found) == 1 and found[0].rpartition("/")[2] == place.rstrip("/").rpartition("/")[2]
+
+
+def choose(files: DataFrame, runs: DataFrame | None) -> Chosen:
+    """Of `listed` those that are new, changed, could not be read, or of which one that is read again was thought a copy."""
+    marked = files.withColumn("known", F.lit(False)) if runs is None else _known(files, runs)
+    # To the driver: names and lengths of files, as Spark's own readers have them there.
+    weight = F.col("length") * F.when(F.col("path").rlike(PACKED), PACKED_TIMES).otherwise(1)
+    chosen = marked.where("not known").drop("known")
+    found = chosen.select("path", weight.alias("size")).collect()
+    known = 0 if runs is None else marked.where("known").count()
+    small, large = ([escaped(row.path) for row in found if (row.size > WHOLE) == is_large] for is_large in (False, True))
+    return Chosen(chosen, small, large, known, sum(row.size for row in found))
+
+
+def escaped(path: str) -> str:
+    """A path that Spark's readers take as it is, no glob."""
+    return GLOB.sub(r"\\\1", path)
+
+
+def _known(files: DataFrame, runs: DataFrame) -> DataFrame:
+    same = ["file", "length", "modified"]
+    readable = runs.where(f"problem is null or problem != '{UNREADABLE}'")
+    had = readable.groupBy(*same).agg(F.max("duplicate_of").alias("duplicate_of"), F.lit(True).alias("had"))
+    marked = files.join(F.broadcast(had), same, "left").withColumn("had", F.coalesce("had", F.lit(False)))
+    changed = marked.where("not had").select(F.col("file").alias("duplicate_of"), F.lit(True).alias("again")).distinct()
+    again = F.coalesce(F.col("again"), F.lit(False))
+    return marked.join(F.broadcast(changed), "duplicate_of", "left").withColumn("known", F.col("had") & ~again)

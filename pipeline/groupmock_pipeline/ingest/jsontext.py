@@ -13,9 +13,9 @@ from pyspark.sql.types import ArrayType, BooleanType, LongType, StringType, Stru
 
 from .. import schema
 
-OPTIONS: Final = "map('allowSingleQuotes', 'false')"
-NO_TEXT: Final = r"^(?:[-0-9{\\[]|true$|false$)"
-"""What a number, an object, a list, true or false looks like that was read into a column of text; few texts look so."""
+OPTIONS: Final = "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')"
+NO_TEXT: Final = ", ".join(str(ord(each)) for each in "-0123456789{[")
+"""How a number, an object and a list begin that were read into a column of text; few texts begin so."""
 
 
 class Expected(NamedTuple):
@@ -50,12 +50,13 @@ class Grammar:
         whole = f"struct<row: array<{self.type}>, _corrupt_record: string>"
         return f"from_json(concat('{{\"row\":[', {text}, ']}}'), '{whole}', {OPTIONS})"
 
-    def suspect(self, row: str) -> str:
-        """May a column of text hold something else? `from_json` takes anything for text. `wrong` knows, at a price."""
-        texts = [f"coalesce(rlike({row}.{name}, '{NO_TEXT}'), false)" for name in self.texts]
-        objects = [f"coalesce(not startswith({row}.{name}, '{{'), false)" for name in self.objects]
-        lists = [f"coalesce(exists({row}.{name}, each -> rlike(each, '{NO_TEXT}')), false)" for name in self.lists]
-        return f"({' or '.join([*texts, *objects, *lists])})"
+    def suspect(self, row: str, names: Iterable[str]) -> str:
+        """May one of these columns hold something else than it should? `from_json` takes anything for text. `wrong` knows, at a price."""
+        chosen = frozenset(names)
+        texts = [f"ascii({row}.{name}) in ({NO_TEXT}) or {row}.{name} in ('true', 'false')" for name in self.texts if name in chosen]
+        objects = [f"ascii({row}.{name}) != {ord('{')}" for name in self.objects if name in chosen]
+        lists = [f"exists({row}.{name}, each -> ascii(each) in ({NO_TEXT}) or each in ('true', 'false'))" for name in self.lists if name in chosen]
+        return f"coalesce({' or '.join(f'coalesce({each}, false)' for each in [*texts, *objects, *lists])}, false)" if chosen else "false"
 
     def wrong(self, text: str) -> str:
         """Which fields are not what they should be, in words; null: none. Reads the text again: for the few only."""

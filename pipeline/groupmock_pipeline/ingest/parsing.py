@@ -1,4 +1,4 @@
-"""From lines to rows: what a row is, what goes to the quarantine and why, in built-in functions only."""
+"""From texts to rows: what a row is, what goes to the quarantine and why, in built-in functions only; a good line is parsed once."""
 
 from __future__ import annotations
 
@@ -11,34 +11,40 @@ from groupmock.journal.rows import KINDS, VERSION, Header
 from groupmock.journal.rows import ROWS as ROW_CLASSES
 
 from .. import schema
+from ..lake.journals import FILES, QUARANTINE, ROWS
+from ..lake.sink import PART
+from .files import PACKED
 from .jsontext import Grammar, good, literal
+from .texts import BLANK
 
-PART: Final = "part"
-ROW, BROKEN, FILE = "rows", "quarantine", "files"
-"""Values of `part`."""
 NO_DAY: Final = "unknown"
 """`day` of what has no header that is understood."""
-NONE: Final = "-"
 HEADER: Final = Grammar(schema.HEADER, [Header])
 LINE: Final = Grammar(schema.LINE, ROW_CLASSES.values())
 NEEDED: Final = ("v", "run", "epoch_ns")
 """What a header must have; a journal of any version that has it is read."""
+SHOWN: Final = 1024
+"""Bytes of an over-long line that its place in the quarantine shows."""
+BLANK_LINE: Final = "blank"
+HEADER_LINE: Final = "header"
+"""Parts that are not kept."""
 
 
-def headed(first: DataFrame) -> DataFrame:
-    """Files with their first line (`workers.FIRST`), and what follows from it: day, run (the key), epoch, newer.
+def headed(files: DataFrame, limit: int) -> DataFrame:
+    """Files (`texts.FACTS`) with what follows from their headers: day, run (the key), epoch, newer.
 
     `head_problem` says why there is no header that is understood; then day is `unknown`."""
-    looked = first.selectExpr("*", "json_object_keys(head) as keys", f"{HEADER.parse('head')} as parsed")
+    looked = files.selectExpr("*", "json_object_keys(head) as keys", f"{HEADER.parse('head')} as parsed")
     opened = looked.selectExpr("*", "get(parsed.row, 0) as row")
-    judged = opened.selectExpr("*", f"coalesce(head_problem, {_head_problem()}) as problem")
+    judged = opened.selectExpr("*", f"{_head_problem(limit)} as head_problem")
     return judged.selectExpr(
-        *(name for name in first.columns if name != "head_problem"),
-        "problem as head_problem",
-        f"if(problem is null, {DAY}, '{NO_DAY}') as day",
-        f"if(problem is null, {KEY}, concat('no-header-', {_short('file')})) as run",
-        "if(problem is null, row.epoch_ns, null) as epoch",
-        f"coalesce(problem is null and row.v > {VERSION}, false) as newer",
+        *files.columns,
+        "head_problem",
+        f"coalesce(head_problem, if(rlike(file, r'{PACKED}') and not whole, '{CUT}', null)) as file_problem",
+        f"if(head_problem is null, {DAY}, '{NO_DAY}') as day",
+        f"if(head_problem is null, {KEY}, concat('no-header-', {_short('file')})) as run",
+        "if(head_problem is null, row.epoch_ns, null) as epoch",
+        f"coalesce(head_problem is null and row.v > {VERSION}, false) as newer",
     )
 
 
@@ -52,56 +58,117 @@ KEY: Final = f"concat_ws('-', left(regexp_replace(row.run, '[^A-Za-z0-9._]+', '_
 """Name and epoch are for people. Virtual runs share both, and even the whole header: file and header tell runs apart."""
 
 
-def _head_problem() -> str:
+def _head_problem(limit: int) -> str:
     lacks = ", ".join(f"if(row.{name} is null, '{name}', null)" for name in NEEDED)
     return f"""case
+        when lines = 0 then '{EMPTY}'
+        when not is_valid_utf8(head) then concat({NOT_UTF_8}, if(substr(hex(cast(head as binary)), 1, 4) in ('FFFE', 'FEFF'), {WIDE}, ''))
+        when octet_length(head) > {limit} then {_over_long("head")}
         when not {good("parsed", "keys")} then concat('the first line is ', {HEADER.refusal("head", "keys")})
         when array_contains(keys, '{schema.KIND}') then 'the first line is a row already'
         when concat_ws('', {lacks}) != '' then concat('the first line has no ', concat_ws(', ', {lacks}))
         when row.v < 1 then concat('unknown format ', row.v)
-        when {HEADER.suspect("row")} then {HEADER.wrong("head")}
+        when {HEADER.suspect("row", schema.HEADER.names)} then {HEADER.wrong("head")}
     end"""
 
 
-def sorted_out(lines: DataFrame) -> DataFrame:
-    """Lines (`workers.LINES`) to the columns of `rows`, and `part`: row, broken line or what there is to say of a file.
+NOT_UTF_8: Final = "'not UTF-8'"
+WIDE: Final = "'; the file begins as UTF-16 does'"
+EMPTY: Final = "the file is empty"
+CUT: Final = "cut: the packed data ends within a line"
+"""Of a plain file the line alone tells: its writer may have been killed."""
 
-    A broken line rides in columns of a row: its reason in `reason`, text in `more`, bytes in `raw`; of a file `more` has the JSON."""
-    candidate = "not summary and problem is null"
-    looked = lines.selectExpr(
-        "*",
-        f"if({candidate}, json_object_keys(text), null) as keys",
-        f"if({candidate}, {LINE.parse('text')}, null) as parsed",
-    )
-    opened = looked.selectExpr("*", "get(parsed.row, 0) as row", "try_add(epoch, get(parsed.row, 0).t) as at")
-    judged = opened.selectExpr("*", f"if(summary, null, coalesce(problem, {_line_problem()})) as why")
-    marked = judged.selectExpr("* except (row)", "if(why is null, row, null) as row", "not summary and why is null as fine")
-    return marked.selectExpr(
-        f"case when fine then '{ROW}' when summary then '{FILE}' else '{BROKEN}' end as {PART}",
-        f"if(fine, day, '{NONE}') as day",  # broken lines and files are few: they share one folder
-        f"if(fine, run, '{NONE}') as run",
-        "file",
-        "line",
-        "if(fine, at, null) as at",
+
+def _over_long(text: str) -> str:
+    return f"concat('over-long: ', octet_length({text}), ' bytes in one line')"
+
+
+
+
+def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
+    """Lines (`texts.numbered` of `headed`) as lines of the parts of a take: rows, quarantine, and one about each file.
+
+    The reason of a broken line is in the column that rows have of that name."""
+    judged = lines.selectExpr("*", f"{_unread(limit)} as problem").selectExpr("*", "line > 1 and problem is null as candidate")
+    looked = judged.selectExpr("*", "if(candidate, json_object_keys(text), null) as keys", f"if(candidate, {LINE.parse('text')}, null) as parsed")
+    opened = looked.selectExpr("* except (parsed, candidate)", "get(parsed.row, 0) as row", f"{good('parsed', 'keys')} as good")
+    counted = opened.selectExpr("*", f"size(keys) != {_held()} as other")
+    told = counted.selectExpr("*", "try_add(epoch, row.t) as at", f"{_reason()} as why")
+    placed = told.selectExpr("* except (row)", "if(why is null, row, null) as row", f"{_part()} as {PART}")
+    kept = placed.where(f"{PART} not in ('{BLANK_LINE}', '{HEADER_LINE}')")
+    return kept.selectExpr(*_row_columns(), *(f"if(line = 0, {column}, null) as {name}" for name, column in ABOUT_FILE.items()), PART)
+
+
+ABOUT_FILE: Final = {
+    "length": "length", "modified": "modified", "head": "if(head_problem is null, text, null)", "lines": "lines", "blank": "blank",
+    "problem": "file_problem",
+}  # fmt: skip
+"""What only a file's own line has."""
+
+
+def _unread(limit: int) -> str:
+    """Why a line is not looked into."""
+    return f"""case
+        when line = 0 then null
+        when lacks and line = lines then '{CUT}'
+        when octet_length(text) > {limit} then {_over_long("text")}
+        when not valid and not is_valid_utf8(text) then {NOT_UTF_8}
+        when head_problem is not null then concat('no journal header: ', head_problem)
+    end"""
+
+
+def _part() -> str:
+    return f"""case
+        when line = 0 then '{FILES}'
+        when not (lacks and line = lines) and {BLANK.format("text")} then '{BLANK_LINE}'
+        when line = 1 and head_problem is null then '{HEADER_LINE}'
+        when why is null then '{ROWS}'
+        else '{QUARANTINE}'
+    end"""
+
+
+def _row_columns() -> list[str]:
+    fine = f"{PART} = '{ROWS}'"
+    unknown = f"other and size(array_except(keys, {COLUMNS})) > 0"
+    broken = f"{PART} = '{QUARANTINE}'"
+    return [
+        "day", "run", "file", "cast(line as bigint) as line", f"if({fine}, at, null) as at",
         *(f"{_column(field)} as {field.name}" for field in schema.LINE.fields),
-        f"if(not fine or newer or size(array_except(keys, {COLUMNS})) > 0, text, null) as more",
-    )
+        f"if({fine} and (newer or ({unknown})), text, null) as more", f"if({broken}, {SEEN}, null) as text",
+        f"if({broken} and not is_valid_utf8(text), base64(cast(text as binary)), null) as bytes",
+    ]  # fmt: skip
 
 
+SEEN: Final = f"make_valid_utf8(if(startswith(why, 'over-long'), left(text, {SHOWN}), text))"
 COLUMNS: Final = f"array({', '.join(map(literal, schema.LINE.names))})"
 
 
-def _line_problem() -> str:
+def _held() -> str:
+    """How many fields of its kind a row has: as many as keys, but for keys that are null, of another kind or no columns."""
+    counts = {kind: " + ".join(f"int(row.{name} is not null)" for name in (schema.KIND, *schema.fields_of(kind))) for kind in KINDS}
+    return f"case row.kind {' '.join(f'when {literal(kind)} then {count}' for kind, count in counts.items())} end"
+
+
+def _reason() -> str:
+    """Why a line is no row; null: it is one, or it is the file's own or the header's line."""
     return f"""case
-        when not {good("parsed", "keys")}
-            then concat(if(whole, '', 'cut: the file ends within this line: '), {LINE.refusal("text", "keys")})
+        when line = 0 or (line = 1 and head_problem is null) then null
+        when problem is not null then problem
+        when not good
+            then concat(if(line < lines or whole, '', 'cut: the file ends within this line: '), {LINE.refusal("text", "keys")})
         when row.kind is null then 'no kind'
         when row.kind not in ({", ".join(map(literal, KINDS))}) then concat('unknown kind ', row.kind)
         when not {_by_kind(" and ", "row.{} is not null")}
             then concat(row.kind, ' without ', {_by_kind(", ", "if(row.{0} is null, '{0}', null)", "concat_ws(', ', {})")})
-        when at is null then 't is out of range'
-        when {LINE.suspect("row")} then {LINE.wrong("text")}
+        when try_add(epoch, row.t) is null then 't is out of range'
+        when {_suspect()} then {LINE.wrong("text")}
     end"""
+
+
+def _suspect() -> str:
+    """Of a row with fields of other kinds, or fields that nobody knows, all columns are looked at; else those of its kind."""
+    cases = (f"when '{kind}' then {LINE.suspect('row', schema.fields_of(kind))}" for kind in KINDS)
+    return f"(if(other, {LINE.suspect('row', schema.LINE.names)}, case row.kind {' '.join(cases)} end))"
 
 
 def _by_kind(between: str, each: str, around: str = "({})") -> str:
@@ -110,16 +177,13 @@ def _by_kind(between: str, each: str, around: str = "({})") -> str:
     return f"(case row.kind {' '.join(cases)} end)"
 
 
-RIDING: Final = {"reason": "why", "raw": "if(why is null, null, bytes)"}
-
-
 def _column(field: StructField) -> str:
-    """A field; at its default where its kind has one; of a broken line what rides in it."""
+    """A field; at its default where its kind has one."""
     ways = [f"row.{field.name}"]
     for value, kinds in schema.defaults().get(field.name, {}).items():
         ways.append(f"if(row.kind in ({', '.join(map(literal, kinds))}), {_value(value, field)}, null)")
-    if field.name in RIDING:
-        ways.append(RIDING[field.name])
+    if field.name == "reason":
+        ways.append("why")
     return f"coalesce({', '.join(ways)})"
 
 

@@ -54,7 +54,7 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
     if strange:
         raise BadInput(f"--rule {strange[0]}: there is no such rule; there are {', '.join(registered())}")
     rows, runs = (tables.read(spark, arguments.input, name) for name in ("rows", "runs"))
-    tables.write(audit(rows, runs, arguments.rule or None), arguments.output, "audit", ("day",))
+    tables.replace(audit(rows, runs, arguments.rule or None), arguments.output, "audit")
 
 
 def audit(rows: DataFrame, runs: DataFrame, codes: Sequence[str] | None = None) -> DataFrame:

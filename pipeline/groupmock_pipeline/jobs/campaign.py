@@ -66,7 +66,7 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
         simulate(spark, plan, simulations, arguments.output, arguments.wave)
     if wanted:
         play(spark, plan, wanted, arguments.output, arguments.wave)
-        tables.write(characteristics(tables.read(spark, arguments.output, TABLE)).coalesce(1), arguments.output, "characteristics")
+        tables.replace(characteristics(tables.read(spark, arguments.output, TABLE)).coalesce(1), arguments.output, "characteristics")
     if wanted and arguments.json is not None:
         arguments.json.write_bytes(to_json(tables.read(spark, arguments.output, "characteristics")))
 
@@ -97,7 +97,7 @@ def simulate(spark: SparkSession, plan: CampaignPlan, wanted: Sequence[Simulatio
     every = sum(each.last - each.first + 1 for each in wanted)
     todo = left(seeds(spark, wanted, plan.batch), done(spark, lake, SIMULATION), PLAY)
     _in_waves(todo, every, lake, wave, SIMULATION, lambda todo: played(todo, wave, simulate_all, RECORD))
-    tables.write(summed_up(tables.read(spark, lake, SIMULATION)).coalesce(1), lake, "simulated")
+    tables.replace(summed_up(tables.read(spark, lake, SIMULATION)).coalesce(1), lake, "simulated")
     # To the driver: a number for each kind.
     for row in tables.read(spark, lake, "simulated").orderBy("product", "kind").collect():
         log.info("simulation: %s: %d findings in %d seeds (%d hung, %d died)", *(row[name] for name in COUNTED))
@@ -110,7 +110,7 @@ def _in_waves(todo: DataFrame, every: int, lake: str, wave: int, table: str, mad
     log.info("%s: %d plays, of which the lake has %d", table, every, every - sum(count for _, count in waves))
     for place, (each, count) in enumerate(waves, 1):
         log.info("%s: wave %d of %d: %d plays", table, place, len(waves), count)
-        tables.write(made(todo.where(number == each)), lake, table, PARTITIONS)
+        tables.add(made(todo.where(number == each)), lake, table)
 
 
 def done(spark: SparkSession, lake: str, table: str = TABLE) -> DataFrame | None:

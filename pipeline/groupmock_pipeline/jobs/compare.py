@@ -63,7 +63,7 @@ def run(spark: SparkSession, arguments: Namespace) -> None:
     sides = {"ours": missing_ours, "theirs": missing_theirs}
     missing = [(name, f"{side}: {reason}") for side, each in sides.items() for name, reason in each.items()]
     told = compare(ours, theirs, limits).unionByName(not_measured(spark, missing, limits), allowMissingColumns=True)
-    tables.write(told.select(*COLUMNS).coalesce(1), arguments.output, "compare")
+    tables.replace(told.select(*COLUMNS).coalesce(1), arguments.output, "compare")
 
 
 def _labelled(spark: SparkSession, lake: str, by: str | None) -> tuple[DataFrame, dict[str, str]]:

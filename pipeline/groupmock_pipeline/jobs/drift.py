@@ -70,10 +70,10 @@ def run(spark: SparkSession, arguments: Namespace) -> None:
         audit = tables.read(spark, arguments.input, "audit")
         _inhabited(audit, before | after, arguments.input)
         told = rule_verdicts.rule_verdicts(audit, before, after, _with_all_versions).withColumns(labels)
-        tables.write(told.select(*rule_verdicts.COLUMNS).coalesce(1), arguments.output, "rule_drift")
+        tables.replace(told.select(*rule_verdicts.COLUMNS).coalesce(1), arguments.output, "rule_drift")
     if not judged or any(tables.exists(spark, arguments.input, name) for name in TABLES):
         whole = _measured(spark, arguments, before, after).withColumns(labels)
-        tables.write(whole.select(*COLUMNS).coalesce(1), arguments.output, "drift")
+        tables.replace(whole.select(*COLUMNS).coalesce(1), arguments.output, "drift")
 
 
 def _measured(spark: SparkSession, arguments: Namespace, before: Column, after: Column) -> DataFrame:

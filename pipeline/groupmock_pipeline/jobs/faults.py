@@ -5,10 +5,10 @@ Reads `rows`, writes `faults`: one line per fault that struck, by a rule or by a
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from typing import Final
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -18,40 +18,38 @@ from ..blast import after, refetched, strikes
 STRIKE: Final = (
     "at", "source", "rule", "kind", "stage", "node", "connection", "ticket", "group", "member", "client", "api", "details", "called_off",
 )  # fmt: skip
-AROUND: Final = ("errors", "replies_lost", "connections_closed", "errors_elsewhere")
-COLUMNS: Final = (
-    *strikes.PLACE, *STRIKE, "waited_ns", "groups_disturbed", "link", "disturbed_by", "until_stable_ns", "until_first_stable_ns",
-    "never_because", "rebalances", "generations", "members", "expelled", "rejoined", "records_again", *AROUND,
-    "faults_in_window", "opens_window",
-)  # fmt: skip
+SCHEMA: Final = (
+    "day string, run string, seq bigint, at bigint, source string, rule string, kind string, stage string, node bigint, connection bigint, "
+    "ticket bigint, group string, member string, client string, api string, details string, called_off string, waited_ns bigint, "
+    "groups_disturbed bigint, link string, disturbed_by string, until_stable_ns bigint, until_first_stable_ns bigint, "
+    "never_because string, rebalances bigint, generations bigint, members bigint, expelled bigint, rejoined bigint, records_again bigint, "
+    "errors map<string,bigint>, replies_lost bigint, connections_closed bigint, errors_elsewhere bigint, faults_in_window bigint, "
+    "opens_window boolean"
+)
 """Table `faults`."""
+COLUMNS: Final = tuple(re.findall(r"(\w+) [\w<>,]+(?:, |$)", SCHEMA))
 
 
 def run(spark: SparkSession, arguments: Namespace) -> None:
-    """Lake to lake. What is looked at is kept while it is used: it is a small part of the rows, and is needed six times."""
-    rows = tables.read(spark, arguments.input, "rows")
-    told = strikes.told(rows).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        tables.write(from_told(told, rows), arguments.output, "faults", ("day",))
-    finally:
-        told.unpersist()
+    """The lines of the runs that are new."""
+    tables.grow(spark, arguments.input, arguments.output, "faults", faults)
 
 
 def faults(rows: DataFrame) -> DataFrame:
-    """Table `faults` from table `rows`: columns `COLUMNS`, times in ns."""
-    return from_told(strikes.told(rows), rows)
+    """Table `faults` from table `rows`: columns `COLUMNS`, times in ns. Where nothing struck, all but the question whether is left out."""
+    if strikes.struck(rows).isEmpty():
+        return rows.sparkSession.createDataFrame([], SCHEMA)
+    return followed(rows)
 
 
-def from_told(told: DataFrame, rows: DataFrame) -> DataFrame:
-    """The same with what `strikes.told` keeps of the rows."""
-    stories = strikes.stories(told).join(refetched.refetched(rows, told), ["run", "group"], "left")
-    groups = after.per_group(strikes.strikes(told), stories)
-    lines = after.around(after.per_strike(after.shared(groups)), after.happenings(told))
-    return _line(lines)
+def followed(rows: DataFrame) -> DataFrame:
+    """What followed each strike of these rows."""
+    fetched = refetched.refetched(strikes.of_struck(rows, rows))
+    lives = strikes.lives(strikes.told(rows)).join(fetched, "run", "left")
+    return _line(after.around(after.per_strike(after.shared(after.per_group(lives)))))
 
 
 def _line(lines: DataFrame) -> DataFrame:
     waited = F.nullif(F.col("strike.let_go_at") - F.col("strike.at"), F.lit(0))
-    told = lines.select(*strikes.PLACE, "line.*", *AROUND)
     own = {name: F.col(f"strike.{name}") for name in STRIKE}
-    return told.withColumns(own | {"waited_ns": waited}).select(*COLUMNS)
+    return lines.withColumns(own | {"waited_ns": waited}).select(*COLUMNS)

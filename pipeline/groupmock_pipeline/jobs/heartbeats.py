@@ -28,6 +28,7 @@ ERRORS: Final = (
     "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "INVALID_GROUP_ID", "GROUP_AUTHORIZATION_FAILED", "UNKNOWN_SERVER_ERROR",
 )  # fmt: skip
 """What a Heartbeat is answered; anything else counts as `other`."""
+QUANTILES: Final = {"gap_p50_ns": 0.5, "gap_p90_ns": 0.9, "gap_p99_ns": 0.99}
 KEY: Final = ("run", "group", "library", "version")
 
 COLUMNS: Final = {
@@ -57,77 +58,78 @@ COLUMNS: Final = {
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Read, compute, write: a partition per day."""
-    tables.write(heartbeats(tables.read(spark, arguments.input, "rows")), arguments.output, "heartbeats", ("day",))
+    """The lines of the runs that are new."""
+    tables.grow(spark, arguments.input, arguments.output, "heartbeats", heartbeats)
 
 
 def heartbeats(rows: DataFrame) -> DataFrame:
-    """Table `rows` -> table `heartbeats`."""
-    signs = _signs(_asked(rows).unionByName(_expired(rows), allowMissingColumns=True))
-    counted = signs.groupBy("day", *KEY).agg(*_aggregates())
-    return counted.where((F.col("heartbeats") > 0) | (F.col("expiries") > 0)).select(*COLUMNS)
+    """Table `rows` -> table `heartbeats`. One shuffle, by run: all that follows is about the rows of one run."""
+    counted = _measured(_signs(_seen(rows).repartition("run"))).groupBy("day", *KEY).agg(*_aggregates())
+    gaps = {name: F.get("quantiles", F.lit(place)) for place, name in enumerate(QUANTILES)}
+    return counted.where((F.col("heartbeats") > 0) | (F.col("expiries") > 0)).withColumns(gaps).select(*COLUMNS)
 
 
-def _asked(rows: DataFrame) -> DataFrame:
-    """JoinGroup, Heartbeat and SyncGroup requests, each with its answer and its connection's software; a connection has one at a time, so
-    the answer is the next row of these APIs there."""
-    kept = rows.where(F.col("kind").isin("request", "reply") & F.col("api_key").isin(JOIN, HEARTBEAT, SYNC, API_VERSIONS)).select(
-        "day", "run", "connection", "line", "at", "kind", "ticket", "api_key", "client_id", "error",
-        F.from_json("message", MESSAGE, {"mode": "PERMISSIVE"}).alias("said"),
+def _seen(rows: DataFrame) -> DataFrame:
+    """JoinGroup, Heartbeat, SyncGroup and ApiVersions, asked and answered, and sessions that expired. `said` is read where something is in
+    it that counts: in what is asked, and in the answers to JoinGroup."""
+    wire = F.col("kind").isin("request", "reply") & F.col("api_key").isin(JOIN, HEARTBEAT, SYNC, API_VERSIONS)
+    because = F.coalesce(F.col("cause") == "session_expired", F.col("reason").startswith("session of "))  # older journals have no words
+    expired = (F.col("kind") == "member") & (F.col("what") == "removed") & because
+    telling = (F.col("kind") == "request") | (F.col("api_key") == JOIN)
+    return rows.where(wire | expired).select(
+        "day", "run", "connection", "line", "at", "kind", "ticket", "client_id", "error", "group", "member_id",
+        F.coalesce("api_key", F.lit(EXPIRED)).alias("api_key"),
+        F.when(telling, F.from_json("message", MESSAGE, {"mode": "PERMISSIVE"})).alias("said"),
     )  # fmt: skip
+
+
+def _signs(seen: DataFrame) -> DataFrame:
+    """The requests of members, each with its answer and its connection's software, and expiries. A connection has one request at a time,
+    so the answer is the next row of these APIs there."""
     order = Window.partitionBy("run", "connection").orderBy("line")
     software = F.when(F.col("said.client_software_name") != "", F.col("said"))
-    known = kept.withColumns(
+    known = seen.withColumns(
         {
-            "answer": F.lead(F.struct("kind", "ticket", "error", "at", "said.member_id")).over(order),
+            "next": F.lead(F.struct("kind", "ticket", "error", "at", "said.member_id")).over(order),
             "software": F.last(software, ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, 0)),
         }
-    ).where((F.col("kind") == "request") & (F.col("api_key") != API_VERSIONS))
-    answer = F.when((F.col("answer.kind") == "reply") & (F.col("answer.ticket") == F.col("ticket")), F.col("answer"))
-    member = F.coalesce(F.nullif(F.col("said.member_id"), F.lit("")), F.nullif(answer["member_id"], F.lit("")))
+    ).where((F.col("kind") != "reply") & (F.col("api_key") != API_VERSIONS))
+    answer = F.when((F.col("next.kind") == "reply") & (F.col("next.ticket") == F.col("ticket")), F.col("next"))
+    member = F.coalesce(*(F.nullif(name, F.lit("")) for name in ("said.member_id", "answer.member_id", "member_id")))
     return known.withColumn("answer", answer).select(
-        "day", "run", F.col("said.group_id").alias("group"), member.alias("member_id"), "line", "at", "api_key",
+        "day", "run", "line", "at", "api_key", F.coalesce("group", "said.group_id").alias("group"), member.alias("member_id"),
         F.col("said.generation_id").alias("generation"), F.col("said.session_timeout_ms").alias("session_timeout_ms"),
         F.col("answer.error").alias("error"), F.col("answer.at").alias("answered_at"),
-        *(column.alias(name) for name, column in identified(F.col("client_id")).items()),
+        F.when(F.col("kind") == "request", F.struct("client_id", "software")).alias("client"),
     ).where(F.col("group").isNotNull() & F.col("member_id").isNotNull())  # fmt: skip
 
 
-def _expired(rows: DataFrame) -> DataFrame:
-    said = F.coalesce(F.col("cause") == "session_expired", F.col("reason").startswith("session of "))  # older journals have no words
-    over = (F.col("kind") == "member") & (F.col("what") == "removed") & said
-    return rows.where(over).select("day", "run", "group", "member_id", "line", "at", F.lit(EXPIRED).cast("bigint").alias("api_key"))
-
-
-def _signs(asked: DataFrame) -> DataFrame:
-    """Heartbeats and expiries with `gap_ns`, since the member's last Heartbeat or answer to SyncGroup in that generation, and `share`."""
+def _measured(signs: DataFrame) -> DataFrame:
+    """Heartbeats and expiries with the member's client, `gap_ns` since its last Heartbeat or answer to SyncGroup in that generation, and
+    `share`, the gap's part of its session timeout."""
     order = Window.partitionBy("run", "group", "member_id").orderBy("line")
-    so_far = order.rowsBetween(Window.unboundedPreceding, 0)
-    who = {name: F.last(name, ignorenulls=True).over(so_far) for name in ("library", "session_timeout_ms")}
-    known = asked.withColumns(
-        who | {"version": F.last(F.when(F.col("library").isNotNull(), F.struct("version")), ignorenulls=True).over(so_far)["version"]}
-    )
+    so_far, before = (order.rowsBetween(Window.unboundedPreceding, end) for end in (0, -1))
     renewed = F.when(F.col("api_key") == HEARTBEAT, F.col("at")).when(F.col("error").isNull(), F.col("answered_at"))
-    alive = known.where(F.col("api_key") != JOIN).withColumn("alive_at", renewed)
-    last = F.lag(F.struct("alive_at", "generation")).over(order)
-    gap = F.when(
-        (F.col("api_key") == HEARTBEAT) & (last["generation"] == F.col("generation")), F.greatest(F.col("at") - last["alive_at"], F.lit(0))
-    )
-    measured = alive.withColumn("gap_ns", gap).where(F.col("api_key").isin(HEARTBEAT, EXPIRED))
-    return measured.withColumn("share", F.try_divide(F.col("gap_ns"), F.col("session_timeout_ms") * 1_000_000))
+    sign = F.when(F.col("api_key") != JOIN, F.struct(renewed.alias("alive_at"), "generation"))
+    known = signs.withColumns(
+        {name: F.last(name, ignorenulls=True).over(so_far) for name in ("client", "session_timeout_ms")}
+        | {"last": F.last(sign, ignorenulls=True).over(before)}
+    ).where(F.col("api_key").isin(HEARTBEAT, EXPIRED))
+    follows = (F.col("api_key") == HEARTBEAT) & (F.col("last.generation") == F.col("generation"))
+    gap = F.when(follows, F.greatest(F.col("at") - F.col("last.alive_at"), F.lit(0)))
+    who = {name: F.when(F.col("client").isNotNull(), column) for name, column in identified(F.col("client.client_id")).items()}
+    whose = known.withColumns({"gap_ns": gap, "software": F.col("client.software")}).withColumns(who)
+    return whose.withColumn("share", F.try_divide(F.col("gap_ns"), F.col("session_timeout_ms") * 1_000_000))
 
 
 def _aggregates() -> list[Column]:
     beats = F.col("api_key") == HEARTBEAT
-    p50, p90, p99 = (F.percentile_approx("gap_ns", share, ACCURACY) for share in (0.5, 0.9, 0.99))
     return [
-        F.countDistinct(F.when(beats, F.col("member_id"))).alias("members"),
+        F.size(F.collect_set(F.when(beats, F.col("member_id")))).cast("bigint").alias("members"),
         F.count_if(beats).alias("heartbeats"),
         F.count_if(beats & F.col("answered_at").isNull()).alias("unanswered"),
         F.count("gap_ns").alias("gaps"),
-        p50.alias("gap_p50_ns"),
-        p90.alias("gap_p90_ns"),
-        p99.alias("gap_p99_ns"),
+        F.percentile_approx("gap_ns", list(QUANTILES.values()), ACCURACY).alias("quantiles"),
         F.max("gap_ns").alias("gap_max_ns"),
         F.min("session_timeout_ms").alias("session_timeout_min_ms"),
         F.max("session_timeout_ms").alias("session_timeout_max_ms"),

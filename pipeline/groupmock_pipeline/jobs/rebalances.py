@@ -9,16 +9,16 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from .. import tables
 from ..rebalance.convergence import converged
 from ..rebalance.delivery import undelivered
-from ..rebalance.events import SYNCED, events
-from ..rebalance.moves import design, moves
-from ..rebalance.ownership import unowned
-from ..rebalance.summary import KEY, lines
+from ..rebalance.events import GROUP, events
+from ..rebalance.moves import moves
+from ..rebalance.partitions import MOVED, OWNED, counted
+from ..rebalance.summary import lines
 
 COLUMNS: Final = {
     "day": "of the run's begin",
@@ -70,37 +70,17 @@ COLUMNS: Final = {
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Read, compute, write: a partition per day. The numbered events and the ends are kept while that goes on: they are read often."""
-    rows = tables.read(spark, arguments.input, "rows")
-    kept, last = events(rows).persist(), ends(rows).persist()
-    try:
-        tables.write(figures(rows, kept, last), arguments.output, "rebalances", ("day",))
-    finally:
-        kept.unpersist()
-        last.unpersist()
+    """The lines of the runs that are new."""
+    tables.grow(spark, arguments.input, arguments.output, "rebalances", rebalances)
 
 
 def rebalances(rows: DataFrame) -> DataFrame:
-    """Table `rows` -> table `rebalances`."""
-    return figures(rows, events(rows), ends(rows))
-
-
-def ends(rows: DataFrame) -> DataFrame:
-    """run, last_at: when each journal ends."""
-    return rows.groupBy("run").agg(F.max("at").alias("last_at"))
-
-
-def figures(rows: DataFrame, found: DataFrame, ends: DataFrame) -> DataFrame:
-    """Events (rebalance.events) and what was produced and fetched -> table `rebalances`. `found` is read several times: keep it."""
-    base = lines(found, ends)
-    heard = found.groupBy("run", "group").agg(F.max(F.col("event") == SYNCED).alias("heard"))
-    waits = undelivered(rows, found, base)
-    fetched = waits.select("run", "group", F.lit(True).alias("fetched")).distinct()
-    known = base.join(moves(base), list(KEY), "left").join(unowned(found, ends), list(KEY), "left").join(heard, ["run", "group"])
-    known = known.join(waits, list(KEY), "left").join(fetched, ["run", "group"], "left")
-    owned = F.col("heard") & (F.col("protocol_type") == "consumer")  # others' assignments are not read
-    shown = known.withColumn("design", design()).withColumns(
-        {name: F.when(owned, F.coalesce(name, F.lit(0))) for name in ("unowned", "unowned_ns", "abandoned", "abandoned_ns")}
-        | {"undelivered_ns": F.when(F.col("fetched"), F.coalesce("undelivered_ns", F.lit(0)))}
+    """Table `rows` -> table `rebalances`. Nothing is kept in between: what is read once is shuffled once, by run."""
+    found = undelivered(counted(moves(lines(events(rows)))), rows)
+    owned = F.col("protocol_type") == "consumer"  # others' assignments are not read
+    heard = F.max("heard").over(Window.partitionBy(*GROUP))
+    told = found.withColumns(
+        {name: F.when(F.col("revoked").isNotNull(), F.col(name)) for name in MOVED}
+        | {name: F.when(owned & heard, F.col(name)) for name in OWNED}
     )
-    return converged(shown).select(*COLUMNS)
+    return converged(told.where(F.col("started_at").isNotNull())).select(*COLUMNS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import logging
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import PySparkException
@@ -18,16 +18,21 @@ from pyspark.errors import PySparkException
 from .. import tables
 from ..errors import BadInput
 from ..report import draw
-from ..report.ask import answer, first_lines
+from ..report.ask import answers, first_lines
+from ..report.out_folder import OutFolder, out_folder
 from ..report.page import Shown, page
 from ..report.sections import SECTIONS
-from ..report.shapes import Excerpt, Section
+from ..report.shapes import Section
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-OUTPUT: Final = "the folder to write report.html and the plots into (made if it is not there)"
+OUTPUT: Final = "the folder to write report.html and the plots into (made if it is not there), or its URI: s3a://BUCKET/FOLDER"
 PAGE: Final = "report.html"
+AT_ONCE: Final = 4
+"""Sections that are asked for at the same time: planning one leaves Spark's workers idle."""
+SMALL: Final = 100_000
+"""Lines up to which a table is one partition: to shuffle so few between tasks takes longer than to sum them up in one."""
 
 log = logging.getLogger("groupmock_pipeline")
 
@@ -38,19 +43,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Ask the lake section by section, then write."""
-    folder = Path(arguments.output)
+    """Ask the lake section by section, several at once, and draw what is known while Spark answers the others."""
+    folder = out_folder(spark, arguments.output)
+    pool = ThreadPoolExecutor(AT_ONCE)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise BadInput(f"{folder}: {problem.strerror}; name a folder that can be written") from None
-    shown = [section(spark, arguments.input, each) for each in SECTIONS]
+        asked = [pool.submit(section, spark, arguments.input, each) for each in SECTIONS]
+        draw.load()
+        shown = [_drawn(each.result(), folder) for each in asked]
+    finally:
+        pool.shutdown(cancel_futures=True)
     if all(each.missing for each in shown):
         raise BadInput(f"{arguments.input} has no table to report: `groupmock pipeline ingest JOURNALS {arguments.input}` makes some")
-    for each in shown:
-        _draw(each, folder)
-    (folder / PAGE).write_text(page(arguments.title, f"Made of {arguments.input}.", shown), encoding="utf-8")
-    log.info("report: %s", folder / PAGE)
+    folder.write(PAGE, page(arguments.title, f"Made of {arguments.input}.", shown).encode())
+    log.info("report: %s/%s", arguments.output.rstrip("/"), PAGE)
 
 
 def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
@@ -59,25 +64,22 @@ def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
         return Shown(asked, missing=True)
     try:
         table = tables.read(spark, lake, asked.table)
-        found = answers(table, asked)
-        if not any(each.rows for each in found) and table.isEmpty():
+        lines = table.count()  # Parquet's footers know
+        if not lines:
             return Shown(asked, empty=True)
-        return Shown(asked, found)
+        if lines <= SMALL:
+            table = table.coalesce(1)
+        return Shown(asked, answers(table, asked.shapes) or [first_lines(table)])
     except (PySparkException, BadInput) as problem:
         return Shown(asked, trouble=str(problem).splitlines()[0])
 
 
-def answers(table: DataFrame, asked: Section) -> list[Excerpt]:
-    """What the section's shapes come to; of a table that fits none of them, its first lines."""
-    found = [each for shape in asked.shapes for each in answer(table, shape)]
-    return found or [first_lines(table)]
-
-
-def _draw(shown: Shown, folder: Path) -> None:
-    """Every plot as SVG for the page and as PNG beside it."""
+def _drawn(shown: Shown, folder: OutFolder) -> Shown:
+    """With every plot as SVG for the page and as PNG beside it."""
     for place, each in enumerate(shown.answers):
         if each.plot is not None:
             figure = draw.draw(each.plot)
             name = f"{shown.section.table}-{place}"
-            (folder / f"{name}.png").write_bytes(draw.png(figure))
+            folder.write(f"{name}.png", draw.png(figure))
             shown.plots[place] = draw.svg(figure, name, f"{each.title}: {each.plot.axis}; the figures are in the table below")
+    return shown

@@ -12,61 +12,86 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from .events import JOIN
+from .events import GROUP
+from .wire import JOIN
 
 PRODUCE: Final = 0
 FETCH: Final = 1
-PARTITION: Final = ("run", "group", "topic", "number")
-ASKED: Final = (
-    "struct<topics: array<struct<topic: string, topic_id: string, partitions: array<struct<partition: int, fetch_offset: bigint>>>>>"
-)
-MADE: Final = (
-    "struct<responses: array<struct<name: string, topic_id: string,"
+PARTITION: Final = (*GROUP, "topic", "number")
+MESSAGE: Final = (
+    "struct<group_id: string,"
+    " topics: array<struct<topic: string, topic_id: string, partitions: array<struct<partition: int, fetch_offset: bigint>>>>,"
+    " responses: array<struct<name: string, topic_id: string,"
     " partition_responses: array<struct<index: int, base_offset: bigint, error_code: int>>>>>"
 )
+"""Of JoinGroup, of Fetch, of the answer to Produce."""
 CREATED: Final = "struct<topic: string, topic_id: string>"
 
 
-def undelivered(rows: DataFrame, events: DataFrame, lines: DataFrame) -> DataFrame:
-    """run, group, rebalance (null: of none), undelivered_ns: a line for every group whose clients fetched. `lines`: with last_at."""
-    spans = _spans(_positions(rows, events), lines.select("run", "last_at").distinct())
-    return _met(spans, lines).groupBy("run", "group", "rebalance").agg(F.sum("waited_ns").alias("undelivered_ns"))
+def undelivered(lines: DataFrame, rows: DataFrame) -> DataFrame:
+    """`lines` with undelivered_ns; null in groups whose clients fetched nothing."""
+    met = _met(lines.unionByName(_spans(_positions(rows)), allowMissingColumns=True))
+    waited = F.sum("waited_ns").over(Window.partitionBy(*GROUP, "rebalance"))
+    fetched = F.max(F.col("waited_ns").isNotNull()).over(Window.partitionBy(*GROUP))
+    return met.withColumn("undelivered_ns", F.when(fetched, F.coalesce(waited, F.lit(0)))).drop("from_at", "until", "open", "waited_ns")
 
 
-def _positions(rows: DataFrame, events: DataFrame) -> DataFrame:
-    """PARTITION, line, at and either `made` (an offset that was produced) or `had` (an offset from which a client of the group asked)."""
-    clients = events.where(F.col("event") == JOIN).select("run", "group", "client_id").distinct()
-    topics = rows.where((F.col("kind") == "note") & (F.col("what") == "topic_created")).select(
-        "run", F.from_json("fields", CREATED).alias("made")
+def _positions(rows: DataFrame) -> DataFrame:
+    """PARTITION, line, at and either `had` (an offset from which a client of the group asked) or `made` (one that was produced)."""
+    read = _read(rows).repartition("run")
+    clients = Window.partitionBy("run", "client_id")
+    asked = read.withColumn("groups", F.when(F.col("client_id").isNotNull(), F.collect_set("group").over(clients)))
+    topics = asked.select("run", "line", "at", "groups", F.inline("topics"))
+    created = F.first("created", ignorenulls=True).over(Window.partitionBy("run", "topic_id"))
+    name = F.coalesce(F.nullif(F.col("topic"), F.lit("")), created, F.col("topic_id"))  # newer versions say the topic's id alone
+    each = topics.select("run", "line", "at", "groups", "offsets", name.alias("topic")).select(
+        "run", "line", "at", "groups", "topic", F.inline("offsets")
     )
-    names = topics.select("run", F.col("made.topic_id").alias("topic_id"), F.col("made.topic").alias("created")).distinct()
-    asked = rows.where((F.col("kind") == "request") & (F.col("api_key") == FETCH)).select(
-        "run", "line", "at", "client_id", F.explode(F.from_json("message", ASKED)["topics"]).alias("each")
+    wanted = F.flatten(F.collect_set("groups").over(Window.partitionBy("run", "topic", "number")))
+    return each.withColumn("groups", F.coalesce("groups", F.array_distinct(wanted))).select(
+        "run", F.explode("groups").alias("group"), "topic", "number", "line", "at", "had", "made"
     )
-    had = _named(asked.select("*", "each.topic", "each.topic_id", F.explode("each.partitions").alias("one")), names)
-    had = had.join(clients, ["run", "client_id"]).select(*_place("one.partition"), F.col("one.fetch_offset").alias("had"))
-    answered = rows.where((F.col("kind") == "reply") & (F.col("api_key") == PRODUCE)).select(
-        "run", "line", "at", F.explode(F.from_json("message", MADE)["responses"]).alias("each")
+
+
+def _read(rows: DataFrame) -> DataFrame:
+    """run, line, at, and: client_id and group of a JoinGroup; client_id and `topics` of a Fetch; `topics` that were produced to or created:
+    [{topic, topic_id, created (its name), offsets [{number, had, made}]}]."""
+    asks, answers, notes = F.col("kind") == "request", F.col("kind") == "reply", F.col("kind") == "note"
+    asked, answered = asks & F.col("api_key").isin(FETCH, JOIN), answers & (F.col("api_key") == PRODUCE)
+    kept = rows.where(asked | answered | (notes & (F.col("what") == "topic_created"))).select(
+        "run", "line", "at", F.when(asks, F.col("client_id")).alias("client_id"),
+        F.from_json("message", MESSAGE).alias("said"), F.when(notes, F.from_json("fields", CREATED)).alias("note"),
+    )  # fmt: skip
+    topics = F.coalesce(
+        F.transform("said.topics", lambda each: _topic(each["topic"], each["topic_id"], F.transform(each["partitions"], _had))),
+        F.transform("said.responses", lambda each: _topic(each["name"], each["topic_id"], _made(each["partition_responses"]))),
+        F.when(F.col("note").isNotNull(), F.array(_topic(F.lit(None), F.col("note.topic_id"), F.lit(None), F.col("note.topic")))),
     )
-    each = answered.select("*", F.col("each.name").alias("topic"), "each.topic_id", F.explode("each.partition_responses").alias("one"))
-    made = _named(each.where(F.col("one.error_code") == 0), names).withColumn("number", F.col("one.index"))
-    wanted = had.select(*PARTITION).distinct()
-    made = made.join(wanted, ["run", "topic", "number"]).select(*_place("number"), F.col("one.base_offset").alias("made"))
-    return had.unionByName(made, allowMissingColumns=True)
+    return kept.select("run", "line", "at", "client_id", F.col("said.group_id").alias("group"), topics.alias("topics"))
 
 
-def _place(number: str) -> list[Column]:
-    return [F.col("run"), F.col("group"), F.col("topic"), F.col(number).alias("number"), F.col("line"), F.col("at")]
+def _topic(name: Column, topic_id: Column, offsets: Column, created: Column | None = None) -> Column:
+    """One of `topics`, see `_read`."""
+    called = F.lit(None) if created is None else created
+    return F.struct(
+        name.cast("string").alias("topic"), topic_id.alias("topic_id"), called.cast("string").alias("created"),
+        offsets.cast("array<struct<number: int, had: bigint, made: bigint>>").alias("offsets"),
+    )  # fmt: skip
 
 
-def _named(frame: DataFrame, names: DataFrame) -> DataFrame:
-    """Newer versions say the topic's id alone."""
-    found = F.coalesce(F.nullif(F.col("topic"), F.lit("")), F.col("created"), F.col("topic_id"))
-    return frame.join(names, ["run", "topic_id"], "left").withColumn("topic", found)
+def _had(each: Column) -> Column:
+    return F.struct(each["partition"].alias("number"), each["fetch_offset"].alias("had"), F.lit(None).cast("bigint").alias("made"))
 
 
-def _spans(positions: DataFrame, ends: DataFrame) -> DataFrame:
-    """run, group, from_at, until_at: when something waited, partition by partition; both null: a line that says that there are Fetches."""
+def _made(responses: Column) -> Column:
+    good = F.filter(responses, lambda each: each["error_code"] == 0)
+    none = F.lit(None).cast("bigint").alias("had")
+    return F.transform(good, lambda each: F.struct(each["index"].alias("number"), none, each["base_offset"].alias("made")))
+
+
+def _spans(positions: DataFrame) -> DataFrame:
+    """GROUP, from_at, until, open (until the journal's end): when something waited, partition by partition; from_at null: a line that says
+    that there are Fetches."""
     order = Window.partitionBy(*PARTITION).orderBy("line")
     so_far = order.rowsBetween(Window.unboundedPreceding, 0)
     asked = positions.withColumn("asked", F.max("had").over(so_far))
@@ -74,26 +99,29 @@ def _spans(positions: DataFrame, ends: DataFrame) -> DataFrame:
     seen = asked.withColumn("waits", F.coalesce(made >= F.col("asked"), F.lit(False))).withColumns(
         {"begins": F.col("waits") & ~F.coalesce(F.lag("waits").over(order), F.lit(False)), "next_at": F.lead("at").over(order)}
     )
-    numbered = seen.withColumn("span", F.count_if("begins").over(so_far)).join(ends, "run")
-    waiting = F.col("waits")
-    return numbered.groupBy(*PARTITION, "span").agg(
+    waiting, open_end = F.col("waits"), F.col("next_at").isNull()
+    spans = seen.withColumn("span", F.count_if("begins").over(so_far)).groupBy(*PARTITION, "span")
+    found = spans.agg(
         F.min(F.when(waiting, F.col("at"))).alias("from_at"),
-        F.max(F.when(waiting, F.coalesce("next_at", "last_at"))).alias("until_at"),
+        F.max(F.when(waiting, F.col("next_at"))).alias("until"),
+        F.max(waiting & open_end).alias("open"),
     )
+    return found.drop("topic", "number", "span")
 
 
-def _met(spans: DataFrame, lines: DataFrame) -> DataFrame:
-    """run, group, rebalance (the first that goes on during the span, null: none), waited_ns."""
-    span = F.struct("from_at", "until_at")
-    line = F.struct("rebalance", "started_at", "ended_at")
-    both = spans.select("run", "group", F.coalesce("from_at", F.lit(0)).alias("at"), span.alias("wait")).unionByName(
-        lines.select("run", "group", F.col("ended_at").alias("at"), line.alias("line")), allowMissingColumns=True
-    )
-    later = Window.partitionBy("run", "group").orderBy(F.desc("at"), F.col("line").isNull())  # those that ended no earlier, the last first
-    nearest = F.last("line", ignorenulls=True).over(later.rowsBetween(Window.unboundedPreceding, 0))
-    found = both.withColumn("met", nearest).where(F.col("wait").isNotNull())
-    meets = F.col("met.started_at") <= F.col("wait.until_at")
-    return found.select(
-        "run", "group", F.when(meets, F.col("met.rebalance")).alias("rebalance"),
-        F.greatest(F.coalesce(F.col("wait.until_at") - F.col("wait.from_at"), F.lit(0)), F.lit(0)).alias("waited_ns"),
-    )  # fmt: skip
+def _met(lines: DataFrame) -> DataFrame:
+    """Lines, and the spans with `waited_ns` and as `rebalance` the first that goes on meanwhile, null: none."""
+    spans = F.col("open").isNotNull()
+    line = F.when(F.col("started_at").isNotNull(), F.struct("rebalance", "started_at", "last_at"))
+    at = F.when(spans, F.coalesce("from_at", F.lit(0))).otherwise(F.col("ended_at"))
+    later = Window.partitionBy(*GROUP).orderBy(at.desc(), spans, F.desc("rebalance"))  # those that ended no earlier, the last first
+    nearest = F.last(line, ignorenulls=True).over(later.rowsBetween(Window.unboundedPreceding, 0))
+    until = F.when(F.col("open"), F.col("met.last_at")).otherwise(F.col("until"))
+    waited = F.greatest(F.coalesce(until - F.col("from_at"), F.lit(0)), F.lit(0))
+    found = lines.withColumn("met", nearest)
+    return found.withColumns(
+        {
+            "rebalance": F.when(~spans, F.col("rebalance")).when(F.col("met.started_at") <= until, F.col("met.rebalance")),
+            "waited_ns": F.when(spans, waited),
+        }
+    ).drop("met")

@@ -1,7 +1,7 @@
 """What happened to each group, in the journal's order, numbered by rebalance.
 
-One frame holds everything that the figures need, so that it is shuffled by (run, group) once. Order is the line in the journal, never the
-clock: many rows have the same time, and a clock may go backwards.
+Order is the line in the journal, never the clock: many rows have the same time, and a clock may go backwards. What belongs together is of
+one run: the rows are shuffled once, by `run`, and all that follows stays where it is. Each message is read once, before that.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from ..clients import connections, identified, label
+from ..clients import API_VERSIONS, identified, label, software
 from . import wire
 
 PREPARING: Final = "PreparingRebalance"
@@ -28,109 +28,84 @@ JOIN, JOINED, TOLD, SYNCED, CLOSED = "join", "joined", "told", "synced", "closed
 connection that a member joined by ended."""
 
 GROUP: Final = ("run", "group")
-_HELD: Final = "array<struct<topic: string, number: int>>"
-OWN: Final = {
-    "named": "boolean",
-    "claims": f"array<struct<name: string, held: {_HELD}>>",
-    "generation": "bigint",
-    "round_claims": f"array<struct<member_id: string, held: {_HELD}>>",
-    "told": (
-        f"array<struct<member_id: string, held: {_HELD}, asked_back: struct<design: int, revoked: {_HELD}, timeout_ms: bigint>>>"
-    ),
-    "held": _HELD,
-}
-"""What an exchange's event has of its own. `named`: a JoinGroup that came with a member id; the rest by the functions below."""
+CONNECTION: Final = ("run", "connection")
+OF_ROWS: Final = ("before", "after", "cause", "reason", "leader", "protocol_type", "protocol_name", "members", "what", "client_id", "name")
+"""What an event has of its row as it is."""
+OF_MESSAGES: Final = ("named", "claims", "round_claims", "told", "held")
+"""What it has of its message: a JoinGroup came with a member id; the rest as in `wire`."""
 
 
 def events(rows: DataFrame) -> DataFrame:
-    """One line per event: day, run, group, line, at, event, member_id and what that event has (see the functions below); numbered.
+    """One line per event: day, run, group, line, at, last_at (of the journal), event, member_id and what that event has; numbered.
 
     `cycle`: 1 for everything up to the end of the group's first rebalance, 2 up to the end of its second, ... (an answer to SyncGroup,
     which comes after the end, counts to the rebalance that it ends). Of `moved`: `under_way` (before it), `begins`, `ends`, `spent_ns` in
     the state before, `backwards` (the clock went back), `members_before`; `last_join` where a join phase ends; `command`: who steered.
     """
-    return numbered(_rows(rows).unionByName(_exchanged(rows), allowMissingColumns=True))
+    read = _read(rows).join(ends(rows).hint("shuffle_hash"), "run")
+    return numbered(_of_groups(_paired(read)))
 
 
-def _rows(rows: DataFrame) -> DataFrame:
-    """Three kinds of rows, as they are."""
-    command = F.get_json_object("arguments", "$.group")
-    group = F.when(F.col("kind") == COMMAND, command).otherwise(F.col("group"))
-    kept = rows.where(F.col("kind").isin(MOVED, MEMBER, COMMAND)).select(
-        "day", "run", group.alias("group"), "line", "at", F.col("kind").alias("event"),
-        "before", "after", "generation", "cause", "reason", "leader", "protocol_type", "protocol_name", "members",
-        "member_id", "what", "client_id", "name",
-    )  # fmt: skip
-    return kept.where(F.col("group").isNotNull())
+def ends(rows: DataFrame) -> DataFrame:
+    """run, last_at: when each journal ends."""
+    return rows.groupBy("run").agg(F.max("at").alias("last_at"))
 
 
-def _exchanged(rows: DataFrame) -> DataFrame:
-    """The events of every exchange, in one pass: at most one where the request came, one where it was answered, one where the connection
-    by which a member joined ended."""
-    exchanges = wire.exchanges(rows).join(connections(rows), ["run", "connection"], "left")
-    known = exchanges.withColumns(identified(F.col("client_id")))
+def _read(rows: DataFrame) -> DataFrame:
+    """The rows that tell something, each by itself. `event`: null where a row only completes others."""
+    asks, answers = F.col("kind") == "request", F.col("kind") == "reply"
     joins, syncs = F.col("api_key") == wire.JOIN, F.col("api_key") == wire.SYNC
-    answered, closed = F.col("answer_line").isNotNull(), joins & F.col("closed.line").isNotNull() & F.col("member_id").isNotNull()
-    heard = answered & F.col("accepted") & F.coalesce("delivered", F.lit(True))
-    readable = F.col("answer_inside").isNotNull() | (F.col("answer.assignment") == "")  # nothing at all: the member has nothing
-    tells = {"told": _told(), "generation": F.col("asked.generation_id")}
-    each = F.array(
-        F.when(joins, _event(JOIN, "line", "at", claims=_claims(), named=F.coalesce("asked.member_id", F.lit("")) != "")),
-        F.when(syncs & (F.size("asked.assignments") > 0), _event(TOLD, "line", "at", **tells)),
-        F.when(joins & answered & F.col("accepted") & (F.size("answer.members") > 0), _event(JOINED, "answer_line", "answer_at", **_led())),
-        F.when(syncs & heard & readable, _event(SYNCED, "answer_line", "answer_at", **_given())),
-        F.when(closed, _event(CLOSED, "closed.line", "closed.at")),
+    exchanged = (asks & (joins | syncs | (F.col("api_key") == API_VERSIONS))) | (answers & (joins | syncs))
+    read = rows.where(exchanged | F.col("kind").isin(MOVED, MEMBER, COMMAND, "close")).withColumns(wire.said())
+    accepted = F.col("error").isNull()
+    event = (
+        F.when(asks & joins, JOIN)
+        .when(asks & syncs & (F.size("said.assignments") > 0), TOLD)
+        .when(answers & joins & accepted & (F.size("said.members") > 0), JOINED)
+        .when(answers & syncs & accepted & F.coalesce("delivered", F.lit(True)) & wire.readable(), SYNCED)
+        .when(F.col("kind") == "close", CLOSED)
+        .when(F.col("kind").isin(MOVED, MEMBER, COMMAND), F.col("kind"))
     )
-    happened = known.select("day", "run", "group", F.explode(F.array_compact(each)).alias("each"))
-    return happened.select("day", "run", "group", "each.*")
+    steered = F.when(F.col("kind") == COMMAND, F.get_json_object("arguments", "$.group"))
+    return read.select(
+        "day", "run", "line", "at", "kind", "connection", "ticket", "error", event.alias("event"), *OF_ROWS,
+        F.coalesce(steered, "group", "said.group_id").alias("group"),
+        F.coalesce("member_id", F.nullif(F.col("said.member_id"), F.lit(""))).alias("member_id"),
+        F.coalesce("generation", "said.generation_id").alias("generation"),
+        F.struct("said.client_software_name", "said.client_software_version").alias("software"),
+        (F.coalesce("said.member_id", F.lit("")) != "").alias("named"),
+        F.when(asks & joins, wire.claims()).alias("claims"), F.when(answers & joins, wire.round_claims()).alias("round_claims"),
+        F.when(asks & syncs, wire.told()).alias("told"), F.when(answers & syncs, wire.given()).alias("held"),
+    )  # fmt: skip
 
 
-def _event(event: str, line: str, at: str, **own: Column) -> Column:
-    """One event with the same fields whatever it is; what it does not have is null."""
-    place = [F.col(line).alias("line"), F.col(at).alias("at"), F.lit(event).alias("event")]
-    shared = [F.col(name) for name in ("member_id", "connection", "client_id", "library", "version", "accepted")]
-    return F.struct(*place, *shared, *(own.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in OWN.items()))
-
-
-def _claims() -> Column:
-    """What a JoinGroup says to hold, by protocol in its order."""
-
-    def one(each: Column, place: Column) -> Column:
-        path = F.concat(F.lit("protocols["), place, F.lit("].metadata"))
-        return F.struct(each["name"].alias("name"), wire.claimed(F.col("inside"), path).alias("held"))
-
-    return F.transform("asked.protocols", one)
-
-
-def _led() -> dict[str, Column]:
-    """The leader's answer to JoinGroup, which has everybody's claims."""
-    held = F.transform(
-        "answer.members",
-        lambda each, place: F.struct(
-            each["member_id"].alias("member_id"),
-            wire.claimed(F.col("answer_inside"), F.concat(F.lit("members["), place, F.lit("].metadata"))).alias("held"),
-        ),
+def _paired(read: DataFrame) -> DataFrame:
+    """With group and member id also where only the other half of an exchange has them, `accepted`: an answer without an error or none so
+    far, and of its connection `software` and `joiners` {group, member_id}."""
+    exchange, connection = Window.partitionBy(*CONNECTION, "ticket"), Window.partitionBy(*CONNECTION)
+    asks = F.col("kind") == "request"
+    asked = F.first(F.when(asks, F.struct("group", "member_id")), ignorenulls=True).over(exchange)
+    answer = F.first(F.when(F.col("kind") == "reply", F.struct("error", "member_id")), ignorenulls=True).over(exchange)
+    known = read.withColumns({"asked": asked, "answer": answer}).withColumns(
+        {
+            "group": F.coalesce("group", "asked.group"),
+            "member_id": F.coalesce("member_id", "asked.member_id", F.when(asks, F.col("answer.member_id"))),
+            "accepted": F.col("answer.error").isNull(),
+        }
     )
-    return {"generation": F.col("answer.generation_id"), "round_claims": held}
+    joiner = F.when((F.col("event") == JOIN) & F.col("group").isNotNull() & F.col("member_id").isNotNull(), F.struct("group", "member_id"))
+    return known.withColumns({"software": software().over(connection), "joiners": F.collect_set(joiner).over(connection)})
 
 
-def _told() -> Column:
-    """What a SyncGroup with assignments tells each member; null where nothing of it was decoded."""
-
-    def one(each: Column, place: Column) -> Column:
-        path = F.concat(F.lit("assignments["), place, F.lit("].assignment"))
-        held, back = wire.assigned(F.col("inside"), path), wire.asked_back(F.col("inside"), path)
-        return F.struct(each["member_id"].alias("member_id"), held.alias("held"), back.alias("asked_back"))
-
-    return F.when(F.col("inside").isNotNull(), F.transform("asked.assignments", one))
-
-
-def _given() -> dict[str, Column]:
-    """A SyncGroup's answer: all that the member has from now on."""
-    return {"generation": F.col("asked.generation_id"), "held": wire.assigned(F.col("answer_inside"), F.lit("assignment"))}
-
-
-# -- numbering ---------------------------------------------------------------------------------------------------------
+def _of_groups(paired: DataFrame) -> DataFrame:
+    """The events with their group. The end of a connection is one of every member that joined by it."""
+    whose = F.when(F.col("event") == CLOSED, F.col("joiners")).otherwise(F.array(F.struct("group", "member_id")))
+    library = {name: F.when(F.col("event") == JOIN, column) for name, column in identified(F.col("client_id")).items()}
+    found = paired.where(F.col("event").isNotNull()).select(
+        "day", "run", F.inline(whose), "line", "at", "last_at", "event", "connection", "accepted", "generation", *OF_ROWS, *OF_MESSAGES,
+        *(column.alias(name) for name, column in library.items()),
+    )  # fmt: skip
+    return found.where(F.col("group").isNotNull())
 
 
 def numbered(frame: DataFrame) -> DataFrame:

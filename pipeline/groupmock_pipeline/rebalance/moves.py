@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from .summary import KEY
+from .ownership import part
 
 UUID: Final = r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 """What the coordinator appends to a client id or instance id to make a member id."""
@@ -20,43 +20,46 @@ COOPERATIVE: Final = ("kip-429", "design-1", "design-2", "design-3", "connect-co
 
 
 def moves(lines: DataFrame) -> DataFrame:
-    """KEY, partitions (assigned), moved (to another member id than had it last), moved_processes (to another process), revoked (asked
-    back), again_ms (the longest time after which members are told to come back), told_design: one line per rebalance whose assignment is
-    known."""
-    shares = _shares(lines)
-    asked = shares.groupBy(*KEY).agg(
-        F.sum("revoked").alias("revoked"), F.max("again_ms").alias("again_ms"), F.max("told_design").alias("told_design")
-    )
-    return asked.join(_moved(shares), list(KEY), "left").fillna(0, ["partitions", "moved", "moved_processes"])
+    """`lines` with what is known of the assignment, null where none is: `revoked` (asked back), `again_ms` (the longest time after which
+    members are told to come back), `design`, and `parts` (partitions.PART: who was told to hold what), in place of `told`, `told_line`
+    and `round_claims`."""
+    shared = lines.withColumn("_names", _names()).withColumn("_shares", _shares())
+    known = {
+        "revoked": F.aggregate("_shares.revoked", F.lit(0).cast("bigint"), lambda total, one: total + one),
+        "again_ms": F.array_max("_shares.again_ms"),
+        "told_design": F.array_max("_shares.told_design"),
+        "parts": F.coalesce(F.flatten(F.transform("_shares", _parts)), F.array()),
+    }
+    told = shared.withColumns(known).withColumn("design", design())
+    return told.drop("told", "told_line", "round_claims", "told_design", "_names", "_shares")
 
 
-def _shares(lines: DataFrame) -> DataFrame:
-    """One line per member that was told something: KEY, member_id, process, held, revoked, again_ms, told_design."""
-    known = lines.where(F.col("told").isNotNull())
-    told = known.select(*KEY, F.explode("told").alias("each")).select(*KEY, "each.*")
-    claims = known.select(*KEY, F.explode("round_claims").alias("each")).select(
-        *KEY, F.col("each.member_id").alias("member_id"), F.col("each.held").alias("claimed")
-    )
-    both = told.unionByName(claims, allowMissingColumns=True).groupBy(*KEY, "member_id")
-    shares = both.agg(*(F.max(name).alias(name) for name in ("held", "asked_back", "claimed"))).where(F.col("held").isNotNull())
-    given_up = F.coalesce(F.size("asked_back.revoked"), F.size(F.array_except("claimed", "held")), F.lit(0))
-    name = F.regexp_replace("member_id", UUID, "")
-    alone = F.count(F.lit(1)).over(Window.partitionBy(*KEY, name)) == 1
-    return shares.select(
-        *KEY, "member_id", F.when(alone, name).otherwise(F.col("member_id")).alias("process"), "held", given_up.alias("revoked"),
-        F.coalesce("asked_back.timeout_ms", F.lit(0)).alias("again_ms"), F.col("asked_back.design").alias("told_design"),
-    )  # fmt: skip
+def _names() -> Column:
+    """Of everybody who was told something, in that order: the member id without its UUID."""
+    return F.transform("told", lambda each: F.regexp_replace(each["member_id"], UUID, ""))
 
 
-def _moved(shares: DataFrame) -> DataFrame:
-    each = shares.select(*KEY, "member_id", "process", F.explode("held").alias("partition"))
-    past = Window.partitionBy("run", "group", "partition").orderBy("rebalance", "member_id")
-    had = each.withColumns({"had": F.lag("member_id").over(past), "had_process": F.lag("process").over(past)})
-    return had.groupBy(*KEY).agg(
-        F.count(F.lit(1)).alias("partitions"),
-        F.count_if(F.col("had") != F.col("member_id")).alias("moved"),
-        F.count_if((F.col("had") != F.col("member_id")) & (F.col("had_process") != F.col("process"))).alias("moved_processes"),
-    )
+def _shares() -> Column:
+    """[{member_id, process, held, revoked, again_ms, told_design}] for each that was told something. Claims are looked up in lists: a map
+    refuses a key that comes twice."""
+    who, claims = F.col("round_claims.member_id"), F.col("round_claims.held")
+
+    def one(each: Column, place: Column) -> Column:
+        claimed = F.get(claims, F.array_position(who, each["member_id"]).cast("int") - 1)
+        given_up = F.coalesce(each["asked_back"]["revoked"], F.size(F.array_except(claimed, each["held"])), F.lit(0))
+        name = F.get("_names", place)
+        alone = F.size(F.array_remove("_names", name)) == F.size("_names") - 1
+        return F.struct(
+            each["member_id"].alias("member_id"), F.when(alone, name).otherwise(each["member_id"]).alias("process"),
+            each["held"].alias("held"), given_up.cast("bigint").alias("revoked"),
+            F.coalesce(each["asked_back"]["timeout_ms"], F.lit(0)).alias("again_ms"), each["asked_back"]["design"].alias("told_design"),
+        )  # fmt: skip
+
+    return F.transform("told", one)
+
+
+def _parts(share: Column) -> Column:
+    return F.transform(share["held"], lambda each: part(each, F.col("told_line"), share["member_id"], process=share["process"]))
 
 
 def design() -> Column:

@@ -7,7 +7,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from .events import COMPLETING, JOIN, JOINED, MEMBER, MOVED, PREPARING, TOLD, UNDER_WAY, library_label
+from .events import COMPLETING, JOIN, JOINED, MEMBER, MOVED, PREPARING, SYNCED, TOLD, UNDER_WAY, library_label
+from .ownership import change
 
 KEY: Final = ("run", "group", "rebalance")
 
@@ -70,28 +71,23 @@ def _by_sentence(from_empty: Column) -> Column:
     return found.otherwise("other")
 
 
-def lines(events: DataFrame, ends: DataFrame) -> DataFrame:
-    """The rebalances with their own columns. `ends`: run -> last_at of its journal. `told`, `round_claims`: for later parts."""
-    found = (
-        events.withColumn("trigger", trigger())
-        .groupBy("day", "run", "group", F.col("cycle").alias("rebalance"))
-        .agg(*_aggregates())
-        .where(F.col("first").isNotNull())
-        .join(ends, "run")
-    )
+def lines(events: DataFrame) -> DataFrame:
+    """KEY and the rebalances' own columns. A line without `started_at` is none: it has what came after the last end, or before the first.
+
+    For later parts: `told`, `told_line` and `round_claims`, `changes` (ownership.change), `heard` (somebody got an assignment), `last_at`.
+    """
+    found = events.groupBy("run", "group", F.col("cycle").alias("rebalance")).agg(*_aggregates())
     closed, last = F.col("closing").isNotNull(), F.col("last")
     rest = F.greatest(F.col("last_at") - last["at"], F.lit(0))
     still = {state: F.when(~closed & (last["after"] == state), rest).otherwise(0) for state in UNDER_WAY}
     stable = closed & (F.col("closing.after") == "Stable")
     matches = stable & (F.col("bringing.generation") == last["generation"]) & (last["protocol_type"] == "consumer")
     return found.select(
-        "day", *KEY,
-        F.col("first.generation_before").alias("generation_before"), last["generation"].alias("generation_after"),
+        *KEY, "day", "first.generation_before", last["generation"].alias("generation_after"),
         F.col("first.at").alias("started_at"), F.coalesce("closing.at", "last_at").alias("ended_at"),
         F.when(closed, F.lower("closing.after")).otherwise("journal's end").alias("ended"),
-        F.col("first.trigger").alias("trigger"), F.col("first.reason").alias("reason"), F.col("first.command").alias("command"),
-        F.col("first.members_before").alias("members_before"), last["members"].alias("members_after"),
-        "added", "removed", "joins", "phases",
+        "first.cause", "first.before", "first.after", "first.reason", "first.command", "first.members_before",
+        last["members"].alias("members_after"), "added", "removed", "joins", "phases",
         (F.col("preparing_ns") + still[PREPARING]).alias("preparing_ns"),
         (F.col("completing_ns") + still[COMPLETING]).alias("completing_ns"),
         "backwards",
@@ -100,20 +96,22 @@ def lines(events: DataFrame, ends: DataFrame) -> DataFrame:
         F.col("joined_last.member_id").alias("last_member_id"), F.col("joined_last.client_id").alias("last_client_id"),
         F.col("joined_last.library").alias("last_library"), F.col("joined_last.version").alias("last_version"),
         (F.col("joined_last.at") - F.col("first.at")).alias("last_after_ns"),
-        "libraries",
-        F.when(matches, F.col("bringing.told")).alias("told"), F.when(stable, F.col("claiming.round_claims")).alias("round_claims"),
-        F.col("closing.line").alias("stable_line"), "last_at",
-    )  # fmt: skip
+        "libraries", "last_at",
+        F.when(matches, F.col("bringing.told")).alias("told"), F.col("bringing.line").alias("told_line"),
+        F.when(stable, F.col("claiming.round_claims")).alias("round_claims"), "changes", "heard",
+    ).withColumn("trigger", trigger()).drop("cause", "before", "after")  # fmt: skip
 
 
 def _aggregates() -> list[Column]:
     moved, member = F.col("event") == MOVED, F.col("event") == MEMBER
     during = moved & (F.col("begins") | F.col("under_way"))
     before = F.when(F.col("after") == PREPARING, F.col("generation")).otherwise(F.col("generation") - 1).alias("generation_before")
-    first = F.struct("line", "at", before, "trigger", "reason", "command", "members_before")
+    first = F.struct("line", "at", before, "cause", "before", "after", "reason", "command", "members_before")
     state = F.struct("line", "at", "after", "generation", "leader", "members", "protocol_type")
     spent = {state: F.coalesce(F.sum(F.when(F.col("state_before") == state, F.col("spent_ns"))), F.lit(0)) for state in UNDER_WAY}
     return [
+        F.max("day").alias("day"),
+        F.max("last_at").alias("last_at"),
         F.min(F.when(F.col("begins"), first)).alias("first"),
         F.max(F.when(during, state)).alias("last"),
         F.max(F.when(F.col("ends"), state)).alias("closing"),
@@ -129,4 +127,6 @@ def _aggregates() -> list[Column]:
         F.sort_array(F.collect_set(library_label())).alias("libraries"),
         F.max(F.when(F.col("event") == TOLD, F.struct("line", "generation", "told"))).alias("bringing"),
         F.max(F.when(F.col("event") == JOINED, F.struct("line", "generation", "round_claims"))).alias("claiming"),
+        F.collect_list(change()).alias("changes"),
+        F.max(F.col("event") == SYNCED).alias("heard"),
     ]

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pyspark.sql import functions as F
 
 from groupmock.printable import one_line
 
 from ..asking import analysed
-from .shapes import ACCURACY, QUANTILES, Cell, ColumnHead, Excerpt, Grid, Listing, Plot, Series, Shape, Spread, Totals, Value
+from .shape_sql import query
+from .shapes import QUANTILES, Cell, ColumnHead, Excerpt, Grid, Listing, Plot, Series, Shape, Spread, Totals, Value
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 PLOTTED: Final = 16
 """Groups that a plot has at most."""
@@ -23,17 +25,58 @@ LONGEST: Final = 300
 """Characters of a text that a page shows."""
 
 
-def answer(table: DataFrame, shape: Shape) -> list[Excerpt]:
-    """What a shape has to say of a table; [] where the table cannot answer it at all."""
-    match shape:
-        case Totals():
-            return _totals(table, shape)
-        case Spread():
-            return _spread(table, shape)
-        case Listing():
-            return _listing(table, shape)
-        case Grid():
-            return _grid(table, shape)
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A shape of which a table has everything; `lacking`: heads that were left out for that."""
+
+    shape: Shape
+    lacking: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What came of a question; `numbers`: which columns are some."""
+
+    numbers: list[bool]
+    rows: list[tuple[Cell, ...]]
+
+
+def answers(table: DataFrame, shapes: Sequence[Shape]) -> list[Excerpt]:
+    """What the shapes have to say of a table; nothing of one that the table cannot answer at all."""
+    asked = [Question(each) for each in shapes]
+    told = analysed(lambda: _together(table, asked))
+    if told is None:  # a column is not there: only then is each value looked at
+        asked = [each for shape in shapes if (each := _answerable(table, shape)) is not None]
+        if not asked:
+            return []
+        told = _together(table, asked)
+    return [excerpt for each, lines in zip(asked, _answered(told), strict=True) for excerpt in _excerpts(each, lines)]
+
+
+def _together(table: DataFrame, asked: Sequence[Question]) -> DataFrame:
+    return table.sparkSession.sql(query([each.shape for each in asked]), lines=table)
+
+
+def _answered(told: DataFrame) -> list[Lines]:
+    found = [_lines(cast("StructType", column.dataType)) for column in told.schema]
+    for row in told.collect():  # of each question at most its limit, and one
+        place, line = next((place, line) for place, line in enumerate(row) if line is not None)
+        found[place].rows.append(tuple(map(_cell, line)))
+    return found
+
+
+def _lines(columns: StructType) -> Lines:
+    return Lines([_is_number(each.dataType.typeName()) for each in columns], [])
+
+
+def first_lines(table: DataFrame, limit: int = 5) -> Excerpt:
+    """For a table that no shape fits: what is in it."""
+    lines = _lines(table.schema)
+    lines.rows.extend(tuple(map(_cell, row)) for row in table.limit(limit).collect())
+    return _excerpt("First lines", "", [Value(name, "") for name in table.columns], lines, [], limit)
+
+
+# -- what a table can answer -------------------------------------------------------------------------------------------
 
 
 class AnswerableValues:
@@ -43,7 +86,7 @@ class AnswerableValues:
         self.table = table
         self.lacking: list[str] = []
 
-    def of(self, values: Iterable[Value]) -> list[Value]:
+    def of(self, values: Iterable[Value]) -> tuple[Value, ...]:
         """Those that it can; the others are noted."""
         found = []
         for each in values:
@@ -52,97 +95,91 @@ class AnswerableValues:
                 self.lacking.append(each.head)
             else:
                 found.append(replace(each, sql=sql))
-        return found
+        return tuple(found)
 
     def has(self, sql: str) -> bool:
         """Nothing is computed: Spark analyses the expression."""
         return analysed(lambda: self.table.select(F.expr(sql))) is not None
 
-
-def _kept(table: DataFrame, where: str) -> DataFrame | None:
-    """None: the condition is about columns that are not there."""
-    return analysed(lambda: table.where(where))
-
-
-def _named(values: Sequence[Value], prefix: str) -> list[Column]:
-    return [F.expr(each.sql).alias(f"{prefix}{place}") for place, each in enumerate(values)]
+    def has_where(self, condition: str) -> bool:
+        """Likewise of a condition."""
+        return analysed(lambda: self.table.where(condition)) is not None
 
 
-def _totals(table: DataFrame, shape: Totals) -> list[Excerpt]:
+def _answerable(table: DataFrame, shape: Shape) -> Question | None:
     known = AnswerableValues(table)
-    by, values, kept = known.of(shape.by), known.of(shape.values), _kept(table, shape.where)
-    if not values or kept is None or (shape.by and not by):
-        return []
-    groups = [f"by{place}" for place in range(len(by))]
-    summed = kept.select("*", *_named(by, "by")).groupBy(*groups).agg(*_named(values, "value"))
-    ordered = summed.orderBy(F.col("value0").desc_nulls_last(), *groups).limit(shape.limit + 1)
-    made = _answer(shape.title, shape.about, [*by, *values], ordered, known.lacking, shape.limit)
-    place = next((len(by) + place for place, each in enumerate(values) if each.head == shape.bars), None)
+    left = _left(known, shape) if known.has_where(shape.where) else None
+    return None if left is None else Question(left, known.lacking)
+
+
+def _left(known: AnswerableValues, shape: Shape) -> Shape | None:
+    """Of a shape what is known; None: not enough."""
+    match shape:
+        case Totals():
+            by, values = known.of(shape.by), known.of(shape.values)
+            return replace(shape, by=by, values=values) if values and (by or not shape.by) else None
+        case Spread():
+            by, value, mark = known.of(shape.by), known.of([shape.value]), known.of(shape.mark)
+            return replace(shape, by=by, value=value[0], mark=mark) if value and (by or not shape.by) else None
+        case Listing():
+            values = known.of(shape.values)
+            return replace(shape, values=values, order=tuple(filter(known.has, shape.order))) if values else None
+        case Grid():
+            per, main, beside = known.of(shape.per), known.of([shape.down, shape.across, shape.value]), known.of(shape.beside)
+            if len(main) < 3:
+                return None
+            return replace(shape, per=per, down=main[0], across=main[1], value=main[2], beside=beside)
+
+
+# -- what the page has of an answer ------------------------------------------------------------------------------------
+
+
+def _excerpts(asked: Question, lines: Lines) -> list[Excerpt]:
+    shape = asked.shape
+    match shape:
+        case Totals():
+            return [_totals(shape, lines, asked.lacking)]
+        case Spread():
+            return [_spread(shape, lines, asked.lacking)]
+        case Listing():
+            return [_excerpt(shape.title, shape.about, shape.values, lines, asked.lacking, shape.limit)]
+        case Grid():
+            return _grid(shape, lines, asked.lacking)
+
+
+def _totals(shape: Totals, lines: Lines, lacking: list[str]) -> Excerpt:
+    by = len(shape.by)
+    made = _excerpt(shape.title, shape.about, [*shape.by, *shape.values], lines, lacking, shape.limit)
+    place = next((by + place for place, each in enumerate(shape.values) if each.head == shape.bars), None)
     if place is not None and made.rows:
-        made.plot = _plot("bars", str(made.heads[place]), made, len(by), {shape.bars: place})
-    return [made]
+        made.plot = _plot("bars", str(made.heads[place]), made, by, {shape.bars: place})
+    return made
 
 
-def _spread(table: DataFrame, shape: Spread) -> list[Excerpt]:
-    known = AnswerableValues(table)
-    by, value, kept = known.of(shape.by), known.of([shape.value]), _kept(table, shape.where)
-    marks = known.of([shape.mark]) if shape.mark is not None else []
-    if not value or kept is None or (shape.by and not by):
-        return []
-    groups = [f"by{place}" for place in range(len(by))]
-    shares = F.array(*map(F.lit, QUANTILES.values()))
-    values = kept.select("*", *_named(by, "by"), F.expr(value[0].sql).cast("double").alias("it")).where("it is not null")
-    quantiles = F.percentile_approx("it", shares, F.lit(ACCURACY)).alias("q")
-    found = values.groupBy(*groups).agg(F.count("*").alias("n"), quantiles, F.max("it").alias("largest"), *_named(marks, "mark"))
-    columns = [F.col("n"), *(F.col("q")[place].alias(name) for place, name in enumerate(QUANTILES)), F.col("largest")]
-    beside = [f"mark{place}" for place in range(len(marks))]
-    told = found.orderBy(F.col("n").desc(), *groups).limit(shape.limit + 1).select(*groups, *columns, *beside)
-    unit = shape.value.unit
+def _spread(shape: Spread, lines: Lines, lacking: list[str]) -> Excerpt:
+    unit, by = shape.value.unit, len(shape.by)
     spread = [Value(shape.of, ""), *(Value(name, "", unit) for name in QUANTILES), Value("largest", "", unit)]
-    made = _answer(shape.title, shape.about, [*by, *spread, *marks], told, known.lacking, shape.limit)
+    made = _excerpt(shape.title, shape.about, [*shape.by, *spread, *shape.mark], lines, lacking, shape.limit)
     if made.rows:
-        places = {name: len(by) + 1 + place for place, name in enumerate(QUANTILES)}
-        places |= {mark.head: len(by) + len(spread) + place for place, mark in enumerate(marks)}
-        made.plot = _plot("range", str(ColumnHead(shape.value.head, unit)), made, len(by), places)
-    return [made]
+        places = {name: by + 1 + place for place, name in enumerate(QUANTILES)}
+        places |= {mark.head: by + len(spread) + place for place, mark in enumerate(shape.mark)}
+        made.plot = _plot("range", str(ColumnHead(shape.value.head, unit)), made, by, places)
+    return made
 
 
-def _listing(table: DataFrame, shape: Listing) -> list[Excerpt]:
-    known = AnswerableValues(table)
-    values, kept = known.of(shape.values), _kept(table, shape.where)
-    if not values or kept is None:
-        return []
-    order = [F.expr(each).desc_nulls_last() for each in shape.order if known.has(each)]
-    ordered = kept.orderBy(*order) if order else kept
-    told = ordered.select(*_named(values, "value")).limit(shape.limit + 1)
-    return [_answer(shape.title, shape.about, values, told, known.lacking, shape.limit)]
-
-
-def first_lines(table: DataFrame, limit: int = 5) -> Excerpt:
-    """For a table that no shape fits: what is in it."""
-    values = [Value(name, f"`{name}`") for name in table.columns]
-    return _answer("First lines", "", values, table.select(*_named(values, "value")).limit(limit), [], limit)
-
-
-def _grid(table: DataFrame, shape: Grid) -> list[Excerpt]:
-    known = AnswerableValues(table)
-    per, kept, main = known.of(shape.per), _kept(table, shape.where), known.of([shape.down, shape.across, shape.value])
-    if kept is None or len(main) < 3:
-        return []
-    values = [*per, *main, *known.of([shape.beside])]
-    cells = kept.select(*_named(values, "value"))
-    lines = [tuple(map(_cell, row)) for row in cells.orderBy(*cells.columns).limit(shape.limit).collect()]  # a line per combination
+def _grid(shape: Grid, lines: Lines, lacking: list[str]) -> list[Excerpt]:
+    per = len(shape.per)
     groups: dict[tuple[Cell, ...], list[tuple[Cell, ...]]] = {}
-    for line in lines:
-        groups.setdefault(line[: len(per)], []).append(line[len(per) :])
-    return [_grid_of(shape, per, key, group, known.lacking) for key, group in groups.items()]
+    for line in lines.rows:  # one per combination
+        groups.setdefault(line[:per], []).append(line[per:])
+    return [_grid_of(shape, key, group, lacking) for key, group in groups.items()]
 
 
-def _grid_of(shape: Grid, per: Sequence[Value], key: tuple[Cell, ...], lines: list[tuple[Cell, ...]], lacking: list[str]) -> Excerpt:
+def _grid_of(shape: Grid, key: tuple[Cell, ...], lines: list[tuple[Cell, ...]], lacking: list[str]) -> Excerpt:
     down = list(dict.fromkeys(line[0] for line in lines))
     across = list(dict.fromkeys(line[1] for line in lines))
     cells = {(line[0], line[1]): line[2:] for line in lines}
-    named = list(zip(per, key, strict=True))
+    named = list(zip(shape.per, key, strict=True))
     title = ", ".join([shape.title, *(f"{shown(value)} {each.head}" for each, value in named[: shape.titled])])
     rest = ", ".join(f"{each.head} {shown(value)}" for each, value in named[shape.titled :])
     rows: list[tuple[Cell, ...]] = [(name, *(_beside(cells.get((name, column))) for column in across)) for name in down]
@@ -159,11 +196,9 @@ def _beside(values: tuple[Cell, ...] | None) -> Cell:
     return f"{first} ({others[0]})" if others and others[0] != first and values[0] is not None else values[0]
 
 
-def _answer(title: str, about: str, values: Sequence[Value], told: DataFrame, lacking: list[str], limit: int) -> Excerpt:
-    rows = [tuple(map(_cell, row)) for row in told.collect()]  # at most limit + 1 lines
-    numbers = [_is_number(field.dataType.typeName()) for field in told.schema.fields]
-    heads = [ColumnHead(each.head, each.unit, number) for each, number in zip(values, numbers, strict=True)]
-    return Excerpt(title, about, heads, rows[:limit], list(lacking), more=len(rows) > limit)
+def _excerpt(title: str, about: str, values: Sequence[Value], lines: Lines, lacking: list[str], limit: int) -> Excerpt:
+    heads = [ColumnHead(each.head, each.unit, number) for each, number in zip(values, lines.numbers, strict=True)]
+    return Excerpt(title, about, heads, lines.rows[:limit], list(lacking), more=len(lines.rows) > limit)
 
 
 def _is_number(type_name: str) -> bool:

@@ -145,7 +145,7 @@ _SESSION: Final = Value("session timeout", "min(session_timeout_min_ms) / 1e3", 
 
 def _gaps(title: str, which: str) -> Spread:
     """`which`: p50, p99 or max; a line of the table is a run's group and client."""
-    return Spread(title, CLIENT, Value(title.lower(), f"gap_{which}_ns / 1e9", S), mark=_SESSION, of="groups")
+    return Spread(title, CLIENT, Value(title.lower(), f"gap_{which}_ns / 1e9", S), mark=(_SESSION,), of="groups")
 
 
 HEARTBEATS: Final = Section(
@@ -335,7 +335,7 @@ _READING: Final = "Median over the seeds; in brackets the 99th percentile where 
 
 def _grid(title: str, figure: str, unit: str, about: str) -> Grid:
     median, high = Value(f"{title.lower()}, median", f"{figure}_median", unit), Value("99th percentile", f"{figure}_p99", unit)
-    return Grid(title, _PER, _SCENARIO, _DESIGN, median, high, f"{about} {_READING}", titled=len(_TITLED))
+    return Grid(title, _PER, _SCENARIO, _DESIGN, median, (high,), f"{about} {_READING}", titled=len(_TITLED))
 
 
 CHARACTERISTICS: Final = Section(

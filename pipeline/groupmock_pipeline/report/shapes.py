@@ -46,7 +46,7 @@ class Totals:
 class Spread:
     """A line per group: how many, median, 90th and 99th percentile, largest of one value; plotted. Groups with most lines first.
 
-    `of`: what a line of the table is, in the plural. `mark`: an aggregate that the plot shows beside them, in the same unit.
+    `of`: what a line of the table is, in the plural. `mark`: at most one aggregate that the plot shows beside them, in the same unit.
     """
 
     title: str
@@ -54,7 +54,7 @@ class Spread:
     value: Value
     about: str = ""
     where: str = "true"
-    mark: Value | None = None
+    mark: tuple[Value, ...] = ()
     of: str = "lines"
     limit: int = GROUPS
 
@@ -73,7 +73,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table per `per`: lines `down`, columns `across`, in each cell one value with another in brackets if that differs; plotted.
+    """A table per `per`: lines `down`, columns `across`, in each cell one value with another (`beside`) in brackets if that differs; plotted.
 
     `titled`: how many of `per` are in the title; the others are in its note.
     """
@@ -83,7 +83,7 @@ class Grid:
     down: Value
     across: Value
     value: Value
-    beside: Value
+    beside: tuple[Value, ...]
     about: str = ""
     where: str = "true"
     limit: int = 1000

@@ -1,0 +1,181 @@
+"""One ingest: settle what a killed one left, choose what is new, take it, settle it.
+
+A take is committed before it is counted (`lake.journals` says why that is safe): who is killed in between leaves a take that the next
+ingest counts first.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from pyspark.sql import functions as F
+
+from .. import schema, tables
+from ..errors import Overtaken
+from ..lake import journals, sink
+from . import copies, ledger, texts
+from .files import Chosen, choose, escaped, listed
+from .parsing import headed, sorted_out
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger("groupmock_pipeline")
+
+TASK_BYTES: Final = 1 << 30
+"""Of a take whose rows are counted, text that one task counts at most."""
+
+
+class Outcome(NamedTuple):
+    """What an ingest did, in numbers."""
+
+    files: int = 0
+    known: int = 0
+    writing: int = 0
+    rows: int = 0
+    quarantined: int = 0
+    duplicates: int = 0
+    blank: int = 0
+    problems: int = 0
+
+    def plus(self, other: Outcome) -> Outcome:
+        """Of both."""
+        return Outcome(*(one + two for one, two in zip(self, other, strict=True)))
+
+
+class Reading(NamedTuple):
+    """How journals are read. `limit`: bytes of a line; `silence_s`: a journal that did not end is taken when nothing came for so long."""
+
+    limit: int
+    silence_s: float
+    cores: int
+
+
+def ingest(spark: SparkSession, place: str, lake: str, reading: Reading) -> Outcome:
+    """Everything that is new in `place` into the lake. Raises BadInput, Overtaken."""
+    path = tables.place(lake, journals.ROWS)
+    left = _settle_left(spark, path, reading)
+    head = sink.head(spark, path)
+    chosen = choose(listed(spark, place), journals.ledger(spark, path, head) if journals.RUNS in head.batches else None)
+    count = len(chosen.small) + len(chosen.large)
+    outcome = left._replace(known=chosen.known)
+    if count:
+        log.info("ingest: %d journals to read, %d known already", count, chosen.known)
+        outcome = outcome.plus(_take_all(spark, path, chosen, reading))
+    return outcome._replace(writing=count - (outcome.files - left.files))
+
+
+def _take_all(spark: SparkSession, path: str, chosen: Chosen, reading: Reading) -> Outcome:
+    """Short journals as whole texts; then, line by line, long ones and those that cannot be read as a whole: damaged, or no UTF-8."""
+    outcome, rest, before = Outcome(), chosen.files, time.time_ns() // 1000 - int(reading.silence_s * 1e6)
+    if chosen.small:
+        whole = texts.whole_texts(spark, chosen.small).where(texts.ready(before))
+        take = _take(spark, path, sorted_out(texts.numbered(headed(whole, reading.limit)), reading.limit), len(chosen.small))
+        outcome = _settle(spark, path, take, reading, chosen.size, None)
+        rest = _not_in(spark, path, take, rest)
+    if outcome.files < len(chosen.small) + len(chosen.large):
+        paths = [escaped(file.path) for file in rest.select("path").collect()]
+        take = _take(spark, path, sorted_out(_line_by_line(spark, paths, before, reading), reading.limit), len(paths))
+        outcome = outcome.plus(_settle(spark, path, take, reading, chosen.size, rest.where(F.col("modified") <= before)))
+    return outcome
+
+
+def _line_by_line(spark: SparkSession, paths: list[str], before: int, reading: Reading) -> DataFrame:
+    lines = texts.long_texts(spark, paths, reading.cores)
+    about = headed(texts.facts(lines).where(texts.ready(before)), reading.limit).withColumnRenamed("head", "text").drop("last")
+    file, lacking = about.withColumn("line", F.lit(0)), about.where("lacks").withColumns({"line": F.col("lines"), "text": F.lit("")})
+    each = about.drop("length", "modified", "text").join(lines, "file")
+    return file.unionByName(lacking).unionByName(each)
+
+
+def _take(spark: SparkSession, path: str, lines: DataFrame, of: int) -> int:
+    """Commit what was read; the number of the take."""
+    head, begun = sink.head(spark, path), time.monotonic()
+    take = head.batch + 1
+    tables.explain(lines, "rows")
+    counted = {part: F.col(sink.PART) == part for part in (journals.ROWS, journals.FILES)}
+    counts = sink.commit(path, head, lines.withColumn(schema.TAKE, F.lit(take).cast("bigint")), head.edition, counted, {})
+    seconds = time.monotonic() - begun
+    log.info("ingest: %d rows of %d journals (of %d) read in %.1f s", counts[journals.ROWS], counts[journals.FILES], of, seconds)
+    return take
+
+
+def _settle_left(spark: SparkSession, path: str, reading: Reading) -> Outcome:
+    """Count the takes that a killed ingest left uncounted."""
+    head = sink.head(spark, path)
+    takes = head.batches.get(journals.FILES, ())
+    counted = set()
+    if takes and journals.RUNS in head.batches:
+        counted = {row[0] for row in journals.part(spark, path, journals.RUNS, head).select(schema.TAKE).distinct().collect()}
+    outcome = Outcome()
+    for take in takes:
+        if take not in counted:
+            log.info("ingest: take %d, which an ingest left uncounted", take)
+            outcome = outcome.plus(_settle(spark, path, take, reading, None, None))
+    return outcome
+
+
+def _settle(spark: SparkSession, path: str, take: int, reading: Reading, size: int | None, silent: DataFrame | None) -> Outcome:
+    """Commit what the ledger says of a take; of several that do the same, one commits. `silent`: files, of which those that the take has
+    not cannot be read."""
+    head = sink.head(spark, path)
+    files, rows, broken = (_of_take(spark, path, head, part, take) for part in (journals.FILES, journals.ROWS, journals.QUARANTINE))
+    tasks = reading.cores if size is None else max(reading.cores, -(-size // TASK_BYTES))
+    new = ledger.entries(files, rows, broken, take, tasks)
+    if silent is not None:
+        new = new.unionByName(ledger.unreadable(_not_in(spark, path, take, silent), take))
+    new = new.persist()
+    try:
+        told = _with_copies(spark, path, head, new)
+        outcome = _outcome(told.where(F.col(schema.TAKE) == take))
+        if outcome.files:
+            _commit_once(spark, path, head, told, take)
+    finally:
+        new.unpersist()
+    return outcome
+
+
+def _not_in(spark: SparkSession, path: str, take: int, files: DataFrame) -> DataFrame:
+    """Files (`files.listed`) of which a take has nothing."""
+    had = _of_take(spark, path, sink.head(spark, path), journals.FILES, take).select("file")
+    return files.join(F.broadcast(had), "file", "left_anti")
+
+
+def _commit_once(spark: SparkSession, path: str, head: sink.Head, told: DataFrame, take: int) -> None:
+    """Two ingests may settle the same take: the ledger has it once, and both are right."""
+    try:
+        sink.commit(path, head, told.withColumn(sink.PART, F.lit(journals.RUNS)), head.edition, {}, {})
+    except Overtaken:
+        now = sink.head(spark, path)
+        if journals.ledger(spark, path, now).where(F.col(schema.TAKE) == take).isEmpty():
+            raise
+
+
+def _of_take(spark: SparkSession, path: str, head: sink.Head, part: str, take: int) -> DataFrame:
+    return journals.part(spark, path, part, head).where(F.col(sink.BATCH) == take)
+
+
+def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame) -> DataFrame:
+    """The lines of the ledger that a take brings or changes: `new`, and those of other runs that turn out to be copies."""
+    merged = ledger.merged(journals.ledger(spark, path, head), new) if journals.RUNS in head.batches else new
+    found = copies.suspects(merged, new).persist()
+    if found.isEmpty():
+        return new
+    mine = F.broadcast(found.select("run", schema.TAKE))
+    rows = journals.part(spark, path, journals.ROWS, head).join(mine, ["run", schema.TAKE], "left_semi")
+    told = ledger.settled(merged, copies.copies(copies.contents(rows, found)))
+    mine = F.broadcast(new.select("run", F.lit(True).alias("new")))
+    return told.join(mine, "run", "left").where("new or changed").drop("new", "changed").persist()
+
+
+def _outcome(told: DataFrame) -> Outcome:
+    """Counts of a take. Raises AssertionError if they do not add up: then it does not count."""
+    whole = F.expr("lines = header + rows + quarantined + duplicates + blank")
+    sums = ("rows", "quarantined", "duplicates", "blank")
+    row = told.agg(F.count("*"), *(F.sum(name) for name in sums), F.count("problem"), F.min_by("file", whole), F.min(whole)).first()
+    assert row is not None  # seven figures and a name
+    files, rows, quarantined, duplicates, blank, problems, file, adds_up = row
+    assert adds_up is not False, f"{file}: the counts of its lines do not add up; its take does not count"
+    return Outcome(files, 0, 0, rows or 0, quarantined or 0, duplicates or 0, blank or 0, problems)

@@ -1,0 +1,45 @@
+"""A lake in few files again: what many ingests left, in files of about 128 MB by day and run, without what no longer counts.
+
+Readers that began before go on with the files as they were; those are taken away by the compaction after this one, or by --sweep.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from typing import TYPE_CHECKING, Final
+
+from .. import tables
+from ..errors import BadInput
+from ..lake import sink
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+INPUT: Final = "the lake"
+OUTPUT: Final = None
+"""It is the lake that is read."""
+TABLES: Final = ("rows", "rebalances", "heartbeats", "faults", "audit", "campaign", "simulation")
+"""Tables that grow. `rows` stands for what ingest makes."""
+
+log = logging.getLogger("groupmock_pipeline")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument("--sweep", action="store_true", help="take the files of before away at once: nobody reads the lake now")
+
+
+def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
+    """Table by table, each in one commit."""
+    lake = arguments.input
+    found = [name for name in TABLES if tables.exists(spark, lake, name)]
+    if not found:
+        raise BadInput(f"{lake} has no table to compact: `groupmock pipeline ingest JOURNALS {lake}` makes some")
+    for name in found:
+        before = tables.compact(spark, lake, name)
+        path = tables.place(lake, name)
+        after = sink.head(spark, path)
+        log.info("table %s: %d files became %d", name, before.files, after.files)
+        for edition in range(max(0, before.edition - 1), before.edition + arguments.sweep):
+            sink.sweep(spark, path, edition)

@@ -1,0 +1,76 @@
+"""Journals in a lake: the ledger says which rows count, and the tables rows, runs and quarantine are views by it.
+
+An ingest commits twice to the sink `journals` (`ingest.taking`): first what it read, as a *take* (parts rows, quarantine and files), then what the
+ledger says of it (part runs). What the ledger does not name is not in the lake: so readers see a take as a whole, with its counts, or
+nothing of it. A file that was read again has a newer take; the older one's rows are passed over, until a compaction leaves them out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+from pyspark.sql.window import Window
+
+from .. import schema
+from ..errors import BadInput
+from . import sink
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FOLDER: Final = "journals"
+ROWS, QUARANTINE, RUNS, FILES = "rows", "quarantine", "runs", "files"
+PARTS: Final = (ROWS, RUNS, QUARANTINE)
+"""What is read of it as a table."""
+COLUMNS: Final = {ROWS: schema.ROWS, QUARANTINE: schema.QUARANTINE, RUNS: schema.RUNS, FILES: schema.FILES}
+"""Today's columns, whatever version wrote a lake (null: it had none), so that no file is opened to know them."""
+
+
+def read(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFrame:
+    """One of `PARTS`. The ledger is looked up first: of what it names nothing comes later."""
+    runs = ledger(spark, path, head)
+    if name == RUNS:
+        return runs
+    counted = runs.where(F.col("rows" if name == ROWS else "quarantined") > 0).select("run", schema.TAKE)
+    lines = part(spark, path, name, head)
+    return lines.join(F.broadcast(counted), ["run", schema.TAKE], "left_semi").select(*COLUMNS[name].names)
+
+
+def counted(spark: SparkSession, path: str, head: sink.Head) -> dict[str, DataFrame]:
+    """What counts of every part, with its takes: all that a compaction keeps. Raises BadInput where a take is not counted yet."""
+    runs = ledger(spark, path, head)
+    takes = {row[0] for row in runs.select(schema.TAKE).distinct().collect()}
+    left = [take for take in head.batches.get(FILES, ()) if take not in takes]
+    if left:
+        raise BadInput(f"{path}: an ingest was killed, or is at work: run `groupmock pipeline ingest` once more, then compact")
+    kept = {name: runs.where(F.col(count) > 0).select("run", schema.TAKE) for name, count in ((ROWS, "rows"), (QUARANTINE, "quarantined"))}
+    lines = {name: part(spark, path, name, head).join(F.broadcast(each), ["run", schema.TAKE], "left_semi") for name, each in kept.items()}
+    return {**{name: each.drop(*sink.PLACE.names) for name, each in lines.items()}, RUNS: runs}
+
+
+def ledger(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
+    """The last line about each file and header; a file without a header is forgotten once it is another's."""
+    lines = part(spark, path, RUNS, head)
+    last_of = {name: F.max(sink.BATCH).over(Window.partitionBy(*keys)) for name, keys in (("_of_file", ["file"]), ("_last", ["file", "digest"]))}
+    known = lines.withColumns(last_of).where(F.col(sink.BATCH) == F.col("_last"))
+    return known.where(F.col("digest").isNotNull() | (F.col(sink.BATCH) == F.col("_of_file"))).select(*schema.RUNS.names)
+
+
+def part(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFrame:
+    """All lines of a part, with their take, also those that do not count."""
+    columns = COLUMNS[name]
+    if schema.TAKE not in columns.names:
+        columns = StructType([*columns.fields, schema.TAKE_FIELD])
+    return sink.read(spark, path, name, columns, head)
+
+
+def check_age(spark: SparkSession, lake: str) -> None:
+    """Raises BadInput for a lake that has a folder of Parquet for each run, as those of the first version."""
+    try:
+        spark.read.schema(schema.RUNS).parquet(f"{lake.rstrip('/')}/runs").inputFiles()  # a session of Spark Connect looks no sooner
+    except AnalysisException:
+        return
+    raise BadInput(f"{lake} was made by an older groupmock, a folder for each run: ingest its journals into a new folder")

@@ -1,0 +1,222 @@
+"""A table of a lake: one file sink of Structured Streaming, whose log says what the table has.
+
+Theory. A table is a folder: Parquet files by edition, batch, part and (where it has days) day; `_spark_metadata`, the sink's log; and
+`_checkpoint`, the log of the query that fills it. A *commit* is one micro-batch of that query: Spark writes the files, then one entry of
+the log, which is there whole or not at all. Readers read what the log names, so they see the table before a commit or after it, whoever
+is killed when. Nothing is ever changed in place.
+
+The query's source counts: its micro-batch N is the one row N (`rate-micro-batch`). The frame that is to be committed is the static side of
+a join with that row, on the number that its writer expects: the last one that it saw, and one. So a commit compares and swaps: who planned
+with an older table writes an empty batch; of two that write the same batch at once Spark's log takes one, and the other's query fails. A
+batch that was killed is played again by the next writer, with the next writer's frame: nothing of the killed one is in the log.
+
+*Parts* are frames of different columns that belong to one commit: rows and what is broken. Each commit has a mark besides, with the columns
+of its parts as JSON. An *edition* replaces all before it (a table made anew, or compacted): readers take the highest. What an overtaken
+writer leaves has edition -1, and is in none.
+
+Spark's side of it: https://spark.apache.org/docs/latest/streaming/structured-streaming-programming-guide.html (file sink, availableNow).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import unquote
+from uuid import uuid4
+
+from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.sql import Row
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+
+from ..errors import Overtaken
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+EDITION: Final = "_edition"
+BATCH: Final = "_batch"
+PART: Final = "_part"
+DAY: Final = "day"
+PLACE: Final = StructType([StructField(EDITION, IntegerType()), StructField(BATCH, LongType()), StructField(PART, StringType())])
+"""Where a line of any table is; folders, not columns of its files."""
+MARK: Final = "commit"
+"""The part that every commit has: one line with `TOLD`."""
+TOLD: Final = "_told"
+NOWHERE: Final = -1
+"""The edition of what an overtaken writer leaves."""
+DUE: Final = "_due"
+ANY: Final = -1
+"""The batch that a line is for; a mark is for any."""
+OBSERVED, WRITTEN = "commit", "_written"
+Counts = dict[str, int]
+RACES: Final = ("Race while writing batch", "CONCURRENT_STREAM_LOG_UPDATE", "Concurrent update to the log")
+"""What Spark says to the slower one of two that write a batch at once."""
+FILE_BYTES: Final = 128 << 20
+"""Of a compacted table's files, about."""
+ORDER: Final = (DAY, "run", "line")
+"""By what a compacted table is clustered."""
+REPLACING: Final = re.compile(r"(s3a?|gs|wasbs?|abfss?|oss)://", re.IGNORECASE)
+"""Stores on which a rename may replace what is there: of two that write a batch at the very same time, both may think that they were first.
+There the table is asked once more whose the batch is."""
+
+
+class Head(NamedTuple):
+    """How far a table is: its edition, and the number of its last batch."""
+
+    edition: int
+    batch: int
+    batches: Mapping[str, tuple[int, ...]]
+    """Part -> numbers of the edition's batches that have it."""
+    files: int = 0
+    """How many the edition has."""
+    moved: Mapping[str, tuple[str, ...]] | None = None
+    """Part -> files of the edition. Of a table that is where it was made: None, Spark's log names them."""
+
+
+NOTHING: Final = Head(0, -1, {})
+"""The head of a table that is not there."""
+PLACED: Final = re.compile(rf"/({EDITION}=(-?\d+)/{BATCH}=(\d+)/{PART}=(\w+)/.*)")
+
+
+def head(spark: SparkSession, path: str) -> Head:
+    """Read off the names of the files that the log has: none of them is opened."""
+    try:
+        names = spark.read.schema(PLACE).parquet(path).inputFiles()
+    except AnalysisException as error:
+        if error.getCondition() == "PATH_NOT_FOUND":
+            return NOTHING
+        raise
+    placed = [(int(found[2]), int(found[3]), found[4], found[1], name) for name in names if (found := PLACED.search(name))]
+    if not placed:
+        return NOTHING
+    edition = max(0, *(at for at, *_ in placed))
+    mine = [each for each in placed if each[0] == edition]
+    parts = sorted({part for _, _, part, _, _ in mine})
+    batches = {part: tuple(sorted({batch for _, batch, of, _, _ in mine if of == part})) for part in parts}
+    files = {part: tuple(unquote(f"{path}/{below}") for _, _, of, below, _ in mine if of == part) for part in parts}
+    moved = bool(mine) and _now(spark, path, mine[0][3]) != mine[0][4]
+    return Head(edition, max(batch for _, batch, *_ in placed), batches, len(mine), files if moved else None)
+
+
+def _now(spark: SparkSession, path: str, below: str) -> str:
+    """What Spark calls a file of the table today. Its log has names as they were when the table was made, and a lake may be moved."""
+    found = spark.read.schema(PLACE).parquet(unquote(f"{path}/{below}")).inputFiles()
+    return found[0] if found else ""
+
+
+def read(spark: SparkSession, path: str, part: str, columns: StructType, at: Head) -> DataFrame:
+    """The lines of a part in an edition: these columns (null: they had none) and `PLACE`."""
+    reader = spark.read.schema(StructType([*columns.fields, *PLACE.fields]))
+    if at.moved is None:
+        return reader.parquet(path).where((F.col(EDITION) == at.edition) & (F.col(PART) == part))
+    return reader.option("basePath", path).parquet(*at.moved.get(part, (f"{path}/{EDITION}={at.edition}",)))
+
+
+def columns(spark: SparkSession, path: str, part: str, at: Head) -> StructType:
+    """What the last commit with that part said of its columns."""
+    told = read(spark, path, MARK, StructType([StructField(TOLD, StringType())]), at)
+    said = F.get_json_object(TOLD, f"$.{part}")
+    row = told.agg(F.max_by(said, F.when(said.isNotNull(), F.col(BATCH)))).first()
+    assert row is not None and row[0] is not None, f"{path}: no commit has a part {part!r}"
+    return StructType.fromJson(json.loads(row[0]))
+
+
+def parts(frames: Mapping[str, DataFrame]) -> DataFrame:
+    """Frames as one, each with the name of its part."""
+    named = [frame.withColumn(PART, F.lit(part)) for part, frame in frames.items()]
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), named)
+
+
+def commit(path: str, at: Head, lines: DataFrame, edition: int, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> Counts:
+    """Write lines (with `PART`) as the one batch after `at`; `edition`: that of `at`, or the next one, which replaces it.
+
+    Returns the sums of `counted`, conditions on lines. `told`: the columns of parts, for `columns`. Raises Overtaken when somebody else has
+    written since `at`: then nothing of this is in the table."""
+    expected, token = at.batch + 1, uuid4().hex
+    mine = F.col(BATCH) == expected
+    sums = [F.sum((mine & each).cast("bigint")).alias(name) for name, each in counted.items()]
+    placed = _placed(lines, expected, edition, json.dumps({"token": token, **{part: columns.json() for part, columns in told.items()}}))
+    observed = placed.observe(OBSERVED, F.count_if(mine).alias(WRITTEN), *sums)
+    by_day = [DAY] if DAY in lines.columns else []
+    query = (
+        observed.writeStream.format("parquet")
+        .options(path=path, checkpointLocation=f"{path}/_checkpoint", compression="zstd")
+        .partitionBy(EDITION, BATCH, PART, *by_day)
+        .trigger(availableNow=True)
+        .start()
+    )
+    raced = _raced(query)
+    seen = next((each for each in _told_by(query, expected) if each.get(WRITTEN)), None)
+    if seen is None or raced or REPLACING.match(path):
+        seen = _read_again(lines.sparkSession, path, Head(edition, expected, {}), token, sums)
+    if seen is None:
+        raise Overtaken(path)
+    return {name: seen[name] or 0 for name in counted}
+
+
+def _raced(query: StreamingQuery) -> bool:
+    """Wait for its end. Was somebody else at the same batch? Whose it is, the sink's log knows."""
+    try:
+        query.awaitTermination()
+    except StreamingQueryException as error:
+        if not any(race in str(error) for race in RACES):
+            raise
+        return True
+    finally:
+        query.stop()
+    return False
+
+
+def _told_by(query: StreamingQuery, batch: int) -> Iterator[Counts]:
+    """What `observe` saw of a batch, as a classic session (a Row) and as Spark Connect tells it; nothing, if the log had the batch already."""
+    for progress in query.recentProgress:
+        told = progress["observedMetrics"].get(OBSERVED) if progress["batchId"] == batch else None
+        if isinstance(told, Row):
+            yield told.asDict()
+        elif told:
+            yield dict(zip((field["name"] for field in told["schema"]["fields"]), told["values"], strict=True))
+
+
+def _read_again(spark: SparkSession, path: str, at: Head, token: str, sums: Sequence[Column]) -> Counts | None:
+    """The figures of a commit off the table itself; None: its batch is somebody else's."""
+    mine = F.col(BATCH) == at.batch
+    marks = read(spark, path, MARK, StructType([StructField(TOLD, StringType())]), at)
+    if marks.where(mine & (F.get_json_object(TOLD, "$.token") == token)).isEmpty():
+        return None
+    lines = spark.read.schema(PLACE).parquet(path).where((F.col(EDITION) == at.edition) & mine)
+    row = lines.agg(F.count("*").alias(WRITTEN), *sums).first()
+    assert row is not None
+    return row.asDict()
+
+
+def _placed(lines: DataFrame, expected: int, edition: int, saying: str) -> DataFrame:
+    """Lines and the commit's mark, joined with the number of the micro-batch that they are in."""
+    spark = lines.sparkSession
+    mark = spark.range(1).select(F.lit(saying).alias(TOLD), F.lit(MARK).alias(PART), F.lit(ANY).cast("bigint").alias(DUE))
+    static = lines.withColumn(DUE, F.lit(expected).cast("bigint")).unionByName(mark, allowMissingColumns=True)
+    counter = spark.readStream.format("rate-micro-batch").options(rowsPerBatch=1, numPartitions=1).load()
+    numbers = counter.select(F.col("value").alias(BATCH), F.explode(F.array("value", F.lit(ANY).cast("bigint"))).alias(DUE))
+    return (
+        static.join(F.broadcast(numbers), DUE)
+        .drop(DUE)
+        .withColumn(EDITION, F.when(F.col(BATCH) == expected, F.lit(edition)).otherwise(NOWHERE))
+    )
+
+
+def gathered(path: str, part: str, lines: DataFrame, at: Head) -> DataFrame:
+    """Lines in as many tasks as their files of today are worth of `FILE_BYTES`, and by day and run where they have them."""
+    files = lines.sparkSession.read.format("binaryFile").load(f"{path}/{EDITION}={at.edition}/{BATCH}=*/{PART}={part}")
+    size = files.agg(F.sum("length")).first() if part in at.batches else None
+    tasks = max(1, round((size[0] or 0) / FILE_BYTES)) if size else 1
+    order = [name for name in ORDER if name in lines.columns]
+    return lines.repartitionByRange(tasks, *order).sortWithinPartitions(*order) if order else lines.coalesce(tasks)
+
+
+def sweep(spark: SparkSession, path: str, edition: int) -> None:
+    """Empty the folder of an edition that nobody reads any more."""
+    spark.createDataFrame([], PLACE).write.mode("overwrite").parquet(f"{path}/{EDITION}={edition}")

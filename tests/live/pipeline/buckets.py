@@ -1,0 +1,48 @@
+"""A bucket of an S3 server on loopback that asks nobody who he is."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as xml
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+PATIENCE_S = 60
+
+
+class Bucket(NamedTuple):
+    """Keys are relative to it."""
+
+    endpoint: str
+    name: str
+
+    def make(self) -> None:
+        """It must not be there."""
+        self._asked("PUT", "")
+
+    def upload(self, folder: Path, prefix: str) -> None:
+        """The files of a folder."""
+        for file in folder.iterdir():
+            self._asked("PUT", f"{prefix}/{file.name}", file.read_bytes())
+
+    def download(self, prefix: str, folder: Path) -> None:
+        """Whatever is below, as files."""
+        for key in self.keys(prefix):
+            if not key.endswith("/"):  # a marker of S3A's for a folder
+                file = folder / key.removeprefix(f"{prefix}/")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(self._asked("GET", key))
+
+    def keys(self, prefix: str) -> list[str]:
+        """All of them: a page has a thousand."""
+        told = xml.fromstring(self._asked("GET", f"?list-type=2&prefix={quote(prefix)}/"))
+        space = told.tag.removesuffix("ListBucketResult")
+        assert told.findtext(f"{space}IsTruncated") == "false"
+        return [each.text or "" for each in told.iter(f"{space}Key")]
+
+    def _asked(self, method: str, what: str, body: bytes | None = None) -> bytes:
+        where = what if what.startswith("?") else quote(f"/{what}")
+        with urlopen(Request(f"{self.endpoint}/{self.name}{where}", data=body, method=method), timeout=PATIENCE_S) as answer:
+            read: bytes = answer.read()
+            return read

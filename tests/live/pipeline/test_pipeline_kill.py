@@ -1,0 +1,17 @@
+"""A lake of which the writers are killed at random moments, stopped after every file event, and started two at a time, is always whole."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from tools.pipeline_proof.kill_trials import tried
+
+INGESTS, JOBS = 6, 3
+
+
+def test_whoever_is_killed_leaves_a_whole_lake_that_the_next_run_completes(tmp_path: Path) -> None:
+    seed = random.SystemRandom().randrange(2**32)
+    told: list[str] = [f"seed {seed}"]
+    outcomes = list(tried(tmp_path, seed, INGESTS, JOBS, told.append))
+    assert outcomes and all(outcomes), "\n".join(told)

@@ -1,0 +1,381 @@
+"""Journals that a pipeline has to be right about: what its tests are made of, runs of the simulation, lines that hurt; in three stages.
+
+A stage is what came since: new files, files that grew, better copies, another run at the same place. Its files are laid over those before.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import zstandard
+
+from groupmock.cli import main as groupmock
+from groupmock_clients.simulation.draw import draw
+from groupmock_clients.simulation.plan import KINDS
+from groupmock_clients.simulation.play import Playing
+from tools.runs import ROOT
+
+MIXTURES: Final = 150
+SIMULATED: Final = 140
+EPOCH: Final = 1_790_000_000_000_000_000
+LONG: Final = json.dumps({"kind": "note", "seq": 1, "t": 1, "what": "x" * (1 << 20)})
+GOOD: Final = (
+    '{"kind":"note","seq":%d,"t":%d,"what":"x"}',
+    '{"kind":"timer","seq":%d,"t":%d}',
+    '{"kind":"member","seq":%d,"t":%d,"group":"g","member_id":"m","what":"added","reason":"r"}',
+)
+BAD: Final = (
+    '{"kind":"no',
+    "x",
+    '{"kind":"other","seq":%d,"t":%d}',
+    '{"kind":"note","seq":%d,"t":"%d","what":"x"}',
+    '{"kind":"note","t":%d%d,"what":"x"}',
+)
+NOT_UTF8: Final = {
+    "half": b"\xe4\xb8", "over": b"\xc0\x80", "surrogate": b"\xed\xa0\x80", "five": b"\xf8\x88\x80\x80\x80", "above": b"\xf4\x90\x80\x80",
+}  # fmt: skip
+HOSTILE: Final = (
+    "null",
+    "true",
+    "1",
+    "-0",
+    "[]",
+    "{}",
+    '""',
+    "[{}]",
+    "NaN",
+    "{{}}",
+    "}{",
+    "{",
+    "}",
+    '{"kind":null}',
+    '{"kind":1}',
+    '{"kind":["note"]}',
+    '{"kind":"note","seq":1,"t":1.0,"what":"x"}',
+    '{"kind":"note","seq":1,"t":1e3,"what":"x"}',
+    '{"kind":"note","seq":1,"t":-1,"what":"x"}',
+    '{"kind":"note","seq":1,"t":9223372036854775807,"what":"x"}',
+    '{"kind":"note","seq":1,"t":9223372036854775808,"what":"x"}',
+    '{"kind":"note","seq":1,"t":NaN,"what":"x"}',
+    '{"kind":"note","seq":1,"t":01,"what":"x"}',
+    '{"kind":"note","seq":1,"t":+1,"what":"x"}',
+    '{"kind":"note","seq":1,"t":null,"what":"x"}',
+    '{"kind":"note","seq":true,"t":1,"what":"x"}',
+    '{"kind":"note","seq":"1","t":1,"what":"x"}',
+    '{"kind":"note","seq":1,"t":1,"what":null}',
+    '{"kind":"note","seq":1,"t":1,"what":1}',
+    '{"kind":"note","seq":1,"t":1,"what":true}',
+    '{"kind":"note","seq":1,"t":1,"what":[]}',
+    '{"kind":"note","seq":1,"t":1,"what":{}}',
+    '{"kind":"note","seq":1,"t":1,"what":{"a":1}}',
+    '{"kind":"note","seq":1,"t":1,"what":"-1"}',
+    '{"kind":"note","seq":1,"t":1,"what":"[x"}',
+    '{"kind":"note","seq":1,"t":1,"what":"true"}',
+    '{"kind":"note","seq":1,"t":1,"what":"{\\"a\\":1}"}',
+    '{"kind":"note","seq":1,"t":1,"what":""}',
+    "{'kind':'note','seq':1,'t':1,'what':'x'}",
+    '{"kind":"note","seq":1,"t":1,"what":"x"}x',
+    '{"kind":"note","seq":1,"t":1,"what":"x"}{"kind":"note","seq":2,"t":2,"what":"x"}',
+    '{"kind":"note","seq":1,"t":1,"what":"x"},',
+    '{"kind":"note","seq":1,"t":1,"what":"x",}',
+    '{"kind":"note","seq":1,"t":1,"what":"x"}]}',
+    ' {"kind":"note","seq":1,"t":1,"what":"x"} ',
+    '\t{"kind":"note","seq":1,"t":1,"what":"x"}\t',
+    '\ufeff{"kind":"note","seq":1,"t":1,"what":"x"}',
+    '{"kind":"note","seq":1,"t":1,"what":"x","what":"y"}',
+    '{"kind":"note","seq":1,"t":1,"t":2,"what":"x"}',
+    '/* c */{"kind":"note","seq":1,"t":1}',
+    '{"kind":"note","seq":1,"t":1,"what":"\\u0000"}',
+    '{"kind":"note","seq":1,"t":1,"what":"\\ud800"}',
+    '{"kind":"note","seq":1,"t":1,"what":"\\ud83d\\ude00"}',
+    '{"kind":"note","seq":1,"t":1,"what":"a\u2028b\u0085c\x0bd\x0ce"}',
+    '{"kind":"note","seq":1,"t":1,"what":"a\x00b"}',
+    '{"kind":"note","seq":1,"t":1,"what":"a\tb"}',
+    '{"kind":"note","seq":1,"t":1,"what":"x","new":1}',
+    '{"kind":"note","seq":1,"t":1,"what":"x","new":{"deep":[1,2.50,null]}}',
+    '{"kind":"note","seq":1,"t":1,"what":"x","Kind":"y"}',
+    '{"KIND":"note","seq":1,"t":1,"what":"x"}',
+    '{"kind":"Note","seq":1,"t":1,"what":"x"}',
+    '{"kind":"note","seq":1,"t":1,"what":"\\q"}',
+    '{"kind":"note","seq":1,"t":1,"what":"x',
+    '{"kind":"note","seq":1,"t":1,"what":x}',
+    '{"kind":"note","seq":1,"t":1,"what":"x" "y":1}',
+    '{kind:"note","seq":1,"t":1,"what":"x"}',
+    '{"kind":"note","seq":0,"t":1,"what":"x"}',
+    '{"kind":"note","seq":1,"t":1,"what":"x","_corrupt_record":"y"}',
+    '{"kind":"note","seq":1,"t":1,"what":"x","":1}',
+    '{"row":[{"kind":"note","seq":1,"t":1,"what":"x"}]}',
+    '{"kind":"note","seq":1,"t":99999999999999999999999999,"what":"x"}',
+    '{"kind":"note","seq":1,"t":1,"what":"' + "\u00e9\u4e2d\U0001f600" * 50 + '"}',
+    '{"kind":"note","seq":1,"t":1,"what":"' + "[" * 3000 + '"}',
+    '{"kind":"request","seq":1,"t":1}',
+    '{"kind":"moved","seq":1,"t":1,"group":"g"}',
+    '{"kind":"moved","seq":1,"t":1,"group":1}',
+    '{"kind":"moved","seq":1,"t":1,"group":null,"before":null,"after":null}',
+    '{"kind":"note","seq":1,"t":1,"what":"x","message":' + "[" * 600 + "]" * 600 + "}",
+    '{"a":' * 1200 + "1" + "}" * 1200,
+)
+"""Texts that readers of JSON have been wrong about."""
+
+
+def header(run: str, epoch: int = EPOCH, **more: Any) -> str:
+    """A journal's first line."""
+    head = {"v": 1, "run": run, "product": "p", "seed": 1, "epoch_ns": epoch, "profile": "g", "config": {"a": 1}, "complete": False}
+    return json.dumps(head | more)
+
+
+def notes(first: int, last: int) -> list[str]:
+    """Rows in order."""
+    return [f'{{"kind":"note","seq":{number},"t":{number * 10},"what":"n{number}"}}' for number in range(first, last + 1)]
+
+
+def end(number: int) -> str:
+    """The last row of a journal that was closed."""
+    return f'{{"kind":"note","seq":{number},"t":{number * 10},"what":"end"}}'
+
+
+def write(path: Path, *lines: str) -> Path:
+    """A line each."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))
+    return path
+
+
+def mixtures(folder: Path, dice: random.Random) -> None:
+    """Good, broken, hostile and blank lines, as chance has them; some packed, some cut, some without a last line's end."""
+    for number in range(MIXTURES):
+        lines = [header(f"mixed-{number}", EPOCH + number * 3_600 * 1_000_000_000)]
+        for at, kind in enumerate(dice.choices("gbh ", [6, 2, 2, 1], k=dice.randrange(40)), 1):
+            text = dice.choice({"g": GOOD, "b": BAD, "h": HOSTILE, " ": ("", " ", "\r", "\t ")}[kind])
+            lines.append(text % (at, at * 7) if text.count("%d") == 2 else text)
+        data = ("\n".join(lines) + dice.choice(["\n", "", "\r\n", "\n\n"])).encode()
+        _packed(folder / f"mixed-{number}.jsonl", data, dice)
+
+
+def _packed(path: Path, data: bytes, dice: random.Random) -> None:
+    match dice.choice(["plain", "plain", "plain", "gzip", "zstd", "cut", "cut gzip", "cut zstd", "crlf"]):
+        case "plain":
+            path.write_bytes(data)
+        case "crlf":
+            path.write_bytes(data.replace(b"\n", b"\r\n"))
+        case "cut":
+            path.write_bytes(data[: dice.randrange(1, len(data) + 1)])
+        case "gzip":
+            path.with_suffix(".jsonl.gz").write_bytes(gzip.compress(data, mtime=0))
+        case "cut gzip":
+            whole = gzip.compress(data, mtime=0)
+            path.with_suffix(".jsonl.gz").write_bytes(whole[: dice.randrange(1, len(whole))])
+        case "zstd":
+            path.with_suffix(".jsonl.zst").write_bytes(zstandard.compress(data))
+        case _:
+            whole = zstandard.compress(data)
+            path.with_suffix(".jsonl.zst").write_bytes(whole[: dice.randrange(1, len(whole))])
+
+
+def hostile(folder: Path) -> None:
+    """Each text by itself in a journal, between two rows that are good; all of them in one; and as a first line."""
+    for number, text in enumerate(HOSTILE):
+        write(folder / "hostile" / f"line-{number:03}.jsonl", header(f"hostile-{number}"), notes(1, 1)[0], text, notes(3, 3)[0])
+        write(folder / "hostile" / f"first-{number:03}.jsonl", text, *notes(1, 2))
+    write(folder / "hostile" / "all.jsonl", header("all"), *HOSTILE)
+
+
+def heads(folder: Path) -> None:
+    """First lines that are nearly headers."""
+    good: dict[str, Any] = json.loads(header("head"))
+    changed: dict[str, Any] = {
+        "v-0": {"v": 0}, "v-minus": {"v": -1}, "v-2": {"v": 2}, "v-text": {"v": "1"}, "v-float": {"v": 1.0}, "run-null": {"run": None},
+        "run-number": {"run": 7}, "run-odd": {"run": "a/b c\u00e9%\n'\"" + "x" * 90}, "run-empty": {"run": ""}, "epoch-0": {"epoch_ns": 0},
+        "epoch-minus": {"epoch_ns": -86_400_000_000_001}, "epoch-most": {"epoch_ns": 2**63 - 1}, "epoch-over": {"epoch_ns": 2**63},
+        "epoch-float": {"epoch_ns": 1.5}, "epoch-1700": {"epoch_ns": -8_520_336_000_000_000_000}, "config-list": {"config": []},
+        "seed-null": {"seed": None}, "more": {"strange": {"a": [1, 2.50]}}, "complete-text": {"complete": "no"},
+    }  # fmt: skip
+    for name, change in changed.items():
+        write(folder / "heads" / f"{name}.jsonl", json.dumps(good | change), *notes(1, 2), end(3))
+    for gone in good:
+        rest = {key: value for key, value in good.items() if key != gone}
+        write(folder / "heads" / f"without-{gone}.jsonl", json.dumps(rest), *notes(1, 2))
+    write(folder / "heads" / "twice.jsonl", header("twice"), header("twice"), *notes(1, 2))
+    write(folder / "heads" / "late.jsonl", "", header("late"), *notes(1, 2))
+    write(folder / "heads" / "alone.jsonl", header("alone"))
+    write(folder / "heads" / "marked.jsonl", "\ufeff" + header("marked"), *notes(1, 2))
+    (folder / "heads" / "no-end.jsonl").write_text(header("no-end"))
+
+
+def odd(folder: Path) -> None:
+    """Files that are odd as files."""
+    write(folder / "backwards.jsonl", header("backwards"), *notes(1, 3), *notes(6, 7), *notes(2, 2), *notes(9, 9))
+    write(folder / "live.jsonl", header("live"), *notes(1, 5))
+    write(folder / "no-header.jsonl", *notes(1, 4))
+    write(folder / "long.jsonl", header("long"), LONG, *notes(2, 2))
+    write(folder / "long-head.jsonl", header("x" * (1 << 20)), *notes(1, 2))
+    (folder / "wide.jsonl").write_bytes((header("wide") + "\n" + "\n".join(notes(1, 2))).encode("utf-16"))
+    (folder / "latin.jsonl").write_bytes((header("latin") + '\n{"kind":"note","seq":1,"t":1,"what":"\xe9"}\n').encode("latin-1"))
+    (folder / "latin-head.jsonl").write_bytes(
+        ("\n".join([header("latin").replace("latin", "l\xe4tin"), *notes(1, 1)]) + "\n").encode("latin-1")
+    )
+    raw = b'\n{"kind":"note","seq":1,"t":1,"what":"'
+    for name, text in NOT_UTF8.items():
+        (folder / f"utf8-{name}.jsonl").write_bytes(header(name).encode() + raw + text + b'"}\n' + notes(2, 2)[0].encode() + b"\n")
+    (folder / "replaced.jsonl").write_bytes(header("replaced").encode() + raw + "\ufffd".encode() + b'"}\n')
+    write(folder / "slow.jsonl", header("slow"), *notes(1, 1000), end(1001))
+    write(folder / "empty-lines.jsonl", "", "", "")
+    (folder / "empty.jsonl").write_bytes(b"")
+    (folder / "empty.jsonl.gz").write_bytes(b"")
+    (folder / "nothing.jsonl.gz").write_bytes(gzip.compress(b""))
+    (folder / "nothing.jsonl.zst").write_bytes(zstandard.compress(b""))
+    whole = ("\n".join([header("forms"), *notes(1, 50), end(51)]) + "\n").encode()
+    for name, data in _forms(whole):
+        (folder / name).write_bytes(data.replace(b"forms", b"forms"))
+    write(folder / "notes.txt", "no journal")
+    write(folder / "_hidden.jsonl", header("hidden"))
+    write(folder / ".hidden.jsonl", header("hidden"))
+    write(folder / "_below" / "hidden.jsonl", header("below"), *notes(1, 2))
+    write(folder / "name with space & %41 = 'quote' \u00e9 [1] {a,b}*.jsonl", header("a name"), *notes(1, 2), end(3))
+    write(folder / "day=2020-01-01" / "run=x" / "partition.jsonl", header("partition"), *notes(1, 2), end(3))
+
+
+def _forms(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """The same run in other clothes; a name may lie."""
+    packed, pressed = gzip.compress(data, mtime=0), zstandard.compress(data)
+
+    def named(run: str) -> bytes:
+        return data.replace(b'"forms"', f'"{run}"'.encode())
+
+    half = data.index(b"\n", len(data) // 2) + 1
+    yield "lies-plain.jsonl.gz", named("lies-plain-gz")
+    yield "lies-plain.jsonl.zst", named("lies-plain-zst")
+    yield "lies-gzip.jsonl", gzip.compress(named("lies-gzip"), mtime=0)
+    yield "lies-zstd.jsonl", zstandard.compress(named("lies-zstd"))
+    yield "lies-gzip.jsonl.zst", gzip.compress(named("lies-gzip-zst"), mtime=0)
+    yield "members.jsonl.gz", gzip.compress(named("members")[:half], mtime=0) + gzip.compress(named("members")[half:], mtime=0)
+    yield "frames.jsonl.zst", zstandard.compress(named("frames")[:half]) + zstandard.compress(named("frames")[half:])
+    yield "after.jsonl.gz", gzip.compress(named("after-gz"), mtime=0) + b"garbage"
+    yield "after.jsonl.zst", zstandard.compress(named("after-zst")) + b"garbage"
+    yield "zeros.jsonl.gz", gzip.compress(named("zeros"), mtime=0) + bytes(100)
+    yield "damaged.jsonl.gz", _damaged(gzip.compress(named("damaged-gz"), mtime=0))
+    yield "damaged.jsonl.zst", _damaged(zstandard.compress(named("damaged-zst")))
+    yield "checksum.jsonl.gz", packed[:-8] + bytes(8)
+    yield "header-cut.jsonl.gz", packed[:5]
+    yield "header-cut.jsonl.zst", pressed[:5]
+    yield "no-end.jsonl", named("no-end-of-line")[:-1]
+    yield "cut-in-row.jsonl", named("cut-in-row")[:-20]
+
+
+def _damaged(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes(each ^ 0xFF for each in data[middle : middle + 8]) + data[middle + 8 :]
+
+
+def scenarios(folder: Path) -> None:
+    """Runs of scenarios, their copies packed and cut, and another run that has the very same header."""
+    played = folder / "played"
+    for protocol, members in (("design-2", "2"), ("cooperative-sticky", "3")):
+        sizes = ["--protocol", protocol, "--members", members]
+        assert groupmock(["scenario", "run", "death-in-time", "rolling-bounce", *sizes, "--journal", str(played)]) == 0
+    one, other = sorted(played.glob("death-*.jsonl"))[:2]
+    data = one.read_bytes()
+    head, _, _ = data.partition(b"\n")
+    _, _, rest = other.read_bytes().partition(b"\n")
+    one.rename(folder / "b-one.jsonl")
+    (folder / "b-twin.jsonl").write_bytes(head + b"\n" + rest)
+    (folder / "c-copy.jsonl.gz").write_bytes(gzip.compress(data))
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "deep" / "er" / "c-copy.jsonl.zst").write_bytes(zstandard.compress(data))
+    (folder / "a-cut.jsonl.gz").write_bytes(gzip.compress(data)[:-4000])
+    half = data.index(b"\n", len(data) // 2)
+    (folder / "a-cut.jsonl.zst").write_bytes(zstandard.compress(data[:half]) + zstandard.compress(data[half:])[:-100])
+    (folder / "d-part.jsonl").write_bytes(data[: half + 1])
+    lines = data.splitlines(keepends=True)
+    (folder / "e-hole.jsonl").write_bytes(b"".join([*lines[:40], *lines[41:]]))
+    (folder / "e-changed.jsonl").write_bytes(b"".join([*lines[:-1], lines[-1].replace(b'"t":', b'"t":1')]))
+    (folder / "e-spaces.jsonl").write_bytes(data.replace(b'"kind":', b'"kind": '))
+    (folder / "e-broken.jsonl").write_bytes(b"".join([*lines[:50], b"broken\n", *lines[51:]]))
+
+
+def recorded(folder: Path) -> None:
+    """Journals that are in the repository; and files of its tests that are JSON lines and no journals."""
+    for path in sorted((ROOT / "tests").rglob("*.jsonl*")):
+        if path.stat().st_size < 1 << 20:
+            name = "-".join(path.relative_to(ROOT / "tests").parts)
+            (folder / "recorded").mkdir(exist_ok=True)
+            shutil.copyfile(path, folder / "recorded" / name)
+
+
+def simulated(folder: Path, seed: int) -> None:
+    """Runs of the simulation, of every kind: groups, steering, faults, bad bytes."""
+    (folder / "simulated").mkdir(parents=True)
+    kinds = sorted(KINDS)
+    for number in range(SIMULATED):
+        kind = kinds[number % len(kinds)]
+        run = Playing(draw(seed + number, kind), False)
+        run.run()
+        run.end()
+        (folder / "simulated" / f"{kind}-{number}.jsonl").write_bytes(run.world.journal.data())
+
+
+def first(folder: Path, seed: int) -> None:
+    """What is there at first."""
+    folder.mkdir(parents=True)
+    mixtures(folder, random.Random(seed))
+    hostile(folder)
+    heads(folder)
+    odd(folder)
+    scenarios(folder)
+    recorded(folder)
+    simulated(folder, seed)
+
+
+def second(folder: Path, before: Path) -> None:
+    """Files grew, were replaced by others, and better copies came."""
+    write(folder / "live.jsonl", header("live"), *notes(1, 9), end(10))
+    write(folder / "backwards.jsonl", header("another run at the same place"), *notes(1, 1))
+    one = (before / "b-one.jsonl").read_bytes()
+    (folder / "d-better.jsonl").write_bytes(one + b'{"kind":"note","seq":99999,"t":1,"what":"later"}\n')
+    (folder / "d-part.jsonl").write_bytes(one)
+    (folder / "a-cut.jsonl.gz").write_bytes(gzip.compress(one)[:-2000])
+    shutil.copyfile(before / "slow.jsonl", folder / "slow.jsonl")
+    write(folder / "empty.jsonl", header("not empty any more"), *notes(1, 3), end(4))
+    write(folder / "cut-in-row.jsonl", header("cut-in-row"), *notes(1, 50), end(51))
+    write(folder / "no-header.jsonl", header("has one now"), *notes(1, 4))
+    write(folder / "heads" / "alone.jsonl", header("alone"), *notes(1, 3))
+    write(folder / "new" / "new.jsonl", header("new"), *notes(1, 20), end(21))
+
+
+def third(folder: Path, before: Path) -> None:
+    """The best copy is written again by another run, a run shrinks, and one that has nothing left."""
+    write(folder / "d-better.jsonl", header("no copy any more"), *notes(1, 5), end(6))
+    write(folder / "live.jsonl", header("live"), *notes(1, 3))
+    write(folder / "backwards.jsonl", "x")
+    (folder / "b-one.jsonl").write_bytes(b"".join((before / "b-one.jsonl").read_bytes().splitlines(keepends=True)[:30]))
+
+
+def stages(work: Path, seed: int) -> list[Path]:
+    """The folders of the three stages, made where they are not there yet."""
+    made = [work / name for name in ("stage-1", "stage-2", "stage-3")]
+    if work.exists():
+        return made
+    first(made[0], seed)
+    second(made[1], made[0])
+    third(made[2], made[0])
+    return made
+
+
+def laid(stages: Sequence[Path], journals: Path) -> Iterator[int]:
+    """Stage after stage over the journals that are there. Files were changed at their stage's hour, long ago: none looks as if it grew."""
+    shutil.rmtree(journals, ignore_errors=True)
+    for number, stage in enumerate(stages, 1):
+        changed = EPOCH // 1_000_000_000 + number * 3600
+        for path in sorted(each for each in stage.rglob("*") if each.is_file()):
+            target = journals / path.relative_to(stage)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+            os.utime(target, (changed, changed))
+        yield number

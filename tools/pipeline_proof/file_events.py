@@ -1,0 +1,65 @@
+"""What happens to the files below a folder, counted as the kernel tells it (inotify(7)): made, written and closed, renamed, removed."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import struct
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+CLOSED: Final = 0x8  # IN_CLOSE_WRITE
+MOVED_FROM: Final = 0x40
+MOVED_TO: Final = 0x80
+CREATED: Final = 0x100
+DELETED: Final = 0x200
+FOLDER: Final = 0x4000_0000  # IN_ISDIR
+WANTED: Final = CLOSED | MOVED_FROM | MOVED_TO | CREATED | DELETED
+HEAD: Final = struct.Struct("iIII")
+ROOM: Final = 1 << 16
+
+
+class FileEvents:
+    """A watch over a folder and all that come to be below it. What is made in a new folder before it is watched is not counted."""
+
+    def __init__(self, folder: Path) -> None:
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._descriptor = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        if self._descriptor < 0:
+            raise OSError(ctypes.get_errno(), "inotify_init1")
+        self._places: dict[int, Path] = {}
+        self.count = 0
+        self.last = ""
+        """The name of the file that the last event was about."""
+        self._add(folder)
+
+    def __enter__(self) -> FileEvents:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        os.close(self._descriptor)
+
+    def wait(self, seconds: float) -> None:
+        """Count what happened; returns at the first that is told, or after so many seconds."""
+        if select.select([self._descriptor], [], [], seconds)[0]:
+            self._read(os.read(self._descriptor, ROOM))
+
+    def _read(self, told: bytes) -> None:
+        at = 0
+        while at < len(told):
+            watch, what, _, size = HEAD.unpack_from(told, at)
+            self.last = told[at + HEAD.size : at + HEAD.size + size].rstrip(b"\0").decode(errors="replace")
+            at += HEAD.size + size
+            self.count += 1
+            if what & FOLDER and what & (CREATED | MOVED_TO) and watch in self._places:
+                self._add(self._places[watch] / self.last)
+
+    def _add(self, folder: Path) -> None:
+        watch = self._libc.inotify_add_watch(self._descriptor, os.fsencode(folder), WANTED)
+        if watch < 0:
+            return  # gone again
+        self._places[watch] = folder
+        for below in [each for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []:
+            self._add(below)

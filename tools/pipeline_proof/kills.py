@@ -1,0 +1,331 @@
+"""SIGKILL at random moments of a command that writes a lake: what readers see then, and what the next run makes of it.
+
+A trial: the lake as it was before, the command, SIGKILL at a moment by the clock or at one of the command's own file events. A reader in
+another process, whose session stays open, must see the lake as before or as after, table by table, also while it runs. The next run
+may be killed as well; one that is not ends with 0, and then the lake is, row for row, that of a run that nobody disturbed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+
+from .file_events import FileEvents
+
+TICK_S: Final = 0.05
+LIMIT_S: Final = 600.0
+LATEST: Final = 1.02
+"""Share of an undisturbed run's time until which the clock strikes."""
+SOONEST: Final = 0.3
+"""Before it nothing but Java starts."""
+LINGER_S: Final = 0.03
+"""After a file event, at most."""
+View = dict[str, Any]
+BEFORE, AFTER = "before", "after"
+
+
+class Moment(NamedTuple):
+    """When to kill: so many seconds after the start, or so many after that file event."""
+
+    seconds: float
+    event: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.2f} s" if self.event is None else f"{self.seconds * 1000:.0f} ms after file event {self.event}"
+
+
+class Undisturbed(NamedTuple):
+    """What a run took that nobody killed."""
+
+    seconds: float
+    events: int
+
+
+@dataclass
+class Struck:
+    """One command that was killed, or ended before it was."""
+
+    killed: bool
+    code: int
+    said: str
+    seconds: float
+    events: int
+    last: str
+
+
+class Onlooker:
+    """The reader's process."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert json.loads(self._pipe(self.process.stdout).readline() or "null") == "ready", "the reader does not start"
+
+    @staticmethod
+    def _pipe(pipe: IO[str] | None) -> IO[str]:
+        assert pipe is not None
+        return pipe
+
+    def look(self) -> View:
+        """What it sees now."""
+        seen: View = self._asked([])
+        return seen
+
+    def run(self, words: Sequence[str]) -> str:
+        """Have it run a job; what went wrong, else nothing."""
+        return str(self._asked(list(words)))
+
+    def _asked(self, words: list[str]) -> Any:
+        self._pipe(self.process.stdin).write(json.dumps(words) + "\n")
+        self._pipe(self.process.stdin).flush()
+        return json.loads(self._pipe(self.process.stdout).readline())
+
+    def close(self) -> None:
+        """It ends by itself when nobody asks any more."""
+        self._pipe(self.process.stdin).close()
+        self.process.wait()
+
+
+@contextmanager
+def onlooker(words: Sequence[str]) -> Iterator[Onlooker]:
+    """For as long as it is needed."""
+    made = Onlooker(words)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def strike(words: Sequence[str], folder: Path, moment: Moment | None) -> Struck:
+    """Run a command that writes below `folder` until it ends, or the moment comes; a command is killed with all its processes."""
+    with FileEvents(folder) as events, tempfile.TemporaryFile("w+") as said:
+        begun = time.monotonic()
+        process = subprocess.Popen(words, start_new_session=True, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)
+        killed = False
+        try:
+            while process.poll() is None:
+                events.wait(TICK_S)
+                spent = time.monotonic() - begun
+                if moment is not None and (spent >= moment.seconds if moment.event is None else events.count >= moment.event):
+                    if moment.event is not None:
+                        time.sleep(moment.seconds)
+                    killed = process.poll() is None
+                    break
+                assert spent < LIMIT_S, f"{words}: not done after {LIMIT_S} s"
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        said.seek(0)
+        return Struck(killed, process.returncode, said.read(), time.monotonic() - begun, events.count, events.last)
+
+
+def states(words: Sequence[str], folder: Path, kept: Path) -> Iterator[Path]:
+    """What is below `folder` after each of a command's file events, copied while its processes stand still: what SIGKILL would leave."""
+    with FileEvents(folder) as events:
+        process = subprocess.Popen(
+            words, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            before = 0
+            while process.poll() is None:
+                events.wait(TICK_S)
+                if events.count > before and process.poll() is None:
+                    os.killpg(process.pid, signal.SIGSTOP)
+                    before = events.count
+                    state = kept / f"{before:05}"
+                    shutil.copytree(folder, state)
+                    os.killpg(process.pid, signal.SIGCONT)
+                    yield state
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@dataclass
+class Trial:
+    """One kind of kill: how the lake is made ready, what is run, what is to be seen before and after."""
+
+    name: str
+    before: Path
+    """The lake as it was; not there: no lake."""
+    words: Sequence[str]
+    """The job: its name, IN, OUT."""
+    seen_before: View = field(default_factory=dict)
+    seen_after: View = field(default_factory=dict)
+    undisturbed: Undisturbed = field(default_factory=lambda: Undisturbed(0.0, 0))
+
+    @property
+    def command(self) -> list[str]:
+        """As a user types it, in a small session."""
+        return [sys.executable, "-m", "groupmock_pipeline", *self.words, "--master", "local[2]", "--set", "spark.driver.memory=1g"]
+
+
+@dataclass
+class Harness:
+    """A lake at one place (its files' paths may be in its log), and who looks at it."""
+
+    lake: Path
+    reader: Onlooker
+    tell: Callable[[str], None]
+
+    def restore(self, trial: Trial) -> None:
+        """The lake as it was before, at the same place."""
+        shutil.rmtree(self.lake, ignore_errors=True)
+        if trial.before.exists():
+            shutil.copytree(trial.before, self.lake)
+
+    def learn(self, trial: Trial) -> None:
+        """What an undisturbed run makes, and what it takes."""
+        self.restore(trial)
+        trial.seen_before = self.reader.look()
+        done = strike(trial.command, self.lake.parent, None)
+        assert done.code == 0, done.said
+        trial.seen_after = self.reader.look()
+        assert trial.seen_after.get("ledger") == 0, trial.seen_after
+        trial.undisturbed = Undisturbed(done.seconds, done.events)
+        self.tell(f"{trial.name}: undisturbed {done.seconds:.1f} s, {done.events} file events; {trial.seen_before} -> {trial.seen_after}")
+
+    def drawn(self, trial: Trial, dice: random.Random) -> Moment:
+        """By the clock or by a file event, in turn as chance will have it."""
+        whole = trial.undisturbed
+        if whole.events and dice.random() < 0.5:
+            return Moment(dice.random() * LINGER_S, dice.randint(1, whole.events))
+        return Moment(dice.uniform(whole.seconds * SOONEST, whole.seconds * LATEST))
+
+    def chain(self, trial: Trial, dice: random.Random, most: int) -> Chain:
+        """Kills one after the other, each in the run that was to complete what the one before left; then a run that nobody kills."""
+        self.restore(trial)
+        found = Chain(trial.name)
+        while len(found.kills) < most and (not found.kills or found.kills[-1].left == BEFORE):
+            moment = self.drawn(trial, dice)
+            struck = strike(trial.command, self.lake.parent, moment)
+            if not struck.killed:
+                break
+            found.kills.append(Kill(str(moment), struck.events, struck.last, _which(self.reader.look(), trial)))
+        found.done = strike(trial.command, self.lake.parent, None)
+        found.after = _which(self.reader.look(), trial)
+        return found
+
+    def every_state(self, trial: Trial, kept: Path) -> Iterator[tuple[str, str, str]]:
+        """(state, what readers see in it, what is there when the next run has ended, which the reader's own session does)."""
+        self.restore(trial)
+        for state in list(states(trial.command, self.lake.parent, kept)):
+            shutil.rmtree(self.lake, ignore_errors=True)
+            if (state / self.lake.name).exists():
+                shutil.copytree(state / self.lake.name, self.lake)
+            left = _which(self.reader.look(), trial)
+            said = self.reader.run(trial.words)
+            yield state.name, left, f"{said}, {_which(self.reader.look(), trial)}" if said else _which(self.reader.look(), trial)
+
+    def watched(self, trial: Trial) -> list[str]:
+        """What a reader sees while the command runs, look after look: `before`, then `after`, or what is wrong."""
+        self.restore(trial)
+        process = subprocess.Popen(trial.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        seen = []
+        while process.poll() is None:
+            seen.append(_which(self.reader.look(), trial, mixed=True))
+        return [*seen, _which(self.reader.look(), trial)]
+
+    def two(self, trial: Trial, apart_s: float) -> Pair:
+        """Two of the same command, the second so much later."""
+        self.restore(trial)
+        with tempfile.TemporaryFile("w+") as one, tempfile.TemporaryFile("w+") as other:
+            processes = []
+            for wait, said in ((0.0, one), (apart_s, other)):
+                time.sleep(wait)
+                processes.append(subprocess.Popen(trial.command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT))
+            codes = [process.wait() for process in processes]
+            texts = []
+            for said in (one, other):
+                said.seek(0)
+                texts.append(said.read())
+        return Pair(apart_s, codes, texts, _which(self.reader.look(), trial))
+
+
+class Kill(NamedTuple):
+    """One: when it came, and what readers saw then."""
+
+    moment: str
+    events: int
+    last: str
+    left: str
+
+    def __str__(self) -> str:
+        return f"{self.moment} (event {self.events}: {self.last}): {self.left}"
+
+
+@dataclass
+class Chain:
+    """Kills of one lake, the run that came then, and what it left."""
+
+    trial: str
+    kills: list[Kill] = field(default_factory=list)
+    done: Struck | None = None
+    after: str = ""
+
+    @property
+    def right(self) -> bool:
+        """Is all as it must be?"""
+        whole = all(kill.left in (BEFORE, AFTER) for kill in self.kills)
+        return whole and self.done is not None and self.done.code == 0 and self.after == AFTER
+
+    def __str__(self) -> str:
+        assert self.done is not None
+        outcome = "right" if self.right else f"WRONG: {self.done.said.strip()[-1500:]}"
+        kills = "; ".join(map(str, self.kills))
+        return (
+            f"{self.trial}: killed {kills}; the next run: exit {self.done.code} in {self.done.seconds:.1f} s, then {self.after}: {outcome}"
+        )
+
+
+@dataclass
+class Pair:
+    """Two at once."""
+
+    apart_s: float
+    codes: list[int]
+    said: list[str]
+    after: str
+
+    @property
+    def right(self) -> bool:
+        """One works; the other says one sentence, or comes when there is nothing left to do."""
+        lost = [text.strip() for code, text in zip(self.codes, self.said, strict=True) if code]
+        return self.after == AFTER and sorted(self.codes) in ([0, 0], [0, 2]) and all("\n" not in _said(text) for text in lost)
+
+    def __str__(self) -> str:
+        lost = [_said(text) for code, text in zip(self.codes, self.said, strict=True) if code]
+        return f"two, {self.apart_s:.2f} s apart: exits {self.codes}, {lost}, then {self.after}: {'right' if self.right else 'WRONG'}"
+
+
+def _said(text: str) -> str:
+    """Without what a job tells while it works, and Java's and Spark's own greetings."""
+    kept = [line for line in text.strip().splitlines() if line.startswith(("groupmock pipeline", "Traceback", "  File", "py4j", "pyspark"))]
+    return "\n".join(kept)
+
+
+def _which(seen: View, trial: Trial, mixed: bool = False) -> str:
+    """`before`, `after`, or what is there. `mixed`: tables are read one after the other, and a commit may come between two of them."""
+    for name, wanted in ((BEFORE, trial.seen_before), (AFTER, trial.seen_after)):
+        if seen == wanted:
+            return name
+    if (
+        mixed
+        and "error" not in seen
+        and all(seen[name] in (trial.seen_before[name], trial.seen_after[name]) for name in seen if name != "ledger")
+    ):
+        return "a commit between two tables"
+    return f"NEITHER {json.dumps(seen)}"

@@ -1,0 +1,74 @@
+"""Somebody who keeps a Spark session open and looks at a lake again and again: `python -m tools.pipeline_proof.onlooker LAKE TABLE ...`.
+
+Lines of JSON on stdin and stdout. `[]`: table -> [rows, sum of their hashes], null where there is no such table; and `ledger`: files of
+which `rows` or `quarantine` has not what `runs` says. `["ingest", IN, OUT]`: runs that job here; what went wrong, or an empty text.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F
+
+from groupmock_pipeline import command, jobs, tables
+from groupmock_pipeline.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SMALL: Final = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
+
+
+def digest(table: DataFrame) -> list[str]:
+    """How many rows, and the sum of their hashes: the same for the same rows in any order, of any number of files."""
+    hashed = table.select(F.xxhash64(*table.columns).cast("decimal(38,0)").alias("hash"))
+    return [str(each) for each in hashed.agg(F.count("*"), F.sum("hash")).first() or ()]
+
+
+def astray(spark: SparkSession, lake: str) -> int:
+    """Files whose rows or quarantined lines are not as many as the ledger has."""
+    told = tables.read(spark, lake, "runs").select("run", "file", F.col("rows").alias("r"), F.col("quarantined").alias("q"))
+    for name, column in (("rows", "rows_there"), ("quarantine", "quarantine_there")):
+        if tables.exists(spark, lake, name):
+            found = tables.read(spark, lake, name).groupBy("run", "file").agg(F.count("*").alias(column))
+            told = told.join(found, ["run", "file"], "full")
+        else:
+            told = told.withColumn(column, F.lit(0))
+    return told.where("coalesce(r, -1) != coalesce(rows_there, 0) or coalesce(q, -1) != coalesce(quarantine_there, 0)").count()
+
+
+def look(spark: SparkSession, lake: str, names: Sequence[str]) -> dict[str, Any]:
+    """The lake as it is now."""
+    seen: dict[str, Any] = {}
+    for name in names:
+        seen[name] = digest(tables.read(spark, lake, name)) if tables.exists(spark, lake, name) else None
+    seen["ledger"] = astray(spark, lake) if tables.exists(spark, lake, "runs") else 0
+    return seen
+
+
+def ran(spark: SparkSession, words: Sequence[str]) -> str:
+    """A job, in this session."""
+    jobs.job(words[0]).run(spark, command.parse(words[0], words[1:], words[0]))
+    return ""
+
+
+def main(lake: str, *names: str) -> None:
+    """Answer until stdin ends."""
+    spark = session("onlooker", "local[2]", SMALL)
+    print(json.dumps("ready"), flush=True)
+    for line in sys.stdin:
+        words = json.loads(line)
+        try:
+            answer: Any = ran(spark, words) if words else look(spark, lake, names)
+        except Exception as error:  # whatever somebody meets is what was to be found out
+            told = f"{type(error).__name__}: {error}"[:2000]
+            answer = told if words else {"error": told}
+        print(json.dumps(answer), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
