@@ -93,15 +93,16 @@ def _each(work: Path, lake: Path, trials: list[Trial], count: int, names: Sequen
         harness = Harness(lake, reader, tell)
         for trial in trials:
             harness.learn(trial)
-            yield from _states(harness, trial, work / "states" / trial.name)
-            seen = harness.watched(trial)
-            tell(f"{trial.name}: a reader sees, while it runs: {seen}")
-            yield not any(each.startswith("NEITHER") for each in seen)
+        yield from _killed(harness, trials, count, dice)
         for apart_s in APART_S:
             pair = harness.two(trials[-1], apart_s)
             tell(str(pair))
             yield pair.right
-        yield from _killed(harness, trials, count, dice)
+        for trial in trials:
+            seen = harness.watched(trial)
+            tell(f"{trial.name}: a reader sees, while it runs: {seen}")
+            yield not any(each.startswith("NEITHER") for each in seen)
+            yield from _states(harness, trial, work / "states" / trial.name)
 
 
 def _killed(harness: Harness, trials: list[Trial], count: int, dice: random.Random) -> Iterator[bool]:
