@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from . import corpus
-from .kills import AFTER, BEFORE, Harness, Trial, onlooker
+from .kills import AFTER, BEFORE, BETWEEN, Harness, Trial, onlooker
 
 INGESTED: Final = ("runs", "rows", "quarantine")
 CHAIN: Final = 5
@@ -119,7 +119,7 @@ def _killed(harness: Harness, trials: list[Trial], count: int, dice: random.Rand
 def _states(harness: Harness, trial: Trial, kept: Path) -> Iterator[bool]:
     """After every file event, without the cost of Java's start for each."""
     seen = list(harness.every_state(trial, kept))
-    wrong = [each for each in seen if each[1] not in (BEFORE, AFTER) or each[2] != AFTER]
+    wrong = [each for each in seen if each[1] not in (BEFORE, BETWEEN, AFTER) or each[2] != AFTER]
     first = next((name for name, left, _ in seen if left == AFTER), "none")
     harness.tell(f"{trial.name}: {len(seen)} states between file events, readers see what is new from {first} on; wrong: {wrong}")
     yield bool(seen) and not wrong
