@@ -1,4 +1,4 @@
-"""Journals into a lake, from real ones: killed in the middle, completed, repeated, followed as a stream; nothing lost, all counted."""
+"""Journals into a lake, from real ones: killed in the middle, completed, repeated, more of them; nothing lost, all counted."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import gzip
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 import pytest
@@ -27,13 +27,10 @@ from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal
 from groupmock.journal.read import read as read_journal
 from groupmock.journal.rows import END, Header, NoteRow
-from groupmock_pipeline import tables
+from groupmock_pipeline import schema, tables
 from groupmock_pipeline.errors import BadInput
-from groupmock_pipeline.ingest import placing
-from groupmock_pipeline.ingest.batch import BatchOutcome
-from groupmock_pipeline.ingest.stream import started
+from groupmock_pipeline.ingest import files
 from groupmock_pipeline.jobs import ingest as job
-from groupmock_pipeline.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
@@ -51,6 +48,7 @@ BAD = [
     '{"kind":"note","seq":%d,"t":"%d","what":"x"}',
     '{"kind":"note","t":%d%d,"what":"x"}',
 ]
+NAMES: Final = ("a b.jsonl", "50%.jsonl", "%20.jsonl", "a+b,c.jsonl", "[x]{y}*.jsonl", "é#?.jsonl")
 LONG = json.dumps({"kind": "note", "seq": 1, "t": 1, "what": "x" * (1 << 20)})
 
 
@@ -81,14 +79,20 @@ def mixture(path: Path, dice: random.Random) -> Counter[str]:
     return Counter(kinds) + Counter(header=1, lines=1 + len(kinds))
 
 
+def dated(path: Path, seconds: float) -> None:
+    """Written to so many seconds from now: -3600, and nothing will come; 86400, and it is still written, however slow this machine is."""
+    when = time.time() + seconds
+    os.utime(path, (when, when))
+
+
 def snapshot(lake: Path) -> dict[str, tuple[int, int]]:
-    """Every file of the tables, with what would show that it was written again."""
-    files = [path for table in ("rows", "runs", "quarantine") for path in (lake / table).rglob("*") if path.is_file()]
-    return {str(path.relative_to(lake)): (path.stat().st_mtime_ns, path.stat().st_ino) for path in files}
+    """Every file of the lake, with what would show that it was written again."""
+    found = [path for path in lake.rglob("*") if path.is_file()]
+    return {str(path.relative_to(lake)): (path.stat().st_mtime_ns, path.stat().st_ino) for path in found}
 
 
-def ingest(spark: SparkSession, source: Path, lake: Path, **flags: Any) -> None:
-    given = {"input": str(source), "output": str(lake), "line_limit": 1, "stream": None, "follow": None} | flags
+def ingest(spark: SparkSession, source: Path | str, lake: Path, **flags: Any) -> None:
+    given = {"input": str(source), "output": str(lake), "line_limit": 1, "silence": 60.0, "follow": None} | flags
     job.run(spark, argparse.Namespace(**given))
 
 
@@ -96,22 +100,27 @@ def runs(spark: SparkSession, lake: Path) -> dict[str, Row]:
     return {Path(row.file).name: row for row in tables.read(spark, str(lake), "runs").collect()}
 
 
+class Stage(NamedTuple):
+    """A lake after an ingest: the ledger by file name, how many rows each file has, and the quarantine."""
+
+    runs: dict[str, Row]
+    rows: Counter[str]
+    quarantine: list[Row]
+
+
 class Story(NamedTuple):
-    """One lake, from the kill to the stream: what was seen on the way."""
+    """One lake, from the kill to what arrived later."""
 
     source: Path
     lake: Path
     counts: dict[str, Counter[str]]
     killed: list[str]
-    first: dict[str, Row]
-    rows: Counter[str]
-    quarantine: list[Row]
+    first: Stage
+    other_way: list[set[str]]
+    this_way: list[set[str]]
     before_again: dict[str, tuple[int, int]]
     after_again: dict[str, tuple[int, int]]
-    heard: list[BatchOutcome]
-    streamed: dict[str, Row]
-    streamed_rows: Counter[str]
-    last: dict[str, tuple[int, int]]
+    last: Stage
 
 
 def real_journals(folder: Path) -> None:
@@ -136,6 +145,12 @@ def odd_journals(folder: Path) -> None:
     write(folder / "backwards.jsonl", header("backwards"), *notes(1, 3), *notes(6, 7), *notes(2, 2), *notes(9, 9))
     write(folder / "newer.jsonl", header("newer", v=2), *notes(1, 2))
     write(folder / "live.jsonl", header("live"), *notes(1, 5))
+    write(folder / "begun.jsonl", header("begun"), *notes(1, 5))
+    (folder / "mark.jsonl").write_text(f"\ufeff{header('mark')}\n{notes(1, 1)[0]}\njunk\n")
+    (folder / "torn.jsonl").write_text(f"{header('torn')}\n{notes(1, 1)[0]}\n" + notes(2, 2)[0][:-9])
+    (folder / "unended.jsonl.zst").write_bytes(zstandard.compress(f"{header('unended')}\n{notes(1, 1)[0]}".encode()))
+    for name in NAMES:
+        write(folder / "odd names" / name, header(name), *notes(1, 2))
     write(folder / "no-header.jsonl", *notes(1, 4))
     write(folder / "long.jsonl", header("long"), LONG, *notes(2, 2))
     (folder / "wide.jsonl").write_bytes((header("wide") + "\n" + "\n".join(notes(1, 2))).encode("utf-16"))
@@ -161,186 +176,198 @@ def limited_journal(path: Path) -> None:
 
 
 def killed_in_the_middle(source: Path, lake: Path, folder: Path) -> list[str]:
-    """Ingest in a process of its own, killed when its first Parquet file is seen. Returns the files that it left in the tables."""
+    """Ingest in a process of its own, killed when its first Parquet file is seen. Returns the files that it left."""
     command = [sys.executable, "-m", "groupmock", "pipeline", "ingest", str(source), str(lake), "--master", "local[2]", "--line-limit", "1"]
     command += spark_events.flags(QUICK | {"spark.local.dir": str(folder)})
     process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        while not any(lake.glob("_ingest/batch-*/staged/**/*.parquet")):
+        while not any(lake.glob("journals/_edition=0/**/*.parquet")):
             assert process.poll() is None, "it ended before anything was written"
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.01)
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    assert list(lake.glob("_ingest/batch-*"))
     return sorted(snapshot(lake))
 
 
-def table_counts(spark: SparkSession, lake: Path) -> Counter[str]:
-    found = tables.read(spark, str(lake), "rows").groupBy("file").count().collect()
-    return Counter({Path(row.file).name: row["count"] for row in found})
+def stage(spark: SparkSession, lake: Path) -> Stage:
+    rows = tables.read(spark, str(lake), "rows").groupBy("file").count().collect()
+    quarantine = tables.read(spark, str(lake), "quarantine").collect()
+    return Stage(runs(spark, lake), Counter({Path(row.file).name: row["count"] for row in rows}), quarantine)
+
+
+def contents(spark: SparkSession, lake: Path) -> list[set[str]]:
+    """All tables, but for the numbers of takes."""
+    found = (tables.read(spark, str(lake), name).drop(schema.TAKE) for name in ("rows", "runs", "quarantine"))
+    return [set(map(repr, table.collect())) for table in found]
+
+
+def later_journals(folder: Path) -> None:
+    """What arrives, grows, and takes the place of another."""
+    write(folder / "live.jsonl", header("live"), *notes(1, 9), '{"kind":"note","seq":10,"t":100,"what":"end"}')
+    dated(folder / "live.jsonl", 86_400)
+    write(folder / "begun.jsonl", header("begun"), *notes(1, 5))
+    write(folder / "backwards.jsonl", header("another run at the same place"), *notes(1, 1))
+    better = gzip.decompress((folder / "c-copy.jsonl.gz").read_bytes()) + b'{"kind":"note","seq":99999,"t":1,"what":"later"}\n'
+    (folder / "d-better.jsonl").write_bytes(better)
+    (folder / "garbage.jsonl.gz").write_bytes(b"this is no gzip")
+    (folder / "empty.jsonl").write_bytes(b"")
+    for name in ("begun.jsonl", "backwards.jsonl", "d-better.jsonl", "garbage.jsonl.gz", "empty.jsonl"):
+        dated(folder / name, -3600)
 
 
 @pytest.fixture(scope="module")
 def story(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Story:
     folder = tmp_path_factory.mktemp("ingest")
-    source, lake, checkpoint = folder / "in", folder / "lake", folder / "checkpoint"
+    source, lake, other = folder / "in", folder / "lake", folder / "other"
     dice = random.Random(SEED)
     counts = {f"mixed-{number}.jsonl": mixture(source / f"mixed-{number}.jsonl", dice) for number in range(6)}
     real_journals(source)
     odd_journals(source)
+    for path in source.rglob("*"):
+        dated(path, -3600)
+    dated(source / "begun.jsonl", 86_400)
     killed = killed_in_the_middle(source, lake, folder)
     ingest(spark, source, lake)
-    first, rows = runs(spark, lake), table_counts(spark, lake)
-    quarantine = tables.read(spark, str(lake), "quarantine").collect()
+    first, this_way = stage(spark, lake), contents(spark, lake)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "WHOLE", 0)
+        ingest(spark, source, other)
+    other_way = contents(spark, other)
+    (source / "begun.jsonl").unlink()
     before = snapshot(lake)
     ingest(spark, source, lake)
     after = snapshot(lake)
-    heard: list[BatchOutcome] = []
-    query = started(spark, str(source), str(lake), str(checkpoint), 1 << 20, 0.2, heard.append)
-    try:
-        query.processAllAvailable()
-        write(source / "live.jsonl", header("live"), *notes(1, 9), '{"kind":"note","seq":10,"t":100,"what":"end"}')
-        write(source / "backwards.jsonl", header("another run at the same place"), *notes(1, 1))
-        better = gzip.decompress((source / "c-copy.jsonl.gz").read_bytes()) + b'{"kind":"note","seq":99999,"t":1,"what":"later"}\n'
-        (source / "d-better.jsonl").write_bytes(better)
-        query.processAllAvailable()
-    finally:
-        query.stop()
-    streamed, streamed_rows, last = runs(spark, lake), table_counts(spark, lake), snapshot(lake)
-    ingest(spark, source, lake, stream=str(checkpoint))
-    assert snapshot(lake) == last
-    return Story(source, lake, counts, killed, first, rows, quarantine, before, after, heard, streamed, streamed_rows, last)
+    later_journals(source)
+    ingest(spark, source, lake)
+    return Story(source, lake, counts, killed, first, other_way, this_way, before, after, stage(spark, lake))
 
 
-def test_a_killed_job_leaves_nothing_in_the_tables_and_the_next_one_completes(story: Story) -> None:
-    assert story.killed == []
-    assert story.first["slow.jsonl"].rows == story.rows["slow.jsonl"] == 1000
-    assert os.listdir(story.lake / "_ingest") == ["lock"]
+def test_a_killed_ingest_left_files_and_the_next_one_completes_it(story: Story) -> None:
+    assert any(name.endswith(".parquet") for name in story.killed)
+    assert story.first.runs["slow.jsonl"].rows == story.first.rows["slow.jsonl"] == 1000
+
+
+def test_long_journals_line_by_line_give_the_very_same_tables(story: Story) -> None:
+    for one, other in zip(story.this_way, story.other_way, strict=True):
+        assert one and one == other
 
 
 def test_counts_of_every_file_add_up(story: Story) -> None:
     print(f"seed {SEED}")
-    for name, row in story.first.items():
-        assert row.lines == row.header + row.rows + row.quarantined + row.duplicates + row.blank, name
-        assert row.rows == story.rows[name], name
-        assert row.quarantined == sum(Path(each.file).name == name for each in story.quarantine), name
+    for runs, rows, quarantine in (story.first, story.last):
+        for name, row in runs.items():
+            assert row.lines == row.header + row.rows + row.quarantined + row.duplicates + row.blank, name
+            if name != "backwards.jsonl":  # which two runs have
+                assert row.rows == rows[name], name
+                assert row.quarantined == sum(Path(each.file).name == name for each in quarantine), name
     for name, expected in story.counts.items():
-        measured = {each: story.first[name][each] for each in ("lines", "header", "rows", "quarantined", "blank")}
+        measured = {each: story.first.runs[name][each] for each in ("lines", "header", "rows", "quarantined", "blank")}
         assert measured == {each: expected[each] for each in measured}, name
 
 
 def test_of_a_limited_journal_is_taken_what_there_is(story: Story) -> None:
     """Its rows and the two notes about those that it has not; it counts as one that did not end."""
     journal, rows = read_journal(story.source / "limited.jsonl")
-    told, left_out = story.first["limited.jsonl"], journal.left_out
+    told, left_out = story.first.runs["limited.jsonl"], journal.left_out
     assert left_out is not None and left_out.rows == 1001 - len(rows) > 0
     assert (told.rows, told.quarantined, told.problem, told.ended, told.gaps, told.backwards) == (len(rows) + 2, 0, None, False, 1, 0)
 
 
 def test_lines_are_numbered_as_in_the_file(story: Story) -> None:
-    for row in story.quarantine:
+    for row in story.first.quarantine:
         if Path(row.file).name.startswith("mixed"):
             assert row.text == Path(row.file).read_text().split("\n")[row.line - 1]
             assert row.reason and row.day == "2026-09-21"
 
 
 def test_two_runs_with_one_header_are_two_and_copies_are_counted(story: Story) -> None:
-    one, twin = story.first["b-one.jsonl"], story.first["b-twin.jsonl"]
+    one, twin = story.first.runs["b-one.jsonl"], story.first.runs["b-twin.jsonl"]
     assert one.digest == twin.digest and one.run != twin.run
     plain = (story.source / "b-one.jsonl").read_bytes().count(b"\n") - 1
     assert (one.rows, one.duplicate_of, one.ended) == (plain, None, True)
     assert twin.rows == (story.source / "b-twin.jsonl").read_bytes().count(b"\n") - 1 and twin.duplicate_of is None
     for name in ("c-copy.jsonl.gz", "c-copy.jsonl.zst"):
-        assert (story.first[name].rows, story.first[name].duplicates, story.first[name].problem) == (0, plain, None), name
-        assert story.first[name].duplicate_of == one.file
+        assert (story.first.runs[name].rows, story.first.runs[name].duplicates, story.first.runs[name].problem) == (0, plain, None), name
+        assert story.first.runs[name].duplicate_of == one.file
     for name in ("a-cut.jsonl.gz", "a-cut.jsonl.zst"):
-        cut = story.first[name]
+        cut = story.first.runs[name]
         assert cut.duplicate_of == one.file and 0 < cut.duplicates < plain and (cut.rows, cut.quarantined) == (0, 1), name
         assert cut.problem.startswith("cut: ") and not cut.ended
 
 
 def test_odd_files_have_clear_outcomes(story: Story) -> None:
-    first = story.first
+    first = story.first.runs
     assert (first["backwards.jsonl"].rows, first["backwards.jsonl"].backwards, first["backwards.jsonl"].gaps) == (7, 1, 3)
     assert (first["newer.jsonl"].v, first["newer.jsonl"].rows) == (2, 2)
     assert (first["no-header.jsonl"].quarantined, first["no-header.jsonl"].header) == (4, 0)
     assert first["no-header.jsonl"].problem == "the first line is a row already" and first["no-header.jsonl"].day == "unknown"
     assert (first["wide.jsonl"].rows, first["wide.jsonl"].quarantined) == (0, 3)
-    assert first["wide.jsonl"].problem == "not UTF-8, from byte 1 of the line; the file begins as UTF-16 does"
+    assert first["wide.jsonl"].problem == "not UTF-8; the file begins as UTF-16 does"
     assert (first["latin.jsonl"].rows, first["latin.jsonl"].quarantined) == (0, 1)
-    assert {row.reason for row in story.quarantine if row.file.endswith("/long.jsonl")} == {f"over-long: {len(LONG)} bytes in one line"}
+    assert {row.reason for row in story.first.quarantine if row.file.endswith("/long.jsonl")} == {
+        f"over-long: {len(LONG)} bytes in one line"
+    }
     assert not {"notes.txt", "_hidden.jsonl"} & set(first)
+    assert (first["torn.jsonl"].rows, first["torn.jsonl"].quarantined, first["torn.jsonl"].problem) == (1, 1, None)
+    assert (first["mark.jsonl"].rows, first["mark.jsonl"].quarantined, first["mark.jsonl"].header) == (1, 1, 1)
+    assert (first["unended.jsonl.zst"].rows, first["unended.jsonl.zst"].problem) == (1, None)
+    reasons = {Path(row.file).name: row.reason for row in story.first.quarantine}
+    assert reasons["torn.jsonl"] == reasons["a-cut.jsonl.gz"] == "cut: the file ends within this line: not JSON"
+    assert (reasons["mark.jsonl"], reasons["latin.jsonl"]) == ("not JSON", "not UTF-8")
     assert (first["live.jsonl"].ended, first["live.jsonl"].first_at) == (False, 1_790_000_000_000_000_010)
+
+
+def test_files_are_called_as_people_call_them(story: Story) -> None:
+    assert {name for name in story.first.runs if name in NAMES} == set(NAMES)
+    for name in NAMES:
+        assert (story.first.runs[name].file, story.first.rows[name]) == (str(story.source / "odd names" / name), 2)
 
 
 def test_the_same_input_again_writes_nothing(story: Story) -> None:
     assert story.before_again == story.after_again
-    assert any(name.startswith("rows/day=2023-11-14/run=") for name in story.after_again)
+    assert any("/_part=rows/day=2023-11-14/" in name for name in story.after_again)
 
 
-def test_the_stream_reads_what_arrives_what_grew_and_nothing_else(story: Story) -> None:
-    assert sum(outcome.files for outcome in story.heard) == 3
-    assert story.streamed_rows["backwards.jsonl"] == 7 + 1, "the rows of both runs that were written to one place"
-    live = story.streamed["live.jsonl"]
-    assert (live.rows, live.ended, story.streamed_rows["live.jsonl"]) == (10, True, 10)
-    untouched = {name for name in story.after_again if "/run=slow-" in name or "/run=mixed_" in name}
-    assert untouched and all(story.last[name] == story.after_again[name] for name in untouched)
+def test_a_journal_is_taken_when_it_ended_or_was_silent_and_again_when_it_grew(story: Story) -> None:
+    assert "begun.jsonl" not in story.first.runs and story.last.rows["begun.jsonl"] == 5
+    assert story.first.rows["live.jsonl"] == 5
+    live = story.last.runs["live.jsonl"]
+    assert (live.rows, live.ended, story.last.rows["live.jsonl"]) == (10, True, 10), "it ended, however young it is"
+    assert story.last.rows["backwards.jsonl"] == 7 + 1, "the rows of both runs that were written to one place"
+    assert story.last.runs["slow.jsonl"].take == story.first.runs["slow.jsonl"].take
+
+
+def test_of_what_cannot_be_read_the_ledger_says_so(story: Story) -> None:
+    garbage, empty = story.last.runs["garbage.jsonl.gz"], story.last.runs["empty.jsonl"]
+    assert (garbage.problem, garbage.lines, garbage.day) == ("nothing of it can be read", 0, "unknown")
+    assert (empty.rows, empty.header, empty.quarantined) == (0, 0, 0)
 
 
 def test_a_better_copy_takes_the_place_of_the_one_before(story: Story) -> None:
-    better, one = story.streamed["d-better.jsonl"], story.streamed["b-one.jsonl"]
+    better, one = story.last.runs["d-better.jsonl"], story.last.runs["b-one.jsonl"]
     assert better.rows == one.duplicates + 1 and one.rows == 0
     copies = ("b-one.jsonl", "c-copy.jsonl.gz", "c-copy.jsonl.zst", "a-cut.jsonl.gz")
-    assert {story.streamed[name].duplicate_of for name in copies} == {better.file}
-    assert story.streamed_rows["d-better.jsonl"] == better.rows and "b-one.jsonl" not in story.streamed_rows
-    for name, row in story.streamed.items():
-        assert row.lines == row.header + row.rows + row.quarantined + row.duplicates + row.blank, name
-
-
-@pytest.mark.parametrize("done", range(4))
-def test_killed_after_it_was_decided_the_moves_are_made_by_the_next_one(done: int, spark: SparkSession, tmp_path: Path) -> None:
-    for name in ("new/run=same", "new/run=more", "runs"):
-        write(tmp_path / "_ingest/batch-1" / name / "part", f"_ingest/batch-1/{name}")
-    for name in ("rows/run=old", "rows/run=same", "runs"):
-        write(tmp_path / name / "part", name)
-    staged = [(f"rows/run={each}", f"_ingest/batch-1/new/run={each}") for each in ("same", "more")]
-    moves = placing.plan(staged, ["rows/run=old", "rows/run=same"], "_ingest/batch-1/runs")
-    assert [target for target, _ in moves] == ["rows/run=old", "rows/run=same", "rows/run=more", "runs"]
-    storage = Storage(spark, str(tmp_path))
-    storage.write("_ingest/batch-1/moves.json", json.dumps(moves))
-    for target, source in moves[:done]:
-        shutil.rmtree(tmp_path / target, ignore_errors=True)
-        if source:
-            (tmp_path / source).rename(tmp_path / target)
-    (tmp_path / "_ingest" / "batch-2" / "new").mkdir(parents=True)
-    placing.recover(storage)
-    assert sorted(os.listdir(tmp_path / "rows")) == ["run=more", "run=same"]
-    assert (tmp_path / "rows/run=same/part").read_text() == "_ingest/batch-1/new/run=same\n"
-    assert (tmp_path / "runs/part").read_text() == "_ingest/batch-1/runs\n"
-    assert os.listdir(tmp_path / "_ingest") == []
+    assert {story.last.runs[name].duplicate_of for name in copies} == {better.file}
+    assert story.last.rows["d-better.jsonl"] == better.rows and "b-one.jsonl" not in story.last.rows
 
 
 def test_what_cannot_be_used_is_said_in_a_sentence(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     journal = write(tmp_path / "j" / "a.jsonl", header("a"))
-    lake = tmp_path / "lake"
-    cases: list[tuple[Path | str, Path, dict[str, Any], str]] = [
+    lake, old = tmp_path / "lake", tmp_path / "old"
+    spark.createDataFrame([], schema.RUNS).write.parquet(str(old / "runs"))
+    cases: list[tuple[Path, Path, dict[str, Any], str]] = [
         (tmp_path / "none", lake, {}, "no such file or folder"),
         (tmp_path / "*.nothing", lake, {}, "no such file or folder, and no glob that finds one"),
         (tmp_path / "empty", lake, {}, r"no journal is there: their names end in \.jsonl, \.jsonl\.gz or \.jsonl\.zst"),
-        (journal, journal, {}, "a.jsonl is a file: name a folder for the lake"),
-        (journal, journal.parent, {}, "is no lake: a.jsonl is in it; name a new or an empty folder"),
-        ("s3a://bucket/j", lake, {}, "s3a://bucket/j: journals are read from folders that every worker sees"),
-        (journal, lake, {"stream": "c"}, "--stream watches a folder or a glob, which this is not"),
-        (journal, lake, {"follow": 3.0}, "--follow SECONDS goes with --stream"),
+        (journal, old, {}, "old was made by an older groupmock, a folder for each run: ingest its journals into a new folder"),
+        (journal, lake, {"follow": 0.0}, "--follow 0: give more than 0 seconds"),
+        (journal, lake, {"silence": -1.0}, "--silence -1: give 0 or more seconds"),
         (journal, lake, {"line_limit": 0}, "--line-limit 0: give at least 1 MiB"),
-    ]  # fmt: skip
+    ]
     for source, output, flags, said in cases:
         with pytest.raises(BadInput, match=said):
-            ingest(spark, Path(source) if isinstance(source, Path) else source, output, **flags)  # type: ignore[arg-type]
-    with Storage(spark, str(lake)).locked(placing.LOCK), pytest.raises(BadInput, match="another ingest is at work"):
-        ingest(spark, journal, lake)
-    ingest(spark, tmp_path / "empty", lake, stream=str(tmp_path / "checkpoint"))
-    assert not (lake / "runs").exists()
+            ingest(spark, source, output, **flags)
+    assert not lake.exists()

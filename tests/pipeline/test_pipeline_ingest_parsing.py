@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING, Any, Union
 import msgspec
 import pytest
 
-from groupmock.journal.rows import ROWS
+from groupmock.journal.rows import KINDS, ROWS
 from groupmock_pipeline import schema
 from groupmock_pipeline.ingest.parsing import headed, sorted_out
-from groupmock_pipeline.ingest.workers import FIRST, LINES
+from groupmock_pipeline.lake.sink import PART
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import Row, SparkSession
+
+LIMIT = 2000
+LINES = """line int, text string, lines int, whole boolean, head_problem string, newer boolean, file string, length int, modified int,
+    blank int, valid boolean, file_problem string, day string, run string, epoch bigint"""
+FILES = "file string, length int, head string, last string, whole boolean"
 
 EPOCH = 1_700_000_000_000_000_000
 NOTE = '{"kind":"note","seq":1,"t":5,"what":"x"}'
 OPEN = '{"kind":"open","seq":1,"t":5,"connection":3,"client_host":"/h","client_port":9}'
 REPLY = (
-    '{"kind":"reply","seq":1,"t":5,"connection":3,"ticket":1,"correlation_id":0,"api_key":12,"api_name":"Heartbeat","api_version":4,"size":9'
+    '{"kind":"reply","seq":1,"t":5,"connection":3,"ticket":1,"correlation_id":0,"api_key":12,'
+    '"api_name":"Heartbeat","api_version":4,"size":9'
 )
 
 BROKEN = {
@@ -62,6 +68,12 @@ BROKEN = {
     REPLY + ',"payloads":[3]}': "payloads is not a list of objects",
     '{"kind":"timer","seq":1,"t":5,"subject":"orders"}': "subject is not a list of texts",
     '{"kind":"timer","seq":1,"t":5,"subject":[["orders"]]}': "subject is not a list of texts",
+    '{"kind":"note","seq":1,"t":5,"what":"x","connection":"3"}': "connection is not a whole number of 64 bits",
+    '{"kind":"note","seq":1,"t":5,"what":"x","client_host":3}': "client_host is not a text",
+    '{"kind":"note","seq":1,"t":5,"what":"x","new":NaN}': "not JSON",
+    f'{NOTE},"x":{{}}': "not JSON",
+    f'{NOTE}],"x":[{{}}': "not JSON",
+    f"{NOTE}]}}": "not JSON",
 }
 GOOD = {
     NOTE: {"kind": "note", "seq": 1, "t": 5, "what": "x", "fields": "{}"},
@@ -75,6 +87,7 @@ GOOD = {
     REPLY + ',"message":null,"payloads":[{"path":"p","length":3}]}': {"delivered": True, "message": None, "size": 9},
     '{"kind":"timer","seq":1,"t":5}': {"kind": "timer", "seq": 1, "t": 5, "timer": None, "subject": []},
     '{"kind":"timer","seq":1,"t":5,"subject":["a","7"]}': {"subject": ["a", "7"]},
+    '{"kind":"note","seq":1,"t":5,"what":"x","connection":3,"rule":null}': {"what": "x", "connection": 3, "rule": None},
     '{"kind":"fault","seq":1,"t":5,"rule":"r","stage":"s","action":"a","connection":null}': {"connection": None, "fields": "{}"},
 }
 NEW = {
@@ -83,91 +96,122 @@ NEW = {
 }
 
 
-def line(number: int, text: str | None, problem: str | None = None, newer: bool = False, whole: bool = True) -> tuple[Any, ...]:
-    return (False, "/f", "2023-11-14", "key", EPOCH, newer, number, problem, text, None, whole)
+# What a field may not be, and what it is: whatever the type, some of these are wrong.
+ANY = ["7", "1.5", "true", '"abcd"', "[]", "[7]", '["abcd"]', "[[]]", "{}", '{"a":1}']
+RIGHT = {"bigint": 7, "string": "abcd", "boolean": True}
+
+
+def odd_values() -> list[str]:
+    """Every field of every kind with each of `ANY`, in a row that is else a right one."""
+    types = {field.name: field.dataType.simpleString() for field in schema.LINE.fields}
+    found = []
+    for kind in KINDS:
+        row = {"kind": kind, **{name: RIGHT[types[name]] for name in schema.required(kind)}}
+        for name in schema.fields_of(kind):
+            others = json.dumps({key: value for key, value in row.items() if key != name})[:-1]
+            found += [f'{others},"{name}":{value}}}' for value in ANY]
+    return found
+
+
+ODD = odd_values()
+CASES = [*BROKEN, *GOOD, *sorted(NEW), *ODD]
+
+
+def line(
+    number: int, text: str, lines: int = 10_000, whole: bool = True, head_problem: str | None = None, newer: bool = False
+) -> tuple[Any, ...]:
+    known = ("unknown", "no-header-1", None) if head_problem else ("2023-11-14", "key", EPOCH)
+    return (number, text, lines, whole, head_problem, newer, "/f", 1, 2, 3, True, "odd", *known)
 
 
 @pytest.fixture(scope="module")
 def found(spark: SparkSession) -> dict[int, Row]:
-    """All cases in one frame, by line number."""
-    given = [line(number, text) for number, text in enumerate([*BROKEN, *GOOD, *sorted(NEW)])]
+    """All cases in one frame, by line number; cases from number 2 on, as line 1 is the header's."""
+    given = [line(number, text) for number, text in enumerate(CASES, 2)]
     special = [
-        line(900, NOTE, "over-long"), line(901, NOTE, newer=True), line(902, '{"kind":"no', whole=False), line(903, NOTE, whole=False),
-        (False, "/f", "unknown", "no-header-1", None, False, 904, "no journal header: x", NOTE, "Zm9v", True),
-        (True, "/f", "2023-11-14", "key", EPOCH, False, 905, None, '{"lines":3}', None, True),
+        line(9000, NOTE + " " * LIMIT), line(9001, NOTE, newer=True), line(9002, '{"kind":"no', 9002, False), line(9003, NOTE, 9003, False),
+        line(9004, '{"kind":"no', 9005, False), line(9005, NOTE, head_problem="x"), line(9006, ""), line(9007, " \t\r"),
+        line(1, "the header"), line(0, "the header"),
     ]  # fmt: skip
-    return {row.line: row for row in sorted_out(spark.createDataFrame(given + special, LINES)).collect()}
+    return {row.line: row for row in sorted_out(spark.createDataFrame(given + special, LINES), LIMIT).collect()}
 
 
 def test_every_line_is_somewhere(found: dict[int, Row]) -> None:
-    assert len(found) == len(BROKEN) + len(GOOD) + len(NEW) + 6
-    assert {row.part for row in found.values()} == {"rows", "quarantine", "files"}
-    assert [*next(iter(found.values())).asDict()] == ["part", *schema.ROWS.names]
+    assert set(found) == {0, *range(2, len(CASES) + 2), *range(9000, 9006)}, "but for blank ones and the header"
+    assert {row[PART] for row in found.values()} == {"rows", "quarantine", "files"}
+    assert [*found[0].asDict()] == [*schema.ROWS.names, "length", "modified", "head", "lines", "blank", "problem", PART]
 
 
 def test_what_is_no_row_says_why(found: dict[int, Row]) -> None:
-    said = {text: (found[number].part, found[number].reason, found[number].more) for number, text in enumerate(BROKEN)}
+    said = {text: (found[number][PART], found[number].reason, found[number].more) for number, text in enumerate(BROKEN, 2)}
     assert said == {text: ("quarantine", reason, text) for text, reason in BROKEN.items()}
-    assert all(found[number].run == "-" and found[number].kind is None for number in range(len(BROKEN)))
+    assert all(found[number].run == "key" and found[number].kind is None for number in range(2, len(BROKEN) + 2))
 
 
 def test_rows_with_their_defaults(found: dict[int, Row]) -> None:
-    for number, (text, expected) in enumerate(GOOD.items(), len(BROKEN)):
+    for number, (text, expected) in enumerate(GOOD.items(), len(BROKEN) + 2):
         row = found[number]
-        assert (row.part, row.day, row.run, row.file, row.more) == ("rows", "2023-11-14", "key", "/f", None), text
+        assert (row[PART], row.day, row.run, row.file, row.more) == ("rows", "2023-11-14", "key", "/f", None), text
         assert row.at == EPOCH + row.t
         assert {name: row[name] for name in expected} == expected
-    plain = found[len(BROKEN)]
+    plain = found[len(BROKEN) + 2]
     assert {name for name in schema.LINE.names if plain[name] is not None} == {"kind", "seq", "t", "what", "fields"}
 
 
 def test_groupmocks_own_reader_agrees(found: dict[int, Row]) -> None:
-    """On which lines are rows, but for what only the lake wants: a number for every row, and times that fit into 64 bits."""
+    """On which lines are rows, but for what only the lake wants: a number for every row, times that fit into 64 bits, and columns of other
+    kinds that are what they should be."""
     decoder = msgspec.json.Decoder(Union[tuple(ROWS.values())])  # noqa: UP007
-    for number, text in enumerate([*BROKEN, *GOOD, *sorted(NEW)]):
+    only_ours = ("9" * 9, "2233720368", 'client_host":3', 'connection":"3"', ":NaN}")
+    for number, text in enumerate(CASES, 2):
         try:
             decoder.decode(text)
             row = True
         except msgspec.DecodeError:
             row = False
-        if "9" * 9 not in text and "2233720368" not in text and "without seq" not in str(found[number].reason):
-            assert row == (found[number].part == "rows"), text
+        if not any(each in text for each in only_ours) and "without seq" not in str(found[number].reason):
+            assert row == (found[number][PART] == "rows"), (text, found[number].reason)
 
 
 def test_what_is_newer_is_kept_whole(found: dict[int, Row]) -> None:
-    for number, text in enumerate(sorted(NEW), len(BROKEN) + len(GOOD)):
-        assert (found[number].part, found[number].more) == ("rows", text)
-    assert (found[901].part, found[901].more) == ("rows", NOTE)
+    for number, text in enumerate(sorted(NEW), len(BROKEN) + len(GOOD) + 2):
+        assert (found[number][PART], found[number].more) == ("rows", text)
+    assert (found[9001][PART], found[9001].more) == ("rows", NOTE)
 
 
-def test_what_the_reader_found_wrong_stays_so(found: dict[int, Row]) -> None:
-    assert (found[900].part, found[900].reason, found[900].more) == ("quarantine", "over-long", NOTE)
-    assert found[902].reason == "cut: the file ends within this line: not JSON"
-    assert found[903].part == "rows", "a whole object is a row even if its line's end is missing"
-    assert (found[904].reason, found[904].raw) == ("no journal header: x", "Zm9v")
-    assert (found[905].part, found[905].more) == ("files", '{"lines":3}')
+def test_lines_that_their_file_says_something_about(found: dict[int, Row]) -> None:
+    reason = f"over-long: {LIMIT + len(NOTE)} bytes in one line"
+    assert (found[9000][PART], found[9000].reason, len(found[9000].more)) == ("quarantine", reason, 1024)
+    assert found[9002].reason == "cut: the file ends within this line: not JSON"
+    assert found[9003][PART] == "rows", "a whole object is a row even if its line's end is missing"
+    assert found[9004].reason == "not JSON", "it is not the last one"
+    assert (found[9005][PART], found[9005].reason, found[9005].run) == ("quarantine", "no journal header: x", "no-header-1")
+    about = found[0]
+    assert (about[PART], about.head, about.length, about.modified, about.lines, about.blank) == ("files", "the header", 1, 2, 10_000, 3)
+    assert (about.problem, about.kind, about.more, about.reason) == ("odd", None, None, None)
 
 
 HEAD = {"v": 1, "run": "ci 7/é", "product": "p", "seed": 1, "epoch_ns": EPOCH, "profile": "g", "config": {}, "complete": True}
-HEADS: list[tuple[str | None, str | None, str | None]] = [
-    (json.dumps(HEAD), None, None),
-    (json.dumps(HEAD | {"v": 2, "new": [1]}), None, None),
-    ('{"v":1,"run":"","epoch_ns":-1}', None, None),
-    (None, "the file is empty", "the file is empty"),
-    ("junk", None, "the first line is not JSON"),
-    (NOTE, None, "the first line is a row already"),
-    ("{}", None, "the first line has no v, run, epoch_ns"),
-    (json.dumps(HEAD | {"v": 0}), None, "unknown format 0"),
-    (json.dumps(HEAD | {"seed": "x"}), None, "the first line is seed is not a whole number of 64 bits"),
-    (json.dumps(HEAD | {"run": 7}), None, "run is not a text"),
-    (json.dumps(HEAD | {"config": 7}), None, "config is not an object"),
+LONG_HEAD = json.dumps(HEAD | {"run": "r" * LIMIT})
+HEADS: list[tuple[str, str | None]] = [
+    (json.dumps(HEAD), None),
+    (json.dumps(HEAD | {"v": 2, "new": [1]}), None),
+    ('{"v":1,"run":"","epoch_ns":-1}', None),
+    ("junk", "the first line is not JSON"),
+    (NOTE, "the first line is a row already"),
+    ("{}", "the first line has no v, run, epoch_ns"),
+    (json.dumps(HEAD | {"v": 0}), "unknown format 0"),
+    (json.dumps(HEAD | {"seed": "x"}), "the first line is seed is not a whole number of 64 bits"),
+    (json.dumps(HEAD | {"run": 7}), "run is not a text"),
+    (json.dumps(HEAD | {"config": 7}), "config is not an object"),
+    (LONG_HEAD, f"over-long: {len(LONG_HEAD)} bytes in one line"),
 ]
 
 
 @pytest.fixture(scope="module")
 def heads(spark: SparkSession) -> list[Row]:
-    frame = spark.createDataFrame([(f"/f{number}", 1, 2, head, said) for number, (head, said, _) in enumerate(HEADS)], FIRST)
-    return sorted(headed(frame).collect(), key=lambda row: int(row.file[2:]))
+    frame = spark.createDataFrame([(f"/f{number}", 1, head, "{}", True) for number, (head, _) in enumerate(HEADS)], FILES)
+    return sorted(headed(frame, LIMIT).collect(), key=lambda row: int(row.file[2:]))
 
 
 def test_headers_that_are_understood(heads: list[Row]) -> None:
@@ -179,13 +223,28 @@ def test_headers_that_are_understood(heads: list[Row]) -> None:
 
 
 def test_headers_that_are_not(heads: list[Row]) -> None:
-    assert [row.head_problem for row in heads] == [problem for _, _, problem in HEADS]
+    assert [row.head_problem for row in heads] == [problem for _, problem in HEADS]
     assert {row.day for row in heads[3:]} == {"unknown"}
     assert len({row.run for row in heads}) == len(heads)
 
 
-def test_no_python_worker_and_no_function_of_our_own_in_the_parser(spark: SparkSession) -> None:
-    plan: DataFrame = sorted_out(spark.createDataFrame([line(1, NOTE)], LINES))
-    text = plan._jdf.queryExecution().executedPlan().toString()
+def test_of_packed_files_the_last_line_tells_that_they_are_cut(spark: SparkSession) -> None:
+    whole, junk = json.dumps(HEAD), "junk"
+    files = [
+        ("/a.gz", 1, whole, "{", False),
+        ("/b.zst", 1, whole, "{}", False),
+        ("/c.zst", 1, whole, "{", True),
+        ("/d", 1, whole, "{", False),
+    ]
+    told = headed(spark.createDataFrame([*files, ("/e.gz", 1, junk, junk, False)], FILES), LIMIT).collect()
+    cut = "cut: the packed data ends within a line"
+    assert {row.file: row.file_problem for row in told} == {
+        "/a.gz": cut, "/b.zst": None, "/c.zst": None, "/d": None, "/e.gz": "the first line is not JSON"
+    }  # fmt: skip
+
+
+def test_no_python_worker_and_no_function_of_our_own_in_the_parser(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    sorted_out(spark.createDataFrame([line(1, NOTE)], LINES), LIMIT).explain()
+    text = capsys.readouterr().out
     assert "from_json" in text
     assert not {word for word in ("Python", "ArrowEval", "UDF", "Window", "Exchange") if word in text}

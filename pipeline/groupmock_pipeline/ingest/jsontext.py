@@ -46,9 +46,10 @@ class Grammar:
         }
 
     def parse(self, text: str) -> str:
-        """struct<row: array<fields>, _corrupt_record>, see `good`. In brackets, as `from_json` ignores what follows the first value."""
+        """struct<row: array<fields>, _corrupt_record>, see `good`. In brackets and before a null, as `from_json` ignores what follows the first
+        value: a text that closes the brackets itself has no null after it."""
         whole = f"struct<row: array<{self.type}>, _corrupt_record: string>"
-        return f"from_json(concat('{{\"row\":[', {text}, ']}}'), '{whole}', {OPTIONS})"
+        return f"from_json(concat('{{\"row\":[', {text}, ',null]}}'), '{whole}', {OPTIONS})"
 
     def suspect(self, row: str, names: Iterable[str]) -> str:
         """May one of these columns hold something else than it should? `from_json` takes anything for text. `wrong` knows, at a price.
@@ -71,14 +72,14 @@ class Grammar:
 
     def refusal(self, text: str, keys: str) -> str:
         """Why a text that is not `good` is not, in words."""
-        glued = f"size({self.parse(text)}.row) > 1"
+        glued = f"size({self.parse(text)}.row) > 2"
         named = f"coalesce({self.wrong(text)}, if({glued}, 'several values', 'not JSON'))"
         return f"if({keys} is null, 'not JSON', {named})"
 
 
 def good(parsed: str, keys: str) -> str:
     """Is it exactly one object, with types as the schema has them? `keys` alone refuses NaN."""
-    fine = f"{parsed}._corrupt_record is null and {keys} is not null and size({parsed}.row) = 1 and get({parsed}.row, 0) is not null"
+    fine = f"{parsed}._corrupt_record is null and {keys} is not null and size({parsed}.row) = 2 and get({parsed}.row, 0) is not null"
     return f"coalesce({fine}, false)"
 
 

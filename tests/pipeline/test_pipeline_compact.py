@@ -1,0 +1,110 @@
+"""A lake in few files again: the same lines, readers that began before go on, and what is not counted yet is not left out."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from groupmock_pipeline import tables
+from groupmock_pipeline.errors import BadInput
+from groupmock_pipeline.ingest import taking
+from groupmock_pipeline.jobs import compact, ingest
+from groupmock_pipeline.lake import sink
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+HEADER = '{"v":1,"run":"%s","product":"p","seed":1,"epoch_ns":%d,"profile":"g","config":{},"complete":true}'
+DAY = 86_400 * 10**9
+END = "end"
+
+
+def journal(path: Path, epoch: int, rows: int) -> None:
+    notes = [f'{{"kind":"note","seq":{seq},"t":{seq},"what":"{END if seq == rows else "x"}"}}' for seq in range(1, rows + 1)]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in (HEADER % (path.stem, epoch), "junk", *notes)))
+
+
+def take(spark: SparkSession, lake: Path) -> None:
+    given = {"input": str(lake.parent / "in"), "output": str(lake), "line_limit": 1, "silence": 60.0, "follow": None}
+    ingest.run(spark, argparse.Namespace(**given))
+
+
+def compacted(spark: SparkSession, lake: Path, sweep: bool = False) -> None:
+    compact.run(spark, argparse.Namespace(input=str(lake), output=None, sweep=sweep))
+
+
+def lines(spark: SparkSession, lake: Path) -> list[str]:
+    return [line for name in ("rows", "runs", "quarantine", "faults") for line in sorted(map(str, read(spark, lake, name).collect()))]
+
+
+def read(spark: SparkSession, lake: Path, name: str) -> DataFrame:
+    return tables.read(spark, str(lake), name)
+
+
+def files(lake: Path, table: str) -> dict[str, int]:
+    """Edition -> how many files with lines."""
+    editions = (path for path in (lake / table).glob("_edition=*"))
+    return {path.name.partition("=")[2]: len(list(path.rglob("*.parquet"))) for path in editions}
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Path:
+    """Of two ingests, the second with a journal that grew; and a table that grew with them."""
+    for number, rows in enumerate((3, 4)):
+        journal(tmp_path / "in" / "a.jsonl", 0, rows)
+        journal(tmp_path / "in" / f"b{number}.jsonl", number * DAY, 2)
+        take(spark, tmp_path / "lake")
+        where = str(tmp_path / "lake")
+        made = read(spark, tmp_path / "lake", "rows").groupBy("run").count()
+        tables.extend(made, where, "faults", tables.unseen(spark, where, where, "faults"))
+    return tmp_path / "lake"
+
+
+def test_the_same_lines_in_fewer_files_and_readers_go_on(spark: SparkSession, lake: Path) -> None:
+    before, reader, had = lines(spark, lake), read(spark, lake, "rows"), files(lake, "journals")
+    assert len(before) == 8 + 3 + 3 + 3
+    compacted(spark, lake)
+    assert lines(spark, lake) == before and reader.count() == 8
+    assert files(lake, "journals")["0"] == had["0"] > files(lake, "journals")["1"]
+    assert sink.head(spark, str(lake / "journals")).edition == 1
+    journal(lake.parent / "in" / "a.jsonl", 0, 5)
+    take(spark, lake)
+    again = lines(spark, lake)
+    assert read(spark, lake, "rows").count() == 9 and tables.unseen(spark, str(lake), str(lake), "faults").count() == 1
+    later = read(spark, lake, "rows")
+    compacted(spark, lake)
+    assert lines(spark, lake) == again and later.count() == 9
+    assert files(lake, "journals")["0"] == 0 < files(lake, "journals")["1"], "what nobody reads any more is swept"
+    compacted(spark, lake, sweep=True)
+    assert lines(spark, lake) == again and files(lake, "journals").keys() >= {"0", "1", "2", "3"}
+    assert [files(lake, "journals")[edition] for edition in "012"] == [0, 0, 0]
+
+
+def test_a_take_that_is_not_counted_is_counted_first(spark: SparkSession, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its ingest was killed between its two commits."""
+    before = lines(spark, lake)
+    journal(lake.parent / "in" / "c.jsonl", 0, 6)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(taking, "_settle", killed)
+        take(spark, lake)
+    assert lines(spark, lake) == before
+    with pytest.raises(BadInput, match="an ingest was killed, or is at work: run `groupmock pipeline ingest` once more, then compact"):
+        compacted(spark, lake)
+    (lake.parent / "in" / "c.jsonl").unlink()
+    take(spark, lake)
+    assert read(spark, lake, "rows").count() == 8 + 6
+    compacted(spark, lake)
+    assert read(spark, lake, "rows").count() == 8 + 6
+
+
+def killed(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_no_lake(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"has no table to compact: `groupmock pipeline ingest JOURNALS .*` makes some"):
+        compacted(spark, tmp_path)

@@ -1,0 +1,158 @@
+"""Tables of a lake as one sink commits them: what readers see when writers collide, are killed, or compact; lakes that were moved."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from pyspark.sql import functions as F
+
+from groupmock_pipeline import tables
+from groupmock_pipeline.errors import BadInput, Overtaken
+from groupmock_pipeline.lake import sink
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+WORDS: Final = "day string, run string, line int, word string"
+NAME: Final = "words"
+
+
+def words(spark: SparkSession, *found: str) -> DataFrame:
+    return spark.createDataFrame([("2026-11-23", word[0], number, word) for number, word in enumerate(found, 1)], WORDS)
+
+
+def seen(spark: SparkSession, lake: Path | str, name: str = NAME) -> list[str]:
+    return sorted(row.word for row in tables.read(spark, str(lake), name).collect())
+
+
+def commit(path: Path, at: sink.Head, lines: DataFrame) -> dict[str, int]:
+    """As `tables.add` does it, for a writer that saw the table `at`."""
+    told = {tables.LINES: lines.schema}
+    counted = {"lines": F.col(sink.PART) == tables.LINES}
+    return sink.commit(str(path), at, sink.parts({tables.LINES: lines}), at.edition, counted, told)
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Path:
+    """With a table of two commits."""
+    folder = tmp_path / "a lake, 100%"
+    tables.replace(words(spark, "ant"), str(folder), NAME)
+    tables.add(words(spark, "bee"), str(folder), NAME)
+    return folder
+
+
+# -- commits -----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_is_replaced_and_added_to_in_commits_and_a_reader_stays_where_it_was(spark: SparkSession, lake: Path) -> None:
+    before = tables.read(spark, str(lake), NAME)
+    assert before.schema.simpleString() == words(spark, "x").schema.simpleString()
+    tables.replace(words(spark, "cat").drop("day"), str(lake), NAME)
+    after = tables.read(spark, str(lake), NAME)
+    tables.add(words(spark, "dog").drop("day"), str(lake), NAME)
+    assert (sorted(row.word for row in before.collect()), [row.word for row in after.collect()]) == (["ant", "bee"], ["cat"])
+    assert (seen(spark, lake), after.columns) == (["cat", "dog"], ["run", "line", "word"])
+
+
+def test_who_planned_with_an_older_table_is_told_and_leaves_nothing(spark: SparkSession, lake: Path) -> None:
+    path = lake / NAME
+    old = sink.head(spark, str(path))
+    assert commit(path, old, words(spark, "cat", "cow")) == {"lines": 2}
+    with pytest.raises(
+        Overtaken, match=r"another job wrote to .* at the same time and was first: nothing of this one is there; run it again"
+    ):
+        commit(path, old, words(spark, "dog"))
+    assert seen(spark, lake) == ["ant", "bee", "cat", "cow"]
+    tables.add(words(spark, "eel"), str(lake), NAME)
+    assert seen(spark, lake) == ["ant", "bee", "cat", "cow", "eel"]
+
+
+def test_of_two_that_write_a_batch_the_one_that_is_in_the_log_has_it(spark: SparkSession, lake: Path) -> None:
+    """The other one was killed between the sink's log and its own: the query plays its batch again, which the sink passes over."""
+    path = lake / NAME
+    old = sink.head(spark, str(path))
+    commit(path, old, words(spark, "cat"))
+    for name in (f"{old.batch + 1}", f".{old.batch + 1}.crc"):
+        (path / "_checkpoint" / "commits" / name).unlink()
+    with pytest.raises(Overtaken):
+        commit(path, old, words(spark, "dog"))
+    assert seen(spark, lake) == ["ant", "bee", "cat"]
+    tables.add(words(spark, "eel"), str(lake), NAME)
+    assert seen(spark, lake) == ["ant", "bee", "cat", "eel"]
+
+
+def test_a_batch_that_was_killed_is_played_again_with_the_next_ones_lines(spark: SparkSession, lake: Path) -> None:
+    path = lake / NAME
+    old = sink.head(spark, str(path))
+    commit(path, old, words(spark, "cat"))
+    killed = str(old.batch + 1)
+    for folder in (path / "_checkpoint" / "commits", path / "_spark_metadata"):
+        for name in (killed, f".{killed}.crc"):
+            (folder / name).unlink()
+    assert (path / "_checkpoint" / "offsets" / killed).exists() and seen(spark, lake) == ["ant", "bee"]
+    assert commit(path, old, words(spark, "dog")) == {"lines": 1}
+    assert seen(spark, lake) == ["ant", "bee", "dog"]
+
+
+def test_the_columns_of_a_table_without_a_line(spark: SparkSession, tmp_path: Path) -> None:
+    lake = str(tmp_path / "lake")
+    assert not tables.exists(spark, lake, NAME)
+    tables.replace(words(spark), lake, NAME)
+    empty = tables.read(spark, lake, NAME)
+    assert (tables.exists(spark, lake, NAME), empty.columns, empty.count()) == (True, ["day", "run", "line", "word"], 0)
+
+
+@pytest.mark.parametrize("remains", ["nothing", "another table"])
+def test_a_lake_that_was_moved_or_copied_reads_its_own_files(spark: SparkSession, lake: Path, tmp_path: Path, remains: str) -> None:
+    new = tmp_path / "else where" / "lake"
+    shutil.copytree(lake, new)
+    shutil.rmtree(lake)
+    if remains != "nothing":
+        tables.replace(words(spark, "owl"), str(lake), NAME)
+    assert seen(spark, new) == ["ant", "bee"]
+    tables.add(words(spark, "cat"), str(new), NAME)
+    assert seen(spark, new) == ["ant", "bee", "cat"]
+    tables.replace(words(spark, "dog"), str(new), NAME)
+    assert seen(spark, new) == ["dog"]
+    assert remains == "nothing" or seen(spark, lake) == ["owl"]
+
+
+# -- tables that grow run by run ---------------------------------------------------------------------------------------------------------
+
+
+def runs(spark: SparkSession, lake: str, *found: tuple[str, int, int]) -> None:
+    """The lake's ledger says that of these runs (run, rows, take)."""
+    frame = spark.createDataFrame(found, "run string, rows bigint, take bigint")
+    path = tables.place(lake, "runs")
+    head = sink.head(spark, path)
+    sink.commit(path, head, sink.parts({"runs": frame.withColumn("file", F.col("run"))}), head.edition, {}, {})
+
+
+def unseen(spark: SparkSession, lake: str) -> dict[str, int]:
+    return {row.run: row.take for row in tables.unseen(spark, lake, lake, NAME).collect()}
+
+
+def extend(spark: SparkSession, lake: str, *found: str) -> None:
+    tables.extend(words(spark, *found), lake, NAME, tables.unseen(spark, lake, lake, NAME))
+
+
+def test_a_table_grows_by_the_runs_that_it_has_not_as_they_are_now(spark: SparkSession, tmp_path: Path) -> None:
+    lake = str(tmp_path)
+    runs(spark, lake, ("a", 3, 0), ("b", 1, 0), ("n", 4, 0), ("copy", 0, 0))
+    assert unseen(spark, lake) == {"a": 0, "b": 0, "n": 0}
+    extend(spark, lake, "ant", "bee")
+    assert (seen(spark, lake), unseen(spark, lake)) == (["ant", "bee"], {}), "n was looked at, and has no line"
+    runs(spark, lake, ("a", 5, 1), ("c", 2, 1))
+    runs(spark, lake, ("b", 0, 0))
+    assert unseen(spark, lake) == {"a": 1, "c": 1, "b": tables.GONE}, "a grew, c is new, b turned out to be a copy"
+    extend(spark, lake, "ape", "cat")
+    assert (seen(spark, lake), unseen(spark, lake)) == (["ape", "cat"], {})
+
+
+def test_what_does_not_grow_run_by_run_says_so(spark: SparkSession, lake: Path) -> None:
+    runs(spark, str(lake), ("a", 3, 0))
+    with pytest.raises(BadInput, match="words: not a table that grows run by run"):
+        tables.unseen(spark, str(lake), str(lake), NAME)
