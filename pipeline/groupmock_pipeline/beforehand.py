@@ -27,7 +27,7 @@ LOCAL: Final = re.compile(r"local(\[(\*|\d+)(,\s*(\*|\d+))?\])?|local-cluster\[.
 STANDALONE: Final = re.compile(r"spark://[^,/\s]+:\d+(,[^,/\s]+:\d+)*")
 MANAGED: Final = re.compile(r"yarn|k8s://.+")
 CONNECT: Final = re.compile(r"sc://(?P<host>\[[^]]+\]|[^/:;\s]+)(:(?P<port>\d+))?(/(;[^=;]+=[^;]*)*)?")
-"""A server of Spark Connect, with parameters of its own behind `/;` (Spark: connector/connect/docs/client-connection-string.md)."""
+"""A server of Spark Connect, with parameters of its own behind `/;` (Spark's docs: "Spark Connect", connection string)."""
 CONNECT_PORT: Final = 15002
 SCHEME: Final = re.compile(r"^(?!file:)[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
 FILES: Final = re.compile(r"^file:(//(?=/))?", re.IGNORECASE)

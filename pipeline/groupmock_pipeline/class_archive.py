@@ -16,10 +16,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-SILENT: Final = ("-Xshare:auto", "-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
+SILENT: Final = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
 """What cannot be archived, Java would tell on stdout, class by class."""
 FORGOTTEN_S: Final = 30 * 86400
 MAKING: Final = ".making"
+MADE: Final = ".jsa"
 
 
 def options(java: str | None, environment: Mapping[str, str] = os.environ) -> list[str]:
@@ -58,27 +59,22 @@ def _changed(path: Path) -> int:
 
 
 def _of(folder: Path, name: str, environment: Mapping[str, str]) -> list[str]:
-    """Each session makes a file of its own, so that two do not write into one; it gets the archive's name from whoever starts next."""
-    archive = folder / f"{name}.jsa"
+    """Each session makes a file of its own: two do not write into one. It gets its name, with its size, from whoever starts next."""
     for made in folder.glob(f"{name}.*{MAKING}"):
-        if _whole(made):
-            os.replace(made, archive)
-    if not _whole(archive):
-        _clear(folder)
-        if "CI" in environment:
-            return []
-        return [f"-XX:ArchiveClassesAtExit={folder / f'{name}.{os.getpid()}{MAKING}'}", *SILENT]
-    os.utime(archive)
-    return [f"-XX:SharedArchiveFile={archive}", *SILENT]
+        if _written(made):
+            os.replace(made, folder / f"{name}.{made.stat().st_size}{MADE}")
+    for archive in folder.glob(f"{name}.*{MADE}"):
+        if archive.name == f"{name}.{archive.stat().st_size}{MADE}":  # one that was cut, Java 17 maps, and dies of it
+            os.utime(archive)
+            return [f"-XX:SharedArchiveFile={archive}", *SILENT]
+    _clear(folder)
+    return [] if "CI" in environment else [f"-XX:ArchiveClassesAtExit={folder / f'{name}.{os.getpid()}{MAKING}'}", *SILENT]
 
 
-def _whole(archive: Path) -> bool:
+def _written(archive: Path) -> bool:
     """Java writes the head last."""
-    try:
-        with archive.open("rb") as file:
-            return any(file.read(4))
-    except FileNotFoundError:
-        return False
+    with archive.open("rb") as file:
+        return any(file.read(4))
 
 
 def _clear(folder: Path) -> None:

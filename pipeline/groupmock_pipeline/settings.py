@@ -32,6 +32,7 @@ LITTLE: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.subexpressionElimination.enabled": "false",  # without codegen each shared expression costs a look into a cache per row
 }
 """Compiling Java for each stage, and planning again after each, cost more than they bring."""
 QUICK_JAVA: Final = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC")
@@ -72,11 +73,15 @@ def suiting(master: str | None, size: int | None, machine: Machine, archive: Seq
     count = None if master is None else cores(master, machine)
     if count is None:
         return dict(STARTED)
-    if size is None or size >= MUCH:
-        heap = {"spark.driver.memory": f"{_heap(count, machine)}m", "spark.sql.shuffle.partitions": str(PARTITIONS_PER_CORE * count)}
-        return STARTED | heap | {"spark.driver.extraJavaOptions": " ".join(archive)}
-    heap = {"spark.driver.memory": f"{_heap(1, machine)}m", "spark.sql.shuffle.partitions": str(count)}
-    return STARTED | LITTLE | heap | {"spark.driver.extraJavaOptions": " ".join((*QUICK_JAVA, *archive))}
+    little = size is not None and size < MUCH
+    java = (*(QUICK_JAVA if little else ()), *archive)
+    return {
+        **STARTED,
+        **(LITTLE if little else {}),
+        **({"spark.driver.extraJavaOptions": " ".join(java)} if java else {}),
+        "spark.driver.memory": f"{_heap(1 if little else count, machine)}m",
+        "spark.sql.shuffle.partitions": str(count if little else PARTITIONS_PER_CORE * count),
+    }
 
 
 def _heap(count: int, machine: Machine) -> int:

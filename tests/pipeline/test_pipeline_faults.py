@@ -79,6 +79,16 @@ def test_the_page_of_faults_has_every_column() -> None:
     assert documented("faults", faults.COLUMNS) == (set(), set())
 
 
+def test_rows_are_shuffled_once_and_not_at_all_where_nothing_struck(
+    spark: SparkSession, rows: Rows, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once what is told of groups, once the Fetches, once the names of the runs that were struck."""
+    faults.faults(frame(spark, tmp_path / "struck.jsonl", {"live": rows["live"]})).explain()
+    assert capsys.readouterr().out.count(" Exchange ") == 3
+    faults.faults(frame(spark, tmp_path / "unbroken.jsonl", {"unbroken": rows["unbroken"]})).explain()
+    assert "Scan json" not in capsys.readouterr().out
+
+
 def test_one_line_per_strike(table: dict[tuple[str, int], Row], expected: dict[tuple[str, int], Blast]) -> None:
     assert set(table) == set(expected)
     assert len(table) >= 40

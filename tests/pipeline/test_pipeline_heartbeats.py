@@ -11,6 +11,8 @@ from journal_pen import Pen
 from recorded_journals import recorded
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 MS = 1_000_000
@@ -72,6 +74,13 @@ def test_gaps_shares_errors_and_expiries_by_hand(table: dict[tuple[str, str], Ro
     assert [anna[f"over_{name}"] for name in ("third", "two_thirds", "session")] == [2, 1, 0]
     assert [ben[f"over_{name}"] for name in ("third", "two_thirds", "session")] == [1, 1, 1]
     assert (anna["share_max"], ben["share_max"]) == (pytest.approx(0.73), pytest.approx(6.5 / 6))
+
+
+def test_rows_are_shuffled_once(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from groupmock_pipeline.jobs.heartbeats import heartbeats
+
+    heartbeats(frame(spark, tmp_path, {"by hand": _by_hand()})).explain()
+    assert capsys.readouterr().out.count("Exchange ") == 1
 
 
 def test_a_real_run_is_as_a_plain_reading_has_it(journals: dict[str, list[Row]], table: dict[tuple[str, str], Row]) -> None:

@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 import io
+import os
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from groupmock_pipeline.progress import ERASE, Progress, Stage, Told
+import pytest
+
+from groupmock_pipeline import progress as watched
+from groupmock_pipeline.progress import ERASE, Progress, Stage, Told, told
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PATIENCE_S = 120
 
 
 class Terminal(io.StringIO):
@@ -28,3 +42,43 @@ def test_on_a_terminal_one_line_is_rewritten_and_leaves_nothing() -> None:
         page.write("two")
         page.erase()
         assert out.getvalue() == shown
+
+
+class Heard(io.StringIO):
+    """Opens the gate, for which the job waits, once a line is there."""
+
+    def __init__(self, gate: Path) -> None:
+        super().__init__()
+        self.gate = gate
+
+    def write(self, text: str) -> int:
+        if not self.getvalue():
+            self.gate.write_text("")
+        return super().write(text)
+
+
+def test_a_job_that_takes_long_is_told_while_it_runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    place = str(gate)
+
+    def waiting(batches: Iterator[Any]) -> Iterator[Any]:
+        with open(place):  # until somebody writes to it
+            yield from batches
+
+    monkeypatch.setattr(watched, "EVERY_S", 0.01)
+    out = Heard(gate)
+    with ThreadPoolExecutor() as pool, told(spark, "try", out):
+        counted = pool.submit(spark.range(0, 1, 1, 1).mapInArrow(waiting, "id long").count)
+        wait([counted], PATIENCE_S)
+        if not counted.done():
+            gate.write_text("")
+        assert counted.result() == 1
+    assert re.match(r"try: stage \d+: 0 of 1 tasks\n", out.getvalue())
+
+
+def test_a_job_that_is_over_soon_says_nothing(spark: SparkSession) -> None:
+    out = io.StringIO()
+    with told(spark, "try", out):
+        assert spark.range(3).count() == 3
+    assert out.getvalue() == ""

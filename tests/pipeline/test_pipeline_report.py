@@ -19,7 +19,7 @@ from groupmock_pipeline.comparison.rule_verdicts import rule_verdicts
 from groupmock_pipeline.errors import BadInput
 from groupmock_pipeline.jobs import audit, compare, drift, faults, heartbeats, rebalances, report
 from groupmock_pipeline.report import draw
-from groupmock_pipeline.report.ask import AnswerableValues, answer, shown
+from groupmock_pipeline.report.ask import AnswerableValues, answers, shown
 from groupmock_pipeline.report.page import DARK_COLOURS, DARK_INK, Shown, page
 from groupmock_pipeline.report.sections import REBALANCES, SECTIONS
 from groupmock_pipeline.report.shapes import ColumnHead, Excerpt, Grid, Listing, Plot, Section, Series, Spread, Totals, Value
@@ -81,9 +81,9 @@ def test_one_page_out_of_a_lake(spark: SparkSession, tmp_path: Path) -> None:
     lake, folder = tmp_path / "lake", tmp_path / "a" / "report"
     ddl = "run string, group string, trigger string, protocol string, started_at long, ended_at long, moved long, last_member_id string"
     lines = [("r", EVIL, f"join {place}", "範囲\x00\ud7ff", 10**18, 10**18 + place * 10**9, place, EVIL) for place in (1, 2, 3)]
-    tables.write(spark.createDataFrame(lines, ddl).coalesce(1), str(lake), "rebalances")
-    tables.write(spark.createDataFrame([(EVIL,)], "strange string").coalesce(1), str(lake), "compare")
-    tables.write(spark.createDataFrame([], "file string, reason string").coalesce(1), str(lake), "quarantine")
+    tables.replace(spark.createDataFrame(lines, ddl).coalesce(1), str(lake), "rebalances")
+    tables.replace(spark.createDataFrame([(EVIL,)], "strange string").coalesce(1), str(lake), "compare")
+    tables.replace(spark.createDataFrame([], "rule string, kind string").coalesce(1), str(lake), "faults")
     report.run(spark, arguments(lake, folder))
     text = (folder / "report.html").read_text(encoding="utf-8")
     read = Reader(text)
@@ -94,7 +94,7 @@ def test_one_page_out_of_a_lake(spark: SparkSession, tmp_path: Path) -> None:
     # The hash of the style is base64, which has strokes too.
     assert re.findall(r"(?:https?:)?//(?!www\.w3\.org)[\w.]+", re.sub(r"'sha256-[^']+'", "", text)) == []
     for section in SECTIONS:
-        there = section.table in ("rebalances", "compare", "quarantine")
+        there = section.table in ("rebalances", "compare", "faults")
         how = f"<code>groupmock pipeline {tables.job_of(section.table)} IN LAKE</code>"
         assert (f"This lake has no table {section.table}: {how} makes it." in text) != there
     assert ["join 3", "1", "3", "3", "3", "3"] in read.cells  # Duration by trigger
@@ -121,24 +121,30 @@ def test_shapes(spark: SparkSession) -> None:
     lines += [("few", "p", "h", 7 * 10**9, False, None), ("few", "q", "h", 9 * 10**9, None, []), ("none", "q", "h", None, None, None)]
     table = spark.createDataFrame(lines, MEASURED).coalesce(1)
     trigger, seconds = Value("trigger", "trigger"), Value("took", "gone / 1e9", "s", ("ns / 1e9",))
-    (spread,) = answer(table, Spread("S", (trigger, Value("lost", "not_there")), seconds, mark=Value("limit", "max(ns) / 5e8", "s")))
+    (spread,) = answers(table, [Spread("S", (trigger, Value("lost", "not_there")), seconds, mark=(Value("limit", "max(ns) / 5e8", "s"),))])
     assert spread.rows == [("many", 101, 50.0, 90.0, 99.0, 100.0, 200.0), ("few", 2, 7.0, 9.0, 9.0, 9.0, 18.0)]
     assert spread.lacking == ["lost"]
     assert spread.plot is not None
     assert (spread.plot.axis, spread.plot.labels) == ("took, s", ["many", "few"])
     assert [(each.name, each.values) for each in spread.plot.series][-1] == ("limit", [200.0, 18.0])
     counts = Value("n", "count(*)"), Value("not ok", "count_if(not ok)")
-    (totals,) = answer(table, Totals("T", (trigger,), counts, bars="not ok", limit=2))
+    (totals,) = answers(table, [Totals("T", (trigger,), counts, bars="not ok", limit=2)])
     assert (totals.rows, totals.more) == ([("many", 101, 0), ("few", 2, 1)], True)
     assert totals.plot is not None and totals.plot.series[0].values == [0.0, 1.0]
     listing = Listing("L", (seconds, Value("who", "who"), Value("ok", "ok")), ("gone", "ns"), where="trigger != 'few'", limit=1)
-    assert [(each.rows, each.more) for each in answer(table, listing)] == [([(100.0, "a, b", True)], True)]
+    assert [(each.rows, each.more) for each in answers(table, [listing])] == [([(100.0, "a, b", True)], True)]
     few = table.where("trigger = 'few'")
-    (grid,) = answer(few, Grid("G", (Value("things", "1"),), trigger, Value("p", "protocol"), seconds, Value("b", "ns"), "A.", titled=1))
+    cells = Grid("G", (Value("things", "1"),), trigger, Value("p", "protocol"), seconds, (Value("b", "ns"),), "A.", titled=1)
+    (grid,) = answers(few, [cells])
     assert (grid.title, grid.rows) == ("G, 1 things", [("few", "7 (7\u202f000\u202f000\u202f000)", "9 (9\u202f000\u202f000\u202f000)")])
-    assert answer(table, Totals("T", (trigger,), (Value("n", "sum(nothing)"),))) == []
-    assert answer(table, Totals("T", (Value("x", "nothing"),), (Value("n", "count(*)"),))) == []
-    assert answer(table, Listing("L", (trigger,), (), where="nothing > 1")) == []
+    unanswerable = [
+        Totals("T", (trigger,), (Value("n", "sum(nothing)"),)),
+        Totals("T", (Value("x", "nothing"),), (Value("n", "count(*)"),)),
+        Listing("L", (trigger,), (), where="nothing > 1"),
+    ]
+    assert answers(table, unanswerable) == []
+    together = answers(table, [*unanswerable, listing, Totals("T", (trigger,), counts, bars="not ok", limit=2)])
+    assert [(each.title, each.rows) for each in together] == [("L", [(100.0, "a, b", True)]), ("T", totals.rows)]
 
 
 def test_every_expression_of_the_sections_is_sql(spark: SparkSession) -> None:

@@ -61,7 +61,12 @@ def test_counting_ends_where_it_is_enough(tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / f"{number}.jsonl").write_bytes(b"x" * 10)
     (tmp_path / "folder").mkdir()
     looked = []
-    monkeypatch.setattr("groupmock_pipeline.sizes._plain", lambda name, packed: looked.append(name) or packed)
+
+    def plain(name: str, packed: int) -> int:
+        looked.append(name)
+        return packed
+
+    monkeypatch.setattr("groupmock_pipeline.sizes._plain", plain)
     assert size(str(tmp_path), 50) == 50
     assert len(looked) == 5
 
@@ -98,6 +103,8 @@ def test_the_first_session_makes_the_archive_and_the_next_has_it(java: str, envi
         used, archive = file_of(class_archive.options(java, environment))
         assert (used, archive.read_bytes()) == ("-XX:SharedArchiveFile", b"\xa8" * 4096)
     assert not making.exists()
+    os.truncate(archive, 4095)
+    assert file_of(class_archive.options(java, environment)) == (made, making)
 
 
 def test_another_spark_has_an_archive_of_its_own(java: str, environment: dict[str, str], tmp_path: Path) -> None:

@@ -124,8 +124,8 @@ def test_the_image_has_every_extra_of_a_verb_and_the_pipeline_one_of_its_own(doc
     """pytest's alone is in none: the plug-in runs where the tests are."""
     found = {name: installed(stage) for name, stage in stages(dockerfile).items() if '".[' in stage}
     assert found.keys() == {"build", "build-pipeline"}
-    assert found["build-pipeline"] == {"pipeline"}
-    assert found["build"] == said["project"]["optional-dependencies"].keys() - {"pytest", "pipeline"}
+    assert found["build-pipeline"] == {"pipeline", "pipeline-connect"}
+    assert found["build"] == said["project"]["optional-dependencies"].keys() - {"pytest", *found["build-pipeline"]}
 
 
 def imported(folder: Path) -> dict[str, str]:

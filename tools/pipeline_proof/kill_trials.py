@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from . import corpus
-from .kills import AFTER, BEFORE, Harness, Trial, onlooker
+from .kills import AFTER, BEFORE, BETWEEN, Harness, Trial, onlooker
 
 INGESTED: Final = ("runs", "rows", "quarantine")
 CHAIN: Final = 5
@@ -93,15 +93,16 @@ def _each(work: Path, lake: Path, trials: list[Trial], count: int, names: Sequen
         harness = Harness(lake, reader, tell)
         for trial in trials:
             harness.learn(trial)
-            yield from _states(harness, trial, work / "states" / trial.name)
-            seen = harness.watched(trial)
-            tell(f"{trial.name}: a reader sees, while it runs: {seen}")
-            yield not any(each.startswith("NEITHER") for each in seen)
+        yield from _killed(harness, trials, count, dice)
         for apart_s in APART_S:
             pair = harness.two(trials[-1], apart_s)
             tell(str(pair))
             yield pair.right
-        yield from _killed(harness, trials, count, dice)
+        for trial in trials:
+            seen = harness.watched(trial)
+            tell(f"{trial.name}: a reader sees, while it runs: {seen}")
+            yield not any(each.startswith("NEITHER") for each in seen)
+            yield from _states(harness, trial, work / "states" / trial.name)
 
 
 def _killed(harness: Harness, trials: list[Trial], count: int, dice: random.Random) -> Iterator[bool]:
@@ -118,7 +119,7 @@ def _killed(harness: Harness, trials: list[Trial], count: int, dice: random.Rand
 def _states(harness: Harness, trial: Trial, kept: Path) -> Iterator[bool]:
     """After every file event, without the cost of Java's start for each."""
     seen = list(harness.every_state(trial, kept))
-    wrong = [each for each in seen if each[1] not in (BEFORE, AFTER) or each[2] != AFTER]
+    wrong = [each for each in seen if each[1] not in (BEFORE, BETWEEN, AFTER) or each[2] != AFTER]
     first = next((name for name, left, _ in seen if left == AFTER), "none")
     harness.tell(f"{trial.name}: {len(seen)} states between file events, readers see what is new from {first} on; wrong: {wrong}")
     yield bool(seen) and not wrong

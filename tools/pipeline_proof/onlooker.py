@@ -1,7 +1,8 @@
 """Somebody who keeps a Spark session open and looks at a lake again and again: `python -m tools.pipeline_proof.onlooker LAKE TABLE ...`.
 
-Lines of JSON on stdin and stdout. `[]`: table -> [rows, sum of their hashes], null where there is no such table; and `ledger`: files of
-which `rows` or `quarantine` has not what `runs` says. `["ingest", IN, OUT]`: runs that job here; what went wrong, or an empty text.
+Lines of JSON on stdin and stdout. `[]`: table -> [rows, sum of their hashes], null where there is no such table; `ledger`: files of which
+`rows` or `quarantine` has not what `runs` says; `files`, see `by_file`. `["ingest", IN, OUT]`: runs that job here; what went wrong, or an
+empty text.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
 
-from groupmock_pipeline import command, jobs, tables
+from groupmock_pipeline import command, jobs, schema, tables
 from groupmock_pipeline.session import session
 
 if TYPE_CHECKING:
@@ -24,8 +25,21 @@ SMALL: Final = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"
 
 def digest(table: DataFrame) -> list[str]:
     """How many rows, and the sum of their hashes: the same for the same rows in any order, of any number of files."""
-    hashed = table.select(F.xxhash64(*table.columns).cast("decimal(38,0)").alias("hash"))
+    hashed = table.select(F.xxhash64(*(each for each in table.columns if each != schema.TAKE)).cast("decimal(38,0)").alias("hash"))
     return [str(each) for each in hashed.agg(F.count("*"), F.sum("hash")).first() or ()]
+
+
+def by_file(spark: SparkSession, lake: str) -> dict[str, list[str]]:
+    """File -> the digests of its lines in the tables of `ingest`."""
+    found: dict[str, list[str]] = {}
+    for name in ("runs", "rows", "quarantine"):
+        table = tables.read(spark, lake, name)
+        hashed = table.select(
+            "file", F.xxhash64(*(each for each in table.columns if each != schema.TAKE)).cast("decimal(38,0)").alias("hash")
+        )
+        for row in hashed.groupBy("file").agg(F.sum("hash").alias("sum")).collect():
+            found.setdefault(row["file"], []).append(f"{name} {row['sum']}")
+    return found
 
 
 def astray(spark: SparkSession, lake: str) -> int:
@@ -45,7 +59,8 @@ def look(spark: SparkSession, lake: str, names: Sequence[str]) -> dict[str, Any]
     seen: dict[str, Any] = {}
     for name in names:
         seen[name] = digest(tables.read(spark, lake, name)) if tables.exists(spark, lake, name) else None
-    seen["ledger"] = astray(spark, lake) if tables.exists(spark, lake, "runs") else 0
+    there = tables.exists(spark, lake, "runs")
+    seen["ledger"], seen["files"] = (astray(spark, lake), by_file(spark, lake)) if there else (0, {})
     return seen
 
 

@@ -14,9 +14,9 @@ from pyspark.sql import functions as F
 FETCH: Final = 1
 MEMBERS_APIS: Final = (11, 12, 14)
 """JoinGroup, Heartbeat, SyncGroup: who sends one is in the group."""
-MESSAGE: Final = (
-    "group_id string, topics array<struct<topic: string, topic_id: string, partitions: array<struct<partition: bigint, fetch_offset: bigint>>>>"
-)
+PARTITIONS: Final = "array<struct<partition: bigint, fetch_offset: bigint>>"
+MESSAGE: Final = f"group_id string, topics array<struct<topic: string, topic_id: string, partitions: {PARTITIONS}>>"
+"""What those of a member have, and a Fetch."""
 
 
 def refetched(rows: DataFrame) -> DataFrame:

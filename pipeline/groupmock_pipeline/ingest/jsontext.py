@@ -52,12 +52,15 @@ class Grammar:
         return f"from_json(concat('{{\"row\":[', {text}, ',null]}}'), '{whole}', {OPTIONS})"
 
     def suspect(self, row: str, names: Iterable[str]) -> str:
-        """May one of these columns hold something else than it should? `from_json` takes anything for text. `wrong` knows, at a price."""
+        """May one of these columns hold something else than it should? `from_json` takes anything for text. `wrong` knows, at a price.
+
+        `row`: what stands before a column's name."""
         chosen = frozenset(names)
-        texts = [f"ascii({row}.{name}) in ({NO_TEXT}) or {row}.{name} in ('true', 'false')" for name in self.texts if name in chosen]
-        objects = [f"ascii({row}.{name}) != {ord('{')}" for name in self.objects if name in chosen]
-        lists = [f"exists({row}.{name}, each -> ascii(each) in ({NO_TEXT}) or each in ('true', 'false'))" for name in self.lists if name in chosen]
-        return f"coalesce({' or '.join(f'coalesce({each}, false)' for each in [*texts, *objects, *lists])}, false)" if chosen else "false"
+        texts = [f"ascii({row}{name}) in ({NO_TEXT}) or {row}{name} in ('true', 'false')" for name in self.texts if name in chosen]
+        objects = [f"ascii({row}{name}) != {ord('{')}" for name in self.objects if name in chosen]
+        no_text = f"each -> ascii(each) in ({NO_TEXT}) or each in ('true', 'false')"
+        lists = [f"exists({row}{name}, {no_text})" for name in self.lists if name in chosen]
+        return f"coalesce({' or '.join([*texts, *objects, *lists])}, false)" if chosen else "false"
 
     def wrong(self, text: str) -> str:
         """Which fields are not what they should be, in words; null: none. Reads the text again: for the few only."""

@@ -25,9 +25,6 @@ NEEDED: Final = ("v", "run", "epoch_ns")
 """What a header must have; a journal of any version that has it is read."""
 SHOWN: Final = 1024
 """Bytes of an over-long line that its place in the quarantine shows."""
-BLANK_LINE: Final = "blank"
-HEADER_LINE: Final = "header"
-"""Parts that are not kept."""
 
 
 def headed(files: DataFrame, limit: int) -> DataFrame:
@@ -68,7 +65,7 @@ def _head_problem(limit: int) -> str:
         when array_contains(keys, '{schema.KIND}') then 'the first line is a row already'
         when concat_ws('', {lacks}) != '' then concat('the first line has no ', concat_ws(', ', {lacks}))
         when row.v < 1 then concat('unknown format ', row.v)
-        when {HEADER.suspect("row", schema.HEADER.names)} then {HEADER.wrong("head")}
+        when {HEADER.suspect("row.", schema.HEADER.names)} then {HEADER.wrong("head")}
     end"""
 
 
@@ -88,15 +85,17 @@ def _over_long(text: str) -> str:
 def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
     """Lines (`texts.numbered` of `headed`) as lines of the parts of a take: rows, quarantine, and one about each file.
 
-    The reason of a broken line is in the column that rows have of that name."""
-    judged = lines.selectExpr("*", f"{_unread(limit)} as problem").selectExpr("*", "line > 1 and problem is null as candidate")
-    looked = judged.selectExpr("*", "if(candidate, json_object_keys(text), null) as keys", f"if(candidate, {LINE.parse('text')}, null) as parsed")
-    opened = looked.selectExpr("* except (parsed, candidate)", "get(parsed.row, 0) as row", f"{good('parsed', 'keys')} as good")
-    counted = opened.selectExpr("*", f"size(keys) != {_held()} as other")
-    told = counted.selectExpr("*", "try_add(epoch, row.t) as at", f"{_reason()} as why")
-    placed = told.selectExpr("* except (row)", "if(why is null, row, null) as row", f"{_part()} as {PART}")
-    kept = placed.where(f"{PART} not in ('{BLANK_LINE}', '{HEADER_LINE}')")
-    return kept.selectExpr(*_row_columns(), *(f"if(line = 0, {column}, null) as {name}" for name, column in ABOUT_FILE.items()), PART)
+    The reason of a broken line is in the column that rows have of that name; what could be read of it is in the others, for nobody."""
+    judged = lines.where(f"not ({_passed_over()})").selectExpr("*", f"{_unread(limit)} as problem", "line > 0 as is_line")
+    candidate = "is_line and problem is null"
+    looked = judged.selectExpr("*", f"if({candidate}, json_object_keys(text), null) as keys", f"if({candidate}, {LINE.parse('text')}, null) as parsed")
+    checked = looked.selectExpr("* except (parsed)", f"{good('parsed', 'keys')} as good", "parsed.row as found")
+    # Its fields as columns: to reach into a struct costs more, and more often.
+    opened = checked.selectExpr("* except (found)", "inline_outer(if(good, found, null))")
+    counted = opened.selectExpr("*", f"not {_usual()} as other")
+    told = counted.selectExpr("*", "try_add(epoch, t) as at", f"if(is_line, {_reason()}, null) as why")
+    part = f"if(is_line, if(why is null, '{ROWS}', '{QUARANTINE}'), '{FILES}') as {PART}"
+    return told.selectExpr(*_row_columns(), *(f"if(is_line, null, {column}) as {name}" for name, column in ABOUT_FILE.items()), part)
 
 
 ABOUT_FILE: Final = {
@@ -104,6 +103,11 @@ ABOUT_FILE: Final = {
     "problem": "file_problem",
 }  # fmt: skip
 """What only a file's own line has."""
+
+
+def _passed_over() -> str:
+    """The header's line, and blank ones."""
+    return f"(line = 1 and head_problem is null) or (line > 0 and not (lacks and line = lines) and {BLANK.format('text')})"
 
 
 def _unread(limit: int) -> str:
@@ -117,25 +121,13 @@ def _unread(limit: int) -> str:
     end"""
 
 
-def _part() -> str:
-    return f"""case
-        when line = 0 then '{FILES}'
-        when not (lacks and line = lines) and {BLANK.format("text")} then '{BLANK_LINE}'
-        when line = 1 and head_problem is null then '{HEADER_LINE}'
-        when why is null then '{ROWS}'
-        else '{QUARANTINE}'
-    end"""
-
-
 def _row_columns() -> list[str]:
-    fine = f"{PART} = '{ROWS}'"
     unknown = f"other and size(array_except(keys, {COLUMNS})) > 0"
-    broken = f"{PART} = '{QUARANTINE}'"
     return [
-        "day", "run", "file", "cast(line as bigint) as line", f"if({fine}, at, null) as at",
+        "day", "run", "file", "cast(line as bigint) as line", "at",
         *(f"{_column(field)} as {field.name}" for field in schema.LINE.fields),
-        f"if({fine} and (newer or ({unknown})), text, null) as more", f"if({broken}, {SEEN}, null) as text",
-        f"if({broken} and not is_valid_utf8(text), base64(cast(text as binary)), null) as bytes",
+        f"if(why is null and (newer or ({unknown})), text, null) as more", f"if(why is null, null, {SEEN}) as text",
+        "if(why is null or is_valid_utf8(text), null, base64(cast(text as binary))) as bytes",
     ]  # fmt: skip
 
 
@@ -143,47 +135,47 @@ SEEN: Final = f"make_valid_utf8(if(startswith(why, 'over-long'), left(text, {SHO
 COLUMNS: Final = f"array({', '.join(map(literal, schema.LINE.names))})"
 
 
-def _held() -> str:
-    """How many fields of its kind a row has: as many as keys, but for keys that are null, of another kind or no columns."""
-    counts = {kind: " + ".join(f"int(row.{name} is not null)" for name in (schema.KIND, *schema.fields_of(kind))) for kind in KINDS}
-    return f"case row.kind {' '.join(f'when {literal(kind)} then {count}' for kind, count in counts.items())} end"
+def _usual() -> str:
+    """Has a row no field that its kind has not?"""
+    names = {kind: "|".join((schema.KIND, *schema.fields_of(kind))) for kind in KINDS}
+    cases = (f"when {literal(kind)} then rlike(array_join(keys, ','), '^(?:{each})(?:,(?:{each}))*$')" for kind, each in names.items())
+    return f"coalesce(case kind {' '.join(cases)} end, false)"
 
 
 def _reason() -> str:
-    """Why a line is no row; null: it is one, or it is the file's own or the header's line."""
+    """Why a line is no row; null: it is one."""
     return f"""case
-        when line = 0 or (line = 1 and head_problem is null) then null
         when problem is not null then problem
         when not good
             then concat(if(line < lines or whole, '', 'cut: the file ends within this line: '), {LINE.refusal("text", "keys")})
-        when row.kind is null then 'no kind'
-        when row.kind not in ({", ".join(map(literal, KINDS))}) then concat('unknown kind ', row.kind)
-        when not {_by_kind(" and ", "row.{} is not null")}
-            then concat(row.kind, ' without ', {_by_kind(", ", "if(row.{0} is null, '{0}', null)", "concat_ws(', ', {})")})
-        when try_add(epoch, row.t) is null then 't is out of range'
+        when kind is null then 'no kind'
+        when kind not in ({", ".join(map(literal, KINDS))}) then concat('unknown kind ', kind)
+        when not {_by_kind(" and ", "{} is not null")}
+            then concat(kind, ' without ', {_by_kind(", ", "if({0} is null, '{0}', null)", "concat_ws(', ', {})")})
+        when try_add(epoch, t) is null then 't is out of range'
         when {_suspect()} then {LINE.wrong("text")}
     end"""
 
 
 def _suspect() -> str:
     """Of a row with fields of other kinds, or fields that nobody knows, all columns are looked at; else those of its kind."""
-    cases = (f"when '{kind}' then {LINE.suspect('row', schema.fields_of(kind))}" for kind in KINDS)
-    return f"(if(other, {LINE.suspect('row', schema.LINE.names)}, case row.kind {' '.join(cases)} end))"
+    cases = (f"when '{kind}' then {LINE.suspect('', schema.fields_of(kind))}" for kind in KINDS)
+    return f"(if(other, {LINE.suspect('', schema.LINE.names)}, case kind {' '.join(cases)} end))"
 
 
 def _by_kind(between: str, each: str, around: str = "({})") -> str:
     """A case per kind: `each` for the fields that it must have."""
     cases = (f"when '{kind}' then {around.format(between.join(each.format(name) for name in schema.required(kind)))}" for kind in KINDS)
-    return f"(case row.kind {' '.join(cases)} end)"
+    return f"(case kind {' '.join(cases)} end)"
 
 
 def _column(field: StructField) -> str:
-    """A field; at its default where its kind has one."""
-    ways = [f"row.{field.name}"]
+    """A field; at its default where its kind has one; the reason of a broken line."""
+    ways = [field.name]
     for value, kinds in schema.defaults().get(field.name, {}).items():
-        ways.append(f"if(row.kind in ({', '.join(map(literal, kinds))}), {_value(value, field)}, null)")
+        ways.append(f"if(kind in ({', '.join(map(literal, kinds))}), {_value(value, field)}, null)")
     if field.name == "reason":
-        ways.append("why")
+        ways.insert(0, "why")
     return f"coalesce({', '.join(ways)})"
 
 

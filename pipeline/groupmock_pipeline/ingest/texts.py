@@ -40,12 +40,13 @@ def whole_texts(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """FACTS, and `texts`: the header once more, for the file, then all lines."""
     read = spark.read.format("text").options(**READING, wholetext="true").load(list(paths)).selectExpr(*ABOUT, "value")
     cut = read.where("is_valid_utf8(value)").selectExpr("*", "endswith(value, '\n') as whole")
-    lines = cut.selectExpr("*", "split(if(whole, substr(value, 1, length(value) - 1), value), '\n') as found")
+    split = cut.selectExpr("* except (value)", "value = '' as empty", "split(value, '\n') as found")
+    lines = split.selectExpr("* except (found)", "if(whole, slice(found, 1, size(found) - 1), found) as found")
     told = lines.selectExpr("*", "element_at(found, -1) as last").selectExpr("*", f"{LACKS} as lacks")
     return told.selectExpr(
         *FACTS[:3], f"trim(LEADING '{MARK}' FROM found[0]) as head", "last",
-        "if(value = '', 0L, cast(size(found) + int(lacks) as bigint)) as lines",
-        f"if(value = '', 0L, cast(size(filter(found, each -> {BLANK.format('each')})) as bigint)) as blank", "true as valid", "whole", "lacks",
+        "if(empty, 0L, cast(size(found) + int(lacks) as bigint)) as lines",
+        f"if(empty, 0L, cast(size(filter(found, each -> {BLANK.format('each')})) as bigint)) as blank", "true as valid", "whole", "lacks",
         "concat(array(found[0]), found, if(lacks, array(''), array())) as texts",
     )  # fmt: skip
 

@@ -23,7 +23,7 @@ MESSAGE: Final = (
 """The union of the fields of the three APIs and both directions; what a message does not have is null."""
 INSIDE: Final = (
     "map<string, struct<"
-    f"version: int, topics: array<string>, owned_partitions: {PARTITIONS}, assigned_topic_partitions: {PARTITIONS}, owned: {PARTITIONS},"
+    f"version: int, owned_partitions: {PARTITIONS}, assigned_topic_partitions: {PARTITIONS}, owned: {PARTITIONS},"
     f" assigned_partitions: {PARTITIONS}, revoke_topic_partitions: {PARTITIONS}, scheduled_rebalance_timeout: bigint>>"
 )
 """`embedded`: path -> what was decoded there, stock or one of the designs' (docs/how-to/cooperative.md)."""

@@ -1,8 +1,8 @@
 """Where a report is written: a folder of this machine, an object store or HDFS, each file under its own name.
 
-A writer of Spark's makes a folder of parts with names of its own, `report.html/part-00000-...txt`, as plain text; renaming it takes Hadoop's
-classes, which a session of Spark Connect does not have. What a browser opens is one file with a name and a type. Hence Arrow's file systems,
-which the extra has already, with what Spark was told of S3.
+A writer of Spark's makes a folder of parts with names of its own, `report.html/part-00000-...txt`, as plain text; renaming takes Hadoop's
+classes, which a session of Spark Connect does not have. What a browser opens is one file with a name and a type. Hence Arrow's file
+systems, which the extra has already, with what Spark was told of S3.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class RemoteFolder:
         """An object, with the type by which a browser shows it."""
         kind, _ = guess_type(name)
         try:
-            with self.system.open_output_stream(f"{self.path}/{name}", metadata={"Content-Type": kind or "application/octet-stream"}) as stream:
+            with self.system.open_output_stream(f"{self.path}/{name}", metadata={"Content-Type": str(kind)}) as stream:
                 stream.write(content)
         except OSError as problem:
             raise self._refused(problem) from None

@@ -73,9 +73,9 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table per `per`: lines `down`, columns `across`, in each cell one value with another (`beside`) in brackets if that differs; plotted.
+    """A table per `per`: lines `down`, columns `across`, in each cell one value with another in brackets if that differs; plotted.
 
-    `titled`: how many of `per` are in the title; the others are in its note.
+    `beside`: that other one, at most one. `titled`: how many of `per` are in the title; the others are in its note.
     """
 
     title: str

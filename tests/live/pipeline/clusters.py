@@ -17,7 +17,7 @@ from groupmock_pipeline import java
 from .environments import Environment
 
 HERE: Final = "127.0.0.1"
-PATIENCE_S: Final = 180
+PATIENCE_S: Final = 300
 GRACE_S: Final = 60
 WORKERS: Final = 2
 MASTER: Final = r"Starting Spark master at (spark://\S+).*I have been elected leader! New state: ALIVE"

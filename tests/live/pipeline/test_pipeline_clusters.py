@@ -84,13 +84,15 @@ def test_the_oldest_pyspark(journals: Path, here: Path, spark: SparkSession, tmp
     assert differing(spark, here, tmp_path / "lake") == {}
 
 
-def test_journals_and_lake_in_s3(newest: Environment, journals: Path, here: Path, spark: SparkSession, tmp_path: Path) -> None:
+def test_journals_lake_and_report_in_s3(newest: Environment, journals: Path, here: Path, spark: SparkSession, tmp_path: Path) -> None:
     with clusters.s3(newest) as endpoint:
         bucket = Bucket(endpoint, "farm")
         bucket.make()
         bucket.upload(journals, "journals")
-        played(newest, "s3a://farm/journals", "s3a://farm/lake", "--master", "local[2]", settings=SMALL | s3a(newest, endpoint))
+        words = ("--master", "local[2]", "--report", "s3a://farm/report")
+        played(newest, "s3a://farm/journals", "s3a://farm/lake", *words, settings=SMALL | s3a(newest, endpoint))
         bucket.download("lake", tmp_path / "lake")
+        assert "report/report.html" in bucket.keys("report")
     assert differing(spark, here, tmp_path / "lake", moved=True) == {}
 
 

@@ -14,7 +14,7 @@ from benchmarks import spark_events
 from spark_quick import SETTINGS as QUICK
 
 from groupmock_pipeline import command, jobs, tables
-from groupmock_pipeline.session import SETTINGS as SPARK
+from groupmock_pipeline.settings import LITTLE, NEEDED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,4 +107,4 @@ def test_bad_use_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
 def test_the_sessions_settings_are_sparks_own_names(spark: SparkSession) -> None:
     known = spark.sql("SET -v").select("key").collect()
     names = {row.key for row in known}
-    assert [name for name in SPARK if name.startswith("spark.sql.") and name not in names] == []
+    assert [name for name in NEEDED | LITTLE if name.startswith("spark.sql.") and name not in names] == []

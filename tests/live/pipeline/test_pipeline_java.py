@@ -21,7 +21,7 @@ from groupmock_pipeline.session import session
 
 spark = session("count", "local[1]", {"spark.ui.enabled": "false", "spark.driver.memory": "512m"})
 print("sum", spark.range(1000).selectExpr("sum(id)").first()[0])
-print("home", spark._jvm.System.getProperty("java.home"))
+print("home", spark.sql("SELECT java_method('java.lang.System', 'getProperty', 'java.home')").first()[0])
 spark.stop()
 """
 NEEDED = (
