@@ -142,9 +142,12 @@ def compact(spark: SparkSession, lake: str, name: str) -> sink.Head:
     if name in journals.PARTS:
         parts = journals.counted(spark, path, head)
     else:
-        parts = {LINES: _with_takes(spark, path, head)} | ({LOOKED_AT: _looked_at(spark, path, head)} if LOOKED_AT in head.batches else {})
+        parts = {LINES: _with_takes(spark, path, head)}
+        if LOOKED_AT in head.batches:
+            parts[LOOKED_AT] = _looked_at(spark, path, head)
     told = {part: frame.schema for part, frame in parts.items()}
-    sink.commit(path, head, sink.parts({part: sink.gathered(path, part, frame, head) for part, frame in parts.items()}), head.edition + 1, {}, told)
+    gathered = {part: sink.gathered(path, part, frame, head) for part, frame in parts.items()}
+    sink.commit(path, head, sink.parts(gathered), head.edition + 1, {}, told)
     return head
 
 

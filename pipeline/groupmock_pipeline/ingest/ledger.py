@@ -20,13 +20,13 @@ ENTRY: Final = ("file", "digest")
 """A file that is written again by another run keeps the lines of both."""
 
 
-def entries(files: DataFrame, rows: DataFrame, broken: DataFrame, take: int, tasks: int) -> DataFrame:
-    """Columns of `runs` for the files of a take; rows may yet turn out to be duplicates."""
+def entries(files: DataFrame, rows: DataFrame, broken: DataFrame, tasks: int) -> DataFrame:
+    """Columns of `runs` for the files of takes; rows may yet turn out to be duplicates."""
     counted = broken.groupBy("file").agg(F.count("*").alias("quarantined"))
     joined = _headers(files).join(_rows(rows, tasks), "file", "left").join(counted, "file", "left")
     made = {
         **{name: F.coalesce(name, F.lit(0)) for name in ("rows", "quarantined", "backwards", "gaps")},
-        "ended": F.coalesce("ended", F.lit(False)), "duplicates": F.lit(0), "duplicate_of": F.lit(None), schema.TAKE: F.lit(take),
+        "ended": F.coalesce("ended", F.lit(False)), "duplicates": F.lit(0), "duplicate_of": F.lit(None),
     }  # fmt: skip
     table = joined.withColumns(made)
     return table.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in schema.RUNS.fields))
@@ -49,7 +49,7 @@ def _headers(files: DataFrame) -> DataFrame:
     row = files.selectExpr("*", f"get({HEADER.parse('head')}.row, 0) as header_row")
     names = (f"header_row.{field} as {schema.NAME if field == 'run' else field}" for field in schema.HEADER.names)
     made = ("if(head is null, 0L, 1L) as header", "left(sha2(head, 256), 16) as digest")
-    return row.selectExpr("file", "day", "run", "length", "modified", *names, "lines", "blank", "problem", *made)
+    return row.selectExpr("file", "day", "run", "length", "modified", *names, "lines", "blank", "problem", schema.TAKE, *made)
 
 
 def _rows(rows: DataFrame, tasks: int) -> DataFrame:

@@ -15,7 +15,7 @@ from ..lake.journals import FILES, QUARANTINE, ROWS
 from ..lake.sink import PART
 from .files import PACKED
 from .jsontext import Grammar, good, literal
-from .texts import BLANK
+from .texts import BLANK, MARK
 
 NO_DAY: Final = "unknown"
 """`day` of what has no header that is understood."""
@@ -88,7 +88,8 @@ def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
     The reason of a broken line is in the column that rows have of that name; what could be read of it is in the others, for nobody."""
     judged = lines.where(f"not ({_passed_over()})").selectExpr("*", f"{_unread(limit)} as problem", "line > 0 as is_line")
     candidate = "is_line and problem is null"
-    looked = judged.selectExpr("*", f"if({candidate}, json_object_keys(text), null) as keys", f"if({candidate}, {LINE.parse('text')}, null) as parsed")
+    keys, parsed = "json_object_keys(text)", LINE.parse("text")
+    looked = judged.selectExpr("*", *(f"if({candidate}, {each}, null) as {name}" for name, each in (("keys", keys), ("parsed", parsed))))
     checked = looked.selectExpr("* except (parsed)", f"{good('parsed', 'keys')} as good", "parsed.row as found")
     # Its fields as columns: to reach into a struct costs more, and more often.
     opened = checked.selectExpr("* except (found)", "inline_outer(if(good, found, null))")
@@ -99,7 +100,7 @@ def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
 
 
 ABOUT_FILE: Final = {
-    "length": "length", "modified": "modified", "head": "if(head_problem is null, text, null)", "lines": "lines", "blank": "blank",
+    "length": "length", "modified": "modified", "head": f"if(head_problem is null, trim(LEADING '{MARK}' FROM text), null)", "lines": "lines", "blank": "blank",
     "problem": "file_problem",
 }  # fmt: skip
 """What only a file's own line has."""

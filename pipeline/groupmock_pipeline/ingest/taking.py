@@ -69,17 +69,17 @@ def ingest(spark: SparkSession, place: str, lake: str, reading: Reading) -> Outc
 
 def _take_all(spark: SparkSession, path: str, chosen: Chosen, reading: Reading) -> Outcome:
     """Short journals as whole texts; then, line by line, long ones and those that cannot be read as a whole: damaged, or no UTF-8."""
-    outcome, rest, before = Outcome(), chosen.files, time.time_ns() // 1000 - int(reading.silence_s * 1e6)
+    rest, left, before = chosen.files, len(chosen.small) + len(chosen.large), time.time_ns() // 1000 - int(reading.silence_s * 1e6)
+    takes = []
     if chosen.small:
         whole = texts.whole_texts(spark, chosen.small).where(texts.ready(before))
-        take = _take(spark, path, sorted_out(texts.numbered(headed(whole, reading.limit)), reading.limit), len(chosen.small))
-        outcome = _settle(spark, path, take, reading, chosen.size, None)
-        rest = _not_in(spark, path, take, rest)
-    if outcome.files < len(chosen.small) + len(chosen.large):
+        take, count = _take(spark, path, sorted_out(texts.numbered(headed(whole, reading.limit)), reading.limit), len(chosen.small))
+        takes, left, rest = [take], left - count, _not_in(spark, path, [take], rest)
+    if left:
         paths = [escaped(file.path) for file in rest.select("path").collect()]
-        take = _take(spark, path, sorted_out(_line_by_line(spark, paths, before, reading), reading.limit), len(paths))
-        outcome = outcome.plus(_settle(spark, path, take, reading, chosen.size, rest.where(F.col("modified") <= before)))
-    return outcome
+        take, _ = _take(spark, path, sorted_out(_line_by_line(spark, paths, before, reading), reading.limit), len(paths))
+        takes = [*takes, take]
+    return _settle(spark, path, takes, reading, chosen.size, rest.where(F.col("modified") <= before) if left else None)
 
 
 def _line_by_line(spark: SparkSession, paths: list[str], before: int, reading: Reading) -> DataFrame:
@@ -90,8 +90,8 @@ def _line_by_line(spark: SparkSession, paths: list[str], before: int, reading: R
     return file.unionByName(lacking).unionByName(each)
 
 
-def _take(spark: SparkSession, path: str, lines: DataFrame, of: int) -> int:
-    """Commit what was read; the number of the take."""
+def _take(spark: SparkSession, path: str, lines: DataFrame, of: int) -> tuple[int, int]:
+    """Commit what was read; the number of the take, and how many journals it has."""
     head, begun = sink.head(spark, path), time.monotonic()
     take = head.batch + 1
     tables.explain(lines, "rows")
@@ -99,62 +99,55 @@ def _take(spark: SparkSession, path: str, lines: DataFrame, of: int) -> int:
     counts = sink.commit(path, head, lines.withColumn(schema.TAKE, F.lit(take).cast("bigint")), head.edition, counted, {})
     seconds = time.monotonic() - begun
     log.info("ingest: %d rows of %d journals (of %d) read in %.1f s", counts[journals.ROWS], counts[journals.FILES], of, seconds)
-    return take
+    return take, counts[journals.FILES]
 
 
 def _settle_left(spark: SparkSession, path: str, reading: Reading) -> Outcome:
     """Count the takes that a killed ingest left uncounted."""
     head = sink.head(spark, path)
-    takes = head.batches.get(journals.FILES, ())
-    counted = set()
-    if takes and journals.RUNS in head.batches:
-        counted = {row[0] for row in journals.part(spark, path, journals.RUNS, head).select(schema.TAKE).distinct().collect()}
-    outcome = Outcome()
-    for take in takes:
-        if take not in counted:
-            log.info("ingest: take %d, which an ingest left uncounted", take)
-            outcome = outcome.plus(_settle(spark, path, take, reading, None, None))
-    return outcome
+    left = journals.uncounted(spark, path, head)
+    if not left:
+        return Outcome()
+    log.info("ingest: first what an ingest left that was killed: take %s", ", ".join(map(str, left)))
+    return _settle(spark, path, left, reading, None, None)
 
 
-def _settle(spark: SparkSession, path: str, take: int, reading: Reading, size: int | None, silent: DataFrame | None) -> Outcome:
-    """Commit what the ledger says of a take; of several that do the same, one commits. `silent`: files, of which those that the take has
+def _settle(spark: SparkSession, path: str, takes: list[int], reading: Reading, size: int | None, silent: DataFrame | None) -> Outcome:
+    """Commit what the ledger says of takes; of several that do the same, one commits. `silent`: files, of which those that the takes have
     not cannot be read."""
     head = sink.head(spark, path)
-    files, rows, broken = (_of_take(spark, path, head, part, take) for part in (journals.FILES, journals.ROWS, journals.QUARANTINE))
-    tasks = reading.cores if size is None else max(reading.cores, -(-size // TASK_BYTES))
-    new = ledger.entries(files, rows, broken, take, tasks)
+    files, rows, broken = (_of_takes(spark, path, head, part, takes) for part in (journals.FILES, journals.ROWS, journals.QUARANTINE))
+    new = ledger.entries(files, rows, broken, reading.cores if size is None else max(reading.cores, -(-size // TASK_BYTES)))
     if silent is not None:
-        new = new.unionByName(ledger.unreadable(_not_in(spark, path, take, silent), take))
+        new = new.unionByName(ledger.unreadable(_not_in(spark, path, takes, silent), takes[-1]))
     new = new.persist()
     try:
         told = _with_copies(spark, path, head, new)
-        outcome = _outcome(told.where(F.col(schema.TAKE) == take))
+        outcome = _outcome(told.where(F.col(schema.TAKE).isin(takes)))
         if outcome.files:
-            _commit_once(spark, path, head, told, take)
+            _commit_once(spark, path, head, told, takes)
     finally:
         new.unpersist()
     return outcome
 
 
-def _not_in(spark: SparkSession, path: str, take: int, files: DataFrame) -> DataFrame:
-    """Files (`files.listed`) of which a take has nothing."""
-    had = _of_take(spark, path, sink.head(spark, path), journals.FILES, take).select("file")
+def _not_in(spark: SparkSession, path: str, takes: list[int], files: DataFrame) -> DataFrame:
+    """Files (`files.listed`) of which takes have nothing."""
+    had = _of_takes(spark, path, sink.head(spark, path), journals.FILES, takes).select("file")
     return files.join(F.broadcast(had), "file", "left_anti")
 
 
-def _commit_once(spark: SparkSession, path: str, head: sink.Head, told: DataFrame, take: int) -> None:
-    """Two ingests may settle the same take: the ledger has it once, and both are right."""
+def _commit_once(spark: SparkSession, path: str, head: sink.Head, told: DataFrame, takes: list[int]) -> None:
+    """Two ingests may settle the same takes: the ledger has them once, and both are right."""
     try:
         sink.commit(path, head, told.withColumn(sink.PART, F.lit(journals.RUNS)), head.edition, {}, {})
     except Overtaken:
-        now = sink.head(spark, path)
-        if journals.ledger(spark, path, now).where(F.col(schema.TAKE) == take).isEmpty():
+        if set(takes) & set(journals.uncounted(spark, path, sink.head(spark, path))):
             raise
 
 
-def _of_take(spark: SparkSession, path: str, head: sink.Head, part: str, take: int) -> DataFrame:
-    return journals.part(spark, path, part, head).where(F.col(sink.BATCH) == take)
+def _of_takes(spark: SparkSession, path: str, head: sink.Head, part: str, takes: list[int]) -> DataFrame:
+    return journals.part(spark, path, part, head).where(F.col(sink.BATCH).isin(takes))
 
 
 def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame) -> DataFrame:

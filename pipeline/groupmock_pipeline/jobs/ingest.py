@@ -38,7 +38,7 @@ def reading_arguments(parser: argparse.ArgumentParser) -> None:
     """Those that say how journals are read."""
     limit = f"longer lines go to the quarantine (default {LINE_MIB})"
     parser.add_argument("--line-limit", type=int, default=LINE_MIB, metavar="MIB", help=limit)
-    silence = f"a journal that did not end is taken when nothing was written to it for so long, and again when it grew (default {SILENCE_S:g})"
+    silence = f"a journal that did not end is taken when nothing came for so long, and again when it grew (default {SILENCE_S:g})"
     parser.add_argument("--silence", type=float, default=SILENCE_S, metavar="SECONDS", help=silence)
 
 

@@ -1,8 +1,9 @@
 """Journals in a lake: the ledger says which rows count, and the tables rows, runs and quarantine are views by it.
 
-An ingest commits twice to the sink `journals` (`ingest.taking`): first what it read, as a *take* (parts rows, quarantine and files), then what the
-ledger says of it (part runs). What the ledger does not name is not in the lake: so readers see a take as a whole, with its counts, or
-nothing of it. A file that was read again has a newer take; the older one's rows are passed over, until a compaction leaves them out.
+An ingest commits to the sink `journals` what it read, as one *take* or two (parts rows, quarantine and files), and then, in one commit,
+what the ledger says of them (part runs). What the ledger does not name is not in the lake: so readers see an ingest as a whole, with its
+counts, or nothing of it. A file that was read again has a newer take; the older one's rows are passed over, until a compaction leaves them
+out.
 """
 
 from __future__ import annotations
@@ -41,21 +42,28 @@ def read(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFram
 
 def counted(spark: SparkSession, path: str, head: sink.Head) -> dict[str, DataFrame]:
     """What counts of every part, with its takes: all that a compaction keeps. Raises BadInput where a take is not counted yet."""
-    runs = ledger(spark, path, head)
-    takes = {row[0] for row in runs.select(schema.TAKE).distinct().collect()}
-    left = [take for take in head.batches.get(FILES, ()) if take not in takes]
-    if left:
+    if uncounted(spark, path, head):
         raise BadInput(f"{path}: an ingest was killed, or is at work: run `groupmock pipeline ingest` once more, then compact")
+    runs = ledger(spark, path, head)
     kept = {name: runs.where(F.col(count) > 0).select("run", schema.TAKE) for name, count in ((ROWS, "rows"), (QUARANTINE, "quarantined"))}
     lines = {name: part(spark, path, name, head).join(F.broadcast(each), ["run", schema.TAKE], "left_semi") for name, each in kept.items()}
     return {**{name: each.drop(*sink.PLACE.names) for name, each in lines.items()}, RUNS: runs}
 
 
+def uncounted(spark: SparkSession, path: str, head: sink.Head) -> list[int]:
+    """Takes of which the ledger says nothing: of an ingest that is at work, or was killed."""
+    takes = head.batches.get(FILES, ())
+    if not takes or RUNS not in head.batches:
+        return list(takes)
+    told = {row[0] for row in part(spark, path, RUNS, head).select(schema.TAKE).distinct().collect()}
+    return [take for take in takes if take not in told]
+
+
 def ledger(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
     """The last line about each file and header; a file without a header is forgotten once it is another's."""
     lines = part(spark, path, RUNS, head)
-    last_of = {name: F.max(sink.BATCH).over(Window.partitionBy(*keys)) for name, keys in (("_of_file", ["file"]), ("_last", ["file", "digest"]))}
-    known = lines.withColumns(last_of).where(F.col(sink.BATCH) == F.col("_last"))
+    among = {"_of_file": Window.partitionBy("file"), "_last": Window.partitionBy("file", "digest")}
+    known = lines.withColumns({name: F.max(sink.BATCH).over(each) for name, each in among.items()}).where(F.col(sink.BATCH) == F.col("_last"))
     return known.where(F.col("digest").isNotNull() | (F.col(sink.BATCH) == F.col("_of_file"))).select(*schema.RUNS.names)
 
 

@@ -176,7 +176,7 @@ def _raced(query: StreamingQuery) -> bool:
 
 
 def _told_by(query: StreamingQuery, batch: int) -> Iterator[Counts]:
-    """What `observe` saw of a batch, as a classic session (a Row) and as Spark Connect tells it; nothing, if the log had the batch already."""
+    """What `observe` saw of a batch, as a classic session (a Row) and as Spark Connect tells it; nothing, if the log had it already."""
     for progress in query.recentProgress:
         told = progress["observedMetrics"].get(OBSERVED) if progress["batchId"] == batch else None
         if isinstance(told, Row):
