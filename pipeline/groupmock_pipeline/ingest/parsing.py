@@ -91,8 +91,8 @@ def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
     keys, parsed = "json_object_keys(text)", LINE.parse("text")
     looked = judged.selectExpr("*", *(f"if({candidate}, {each}, null) as {name}" for name, each in (("keys", keys), ("parsed", parsed))))
     checked = looked.selectExpr("* except (parsed)", f"{good('parsed', 'keys')} as good", "parsed.row as found")
-    # Its fields as columns: to reach into a struct costs more, and more often.
-    opened = checked.selectExpr("* except (found)", "inline_outer(if(good, found, null))")
+    # Its fields as columns (the null that follows it is none of its): to reach into a struct costs more, and more often.
+    opened = checked.selectExpr("* except (found)", "inline_outer(if(good, slice(found, 1, 1), null))")
     counted = opened.selectExpr("*", f"not {_usual()} as other")
     told = counted.selectExpr("*", "try_add(epoch, t) as at", f"if(is_line, {_reason()}, null) as why")
     part = f"if(is_line, if(why is null, '{ROWS}', '{QUARANTINE}'), '{FILES}') as {PART}"
