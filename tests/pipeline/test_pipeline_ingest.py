@@ -213,7 +213,8 @@ def later_journals(folder: Path) -> None:
     (folder / "d-better.jsonl").write_bytes(better)
     (folder / "garbage.jsonl.gz").write_bytes(b"this is no gzip")
     (folder / "empty.jsonl").write_bytes(b"")
-    for name in ("begun.jsonl", "backwards.jsonl", "d-better.jsonl", "garbage.jsonl.gz", "empty.jsonl"):
+    (folder / "empty.jsonl.gz").write_bytes(gzip.compress(b""))
+    for name in ("begun.jsonl", "backwards.jsonl", "d-better.jsonl", "garbage.jsonl.gz", "empty.jsonl", "empty.jsonl.gz"):
         dated(folder / name, -3600)
 
 
@@ -314,7 +315,8 @@ def test_odd_files_have_clear_outcomes(story: Story) -> None:
     assert (first["mark.jsonl"].rows, first["mark.jsonl"].quarantined, first["mark.jsonl"].header) == (1, 1, 1)
     assert (first["unended.jsonl.zst"].rows, first["unended.jsonl.zst"].quarantined, first["unended.jsonl.zst"].lines) == (1, 1, 3)
     reasons = {Path(row.file).name: row.reason for row in story.first.quarantine}
-    assert reasons["torn.jsonl"] == reasons["a-cut.jsonl.gz"] == "cut: the file ends within this line: not JSON"
+    assert reasons["torn.jsonl"] == "cut: the file ends within this line: not JSON"
+    assert reasons["unended.jsonl.zst"] == "cut: the packed data ends within a line"
     assert (reasons["mark.jsonl"], reasons["latin.jsonl"]) == ("not JSON", "not UTF-8")
     assert (first["live.jsonl"].ended, first["live.jsonl"].first_at) == (False, 1_790_000_000_000_000_010)
 
@@ -340,9 +342,10 @@ def test_a_journal_is_taken_when_it_ended_or_was_silent_and_again_when_it_grew(s
 
 
 def test_of_what_cannot_be_read_the_ledger_says_so(story: Story) -> None:
-    garbage, empty = story.last.runs["garbage.jsonl.gz"], story.last.runs["empty.jsonl"]
+    garbage, empty = story.last.runs["garbage.jsonl.gz"], story.last.runs["empty.jsonl.gz"]
     assert (garbage.problem, garbage.lines, garbage.day) == ("nothing of it can be read", 0, "unknown")
     assert (empty.problem, empty.lines, empty.header) == ("the file is empty", 0, 0)
+    assert "empty.jsonl" not in story.last.runs, "nothing is in it that could be journal"
 
 
 def test_a_better_copy_takes_the_place_of_the_one_before(story: Story) -> None:

@@ -80,8 +80,6 @@ def _over_long(text: str) -> str:
     return f"concat('over-long: ', octet_length({text}), ' bytes in one line')"
 
 
-
-
 def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
     """Lines (`texts.numbered` of `headed`) as lines of the parts of a take: rows, quarantine, and one about each file.
 
@@ -91,7 +89,7 @@ def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
     keys, parsed = "json_object_keys(text)", LINE.parse("text")
     looked = judged.selectExpr("*", *(f"if({candidate}, {each}, null) as {name}" for name, each in (("keys", keys), ("parsed", parsed))))
     checked = looked.selectExpr("* except (parsed)", f"{good('parsed', 'keys')} as good", "parsed.row as found")
-    # Its fields as columns: to reach into a struct costs more, and more often.
+    # Its fields as columns (the null that follows it is none of its): to reach into a struct costs more, and more often.
     opened = checked.selectExpr("* except (found)", "inline_outer(if(good, slice(found, 1, 1), null))")
     counted = opened.selectExpr("*", f"not {_usual()} as other")
     told = counted.selectExpr("*", "try_add(epoch, t) as at", f"if(is_line, {_reason()}, null) as why")
@@ -100,8 +98,8 @@ def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
 
 
 ABOUT_FILE: Final = {
-    "length": "length", "modified": "modified", "head": f"if(head_problem is null, trim(LEADING '{MARK}' FROM text), null)", "lines": "lines", "blank": "blank",
-    "problem": "file_problem",
+    "length": "length", "modified": "modified", "head": f"if(head_problem is null, trim(LEADING '{MARK}' FROM text), null)",
+    "lines": "lines", "blank": "blank", "problem": "file_problem",
 }  # fmt: skip
 """What only a file's own line has."""
 

@@ -76,7 +76,8 @@ def facts(lines: DataFrame) -> DataFrame:
         F.ltrim(F.min_by("text", "line"), F.lit(MARK)).alias("head"), F.max_by("text", "line").alias("last"),
         F.count("*").alias("lines"), F.count_if(F.expr(BLANK.format("text"))).alias("blank"), size.alias("size"),
     )  # fmt: skip
-    whole = F.when(F.col("file").rlike(PACKED), F.expr(ENDED)).otherwise(F.col("size") == F.col("length"))
+    marked = F.col("length") - len(MARK.encode())  # which this reader passes over
+    whole = F.when(F.col("file").rlike(PACKED), F.expr(ENDED)).otherwise(F.col("size").isin(F.col("length"), marked))
     known = told.select("*", F.lit(False).alias("valid"), whole.alias("whole")).selectExpr("*", f"{LACKS} as lacks")
     return known.withColumn("lines", F.col("lines") + F.col("lacks").cast("bigint")).select(*FACTS)
 

@@ -63,7 +63,9 @@ def ledger(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
     """The last line about each file and header; a file without a header is forgotten once it is another's."""
     lines = part(spark, path, RUNS, head)
     among = {"_of_file": Window.partitionBy("file"), "_last": Window.partitionBy("file", "digest")}
-    known = lines.withColumns({name: F.max(sink.BATCH).over(each) for name, each in among.items()}).where(F.col(sink.BATCH) == F.col("_last"))
+    known = lines.withColumns({name: F.max(sink.BATCH).over(each) for name, each in among.items()}).where(
+        F.col(sink.BATCH) == F.col("_last")
+    )
     return known.where(F.col("digest").isNotNull() | (F.col(sink.BATCH) == F.col("_of_file"))).select(*schema.RUNS.names)
 
 

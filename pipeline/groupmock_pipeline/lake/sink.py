@@ -75,7 +75,7 @@ class Head(NamedTuple):
     files: int = 0
     """How many the edition has."""
     moved: Mapping[str, tuple[str, ...]] | None = None
-    """Part -> files of the edition. Of a table that is where it was made: None, Spark's log names them."""
+    """Part -> files of the edition. Of a table that is where all of it was made: None, Spark's log names them."""
 
 
 NOTHING: Final = Head(0, -1, {})
@@ -86,7 +86,8 @@ PLACED: Final = re.compile(rf"/({EDITION}=(-?\d+)/{BATCH}=(\d+)/{PART}=(\w+)/.*)
 def head(spark: SparkSession, path: str) -> Head:
     """Read off the names of the files that the log has: none of them is opened."""
     try:
-        names = spark.read.schema(PLACE).parquet(path).inputFiles()
+        # Of files with roots of their own, as a lake has that was moved, Spark would not make one table: it is not to look for folders.
+        names = spark.read.schema(PLACE).option("recursiveFileLookup", "true").parquet(path).inputFiles()
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
             return NOTHING
@@ -99,7 +100,8 @@ def head(spark: SparkSession, path: str) -> Head:
     parts = sorted({part for _, _, part, _, _ in mine})
     batches = {part: tuple(sorted({batch for _, batch, of, _, _ in mine if of == part})) for part in parts}
     files = {part: tuple(unquote(f"{path}/{below}") for _, _, of, below, _ in mine if of == part) for part in parts}
-    moved = bool(mine) and _now(spark, path, mine[0][3]) != mine[0][4]
+    roots = {name.removesuffix(below) for *_, below, name in placed}
+    moved = bool(mine) and (len(roots) > 1 or _now(spark, path, mine[0][3]) != mine[0][4])
     return Head(edition, max(batch for _, batch, *_ in placed), batches, len(mine), files if moved else None)
 
 
@@ -153,7 +155,8 @@ def commit(path: str, at: Head, lines: DataFrame, edition: int, counted: Mapping
     raced = _raced(query)
     seen = next((each for each in _told_by(query, expected) if each.get(WRITTEN)), None)
     if seen is None or raced or REPLACING.match(path):
-        seen = _read_again(lines.sparkSession, path, Head(edition, expected, {}), token, sums)
+        now = head(lines.sparkSession, path)
+        seen = _read_again(lines.sparkSession, path, now._replace(edition=edition, batch=expected), token, sums)
     if seen is None:
         raise Overtaken(path)
     return {name: seen[name] or 0 for name in counted}
@@ -188,8 +191,9 @@ def _read_again(spark: SparkSession, path: str, at: Head, token: str, sums: Sequ
     marks = read(spark, path, MARK, StructType([StructField(TOLD, StringType())]), at)
     if marks.where(mine & (F.get_json_object(TOLD, "$.token") == token)).isEmpty():
         return None
-    lines = spark.read.schema(PLACE).parquet(path).where((F.col(EDITION) == at.edition) & mine)
-    row = lines.agg(F.count("*").alias(WRITTEN), *sums).first()
+    files = None if at.moved is None else [file for files in at.moved.values() for file in files]
+    lines = spark.read.schema(PLACE).option("basePath", path).parquet(*(files or [path]))
+    row = lines.where((F.col(EDITION) == at.edition) & mine).agg(F.count("*").alias(WRITTEN), *sums).first()
     assert row is not None
     return row.asDict()
 
