@@ -269,7 +269,7 @@ def test_the_job_reads_what_there_is_and_reports_what_is_missing(spark: SparkSes
         for n in range(8)
     ]
     shape = "day string, run string, group string, libraries array<string>, started_at bigint, ended_at bigint, ended string"
-    tables.write(spark.createDataFrame(rows, shape), lake, "rebalances", ("day",))
+    tables.replace(spark.createDataFrame(rows, shape), lake, "rebalances")
     arguments = options("--split", AFTER)
     arguments.input, arguments.output = lake, lake
     drift.run(spark, arguments)

@@ -31,8 +31,3 @@ def test_a_lake_without_faults_has_an_empty_table_and_a_report_that_says_so(spar
     run(spark, "report", lake, out)
     text = (out / "report.html").read_text(encoding="utf-8")
     assert "<p>No faults: none struck in these runs.</p>" in text and "UNABLE_TO_INFER_SCHEMA" not in text
-    (lake / "faults" / tables.COLUMNS).unlink()  # as an older version left it
-    with pytest.raises(BadInput, match=r"faults has no line, and no columns either: make it anew with `groupmock pipeline faults`"):
-        tables.read(spark, str(lake), "faults")
-    run(spark, "report", lake, out)
-    assert "Table faults cannot be read: " in (out / "report.html").read_text(encoding="utf-8")

@@ -53,7 +53,7 @@ def options(lake: Path, *words: str) -> Namespace:
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lake")
     table: DataFrame = audit.lines(spark.createDataFrame(parts(), PARTS))
-    tables.write(table, str(folder), "audit", ("day",))
+    tables.replace(table, str(folder), "audit")
     drift.run(spark, options(folder, "--before", f"{BEFORE}..{BEFORE}", "--after", AFTER))
     return folder
 

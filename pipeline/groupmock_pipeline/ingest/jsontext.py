@@ -46,8 +46,8 @@ class Grammar:
         }
 
     def parse(self, text: str) -> str:
-        """struct<row: array<fields>, _corrupt_record>, see `good`. In brackets and before a null, as `from_json` ignores what follows the first
-        value: a text that closes the brackets itself has no null after it."""
+        """struct<row: array<fields>, _corrupt_record>, see `good`. In brackets and before a null, as `from_json` ignores what follows the
+        first value: a text that closes the brackets itself has no null after it."""
         whole = f"struct<row: array<{self.type}>, _corrupt_record: string>"
         return f"from_json(concat('{{\"row\":[', {text}, ',null]}}'), '{whole}', {OPTIONS})"
 

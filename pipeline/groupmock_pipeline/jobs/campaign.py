@@ -27,7 +27,7 @@ from ..campaign.characteristics import characteristics
 from ..campaign.export import to_json
 from ..campaign.simulated import COUNTED, PLAY, RECORD, seeds, simulate_all, summed_up
 from ..campaign.sweep import ORDINAL, left, played, plays
-from ..errors import BadInput, NoColumns
+from ..errors import BadInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,7 +36,6 @@ INPUT: Final = "the plan: a .toml, .yaml or .json file, or - for the flags alone
 WAVE: Final = 64
 TABLE: Final = "campaign"
 SIMULATION: Final = "simulation"
-PARTITIONS: Final = ("cell", "batch")
 
 log = logging.getLogger("groupmock_pipeline")
 
