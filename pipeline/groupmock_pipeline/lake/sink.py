@@ -214,7 +214,8 @@ def _placed(lines: DataFrame, expected: int, edition: int, saying: str) -> DataF
 
 def gathered(path: str, part: str, lines: DataFrame, at: Head) -> DataFrame:
     """Lines in as many tasks as their files of today are worth of `FILE_BYTES`, and by day and run where they have them."""
-    files = lines.sparkSession.read.format("binaryFile").load(f"{path}/{EDITION}={at.edition}/{BATCH}=*/{PART}={part}")
+    reader = lines.sparkSession.read.format("binaryFile").option("recursiveFileLookup", "true")  # not as one partitioned table: it is none
+    files = reader.load(f"{path}/{EDITION}={at.edition}/{BATCH}=*/{PART}={part}")
     size = files.agg(F.sum("length")).first() if part in at.batches else None
     tasks = max(1, round((size[0] or 0) / FILE_BYTES)) if size else 1
     order = [name for name in ORDER if name in lines.columns]
