@@ -7,10 +7,6 @@ class BadInput(ValueError):
     """The input or an option cannot be used: one sentence that names the place and the remedy. Exit code 2."""
 
 
-class NoColumns(BadInput):
-    """A table without a line, of which nothing says what columns it has."""
-
-
 class Overtaken(BadInput):
     """Somebody else wrote to the table meanwhile."""
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
 from rig_journal import write_journal
 
 from groupmock_pipeline import jobs, tables
 from groupmock_pipeline.command import parse
-from groupmock_pipeline.errors import BadInput
 from groupmock_pipeline.jobs.faults import COLUMNS
 
 if TYPE_CHECKING:

@@ -140,7 +140,7 @@ def _not_in(spark: SparkSession, path: str, takes: list[int], files: DataFrame) 
 def _commit_once(spark: SparkSession, path: str, head: sink.Head, told: DataFrame, takes: list[int]) -> None:
     """Two ingests may settle the same takes: the ledger has them once, and both are right."""
     try:
-        sink.commit(path, head, told.withColumn(sink.PART, F.lit(journals.RUNS)), head.edition, {}, {})
+        sink.commit(path, head, sink.parts({journals.RUNS: told.withColumnsRenamed(journals.STORED)}), head.edition, {}, {})
     except Overtaken:
         if set(takes) & set(journals.uncounted(spark, path, sink.head(spark, path))):
             raise

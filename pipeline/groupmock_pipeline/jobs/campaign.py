@@ -113,10 +113,5 @@ def _in_waves(todo: DataFrame, every: int, lake: str, wave: int, table: str, mad
 
 
 def done(spark: SparkSession, lake: str, table: str = TABLE) -> DataFrame | None:
-    """A table as it is; None: there is nothing, or a run was killed before its first wave was in."""
-    if not tables.exists(spark, lake, table):
-        return None
-    try:
-        return tables.read(spark, lake, table)
-    except NoColumns:
-        return None
+    """A table as it is; None: there is nothing."""
+    return tables.read(spark, lake, table) if tables.exists(spark, lake, table) else None

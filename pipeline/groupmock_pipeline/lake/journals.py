@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 from pyspark.sql.window import Window
 
 from .. import schema
@@ -27,6 +27,8 @@ ROWS, QUARANTINE, RUNS, FILES = "rows", "quarantine", "runs", "files"
 PARTS: Final = (ROWS, RUNS, QUARANTINE)
 """What is read of it as a table."""
 COLUMNS: Final = {ROWS: schema.ROWS, QUARANTINE: schema.QUARANTINE, RUNS: schema.RUNS, FILES: schema.FILES}
+STORED: Final = {"rows": "row_count"}
+"""Columns of the ledger that have another name in its files: `rows` is a list in a row of an audit, and a table has one type for a name."""
 """Today's columns, whatever version wrote a lake (null: it had none), so that no file is opened to know them."""
 
 
@@ -47,7 +49,7 @@ def counted(spark: SparkSession, path: str, head: sink.Head) -> dict[str, DataFr
     runs = ledger(spark, path, head)
     kept = {name: runs.where(F.col(count) > 0).select("run", schema.TAKE) for name, count in ((ROWS, "rows"), (QUARANTINE, "quarantined"))}
     lines = {name: part(spark, path, name, head).join(F.broadcast(each), ["run", schema.TAKE], "left_semi") for name, each in kept.items()}
-    return {**{name: each.drop(*sink.PLACE.names) for name, each in lines.items()}, RUNS: runs}
+    return {**{name: each.drop(*sink.PLACE.names) for name, each in lines.items()}, RUNS: runs.withColumnsRenamed(STORED)}
 
 
 def uncounted(spark: SparkSession, path: str, head: sink.Head) -> list[int]:
@@ -74,7 +76,10 @@ def part(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFram
     columns = COLUMNS[name]
     if schema.TAKE not in columns.names:
         columns = StructType([*columns.fields, schema.TAKE_FIELD])
-    return sink.read(spark, path, name, columns, head)
+    if name != RUNS:
+        return sink.read(spark, path, name, columns, head)
+    stored = StructType([StructField(STORED.get(field.name, field.name), field.dataType) for field in columns.fields])
+    return sink.read(spark, path, name, stored, head).withColumnsRenamed({new: old for old, new in STORED.items()})
 
 
 def check_age(spark: SparkSession, lake: str) -> None:
