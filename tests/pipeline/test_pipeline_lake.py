@@ -69,7 +69,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lake") / "lake"
-    ingest.run(spark, options(ingest, source, folder))
+    ingest.run(spark, options(ingest, source, folder, "--silence", "0"))
     return folder
 
 

@@ -125,7 +125,7 @@ def test_a_lake_that_was_moved_or_copied_reads_its_own_files(spark: SparkSession
 
 def runs(spark: SparkSession, lake: str, *found: tuple[str, int, int]) -> None:
     """The lake's ledger says that of these runs (run, rows, take)."""
-    frame = spark.createDataFrame(found, "run string, rows bigint, take bigint")
+    frame = spark.createDataFrame(found, "run string, row_count bigint, take bigint")
     path = tables.place(lake, "runs")
     head = sink.head(spark, path)
     sink.commit(path, head, sink.parts({"runs": frame.withColumn("file", F.col("run"))}), head.edition, {}, {})

@@ -223,5 +223,6 @@ def gathered(path: str, part: str, lines: DataFrame, at: Head) -> DataFrame:
 
 
 def sweep(spark: SparkSession, path: str, edition: int) -> None:
-    """Empty the folder of an edition that nobody reads any more."""
-    spark.createDataFrame([], PLACE).write.mode("overwrite").parquet(f"{path}/{EDITION}={edition}")
+    """Empty the folder of an edition that nobody reads any more. Without a line and by partition, Spark writes no file."""
+    nothing = spark.createDataFrame([], PLACE).write.mode("overwrite").option("partitionOverwriteMode", "static")
+    nothing.partitionBy(PART).parquet(f"{path}/{EDITION}={edition}")
