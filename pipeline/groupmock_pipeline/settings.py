@@ -23,6 +23,7 @@ NEEDED: Final = {
 STARTED: Final = {
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",  # progress.py tells it, on every kind of session alike
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # else each Column walks Python's stack for a place in our code to blame
 }
 """Of a Spark that we start."""
 MUCH: Final = 150_000_000
@@ -32,11 +33,19 @@ LITTLE: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.icu.caseMappings.enabled": "false",  # the first lower() would load tables of all scripts: a second and a half
+    "spark.sql.ui.explainMode": "simple",  # each plan is written down for a UI that is not there
+    "spark.buffer.pageSize": "2m",  # of a sort, which takes one before its first row: 64 MB, by Spark's rule
     "spark.sql.subexpressionElimination.enabled": "false",  # without codegen each shared expression costs a look into a cache per row
 }
 """Compiling Java for each stage, and planning again after each, cost more than they bring."""
-QUICK_JAVA: Final = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC")
-"""The quick compiler alone; with it Java would keep 48 MB for code, which a long session fills, and then Spark ends itself."""
+QUICK_JAVA: Final = (
+    "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m",
+    "-XX:Tier3InvocationThreshold=100", "-XX:Tier3MinInvocationThreshold=50", "-XX:Tier3CompileThreshold=1000",
+    "-XX:Tier3BackEdgeThreshold=20000", "-XX:+UseSerialGC", "-XX:MetaspaceSize=256m", "-XX:NewRatio=1",
+)  # fmt: skip
+"""The quick compiler alone, and at half of its thresholds; with it Java would keep 48 MB for code, which a long session fills, and then
+Spark ends itself. Memory from the start, else the first seconds are spent collecting what is no garbage yet."""
 PARTITIONS_PER_CORE: Final = 4
 """Of a shuffle, where there is much: 200, Spark's default, suit a cluster."""
 LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*(?:\*|\d+))?\])?")
@@ -74,12 +83,13 @@ def suiting(master: str | None, size: int | None, machine: Machine, archive: Seq
     if count is None:
         return dict(STARTED)
     little = size is not None and size < MUCH
-    java = (*(QUICK_JAVA if little else ()), *archive)
+    heap = _heap(1 if little else count, machine)
+    java = (*((*QUICK_JAVA, _initially(heap // 2, machine)) if little else ()), *archive)
     return {
         **STARTED,
         **(LITTLE if little else {}),
         **({"spark.driver.extraJavaOptions": " ".join(java)} if java else {}),
-        "spark.driver.memory": f"{_heap(1 if little else count, machine)}m",
+        "spark.driver.memory": f"{heap}m",
         "spark.sql.shuffle.partitions": str(count if little else PARTITIONS_PER_CORE * count),
     }
 
@@ -87,3 +97,8 @@ def suiting(master: str | None, size: int | None, machine: Machine, archive: Seq
 def _heap(count: int, machine: Machine) -> int:
     """MiB: 4 GiB, or one for each core where that is more; half of the memory at most: Python workers take from the other half."""
     return min(max(4, count) * GIB, machine.memory // 2) >> 20
+
+
+def _initially(heap: int, machine: Machine) -> str:
+    """MiB that Java takes at once; less, where it was told to take less at all (-Xms, it would not start with)."""
+    return f"-XX:InitialRAMPercentage={100 * (heap << 20) / machine.memory:.3f}"

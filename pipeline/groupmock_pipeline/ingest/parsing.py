@@ -89,10 +89,10 @@ def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
     keys, parsed = "json_object_keys(text)", LINE.parse("text")
     looked = judged.selectExpr("*", *(f"if({candidate}, {each}, null) as {name}" for name, each in (("keys", keys), ("parsed", parsed))))
     checked = looked.selectExpr("* except (parsed)", f"{good('parsed', 'keys')} as good", "parsed.row as found")
+    known = checked.selectExpr("*", f"not {_usual('get(found, 0).kind')} as other")
     # Its fields as columns (the null that follows it is none of its): to reach into a struct costs more, and more often.
-    opened = checked.selectExpr("* except (found)", "inline_outer(if(good, slice(found, 1, 1), null))")
-    counted = opened.selectExpr("*", f"not {_usual()} as other")
-    told = counted.selectExpr("*", "try_add(epoch, t) as at", f"if(is_line, {_reason()}, null) as why")
+    opened = known.selectExpr("* except (found)", "inline_outer(if(good, slice(found, 1, 1), null))")
+    told = opened.selectExpr("*", "try_add(epoch, t) as at", f"if(is_line, {_reason()}, null) as why")
     part = f"if(is_line, if(why is null, '{ROWS}', '{QUARANTINE}'), '{FILES}') as {PART}"
     return told.selectExpr(*_row_columns(), *(f"if(is_line, null, {column}) as {name}" for name, column in ABOUT_FILE.items()), part)
 
@@ -134,11 +134,11 @@ SEEN: Final = f"make_valid_utf8(if(startswith(why, 'over-long'), left(text, {SHO
 COLUMNS: Final = f"array({', '.join(map(literal, schema.LINE.names))})"
 
 
-def _usual() -> str:
-    """Has a row no field that its kind has not?"""
+def _usual(kind: str) -> str:
+    """Has a row of that kind no field that the kind has not?"""
     names = {kind: "|".join((schema.KIND, *schema.fields_of(kind))) for kind in KINDS}
-    cases = (f"when {literal(kind)} then rlike(array_join(keys, ','), '^(?:{each})(?:,(?:{each}))*$')" for kind, each in names.items())
-    return f"coalesce(case kind {' '.join(cases)} end, false)"
+    cases = (f"when {literal(name)} then rlike(array_join(keys, ','), '^(?:{each})(?:,(?:{each}))*$')" for name, each in names.items())
+    return f"coalesce(case {kind} {' '.join(cases)} end, false)"
 
 
 def _reason() -> str:
