@@ -31,10 +31,18 @@ have none; a job is a command, on all cores of this machine or on a cluster:
 
 {NOT_RUN}
 ```text
-groupmock pipeline ingest   journals/ lake/     # JSON Lines (.gz, .zst) -> Parquet, by day and run; again and again, only what is new
+groupmock pipeline all journals/ lake/ --report out/   # all of it in one session; again and again, only what is new
+```
+
+That is short for these, each of which can be run alone, and leaves out what takes long:
+
+{NOT_RUN}
+```text
+groupmock pipeline ingest   journals/ lake/     # JSON Lines (.gz, .zst) -> Parquet, by day
 groupmock pipeline rebalances  lake/ lake/      # one line per rebalance
 groupmock pipeline heartbeats  lake/ lake/
-groupmock pipeline audit       lake/ lake/      # what clients did wrong, run by run, group by group, rule by rule
+groupmock pipeline faults      lake/ lake/      # what followed every fault
+groupmock pipeline audit       lake/ lake/      # what clients did wrong, run by run, group by group, rule by rule: not in `all`
 groupmock pipeline report      lake/ out/       # one HTML page, and its plots as PNG
 ```
 
@@ -43,7 +51,8 @@ journals. Give runs of one kind names that begin alike, so that `drift` and `com
 
 A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row; its columns are
 [the fields of all kinds](../reference/journal.md)), `runs` (one line per file, with its counts) and `quarantine` (what was no row, with
-file, line and reason). Every other job reads tables and writes its own.
+file, line and reason). Every other job reads tables and writes its own. [What is where in a lake](../reference/pipeline/lake.md), how it is
+read without groupmock, and [what it takes to have it in S3](../reference/pipeline/lake.md#s3).
 
 Every job takes `--master URL` (default `local[*]`) or `--remote URL` ([Spark Connect](#spark-connect)), `--set KEY=VALUE` for Spark's
 settings, and `--explain` for the plan of each table that it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` is the
@@ -52,8 +61,8 @@ master that nobody answers for are said before Spark starts. After ten seconds a
 and, where Spark's web interface is up (it is where there is much to read), rows and rows per second; on a terminal in one line that is
 rewritten, else every ten seconds.
 
-Jobs are functions from data frames to data frames: no row reaches the driver, and only `ingest` (it reads lines), `campaign` (it plays
-simulations), `audit` (it judges row after row) and `export` (it writes lines) start Python workers."""
+Jobs are functions from data frames to data frames: no row reaches the driver, and only `campaign` (it plays simulations), `audit` (it
+judges row after row) and `export` (it writes lines) start Python workers."""
 START = """\
 ## The first row
 
@@ -65,7 +74,7 @@ which is counted before it starts (packed files and Parquet tenfold; paths of ot
 | Java | quick compiler alone, serial collector | its own choice |
 | code generation, adaptive execution, web interface | off | on |
 | partitions of a shuffle | one per core | four per core |
-| heap | 4 GiB, half of the memory at most | the same, or 1 GiB per core where that is more |
+| heap | 4 GiB, half of the memory at most; half of it from the start | the same, or 1 GiB per core where that is more |
 
 Where Spark runs elsewhere, the cluster's settings hold. What `--set` says wins over all of it; what spark-submit was told stays.
 
@@ -103,7 +112,8 @@ groupmock pipeline ingest /shared/journals /shared/lake --master spark://MASTER:
   `groupmock pipeline` on its own machine and no worker: it lacks a module that Spark asks for.
 - **Python** for `campaign`, `audit` and `export` (the other jobs start no Python there): on every worker, in the same minor version, at the
   path where it is on the machine that starts the job, or where `PYSPARK_PYTHON` says. With the extra, or with [`--ship`](#what-travels).
-- **The lake and the journals** on a path that all of them see: a mounted folder, or, for the lake, HDFS or an object store.
+- **The lake and the journals** on a path that all of them see: a mounted folder, HDFS, or
+  [an object store](../reference/pipeline/lake.md#s3).
 - **A way back**: workers connect to the machine that starts the job. `SPARK_LOCAL_IP` names the address that they reach it by, where it has
   several. (With `local[*]`, or a master on loopback, Spark listens on loopback alone.)
 
@@ -178,17 +188,26 @@ FIGURES = {
     "MB held by all its processes": "MB held",
 }  # fmt: skip
 """End of a detail's name -> head of its column."""
+AWAITED = """\
+`groupmock pipeline all JOURNALS LAKE --report OUT` over 20 journals (10^5 rows), from a cold start: {cold} s (median of {times}: {each}).
+Ten journals more, same lake: {more} s. An empty session, started and stopped: {empty} s."""
+RUNS = """\
+{number} runs of one rebalance each, {size} MB of journals; taken at once, and some of them ten at a time in 40 ingests; before and after
+`compact`. One ingest of ten: {second} s when the lake is new, {last} s after 39 others."""
+LOOKED_AT = ("files", "folders", "MB", "s to list", "s to ask rebalances", "s to ask rows")
 PAYS = """\
-Where Spark starts to pay: not by speed on one machine. At 10^6 rows one DuckDB process answers the heart of `rebalances` in
-{duckdb_query} s, Spark, warm, in {spark_query} s, and DuckDB reads the journals in {duckdb_ingest} s, without looking at what is broken;
-`ingest` takes {ingest} s, {start} of them before the first row. Spark pays where journals outgrow one machine's disk, memory or patience:
-`--master` takes the same jobs to a cluster."""
+Where Spark starts to pay: not by speed on one machine. Over the same Parquet files one DuckDB process answers the heart of `rebalances`
+in {duckdb_query} s where Spark, warm, needs {spark_query} s (10^6 rows){large}; it reads the journals of 10^6 rows in {duckdb_ingest} s,
+without looking at what is broken: `ingest` takes {ingest} s, {start} of them before the first row. Spark pays where journals outgrow one
+machine's disk, memory or patience: `--master` takes the same jobs to a cluster."""
 
 
 def _scale(data: dict[str, Any]) -> Iterator[str]:
     """The tables and sentences of a benchmark's JSON."""
     details = {name: values[-1] for name, values in data["details"].items()}
     yield SCALE.format(**data["machine"])
+    yield ""
+    yield _awaited(data["rows"], details)
     yield ""
     yield f"| job | rows | {' | '.join(FIGURES.values())} |"
     yield "|---|---:" + "|---:" * len(FIGURES) + "|"
@@ -203,9 +222,39 @@ def _scale(data: dict[str, Any]) -> Iterator[str]:
         yield f"  its cost without the start grows with the power {growth:.2f} of the rows (1: linear)"
     yield from (f"- {note}" for note in data["notes"])
     yield ""
+    yield from _small_runs(details)
+    yield ""
+    yield _pays(details)
+
+
+def _awaited(rows: dict[str, Any], details: dict[str, float]) -> str:
+    cold, more = rows["pipeline.all.cold"], rows["pipeline.all.more"]
+    each = ", ".join(map(_number, sorted(cold["values"])))
+    empty = _number(details["an empty session, started and stopped: s"])
+    return AWAITED.format(cold=_number(cold["median"]), times=len(cold["values"]), each=each, more=_number(more["median"]), empty=empty)
+
+
+def _small_runs(details: dict[str, float]) -> Iterator[str]:
+    """Files, folders and seconds of a lake of many small runs."""
+    of = " runs of one rebalance"
+    number = next(name.partition(of)[0] for name in details if of in name)
+    told = {name.removeprefix(f"{number}{of}").lstrip(":, "): value for name, value in details.items() if name.startswith(f"{number}{of}")}
+    second, last = (_number(told[f"ten at a time: s of an ingest, the {which}"]) for which in ("second", "last"))
+    yield RUNS.format(number=number, size=_number(told["MB of journals"]), second=second, last=last)
+    yield ""
+    yield f"| | {' | '.join(LOOKED_AT)} |"
+    yield "|---" + "|---:" * len(LOOKED_AT) + "|"
+    for when in ("at once", "at once, compacted", "ten at a time", "ten at a time, compacted"):
+        yield f"| {when} | {' | '.join(_number(told[f'{when}: {figure}']) for figure in LOOKED_AT)} |"
+
+
+def _pays(details: dict[str, float]) -> str:
     known = {name: _number(details[f"{name.replace('_', ' ')}, s"]) for name in ("duckdb_query", "spark_query", "duckdb_ingest")}
-    ingest = {"ingest": _number(details["ingest, 1,000,000 rows: s"]), "start": _number(details["ingest: s before the first row (fit)"])}
-    yield PAYS.format(**known, **ingest)
+    most = [_number(details[f"{name} query at 10,000,000 rows, s"]) for name in ("duckdb", "spark")]
+    return PAYS.format(
+        **known, large=", {} s and {} s at 10^7".format(*most), ingest=_number(details["ingest, 1,000,000 rows: s"]),
+        start=_number(details["ingest: s before the first row (fit)"]),
+    )  # fmt: skip
 
 
 def _number(value: float) -> str:

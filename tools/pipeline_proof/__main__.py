@@ -18,7 +18,7 @@ from typing import Final
 from tools.runs import ROOT
 
 from . import corpus, versions
-from .kill_trials import tried
+from .kill_trials import Amount, tried
 
 OLDER: Final = "30e7755b"
 """The last commit whose lake was moved into place folder by folder."""
@@ -38,6 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
     kill = which.add_parser("kill")
     kill.add_argument("--ingests", type=int, default=50, metavar="N", help="kills of an ingest (default %(default)s)")
     kill.add_argument("--jobs", type=int, default=20, metavar="N", help="kills of the job `rebalances` (default %(default)s)")
+    about = "file events of each command after which the lake is looked at and completed (default %(default)s; each takes seconds)"
+    kill.add_argument("--states", type=int, default=40, metavar="N", help=about)
     kill.add_argument("--seed", type=int, default=1, help="of the moments (default %(default)s)")
     kill.set_defaults(work=_kill)
     lines = which.add_parser("lines")
@@ -78,7 +80,8 @@ def _equal(asked: argparse.Namespace, work: Path) -> int:
 
 def _kill(asked: argparse.Namespace, work: Path) -> int:
     print(f"seed {asked.seed}", flush=True)
-    outcomes = list(tried(work, asked.seed, asked.ingests, asked.jobs, lambda text: print(text, flush=True)))
+    amount = Amount(asked.ingests, asked.jobs, asked.states)
+    outcomes = list(tried(work, asked.seed, amount, lambda text: print(text, flush=True)))
     print(f"{outcomes.count(True)} of {len(outcomes)} right")
     return 0 if all(outcomes) else 1
 

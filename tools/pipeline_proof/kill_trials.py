@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from . import corpus
 from .kills import AFTER, BEFORE, BETWEEN, Harness, Trial, onlooker
@@ -80,20 +80,30 @@ class Stage:
         assert done.returncode == 0, done.stderr
 
 
-def tried(work: Path, seed: int, ingests: int, jobs: int, tell: Tell) -> Iterator[bool]:
+class Amount(NamedTuple):
+    """How often. `states`: of a command's states between two file events, so many are looked at."""
+
+    ingests: int
+    jobs: int
+    states: int
+
+
+def tried(work: Path, seed: int, amount: Amount, tell: Tell) -> Iterator[bool]:
     """All of it; was it right? One answer per chain of kills, per trial's states, per watch, per pair."""
     stage, dice = Stage(work), random.Random(seed)
-    yield from _each(work, stage.lake, stage.ingests(), ingests, INGESTED, dice, tell)
-    if jobs:
-        yield from _each(work, stage.lake, stage.jobs(), jobs, (*INGESTED, "rebalances"), dice, tell)
+    yield from _each(work, stage.lake, stage.ingests(), amount.ingests, INGESTED, amount.states, dice, tell)
+    if amount.jobs:
+        yield from _each(work, stage.lake, stage.jobs(), amount.jobs, (*INGESTED, "rebalances"), amount.states, dice, tell)
 
 
-def _each(work: Path, lake: Path, trials: list[Trial], count: int, names: Sequence[str], dice: random.Random, tell: Tell) -> Iterator[bool]:
+def _each(
+    work: Path, lake: Path, trials: list[Trial], kills: int, names: Sequence[str], states: int, dice: random.Random, tell: Tell
+) -> Iterator[bool]:
     with onlooker([sys.executable, "-m", "tools.pipeline_proof.onlooker", str(lake), *names]) as reader:
         harness = Harness(lake, reader, tell)
         for trial in trials:
             harness.learn(trial)
-        yield from _killed(harness, trials, count, dice)
+        yield from _killed(harness, trials, kills, dice)
         for apart_s in APART_S:
             pair = harness.two(trials[-1], apart_s)
             tell(str(pair))
@@ -102,7 +112,8 @@ def _each(work: Path, lake: Path, trials: list[Trial], count: int, names: Sequen
             seen = harness.watched(trial)
             tell(f"{trial.name}: a reader sees, while it runs: {seen}")
             yield not any(each.startswith("NEITHER") for each in seen)
-            yield from _states(harness, trial, work / "states" / trial.name)
+            if states:
+                yield from _states(harness, trial, work / "states" / trial.name, states)
 
 
 def _killed(harness: Harness, trials: list[Trial], count: int, dice: random.Random) -> Iterator[bool]:
@@ -116,9 +127,9 @@ def _killed(harness: Harness, trials: list[Trial], count: int, dice: random.Rand
             yield chain.right
 
 
-def _states(harness: Harness, trial: Trial, kept: Path) -> Iterator[bool]:
-    """After every file event, without the cost of Java's start for each."""
-    seen = list(harness.every_state(trial, kept))
+def _states(harness: Harness, trial: Trial, kept: Path, most: int) -> Iterator[bool]:
+    """After file events, without the cost of Java's start for each."""
+    seen = list(harness.every_state(trial, kept, most))
     wrong = [each for each in seen if each[1] not in (BEFORE, BETWEEN, AFTER) or each[2] != AFTER]
     first = next((name for name, left, _ in seen if left == AFTER), "none")
     harness.tell(f"{trial.name}: {len(seen)} states between file events, readers see what is new from {first} on; wrong: {wrong}")

@@ -221,10 +221,13 @@ class Harness:
         found.after = _which(self.reader.look(), trial)
         return found
 
-    def every_state(self, trial: Trial, kept: Path) -> Iterator[tuple[str, str, str]]:
-        """(state, what readers see in it, what is there when the next run has ended, which the reader's own session does)."""
+    def every_state(self, trial: Trial, kept: Path, most: int) -> Iterator[tuple[str, str, str]]:
+        """(state, what readers see in it, what is there when the next run has ended, which the reader's own session does). Of more than
+        `most` states as many, spread evenly, the first and the last among them."""
         self.restore(trial)
-        for state in list(states(trial.command, self.lake.parent, kept)):
+        found = list(states(trial.command, self.lake.parent, kept))
+        step = max(1.0, (len(found) - 1) / max(1, most - 1))
+        for state in [found[round(number * step)] for number in range(min(most, len(found)))]:
             shutil.rmtree(self.lake, ignore_errors=True)
             if (state / self.lake.name).exists():
                 shutil.copytree(state / self.lake.name, self.lake)

@@ -30,13 +30,13 @@ def digest(table: DataFrame) -> list[str]:
 
 
 def by_file(spark: SparkSession, lake: str) -> dict[str, list[str]]:
-    """File -> the digests of its lines in the tables of `ingest`."""
+    """File -> the digests of its lines in the tables of `ingest`. Of which file it is a copy does not count: when a better copy is taken,
+    those that were taken long ago point at it."""
     found: dict[str, list[str]] = {}
     for name in ("runs", "rows", "quarantine"):
         table = tables.read(spark, lake, name)
-        hashed = table.select(
-            "file", F.xxhash64(*(each for each in table.columns if each != schema.TAKE)).cast("decimal(38,0)").alias("hash")
-        )
+        own = [each for each in table.columns if each not in (schema.TAKE, "duplicate_of")]
+        hashed = table.select("file", F.xxhash64(*own).cast("decimal(38,0)").alias("hash"))
         for row in hashed.groupBy("file").agg(F.sum("hash").alias("sum")).collect():
             found.setdefault(row["file"], []).append(f"{name} {row['sum']}")
     return found

@@ -1,17 +1,17 @@
-"""A lake of which the writers are killed at random moments, stopped after every file event, and started two at a time, is always whole."""
+"""A lake of which the writers are killed at random moments, stopped between file events, and started two at a time, is always whole."""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
 
-from tools.pipeline_proof.kill_trials import tried
+from tools.pipeline_proof.kill_trials import Amount, tried
 
-INGESTS, JOBS = 6, 3
+SOME = Amount(ingests=6, jobs=3, states=6)
 
 
 def test_whoever_is_killed_leaves_a_whole_lake_that_the_next_run_completes(tmp_path: Path) -> None:
     seed = random.SystemRandom().randrange(2**32)
     told: list[str] = [f"seed {seed}"]
-    outcomes = list(tried(tmp_path, seed, INGESTS, JOBS, told.append))
+    outcomes = list(tried(tmp_path, seed, SOME, told.append))
     assert outcomes and all(outcomes), "\n".join(told)
