@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, StructType
+from pyspark.sql.types import ArrayType, MapType, StructType
 from pyspark.sql.window import Window
 
 from groupmock_pipeline import schema, tables
@@ -22,7 +22,7 @@ KEYS: Final = {
     "quarantine": ("file", "line"),
     "rebalances": ("run", "group", "rebalance"),
     "heartbeats": ("run", "group", "library", "version"),
-    "faults": ("run", "line", "group"),
+    "faults": ("run", "seq", "group"),
 }
 """What one line of a table is about."""
 OWN: Final = {"rows": schema.ROWS, "runs": schema.RUNS, "quarantine": schema.QUARANTINE}
@@ -106,10 +106,13 @@ def _plain(table: DataFrame, keys: Sequence[str], others: Sequence[str], prefix:
 
 
 def _text(table: DataFrame, name: str) -> Column:
-    """Arrays and structs as JSON, so that all that differs can be shown."""
-    if isinstance(table.schema[name].dataType, ArrayType | StructType):
-        return F.when(F.col(name).isNotNull(), F.to_json(F.struct(name)))
-    return F.col(name)
+    """Lists, maps (by key: they have no order) and structs as JSON, so that all that differs can be shown."""
+    kind, column = table.schema[name].dataType, F.col(name)
+    if isinstance(kind, MapType):
+        column = F.map_from_entries(F.array_sort(F.map_entries(column))).alias(name)
+    if isinstance(kind, ArrayType | MapType | StructType):
+        return F.when(F.col(name).isNotNull(), F.to_json(F.struct(column)))
+    return column
 
 
 def _shown(line: dict[str, Any], keys: Sequence[str], others: Sequence[str], kind: str) -> tuple[str, str, str]:

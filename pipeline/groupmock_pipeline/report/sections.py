@@ -74,7 +74,7 @@ QUARANTINE: Final = Section(
         Totals(
             "By reason", (Value("reason", "reason"),), (Value("lines", "count(*)"), Value("files", "count(distinct file)")), bars="lines"
         ),
-        Listing("Lines", (*same("file", "line", "reason"), Value("text", "left(text, 120)")), (), limit=10),
+        Listing("Lines", (*same("file", "line", "reason"), Value("text", "left(text, 120)")), ("file", "line"), limit=10),
     ),
     none="Nothing: every line of these journals is a row.",
 )
