@@ -18,6 +18,7 @@ NEEDED: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.maxConcurrentOutputFileWriters": "64",  # else each task sorts what it writes by day
+    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",  # it is not, where a table's first writer was killed early
 }
 """What the jobs count on, wherever Spark runs: any session can be told."""
 STARTED: Final = {

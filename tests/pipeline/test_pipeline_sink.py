@@ -97,6 +97,14 @@ def test_a_batch_that_was_killed_is_played_again_with_the_next_ones_lines(spark:
     assert seen(spark, lake) == ["ant", "bee", "dog"]
 
 
+def test_a_table_whose_first_writer_was_killed_before_its_first_batch_is_made(spark: SparkSession, tmp_path: Path) -> None:
+    offsets = tmp_path / NAME / "_checkpoint" / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / ".0.434a2949-89a3-40c3-a106-b9e04f12b379.tmp").write_bytes(b"v1\n")
+    tables.replace(words(spark, "ant"), str(tmp_path), NAME)
+    assert seen(spark, tmp_path) == ["ant"]
+
+
 def test_the_columns_of_a_table_without_a_line(spark: SparkSession, tmp_path: Path) -> None:
     lake = str(tmp_path / "lake")
     assert not tables.exists(spark, lake, NAME)
