@@ -20,6 +20,7 @@ from .. import tables
 from ..comparison import alignment, statistics
 from ..comparison.measures import MEASURES, SHAPE, Measure, measured_tables, per_run, samples
 from ..errors import BadInput
+from ..few_lines import few
 
 KEYS: Final = ("scenario",)
 COLUMNS: Final = (
@@ -70,7 +71,7 @@ def _labelled(spark: SparkSession, lake: str, by: str | None) -> tuple[DataFrame
     """Samples of a lake with their run's scenario; a run in which nothing was measured has one sample of no measure."""
     values, missing = samples(measured_tables(spark, lake), clients=False)
     labels = alignment.scenarios(tables.read(spark, lake, "rows"), tables.read(spark, lake, "runs"), by)
-    every = spark.createDataFrame([], SHAPE) if values is None else values
+    every = few(spark, [], SHAPE) if values is None else values
     return labels.join(every, "run", "left"), missing
 
 
@@ -122,5 +123,5 @@ def _reason(verdict: Column, enough: Column) -> Column:
 
 def not_measured(spark: SparkSession, missing: Sequence[tuple[str, str]], limits: CompareLimits) -> DataFrame:
     """A line for each measure that a side could not give: verdict `not measured`, and why."""
-    lines = [(name, "not measured", reason, limits.tolerance) for name, reason in missing]
-    return spark.createDataFrame(lines, "measure string, verdict string, reason string, tolerance double")
+    lines = [{"measure": name, "verdict": "not measured", "reason": reason, "tolerance": limits.tolerance} for name, reason in missing]
+    return few(spark, lines, "measure string, verdict string, reason string, tolerance double")

@@ -23,6 +23,7 @@ from .. import tables
 from ..comparison import rule_verdicts, statistics
 from ..comparison.measures import MEASURES, SHAPE, TABLES, Measure, measured_tables, per_run, samples
 from ..errors import BadInput
+from ..few_lines import few
 
 KEYS: Final = ("library", "version")
 ALL: Final = "*"
@@ -81,7 +82,7 @@ def _measured(spark: SparkSession, arguments: Namespace, before: Column, after: 
     if values is not None:
         _inhabited(values, before | after, arguments.input)
     limits = DriftLimits(arguments.least_runs, arguments.alpha, arguments.effect)
-    empty = spark.createDataFrame([], SHAPE)
+    empty = few(spark, [], SHAPE)
     told = drift(empty if values is None else values, before, after, limits)
     return told.unionByName(not_measured(spark, missing), allowMissingColumns=True)
 
@@ -180,5 +181,5 @@ def _judged(tested: DataFrame, enough: Column, limits: DriftLimits, measures: Se
 
 def not_measured(spark: SparkSession, missing: dict[str, str]) -> DataFrame:
     """A line for each measure that could not be had: verdict `not measured`, and why."""
-    lines = [(name, "not measured", reason) for name, reason in sorted(missing.items())]
-    return spark.createDataFrame(lines, "measure string, verdict string, reason string")
+    lines = [{"measure": name, "verdict": "not measured", "reason": reason} for name, reason in sorted(missing.items())]
+    return few(spark, lines, "measure string, verdict string, reason string")

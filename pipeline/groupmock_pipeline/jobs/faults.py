@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from .. import tables
 from ..blast import after, refetched, strikes
+from ..few_lines import few
 
 STRIKE: Final = (
     "at", "source", "rule", "kind", "stage", "node", "connection", "ticket", "group", "member", "client", "api", "details", "called_off",
@@ -38,7 +39,7 @@ def run(spark: SparkSession, arguments: Namespace) -> None:
 def faults(rows: DataFrame) -> DataFrame:
     """Table `faults` from table `rows`: columns `COLUMNS`, times in ns. Where nothing struck, all but the question whether is left out."""
     if strikes.struck(rows).isEmpty():
-        return rows.sparkSession.createDataFrame([], SCHEMA)
+        return few(rows.sparkSession, [], SCHEMA)
     return followed(rows)
 
 

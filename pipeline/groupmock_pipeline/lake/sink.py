@@ -33,6 +33,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from ..errors import Overtaken
+from ..few_lines import few
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -224,5 +225,5 @@ def gathered(path: str, part: str, lines: DataFrame, at: Head) -> DataFrame:
 
 def sweep(spark: SparkSession, path: str, edition: int) -> None:
     """Empty the folder of an edition that nobody reads any more. Without a line and by partition, Spark writes no file."""
-    nothing = spark.createDataFrame([], PLACE).write.mode("overwrite").option("partitionOverwriteMode", "static")
+    nothing = few(spark, [], PLACE).write.mode("overwrite").option("partitionOverwriteMode", "static")
     nothing.partitionBy(PART).parquet(f"{path}/{EDITION}={edition}")

@@ -120,7 +120,7 @@ def _bars(axes: Axes, plot: Plot) -> None:
 
 def _range(axes: Axes, plot: Plot) -> None:
     """A line from the first to the third series, a dot at each; a fourth is a stroke across."""
-    *quantiles, = plot.series[:3]
+    (*quantiles,) = plot.series[:3]
     for place in range(len(plot.labels)):
         ends = [value for each in quantiles if (value := each.values[place]) is not None]
         if ends:
