@@ -22,10 +22,10 @@ DAY = 86_400 * 10**9
 END = "end"
 
 
-def journal(path: Path, epoch: int, rows: int) -> None:
+def journal(path: Path, epoch: int, rows: int, broken: tuple[str, ...] = ("junk",)) -> None:
     notes = [f'{{"kind":"note","seq":{seq},"t":{seq},"what":"{END if seq == rows else "x"}"}}' for seq in range(1, rows + 1)]
     path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in (HEADER % (path.stem, epoch), "junk", *notes)))
+    path.write_text("".join(f"{line}\n" for line in (HEADER % (path.stem, epoch), *broken, *notes)))
 
 
 def take(spark: SparkSession, lake: Path) -> None:
@@ -108,3 +108,10 @@ def killed(*_: object) -> None:
 def test_no_lake(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"has no table to compact: `groupmock pipeline ingest JOURNALS .*` makes some"):
         compacted(spark, tmp_path)
+
+
+def test_of_journals_without_a_broken_line(spark: SparkSession, tmp_path: Path) -> None:
+    journal(tmp_path / "in" / "a.jsonl", 0, 3, broken=())
+    take(spark, tmp_path / "lake")
+    compacted(spark, tmp_path / "lake")
+    assert read(spark, tmp_path / "lake", "rows").count() == 3 and read(spark, tmp_path / "lake", "quarantine").isEmpty()

@@ -215,12 +215,18 @@ def _placed(lines: DataFrame, expected: int, edition: int, saying: str) -> DataF
 
 def gathered(path: str, part: str, lines: DataFrame, at: Head) -> DataFrame:
     """Lines in as many tasks as their files of today are worth of `FILE_BYTES`, and by day and run where they have them."""
-    reader = lines.sparkSession.read.format("binaryFile").option("recursiveFileLookup", "true")  # not as one partitioned table: it is none
-    files = reader.load(f"{path}/{EDITION}={at.edition}/{BATCH}=*/{PART}={part}")
-    size = files.agg(F.sum("length")).first() if part in at.batches else None
-    tasks = max(1, round((size[0] or 0) / FILE_BYTES)) if size else 1
+    tasks = max(1, round(_bytes(lines.sparkSession, path, part, at) / FILE_BYTES))
     order = [name for name in ORDER if name in lines.columns]
     return lines.repartitionByRange(tasks, *order).sortWithinPartitions(*order) if order else lines.coalesce(tasks)
+
+
+def _bytes(spark: SparkSession, path: str, part: str, at: Head) -> int:
+    """Of a part's files; 0 where an edition has no such part, and so no folder that Spark could list."""
+    if part not in at.batches:
+        return 0
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")  # not as one partitioned table: it is none
+    size = reader.load(f"{path}/{EDITION}={at.edition}/{BATCH}=*/{PART}={part}").agg(F.sum("length")).first()
+    return 0 if size is None else size[0] or 0
 
 
 def sweep(spark: SparkSession, path: str, edition: int) -> None:
