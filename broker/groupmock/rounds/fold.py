@@ -34,6 +34,8 @@ from .rebalance_model import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, UNDER_W
 
 JOIN_GROUP: Final = 11
 SYNC_GROUP: Final = 14
+OF_TOPICS: Final = ("create_topic", "grow_topic")
+"""Commands that say how many partitions there are."""
 FOLDED: Final = (RequestRow, ReplyRow, AbandonedRow, MovedRow, MemberRow, CommandRow, CloseRow)
 REPLACES: Final = " replaces "
 """In the reason of a `member` row that says `replaced`: who came, and then whom it replaced (KIP-345)."""
@@ -329,7 +331,7 @@ class Rebalances:
                 self.groups[name].gone(member, row["t"])
 
     def _command(self, row: JsonRow) -> None:
-        if row["name"] in ("create_topic", "grow_topic"):
+        if row["name"] in OF_TOPICS:
             topic, count = str(row["arguments"]["name"]), int(row["arguments"]["partitions"])
             self.counts[topic] = count
             for number in range(count):
@@ -339,6 +341,8 @@ class Rebalances:
 def _json_row(row: Row | UnknownRow) -> JsonRow | None:
     """As JSON has it, messages of the codec included; None: a row that says nothing about rebalances."""
     if not isinstance(row, FOLDED) or (isinstance(row, FramePlace) and row.api_key not in (JOIN_GROUP, SYNC_GROUP)):
+        return None
+    if isinstance(row, CommandRow) and row.name not in OF_TOPICS:  # its arguments may be megabytes of records
         return None
     found: JsonRow = msgspec.to_builtins(row)
     return found

@@ -61,7 +61,7 @@ def test_levels(row: Row, level):
 
 
 def test_no_such_form():
-    with pytest.raises(ValueError, match="text and json"):
+    with pytest.raises(ValueError, match="text, json, rows, json-rows"):
         LogSink("xml")
 
 
