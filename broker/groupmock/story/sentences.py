@@ -66,6 +66,21 @@ def _answered(row: ReplyRow) -> str:
     return told if row.delivered else told + ", but it did not arrive"
 
 
+def refusal(row: ReplyRow) -> str:
+    """An answer's errors, each once: where it stands first, and how often besides."""
+    places: dict[str, list[str]] = {}
+    for each in row.errors or ():
+        places.setdefault(each.error, []).append(each.path)
+    if not places or row.errors_left_out:
+        return _outcome(row)
+    return f"REFUSED: {text(listed([_once(error, paths) for error, paths in places.items()]), SENTENCE)}"
+
+
+def _once(error: str, paths: list[str]) -> str:
+    where = f"{error} at {paths[0]}" if paths[0] != WHOLE else error
+    return where + (f" and {count(len(paths) - 1, 'place')} more" if len(paths) > 1 else "")
+
+
 def _outcome(row: ReplyRow) -> str:
     """Its errors; where one stands if not for the whole answer."""
     if not row.error:

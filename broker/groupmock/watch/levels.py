@@ -15,6 +15,8 @@ EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"))
 UNSAID: Final = frozenset((END, DISCONNECTED))
 NOTES: Final = {"internal error": "error", LEFT_OUT: "warning"}
 ORDERLY: Final = ("the server",)
+ROUNDS: Final = frozenset((11, 14))
+"""JoinGroup and SyncGroup, by Kafka's numbers: of these, answered well or not, rebalances are made."""
 STRANGERS: Final = (TLS_HELLO, HTTP_REQUEST)
 """Reasons of which the 1st, the 10th, the 100th, ... has a line: such a peer comes again and again, and says nothing new."""
 
@@ -53,6 +55,11 @@ def _finding(row: FindingRow) -> str:
 JUDGES: Final[dict[type[Row], Callable[[Any], str | None]]] = {
     RequestRow: _request, ReplyRow: _reply, CloseRow: _close, NoteRow: _note, FindingRow: _finding,
 }  # fmt: skip
+
+
+def of_log(row: Row) -> bool:
+    """Does the shortened log read it: for a line, or for the rebalances that it tells of?"""
+    return level_of(row) is not None or getattr(row, "api_key", None) in ROUNDS
 
 
 class Strangers:

@@ -14,12 +14,10 @@ import msgspec
 from ..journal.journal import Sink
 from ..journal.rows import Row
 from ..printable import ascii_json
-from .levels import KINDS, level_of
+from .levels import KINDS, ROUNDS, of_log
 from .log_lines import EveryRow, LineMaker, LogLine
 
 FORMS: Final = ("text", "json", "rows", "json-rows")
-JOIN_GROUP: Final = 11
-SYNC_GROUP: Final = 14
 EventDict = MutableMapping[str, Any]
 
 
@@ -35,13 +33,13 @@ class LogSink(Sink):
         self._json = form.startswith("json")
         self._lines: LineMaker | None = EveryRow() if form.endswith("rows") else None
         if self._lines is None:
-            self.apis = frozenset((JOIN_GROUP, SYNC_GROUP))  # of these the rebalances are made
+            self.apis = ROUNDS
         self._logger: Any = None
 
     def take(self, row: Row) -> None:
         """The lines that come of it."""
         if self._lines is None:
-            if level_of(row) is None and getattr(row, "api_key", None) not in self.apis:
+            if not of_log(row):
                 return
             from .shortened import Shortened  # with the first row that matters
 
@@ -102,4 +100,4 @@ def _as_json(_: object, __: str, event: EventDict) -> str:
     return ascii_json(msgspec.json.encode({"level": event["level"], "event": event["event"], **line.fields()})).decode()
 
 
-__all__ = ["FORMS", "LogSink", "level_of"]
+__all__ = ["FORMS", "LogSink"]

@@ -1,8 +1,8 @@
 """The shortened log: a line per rebalance, members by name, faults, commands, refusals, findings and expiries in lines of their own.
 
-What a rebalance was comes from `groupmock.rounds`, its words from the story (`story.rebalancing`). A member's whole id stands in the line in
-which it comes; from then on it is `anna#d7e8`. Those that come and go while a group rebalances are told in the line of the rebalance; one
-that lasts is told of after `PATIENCE`, then twice as late again and again, and when the rows end.
+What a rebalance was comes from `groupmock.rounds`, its words from the story (`story.rebalancing`). A member's whole id stands in the line
+in which it comes; from then on it is `anna#d7e8`. Those that come and leave while a group rebalances are told in the line of the rebalance;
+one that lasts is told of after `PATIENCE`, then twice as late again and again, and when the rows end.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..journal.rows import CommandRow, MemberRow, MovedRow, Row
+from ..journal.rows import CloseRow, CommandRow, FaultRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
+from ..journal.whose import field
 from ..rounds import GroupFold, Rebalance, Rebalances
 from ..rounds.rebalance_model import UNDER_WAY
 from ..story.people import People
 from ..story.rebalancing import AT_REST, UNSEEN_PLAN, how_it_ended, shares_told, subscribed_apart, under_way, who_leads
-from ..story.sentences import how_gone, member_did, sentence
-from ..story.words import MOST, NS_PER_S, count, facts, ids_shortened, listed, shortened, text
+from ..story.sentences import how_gone, member_did, refusal, sentence
+from ..story.words import MOST, NS_PER_S, SENTENCE, count, facts, ids_shortened, listed, shortened, text
 from .levels import Strangers, level_of
 from .log_lines import LogLine
 
+SYNC_GROUP: Final = 14
 PATIENCE: Final = 10 * NS_PER_S
 """After so long a rebalance that has not ended is told of."""
 NEVER: Final = 1 << 63
@@ -48,6 +50,7 @@ class Shortened:
         self._rebalances = Rebalances()
         self._groups: dict[str, Here] = {}
         self._strangers = Strangers()
+        self._speaks: dict[int, tuple[str | None, str | None]] = {}  # connection -> group and member whose SyncGroup came by it last
         self._loose: str | None = None  # a group that somebody left at this moment: perhaps it rebalances
         self._now = 0
         self._due = NEVER
@@ -65,7 +68,11 @@ class Shortened:
         elif isinstance(row, MemberRow):
             yield from self._member(row)
         elif (level := level_of(row)) is not None and (times := self._strangers.told(row)) is not None:
-            yield LogLine(row.t, level, _sentence(row) + times, row)
+            yield LogLine(row.t, level, self._sentence(row) + times, row)
+        if isinstance(row, RequestRow) and row.api_key == SYNC_GROUP:
+            self._speaks[row.connection] = field(row.message, "group_id"), field(row.message, "member_id")
+        elif isinstance(row, CloseRow):
+            self._speaks.pop(row.connection, None)
 
     def rest(self, now: int | None = None) -> Iterator[LogLine]:
         """See `LineMaker`."""
@@ -86,6 +93,31 @@ class Shortened:
         if here is None:
             here = self._groups[group] = Here(self._rebalances.groups.setdefault(group, GroupFold(group)))
         return here
+
+    def open(self, now: int) -> dict[str, str]:
+        """Group -> its rebalance that is under way, in words; `now`: ns of the run."""
+        under = {name: here for name, here in self._groups.items() if here.fold.rebalance is not None}
+        return {name: under_way(here.fold, now, here.people.name) for name, here in under.items()}
+
+    def _sentence(self, row: Row) -> str:
+        """In the log nothing has bytes and nobody a long id, and an answer says whose it is."""
+        if isinstance(row, CommandRow):
+            return f"command {text(row.name)} {facts(row.arguments)}".rstrip()
+        if isinstance(row, NoteRow):
+            told = {name: value for name, value in row.fields.items() if name != "topic_id"}
+            return f"{text(row.what, SENTENCE)} {facts(told)}".rstrip()
+        if isinstance(row, ReplyRow):
+            return self._by(row.connection, f"connection {row.connection}: {text(row.api_name)} {refusal(row)}")
+        told = ids_shortened(sentence(row))
+        return self._by(row.connection, told) if isinstance(row, FaultRow | CloseRow) else told
+
+    def _by(self, connection: int | None, told: str) -> str:
+        """With the member that speaks by the connection."""
+        group, member = self._speaks.get(connection, (None, None)) if connection is not None else (None, None)
+        here = self._groups.get(group) if group is not None else None
+        if here is None or not member:
+            return told
+        return told.replace(f"connection {connection}: ", f"connection {connection} ({here.people.name(member)}): ", 1)
 
     # -- members
 
@@ -148,7 +180,7 @@ class Shortened:
             yield self._said(row, f"{self._who(here)} -> {AT_REST[row.after]}")
             here.gone.clear()
         else:
-            yield LogLine(row.t, "info", _sentence(row), row)
+            yield LogLine(row.t, "info", self._sentence(row), row)
         if row.after == "Dead":
             self._groups.pop(row.group, None)
 
@@ -197,11 +229,6 @@ class Shortened:
         told = f"{before}{under_way(here.fold, now, here.people.name)} ({why})" if rebalance is not None else f"{before}it rebalances"
         fields = {"kind": "rebalance", "t": now, "group": group, "ended": None, "state": here.fold.state}
         return LogLine(now, level, f"group {text(group)}: {told}", fields)
-
-
-def _sentence(row: Row) -> str:
-    """In the log a command has no bytes, and nobody a long id."""
-    return f"command {text(row.name)} {facts(row.arguments)}".rstrip() if isinstance(row, CommandRow) else ids_shortened(sentence(row))
 
 
 def _whole(row: MemberRow) -> str:
