@@ -58,9 +58,8 @@ def _live(arguments: argparse.Namespace) -> int:
 
     try:
         from ..watch.terminal.app import WatchApp
-    except ModuleNotFoundError as lacking:
-        missing = f"the live view needs {lacking.name}: pip install 'groupmock[watch]' (--once prints a snapshot without)"
-        complain("watch", RuntimeError(missing))
+    except ModuleNotFoundError:
+        complain("watch", RuntimeError("the live view needs textual: pip install 'groupmock[watch]' (--once prints a snapshot without)"))
         return CANNOT_START
     poll = Poll(ControlClient(arguments.control, arguments.token, PATIENCE))
     poll.look()  # who cannot be asked at all is told so before the screen changes
