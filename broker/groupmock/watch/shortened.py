@@ -104,8 +104,8 @@ class Shortened:
         if isinstance(row, CommandRow):
             return f"command {text(row.name)} {facts(row.arguments)}".rstrip()
         if isinstance(row, NoteRow):
-            told = {name: value for name, value in row.fields.items() if name != "topic_id"}
-            return f"{text(row.what, SENTENCE)} {facts(told)}".rstrip()
+            noted = {name: value for name, value in row.fields.items() if name != "topic_id"}
+            return f"{text(row.what, SENTENCE)} {facts(noted)}".rstrip()
         if isinstance(row, ReplyRow):
             return self._by(row.connection, f"connection {row.connection}: {text(row.api_name)} {refusal(row)}")
         told = ids_shortened(sentence(row))
