@@ -24,7 +24,7 @@ from ..journal.rows import (
 )
 from ..journal.whose import field
 from ..printable import printable
-from .words import NS_PER_S, SENTENCE, count, listed, member_text, seconds, shortened, text
+from .words import NS_PER_S, SENTENCE, count, facts, listed, member_text, seconds, shortened, text
 
 NS_PER_MS: Final = NS_PER_S // 1000
 
@@ -151,6 +151,14 @@ def _faulted(row: FaultRow) -> str:
 
 def _told(row: CommandRow) -> str:
     return f"command {printable(row.name)} {_facts(row.arguments)}".rstrip()
+
+
+def plain(row: CommandRow | NoteRow) -> str:
+    """For the shortened log: no bytes, no topic ids, member ids made short."""
+    if isinstance(row, CommandRow):
+        return f"command {text(row.name)} {facts(row.arguments)}".rstrip()
+    noted = {name: value for name, value in row.fields.items() if name != "topic_id"}
+    return f"{text(row.what, SENTENCE)} {facts(noted)}".rstrip()
 
 
 def _client(row: ClientRow) -> str:

@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from ..journal.journal import Sink
-from ..journal.rows import Row
+from ..journal.rows import CommandRow, NoteRow, Row
 from ..printable import ascii_json
-from .levels import KINDS, ROUNDS, of_log
+from .levels import KINDS, ROUNDS, level_of, of_log
 from .log_lines import EveryRow, LineMaker, LogLine
 
 FORMS: Final = ("text", "json", "rows", "json-rows")
@@ -22,8 +22,8 @@ EventDict = MutableMapping[str, Any]
 
 
 class LogSink(Sink):
-    """Writes to stderr. structlog, and the words of the story, are loaded at the first line, so that a server starts without them.
-    Raises ValueError for a form that there is not."""
+    """Writes to stderr. structlog and the words of the story are loaded with the first line, what tells of groups with the first
+    row of one: a server starts without. Raises ValueError for a form that there is not."""
 
     kinds = KINDS
 
@@ -41,7 +41,12 @@ class LogSink(Sink):
         if self._lines is None:
             if not of_log(row):
                 return
-            from .shortened import Shortened  # with the first row that matters
+            if isinstance(row, CommandRow | NoteRow):  # those of the start, before any group: a server starts without the rest
+                from ..story.sentences import plain
+
+                self._write([LogLine(row.t, level_of(row) or "info", plain(row), row)])
+                return
+            from .shortened import Shortened
 
             self._lines = Shortened()
         self._write(self._lines.tell(row))

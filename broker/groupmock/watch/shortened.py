@@ -16,8 +16,8 @@ from ..rounds import GroupFold, Rebalance, Rebalances
 from ..rounds.rebalance_model import UNDER_WAY
 from ..story.people import People
 from ..story.rebalancing import AT_REST, UNSEEN_PLAN, how_it_ended, shares_told, subscribed_apart, under_way, who_leads
-from ..story.sentences import how_gone, member_did, refusal, sentence
-from ..story.words import MOST, NS_PER_S, SENTENCE, count, facts, ids_shortened, listed, shortened, text
+from ..story.sentences import how_gone, member_did, plain, refusal, sentence
+from ..story.words import MOST, NS_PER_S, count, ids_shortened, listed, shortened, text
 from .levels import Strangers, level_of
 from .log_lines import LogLine
 
@@ -101,11 +101,8 @@ class Shortened:
 
     def _sentence(self, row: Row) -> str:
         """In the log nothing has bytes and nobody a long id, and an answer says whose it is."""
-        if isinstance(row, CommandRow):
-            return f"command {text(row.name)} {facts(row.arguments)}".rstrip()
-        if isinstance(row, NoteRow):
-            noted = {name: value for name, value in row.fields.items() if name != "topic_id"}
-            return f"{text(row.what, SENTENCE)} {facts(noted)}".rstrip()
+        if isinstance(row, CommandRow | NoteRow):
+            return plain(row)
         if isinstance(row, ReplyRow):
             return self._by(row.connection, f"connection {row.connection}: {text(row.api_name)} {refusal(row)}")
         told = ids_shortened(sentence(row))
