@@ -17,8 +17,8 @@ from ._options import complain
 from ._remote import add_where, reporting
 
 LINES: Final = 20
-PATIENCE: Final = 10.0
-"""Seconds that one answer may take."""
+PATIENCE: Final = 5.0
+"""Seconds that one answer may take, and that quitting may take where a server does not answer."""
 QUICKEST: Final = 0.1
 
 

@@ -260,6 +260,12 @@ class Rebalances:
         take = _TAKE.get(found["kind"])
         return None if take is None else take(self, found)
 
+    def forget(self, name: str) -> None:
+        """A group is gone, and whoever asks has no use for what it was: its number of rebalances begins anew if it comes back."""
+        self.groups.pop(name, None)
+        self._asked = {ticket: message for ticket, message in self._asked.items() if message["group_id"] != name}
+        self._connection = {who: number for who, number in self._connection.items() if who[0] != name}
+
     def close(self) -> list[Rebalance]:
         """There are no more rows: the rebalances that are under way, their last phase as long as the journal shows it."""
         left = [each for each in self.groups.values() if each.rebalance is not None]

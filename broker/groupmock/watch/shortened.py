@@ -13,7 +13,7 @@ from typing import Any, Final
 from ..journal.rows import CloseRow, CommandRow, FaultRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.whose import field
 from ..rounds import GroupFold, Rebalance, Rebalances
-from ..rounds.rebalance_model import UNDER_WAY
+from ..rounds.rebalance_model import DEAD, UNDER_WAY
 from ..story.people import People
 from ..story.rebalancing import AT_REST, UNSEEN_PLAN, how_it_ended, shares_told, subscribed_apart, under_way, who_leads
 from ..story.sentences import how_gone, member_did, plain, refusal, sentence
@@ -178,8 +178,9 @@ class Shortened:
             here.gone.clear()
         else:
             yield LogLine(row.t, "info", self._sentence(row), row)
-        if row.after == "Dead":
+        if row.after == DEAD:
             self._groups.pop(row.group, None)
+            self._rebalances.forget(row.group)
 
     def _round(self, row: MovedRow, here: Here, over: Rebalance) -> str:
         why = self._why(here, over)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from groupmock.journal.read import JournalReader
-from groupmock.journal.rows import MemberRow, MovedRow, RequestRow, Row
+from groupmock.journal.rows import CloseRow, MemberRow, MovedRow, RequestRow, Row
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import request
 from groupmock.rig.wire_rig import WireRig
@@ -96,6 +96,16 @@ def test_rows_of_somebody_else_end_nothing():
     place = {"connection": 1, "ticket": 1, "correlation_id": 1, "api_key": 14, "api_name": "SyncGroup", "api_version": 3}
     odd = RequestRow(t=0, received=0, handled=0, size=1, message={"group_id": 5, "assignments": "?"}, **place)
     assert told([odd], ended=True) == []
+
+
+def test_a_group_that_is_gone_is_remembered_by_nothing():
+    rows = list(two_of_them().ring.rows)
+    maker = Shortened()
+    gone = MovedRow(t=rows[-1].t, group="kitchen", before="Empty", after="Dead", generation=3, reason="deleted")
+    for row in (*rows, gone):
+        list(maker.tell(row))
+    assert not maker._groups and not maker._rebalances.groups and not maker._rebalances._connection
+    list(maker.tell(CloseRow(t=gone.t, connection=1, by="client", reason="the client closed")))  # by which a member of it had joined
 
 
 def test_recorded_clients_take_half_of_the_lines():
