@@ -38,7 +38,7 @@ from .said import said
 from .tables import Tables
 from .thinning import Dots, Spans
 
-MOST_ROUTINE: Final = 12_000
+MOST_ROUTINE: Final = 20_000
 """Marks of accepted heartbeats and commits;"""
 MOST_SPECIAL: Final = 12_000
 """marks of everything else;"""
@@ -81,9 +81,10 @@ class TimelineBuilder:
         self._begin, self._end, self._findings = begin, end, findings
         self._now = begin
         self._room = Room(Spans[Band](MOST_SPANS), Spans[Gap](4 * MOST_SPANS), Spans[Shared](MOST_SPANS))
-        self._rebalances = Rebalances(group, self._watched)
         self._tracks: dict[str, GroupTrack] = {}
-        self._untracked: set[str] = set()
+        self.others: set[str] = set()
+        """Groups that are not drawn, the first thousands of them."""
+        self._rebalances = Rebalances(group, self._watched)
         self._routine = Dots[Asking](MOST_ROUTINE, more_asking)
         self._special = Dots[Asking](MOST_SPECIAL, more_asking)
         self._events = Dots[Event](MOST_EVENTS, more_events)
@@ -147,12 +148,10 @@ class TimelineBuilder:
 
     def _track(self, group: str) -> GroupTrack | None:
         track = self._tracks.get(group)
-        if track is None:
-            if self._only not in (None, group):
-                return None
-            if len(self._tracks) >= GROUPS:
-                self._untracked.add(group) if len(self._untracked) < OPEN_REQUESTS else None
-                return None
+        if track is None and (self._only not in (None, group) or len(self._tracks) >= GROUPS):
+            if len(self.others) < OPEN_REQUESTS:
+                self.others.add(group)
+        elif track is None:
             track = self._tracks[group] = GroupTrack(group, self._tables, self._room)
         return track
 
@@ -181,8 +180,8 @@ class TimelineBuilder:
             yield f"{states} changes of state are not drawn"
         if lanes:
             yield f"{lanes} requests and changes of members beyond the first {len(self._tracks)} x 2000 share one lane of their group"
-        if self._untracked:
-            yield f"{len(self._untracked)} more groups are not drawn: name one with --group"
+        if self.others and self._only is None:
+            yield f"{len(self.others)} more groups are not drawn: name one with --group"
         if self._untold:
             yield f"{self._untold} rows could not be drawn: their messages are not what their API has"
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Final
 
-from ..journal.read import UnknownRow
+from ..journal.place import make_folder
+from ..journal.read import JournalReader, UnknownRow
 from ..journal.rows import FindingRow, Header, Row
+from ..journal.source import opened
+from ..story.words import listed, text
 from ..version import __version__
 from .builder import TimelineBuilder
 from .forms import FORMS
@@ -41,6 +45,7 @@ class Drawing:
         self._tables = Tables()
         self._sources: list[Source] = []
         self._groups: list[Group] = []
+        self._others: set[str] = set()
 
     def add(
         self,
@@ -51,23 +56,48 @@ class Drawing:
         end: int | None = None,
     ) -> Source:
         """One more journal, read to its end; `begin`, `end`: ns of its run, the part that is drawn. Its `notices` may be added to."""
-        builder = TimelineBuilder(name, header, self._tables, self._group, begin, end, findings=not self._audit)
+        # Where it lies on this machine is nobody's matter.
+        builder = TimelineBuilder(os.path.basename(name), header, self._tables, self._group, begin, end, findings=not self._audit)
         if self._audit:
             _judged(builder, rows)
         else:
             for row in rows:
                 builder.feed(row)
         source, groups = builder.finish(len(self._sources), [])
+        self._others |= builder.others
         self._sources.append(source)
-        self._groups += groups
+        self._groups += [each for each in groups if each.states or each.lanes or each.events]
         return source
 
+    @property
+    def empty(self) -> bool:
+        """Nothing was added."""
+        return not self._sources
+
     def timeline(self) -> Timeline:
-        """The picture. Raises Nothing where a group was named and is in none of the journals."""
-        if self._group is not None and not any(each.states or each.lanes or each.events for each in self._groups):
-            raise Nothing(f"no group {self._group!r} in these rows")
+        """The picture of all that was added. Raises Nothing where a group was named and is in none of the journals."""
+        if self._group is not None and not self._groups:
+            there = f"there are {listed(sorted(map(text, self._others)))}" if self._others else "there is none at all"
+            raise Nothing(f"no group {text(self._group)!r} in these rows: {there}")
         topics, sets = self._tables.settled(self._groups)
         return Timeline(__version__, self._sources, self._groups, topics, sets, list(self._tables.texts))
+
+
+def of_journal(journal: str, group: str | None = None) -> Timeline:
+    """The picture of one journal file, which may still be written. Raises OSError, NotAJournal, Nothing."""
+    drawing = Drawing(group)
+    with opened(journal) as file:
+        reader = JournalReader(file)
+        drawing.add(journal, reader, reader.header)
+    return drawing.timeline()
+
+
+def save(timeline: Timeline, file: str, form: str) -> None:
+    """Write it, the folder too if it is not there. Raises OSError."""
+    text = written(form, timeline)
+    make_folder(os.path.dirname(file))
+    with open(file, "w", encoding="utf-8") as out:
+        out.write(text)
 
 
 def written(form: str, timeline: Timeline) -> str:

@@ -59,7 +59,9 @@ const Rows = (() => {
     for (const mark of each.marks || []) items.push({ a: mark[0], b: mark[1], kind: "mark", point: true, mark });
     items.push(...(each.events || []).map(event));
     const text = [each.member_id, each.client_id, each.instance, each.library, each.host].filter(Boolean).join(" ");
-    return row({ kind: "lane", group, title: each.label, lane: each, text, items });
+    // What befell it has a line of its own between its marks and its bands, where there is any of it.
+    const pinned = (each.events || []).some((one) => one.kind !== "says");
+    return row({ kind: "lane", group, title: each.label, lane: each, text, items, pinned });
   }
 
   function states(group, found, end) {

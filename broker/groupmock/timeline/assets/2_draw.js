@@ -32,8 +32,7 @@ const Draw = (() => {
       : { ink: "#16191d", quiet: "#555b63", ground: "#ffffff", zebra: "#f7f8f9", line: "#d4d8dd", life: "#eceff2", bad: "#b3300a", good: "#005a8d", pin: "#b3300a", warn: "#8a5a00", tint: 0.26, busy: "rgba(230,159,0,.12)" };
   }
 
-  const laneHeight = (compact) => (compact ? 22 : 36);
-  const heightOf = (row, compact) => HEIGHTS[row.kind] ?? laneHeight(compact);
+  const heightOf = (row, compact) => HEIGHTS[row.kind] ?? (compact ? 22 : row.pinned ? 51 : 36);
 
   // One frame. `view`: {a, b} in ns; `rows`: visible rows with their `y` and `h`; `top`: how far the list is scrolled.
   function frame(context, { width, height, view, rows, top, dark, compact, hot, cursor, axis = AXIS, same = null }) {
@@ -231,7 +230,7 @@ const Draw = (() => {
   function lane(paint, row) {
     const { context, ink, compact } = paint;
     const marks = compact ? row.y + 7 : row.y + 10;
-    const bandTop = compact ? row.y + 11 : row.y + 18;
+    const bandTop = compact ? row.y + 11 : row.y + row.h - 18;
     const bandHigh = compact ? 10 : 15;
     for (const [item, left, right] of sight(paint, row.spans)) {
       if (item.kind !== "life") continue;
@@ -306,7 +305,12 @@ const Draw = (() => {
     }
     const used = new Map();
     for (const [item, left] of pins) {
-      if (item !== paint.hot && left - (used.get(item.kind) ?? -Infinity) < 3) continue;
+      const gap = left - (used.get(item.kind) ?? -Infinity);
+      if (item !== paint.hot && gap < 3) continue;
+      if (item !== paint.hot && gap < 16) {
+        speck(paint, item, left, row);
+        continue;
+      }
       used.set(item.kind, left);
       pin(paint, item, left, row);
     }
@@ -331,7 +335,8 @@ const Draw = (() => {
     const r = compact ? 3.5 : 5;
     context.fillStyle = colour;
     const right = times > 1 ? paint.x(until) : left + latency * scale;
-    if (right - left > 3) context.fillRect(left, middle - (times > 1 ? 2 : 0), Math.min(right, paint.width + 8) - left, times > 1 ? 4 : 1.5);
+    const thick = times > 1 ? (compact ? 2 : 3) : 1.5;
+    if (right - left > 3) context.fillRect(left, middle - thick / 2, Math.min(right, paint.width + 8) - left, thick);
     context.beginPath();
     SHAPES[Rows.data.apis[api]](context, left, middle, r);
     if (led) {
@@ -345,6 +350,14 @@ const Draw = (() => {
     if (item === paint.hot) outlined(paint, left - r - 2, middle - r - 2, 2 * r + 4, 2 * r + 4);
   }
 
+  const pinAt = (row, compact) => (row.kind !== "lane" ? row.y + row.h / 2 : compact ? row.y + row.h / 2 : row.y + 25);
+
+  // One of many that stand close: a stroke instead of a sign.
+  function speck({ context, ink, compact }, item, left, row) {
+    context.fillStyle = item.kind === "fault" || item.kind === "finding" ? ink.pin : ink.quiet;
+    context.fillRect(left - 0.75, pinAt(row, compact) - 4, 1.5, 8);
+  }
+
   const LETTERS = { fault: "!", command: "C", finding: "F", closed: "\u2298", refused: "\u00d7", says: "i", note: "N" };
 
   function pin(paint, item, left, row) {
@@ -354,7 +367,7 @@ const Draw = (() => {
       return;
     }
     const [wide, high] = compact ? [11, 11] : [13, 13];
-    const middle = row.kind === "lane" ? (compact ? row.y + row.h / 2 : row.y + 24) : row.y + row.h / 2;
+    const middle = pinAt(row, compact);
     const strong = item.kind === "finding" ? (item.it.severity === "error" ? ink.pin : ink.warn) : item.kind === "fault" ? ink.pin : ink.ink;
     context.fillStyle = ink.ground;
     context.strokeStyle = strong;

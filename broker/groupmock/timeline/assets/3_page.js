@@ -166,7 +166,7 @@
     const span = Math.min(Math.max(b - a, LEAST_NS), whole.b - whole.a);
     view.a = Math.min(Math.max(a, whole.a), whole.b - span);
     view.b = view.a + span;
-    find("span").textContent = `${Rows.seconds(view.a)} s to ${Rows.seconds(view.b)} s`;
+    find("span").textContent = `${Rows.seconds(Math.max(0, view.a))} s to ${Rows.seconds(view.b)} s`;
     stops();
     draw();
   }
@@ -409,7 +409,7 @@
   }
   find("group").closest("label").hidden = groups.length < 2;
   const { sources } = Rows.data;
-  find("about").textContent = sources.map((each) => `${each.name}: ${[each.run && `run ${each.run}`, each.profile, each.product].filter(Boolean).join(", ")}`).join(" \u00b7 ");
+  find("about").textContent = sources.map((each) => [each.name, each.run && `run ${each.run}`, each.profile, each.product].filter(Boolean).join(", ")).join(" \u00b7 ");
   find("notices").replaceChildren(...sources.flatMap((each) => (each.notices || []).map((text) => make("li", sources.length > 1 ? `${each.name}: ${text}` : text))));
   find("compact").setAttribute("aria-pressed", String(state.compact));
   arrange();

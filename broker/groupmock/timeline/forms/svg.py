@@ -11,7 +11,7 @@ from ..model import APIS, EXPECTED, OK, Band, Double, Event, Group, Hole, Lane, 
 from ..words import clock_text, held_text, step_of
 
 WIDTH, LEFT, RIGHT = 1400, 190, 14
-AXIS, STATE, LANE = 26, 22, 34
+AXIS, STATE, LANE, PINS = 26, 22, 34, 14
 LANES: Final = 300
 """Lanes that are drawn; who wants more names a group, or takes the page."""
 MOST: Final = 40_000
@@ -24,7 +24,7 @@ STATES: Final = {"Stable": "#009e73", "PreparingRebalance": "#e69f00", "Completi
 LETTERS: Final = {"fault": "!", "command": "C", "finding": "F", "closed": "x", "refused": "x", "says": "i", "note": "N"}
 STYLE: Final = (
     "text{font:11px system-ui,sans-serif;fill:#16191d}.q{fill:#555b63}.h{font-weight:600;font-size:13px}.t{stroke:#d4d8dd}"
-    ".l{fill:#eceff2}.ok{fill:#005a8d}.led{fill:#fff;stroke:#005a8d;stroke-width:1.4}.no{fill:#b3300a}.x{stroke:#16191d;stroke-width:1.6;fill:none}.g{fill:url(#gap);stroke:#b3300a}"
+    ".l{fill:#eceff2}.ok{fill:#005a8d}.led{fill:#fff;stroke:#005a8d;stroke-width:1.4}.no{fill:#b3300a}.x{stroke:#16191d;stroke-width:1.6;fill:none}.r{stroke:#b3300a}.g{fill:url(#gap);stroke:#b3300a}"
     ".d{fill:url(#double);stroke:#b3300a}.p{fill:#fff;stroke:#b3300a;stroke-width:1.4}.i{font-size:9px;font-weight:700;text-anchor:middle}"
     ".a{text-anchor:middle}"
 )
@@ -32,7 +32,11 @@ PATTERNS: Final = (
     '<defs><pattern id="gap" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6L6 0" stroke="#b3300a"/></pattern>'
     '<pattern id="double" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6L6 0M0 0L6 6" stroke="#b3300a"/></pattern></defs>'
 )
-LEGEND: Final = "▲ JoinGroup   ■ SyncGroup   | Heartbeat   ● OffsetCommit   ▼ LeaveGroup   hollow: told to join (again)   crossed: refused, lost or never answered   ◆ ! fault   "
+LEGEND: Final = (
+    "▲ JoinGroup · ■ SyncGroup · | Heartbeat · ● OffsetCommit · ▼ LeaveGroup · hollow: told to join (again) · "
+    "crossed: refused, lost or never answered · striped: without an owner · cross-hatched: several owners · ! fault · C command · F finding · "
+    "x connection closed"
+)
 
 
 def write(timeline: Timeline) -> str:
@@ -57,7 +61,7 @@ class _Picture:
             body += lines
             y += height + 10
         notes = [*(text for each in self._timeline.sources for text in each.notices), *self._left_out]
-        foot = [self._text(8, y + 16 + 15 * place, line, "q") for place, line in enumerate([LEGEND + "▱ F finding", *notes])]
+        foot = [self._text(8, y + 16 + 15 * place, line, "q") for place, line in enumerate([LEGEND, *notes])]
         height = y + 24 + 15 * len(foot)
         names = ", ".join(each.name for each in self._timeline.sources)
         yield f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img">'
@@ -102,13 +106,15 @@ class _Picture:
         if group.events:
             lines += [self._text(8, at + 14, "events", "q"), *(self._pin(each, at + 11) for each in group.events)]
             at += STATE
+        drawn = 0
         for lane in group.lanes:
             if self._lanes >= LANES or self._made >= MOST:
                 break
-            lines += self._lane(lane, at)
+            height = LANE + PINS * any(each.kind != "says" for each in lane.events)
+            lines += self._lane(lane, at, height)
             self._lanes += 1
-            at += LANE
-        drawn = (at - y - 20) // LANE if not group.lanes else sum(1 for line in lines if line.startswith('<g class="lane"'))
+            drawn += 1
+            at += height
         if drawn < len(group.lanes):
             self._left_out.append(f"{len(group.lanes) - drawn} members of {group.name} have no lane here: the page (-o out.html) has them")
         return at - y, lines
@@ -133,16 +139,17 @@ class _Picture:
 
     # -- a member
 
-    def _lane(self, lane: Lane, y: int) -> list[str]:
+    def _lane(self, lane: Lane, y: int, height: int) -> list[str]:
+        """Marks above, what befell it below them where something did, then its bands."""
         lines = [f'<g class="lane">{self._text(8, y + 20, lane.label, most=27)}']
         for life in lane.lives:
             left, wide = self._span(life.since, life.until)
             told = f"{lane.label}: {life.came}" + (f"; gone: {life.gone}" if life.until is not None else "")
-            lines.append(self._element(f'<rect class="l" x="{left:.1f}" y="{y + 1}" width="{wide:.1f}" height="{LANE - 3}"/>', told))
-        lines += [self._band(each, y) for each in lane.bands if self._seen(each.since, each.until) and self._made < MOST]
+            lines.append(self._element(f'<rect class="l" x="{left:.1f}" y="{y + 1}" width="{wide:.1f}" height="{height - 3}"/>', told))
+        lines += [self._band(each, y + height - LANE) for each in lane.bands if self._seen(each.since, each.until) and self._made < MOST]
         lines += self._ends(lane, y)
         lines += self._marks(lane.marks, y)
-        lines += [self._pin(each, y + 22) for each in lane.events if self._made < MOST]
+        lines += [self._pin(each, y + 23) for each in lane.events if self._made < MOST and each.kind != "says"]
         return [*lines, "</g>"]
 
     def _band(self, band: Band, y: int) -> str:
@@ -158,7 +165,7 @@ class _Picture:
         for life in lane.lives:
             if life.until is not None and life.until <= self._end:
                 x = self._x(life.until)
-                css = "x" if life.cause == "member_left" else "x no"
+                css = "x" if life.cause == "member_left" else "x r"
                 yield f'<path class="{css}" d="M{x - 4:.1f} {y + 12}l8 8m0 -8l-8 8"/>'
 
     def _marks(self, marks: list[Mark], y: int) -> Iterator[str]:
