@@ -183,13 +183,12 @@ class Running:
         return await asyncio.to_thread(_told, list(self.ring.rows), group, member, self.seed, self.journal, self.ring.dropped, ends)
 
     async def draw(self, file: str, group: str | None = None) -> None:
-        """Write a picture of what happened so far (`groupmock.timeline`): of the journal's file if there is one, else of the rows that are kept
-        in memory. Raises UnknownForm, Nothing, OSError."""
+        """Write a picture of what happened so far (`groupmock.timeline`): of the journal's file if there is one, else of the rows that are
+        kept in memory. Raises UnknownForm, Nothing, OSError."""
         self.server.journal.flush()
         ring = self.ring
         rows, dropped = (list(ring.rows), ring.dropped) if ring is not None else ([], 0)
-        journal = self.journal if self.journal is not None and os.path.isfile(self.journal) else None
-        await asyncio.to_thread(_drawn, file, group, journal, rows, dropped, self.config.run or f"seed {self.seed}")
+        await asyncio.to_thread(_drawn, file, group, self.journal, rows, dropped, self.config.run or f"seed {self.seed}")
 
     def never_fired(self) -> list[RuleReport]:
         """The fault rules that did nothing, before a reset neither."""
@@ -257,7 +256,7 @@ def _drawn(file: str, group: str | None, journal: str | None, rows: list[Row], d
     from .timeline.drawing import Drawing, form_of, of_journal, save
 
     form = form_of(file)
-    if journal is not None:
+    if journal is not None and os.path.isfile(journal):
         save(of_journal(journal, group), file, form)
         return
     drawing = Drawing(group)

@@ -56,7 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """--groupmock-journal DIR, --groupmock-timeline DIR, and what the configuration file may say."""
     group = parser.getgroup("groupmock")
     group.addoption("--groupmock-journal", metavar="DIR", help="keep the journals of failed tests in this directory")
-    group.addoption("--groupmock-timeline", metavar="DIR", help="put the pictures of failed tests here (default: pytest's temporary folder)")
+    group.addoption("--groupmock-timeline", metavar="DIR", help="put pictures of failed tests here (default: pytest's temporary folder)")
     parser.addini("groupmock_server_clear", "clear `groupmock_server` before each test that uses it", type="bool", default=True)
     parser.addini("groupmock_audit", "judge the clients of every test that uses `groupmock`: a broken rule fails it", type="bool")
     parser.addini("groupmock_waivers", "file of findings that do not count (docs/how-to/audit.md)", type="paths", default=[])

@@ -111,8 +111,8 @@ class InProcess(
         return done
 
     def draw(self, file: str | PathLike[str], group: str | None = None) -> R:
-        """Write a picture of what happened so far: to NAME.html (a page that needs no network), NAME.svg or NAME.perfetto.json. Of every group,
-        or of one. ValueError for another name, LookupError for a group that is not there."""
+        """Write a picture of what happened so far: to NAME.html (a page that needs no network), NAME.svg or NAME.perfetto.json. Of every
+        group, or of one. ValueError for another name, LookupError for a group that is not there."""
         done: R = self._do(lambda: self._run(self._up().draw(fspath(file), group)))
         return done
 

@@ -1,5 +1,5 @@
-"""Rows of one journal in, the groups of a picture out. Ownership, rebalances and generations are those of `groupmock.rounds`; here it is put
-down when they were, and whose each request was.
+"""Rows of one journal in, the groups of a picture out. Ownership, rebalances and generations are those of `groupmock.rounds`; here it is
+put down when they were, and whose each request was.
 
 Memory does not grow with the journal: what is kept of it is bounded (`thinning`), and `notices` says what was put together or left out.
 """
@@ -271,9 +271,9 @@ class TimelineBuilder:
         told = f"{text(row.action)} {facts(row.fields)}".strip()
         if asked is not None:
             told = f"{asked.row.api_name}: {told}"
-            whose = [(asked.group, self._tracks[asked.group].lanes.place(member)) for member in asked.members]
+            whose: list[Where | None] = [(asked.group, self._tracks[asked.group].lanes.place(member)) for member in asked.members]
         else:
-            whose = list(self._spoke.get(row.connection, ())) if row.connection is not None else []
+            whose = [*self._spoke.get(-1 if row.connection is None else row.connection, {})]
         for where in whose or [None]:
             self._event(where, Event(row.t, row.t, "fault", f"fault rule {text(row.rule)}", told))
 

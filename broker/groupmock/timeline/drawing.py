@@ -38,7 +38,7 @@ def form_of(file: str) -> str:
 
 
 class Drawing:
-    """Several journals, one after the other, as one picture. `group`, as of `add`: this one alone; `audit`: judge the clients on the way."""
+    """Several journals, one after the other, as one picture. `group`: this one alone; `audit`: judge the clients on the way."""
 
     def __init__(self, group: str | None = None, audit: bool = False) -> None:
         self._group, self._audit = group, audit

@@ -7,8 +7,7 @@ from typing import Final
 
 from ..journal.rows import MovedRow
 from ..rounds import GroupFold, Rebalance
-from ..rounds.rebalance_model import COMPLETING, DEAD, PREPARING
-from ..rounds.rebalance_model import Generation
+from ..rounds.rebalance_model import COMPLETING, DEAD, PREPARING, Generation
 from ..story.words import shortened, text
 from .holdings import Holdings, Room
 from .lanes import BEFORE, Lanes

@@ -60,8 +60,8 @@ class Mark(msgspec.Struct, array_like=True):
 
 
 class Event(msgspec.Struct, omit_defaults=True):
-    """Something that was done to somebody. `kind`: fault, command, finding, closed, refused, says or note; `text`: more about it; `severity`
-    and `rows`: of a finding. `count` of them came out alike, from `at` to `until`."""
+    """Something that was done to somebody. `kind`: fault, command, finding, closed, refused, says or note; `text`: more about it;
+    `severity` and `rows`: of a finding. `count` of them came out alike, from `at` to `until`."""
 
     at: int
     until: int
@@ -74,8 +74,8 @@ class Event(msgspec.Struct, omit_defaults=True):
 
 
 class Lane(msgspec.Struct, omit_defaults=True):
-    """A member. `label`: client or instance id and four characters of the member id; without `lives` it was none: its requests were refused,
-    or the journal began later."""
+    """A member. `label`: client or instance id and four characters of the member id; without `lives` it was none: its requests were
+    refused."""
 
     label: str
     member_id: str = ""

@@ -1,4 +1,5 @@
-"""A decoded request or answer in few words: its fields with Kafka's names, what is long made short, subscriptions and assignments opened."""
+"""A decoded request or answer in few words: its fields with Kafka's names, what is long made short, subscriptions and assignments
+opened."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from ..story.words import partitions_text
 from .model import Timeline
 
 NS_PER_S: Final = 1_000_000_000
-STEPS: Final = (
+STEPS: Final[tuple[int, ...]] = (
     *(base * 10**power for power in range(3, 10) for base in (1, 2, 5)),
     *(seconds * NS_PER_S for seconds in (10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400)),
 )
@@ -22,7 +22,8 @@ def held_text(timeline: Timeline, held: int) -> str:
 
 def step_of(span: int, most: int) -> int:
     """ns between ticks, so that a span (ns) has at most so many."""
-    return next((step for step in STEPS if span / step <= most), STEPS[-1] * (1 + span // STEPS[-1] // max(1, most)))
+    days = STEPS[-1] * (1 + span // STEPS[-1] // max(1, most))
+    return next((step for step in STEPS if span / step <= most), days)
 
 
 def clock_text(at: int, step: int) -> str:

@@ -33,7 +33,8 @@ BODY: Final = """
 <span class="quiet" id="count" role="status"></span>
 <span class="quiet" id="span"></span>
 </div>
-<noscript><p>This page draws with its own script, which is switched off here. <code>groupmock timeline JOURNAL -o out.svg</code> needs none.</p></noscript>
+<noscript><p>This page draws with its own script, which is switched off here.
+<code>groupmock timeline JOURNAL -o out.svg</code> needs none.</p></noscript>
 </header>
 <main>
 <section id="picture" aria-label="Picture">
@@ -49,8 +50,9 @@ BODY: Final = """
 </div>
 <div id="paper"></div>
 <ul id="legend" aria-label="Legend"></ul>
-<p id="keys" class="quiet"><kbd>&larr;</kbd> <kbd>&rarr;</kbd> earlier and later, <kbd>+</kbd> <kbd>&minus;</kbd> zoom, <kbd>Home</kbd> the whole run,
-<kbd>&uarr;</kbd> <kbd>&darr;</kbd> other lanes, <kbd>Tab</kbd> through the marks of a lane; drag to move, wheel over the axis or with <kbd>Ctrl</kbd> to zoom.</p>
+<p id="keys" class="quiet"><kbd>&larr;</kbd> <kbd>&rarr;</kbd> earlier and later, <kbd>+</kbd> <kbd>&minus;</kbd> zoom,
+<kbd>Home</kbd> the whole run, <kbd>&uarr;</kbd> <kbd>&darr;</kbd> other lanes, <kbd>Tab</kbd> through the marks of a lane;
+drag to move, wheel over the axis or with <kbd>Ctrl</kbd> to zoom.</p>
 </section>
 <section id="table" aria-label="Table" hidden>
 <h2>Table</h2>

@@ -7,13 +7,13 @@ are instants ("i"). `ts` and `dur` are microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from ...printable import ascii_json
-from ..model import APIS, OK, Event, Group, Lane, Mark, Timeline
+from ..model import APIS, OK, Double, Event, Group, Hole, Lane, Mark, Timeline
 from ..words import held_text
 
 STATES, ROUNDS, HOLES, DOUBLES, EVENTS, FIRST_LANE = 1, 2, 3, 4, 5, 10
@@ -34,7 +34,7 @@ def write(timeline: Timeline) -> str:
     """One JSON object."""
     told = {
         "displayTimeUnit": "ms",
-        "otherData": {"product": f"groupmock {timeline.groupmock}", "notices": [text for each in timeline.sources for text in each.notices]},
+        "otherData": {"by": f"groupmock {timeline.groupmock}", "notices": [text for each in timeline.sources for text in each.notices]},
         "traceEvents": list(_events(timeline)),
     }
     return ascii_json(msgspec.json.encode(told)).decode() + "\n"
@@ -61,12 +61,21 @@ def _group(timeline: Timeline, process: int, group: Group) -> Iterator[Trace]:
         yield _slice(process, STATES, state.state, state.since, state.until, end, args)
     for each in group.rounds:
         yield _slice(process, ROUNDS, f"rebalance {each.number}", each.began, each.ended, end, msgspec.to_builtins(each))
-    for thread, name, spans in ((HOLES, "nobody owns", group.gaps), (DOUBLES, "several own", group.doubles)):
-        for number, span in enumerate(spans, 1):  # they overlap: slices of a thread may not
-            yield from _waited(process, thread, f"{name} {held_text(timeline, span.held)}", span.since, span.until or end, f"{name}{number}", {})
+    yield from _overlapping(timeline, process, HOLES, "nobody owns", group.gaps, end)
+    yield from _overlapping(timeline, process, DOUBLES, "several own", group.doubles, end)
     yield from (_instant(process, EVENTS, each) for each in group.events)
     for place, lane in enumerate(group.lanes):
         yield from _lane(timeline, process, FIRST_LANE + place, lane, end)
+
+
+def _overlapping(
+    timeline: Timeline, process: int, thread: int, name: str, spans: Sequence[Hole | Double], end: int
+) -> Iterator[Trace]:
+    """Slices of a thread may lie in each other and not overlap: these are asynchronous ones."""
+    for number, span in enumerate(spans, 1):
+        until = end if span.until is None else span.until
+        told = f"{name} {held_text(timeline, span.held)}"
+        yield from _waited(process, thread, told, span.since, until, f"{process}.{thread}.{number}", {})
 
 
 def _lane(timeline: Timeline, process: int, thread: int, lane: Lane, end: int) -> Iterator[Trace]:

@@ -34,8 +34,8 @@ PATTERNS: Final = (
 )
 LEGEND: Final = (
     "▲ JoinGroup · ■ SyncGroup · | Heartbeat · ● OffsetCommit · ▼ LeaveGroup · hollow: told to join (again) · "
-    "crossed: refused, lost or never answered · striped: without an owner · cross-hatched: several owners · ! fault · C command · F finding · "
-    "x connection closed"
+    "crossed: refused, lost or never answered · striped: without an owner · cross-hatched: several owners · "
+    "! fault · C command · F finding · x connection closed"
 )
 
 
@@ -97,7 +97,8 @@ class _Picture:
         source = self._timeline.sources[group.source].name
         several = f" ({source})" if len(self._timeline.sources) > 1 else ""
         lines, at = [self._text(8, y + 14, f"{group.name}{several}", "h", 28)], y + 20
-        lines += [self._text(8, at + 14, "state", "q"), *(self._state(each, at) for each in group.states if self._seen(each.since, each.until))]
+        lines.append(self._text(8, at + 14, "state", "q"))
+        lines += [self._state(each, at) for each in group.states if self._seen(each.since, each.until)]
         at += STATE
         for spans, name, css in ((group.gaps, "without an owner", "g"), (group.doubles, "several owners", "d")):
             if spans:
@@ -127,7 +128,8 @@ class _Picture:
         told = f"{state.state}, generation {state.generation}: {state.reason}"
         colour = STATES.get(state.state, "#444")
         shown = _fitting(f"{state.state} · {state.generation}", wide)
-        box = f'<rect x="{left:.1f}" y="{y + 2}" width="{wide:.1f}" height="{STATE - 5}" fill="{colour}" fill-opacity=".3" stroke="{colour}"/>'
+        size = f'x="{left:.1f}" y="{y + 2}" width="{wide:.1f}" height="{STATE - 5}"'
+        box = f'<rect {size} fill="{colour}" fill-opacity=".3" stroke="{colour}"/>'
         return self._element(box + (self._text(left + 3, y + 14, shown) if shown else ""), told)
 
     def _holes(self, spans: list[Hole] | list[Double], y: int, css: str) -> Iterator[str]:
@@ -180,7 +182,8 @@ class _Picture:
             tail = (self._x(mark.until) if mark.count > 1 else self._x(mark.at + mark.latency)) - x
             line = f'<rect class="{_class(result)}" x="{x:.1f}" y="{y + 8}" width="{tail:.1f}" height="1.5"/>' if tail > 3 else ""
             cross = "" if _class(result) != "no" else f'<path class="x" d="M{x - 4:.1f} {y + 5}l8 8m0 -8l-8 8"/>'
-            yield self._element(f'{line}<path class="{_class(result)}" d="{_shape(APIS[mark.api], x, y + 9)}"/>{cross}', f"{told}: {result}")
+            shape = f'<path class="{_class(result)}" d="{_shape(APIS[mark.api], x, y + 9)}"/>'
+            yield self._element(f"{line}{shape}{cross}", f"{told}: {result}")
 
     def _pin(self, event: Event, y: int) -> str:
         if not self._seen(event.at, event.until):
@@ -206,7 +209,8 @@ def _class(result: str) -> str:
 
 def _shape(api: str, x: float, y: float) -> str:
     shapes = {
-        "JoinGroup": f"M{x:.1f} {y - 5}l5 10h-10z", "SyncGroup": f"M{x - 4:.1f} {y - 4}h8v8h-8z", "Heartbeat": f"M{x - 0.7:.1f} {y - 5}h1.4v10h-1.4z",
+        "JoinGroup": f"M{x:.1f} {y - 5}l5 10h-10z", "SyncGroup": f"M{x - 4:.1f} {y - 4}h8v8h-8z",
+        "Heartbeat": f"M{x - 0.7:.1f} {y - 5}h1.4v10h-1.4z",
         "LeaveGroup": f"M{x:.1f} {y + 5}l5 -10h-10z",
     }  # fmt: skip
     return shapes.get(api, f"M{x - 4:.1f} {y}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0")
