@@ -16,8 +16,8 @@ import msgspec
 from groupmock.audit.forms.html import write as write_audit
 from groupmock.audit.report import Source, report_of
 from groupmock.audit.verdicts import Audit, Finding, Tally
+from groupmock.timeline import model as drawn
 from groupmock.timeline.forms.html import write as write_timeline
-from groupmock.timeline.model import Event, Group, Lane, Life, Mark, Source, State, Timeline
 from groupmock_clients.probe.report import FORMS
 from groupmock_clients.probe.verdicts.outcome import BROKEN, VERDICTS
 from groupmock_clients.probe.verdicts.report_model import (
@@ -128,10 +128,11 @@ def audit(name: str) -> str:
 
 def timeline(name: str) -> str:
     """Names are in its data, which `tests/unit/timeline` looks into: what its script makes of them is text (tests/live/timeline)."""
-    lane = Lane(name, name, name, name, name, name, [Life(1, name, 2, name)], [], [Mark(1, 1, 0, 0, 1, 1, 1, 0, 0)], [Event(1, 1, "fault", name)])
-    group = Group(name, 0, [State(1, None, name, 1, 1, name)], lanes=[lane])
-    source = Source(name, name, name, name, 0, 0, 2, [name])
-    return write_timeline(Timeline("0", [source], [group], [name], [], [name]))
+    marks, events = [drawn.Mark(1, 1, 0, 0, 1, 1, 1, 0, 0)], [drawn.Event(1, 1, "fault", name)]
+    lane = drawn.Lane(name, name, name, name, name, name, [drawn.Life(1, name, 2, name)], [], marks, events)
+    group = drawn.Group(name, 0, [drawn.State(1, None, name, 1, 1, name)], lanes=[lane])
+    source = drawn.Source(name, name, name, name, 0, 0, 2, [name])
+    return write_timeline(drawn.Timeline("0", [source], [group], [name], [], [name]))
 
 
 WRITERS: Final[dict[str, Callable[[str], str]]] = {
