@@ -1,4 +1,4 @@
-"""Runs that a picture must be good for, each as its timeline: three stock consumers, a crash, Design II, a fault plan, findings, hundreds."""
+"""Runs that a picture must be good for, each as its timeline: three stock consumers, a crash, Design II, faults, findings, hundreds."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def three_hundred(folder: Path, seconds: int = 600) -> Timeline:
 
 def three_hundred_journal(folder: Path, seconds: int = 600, members: int = 300) -> Path:
     """The journal of that; a third of its time before, between and after."""
-    sizes = Sizes(members=members, partitions=2 * members, session_ms=45_000, heartbeat_ms=3000, commit_ms=5000, initial_delay_ms=3000, rate=0.0)
+    pace = {"session_ms": 45_000, "heartbeat_ms": 3000, "commit_ms": 5000, "initial_delay_ms": 3000}
+    sizes = Sizes(members=members, partitions=2 * members, rate=0.0, **pace)
     journal = folder / "three-hundred.jsonl"
     with open_stage(sizes, Protocol("range", "scripted"), journal) as stage:
         stage.create(TOPIC, sizes.partitions)

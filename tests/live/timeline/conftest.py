@@ -1,4 +1,4 @@
-"""Chromium, started once, and a page of every situation. Screenshots go to `build/timeline`, for whoever reads the report of `make live`."""
+"""Chromium, started once, and a page of every situation. Screenshots go to `build/timeline`, for who reads the report of `make live`."""
 
 from __future__ import annotations
 

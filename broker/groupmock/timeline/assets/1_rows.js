@@ -135,7 +135,7 @@ const Rows = (() => {
     },
   };
   const told = ({ it }) => [
-    `${KINDS[it.kind]}: ${it.title}`, it.severity || "",
+    it.kind === "says" ? it.title : `${KINDS[it.kind]}: ${it.title}`, it.severity || "",
     [["what", it.text], ["times", it.count > 1 ? it.count : ""], ["rows", (it.rows || []).join(", ")]],
   ];
 

@@ -2,7 +2,7 @@
 // Rows on a canvas: only those that are seen, and of each only what falls into the time that is seen.
 const Draw = (() => {
   const AXIS = 28;
-  const HEIGHTS = { title: 30, state: 24, round: 24, gap: 22, double: 22, events: 22 };
+  const HEIGHTS = { title: 30, state: 24, round: 24, gap: 24, double: 24, events: 24 };
   // Okabe and Ito's colours, which stay apart for every kind of colour blindness; each is used with a shape or a word as well.
   const HUES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8f2a", "#7a6fb0"];
   const STATES = { Stable: "#009e73", PreparingRebalance: "#e69f00", CompletingRebalance: "#56b4e9", Empty: "#8d8d8d", Dead: "#444444" };
@@ -32,7 +32,7 @@ const Draw = (() => {
       : { ink: "#16191d", quiet: "#555b63", ground: "#ffffff", zebra: "#f7f8f9", line: "#d4d8dd", life: "#eceff2", bad: "#b3300a", good: "#005a8d", pin: "#b3300a", warn: "#8a5a00", tint: 0.26, busy: "rgba(230,159,0,.12)" };
   }
 
-  const heightOf = (row, compact) => HEIGHTS[row.kind] ?? (compact ? 22 : row.pinned ? 51 : 36);
+  const heightOf = (row, compact) => HEIGHTS[row.kind] ?? (compact ? 24 : row.pinned ? 51 : 36);
 
   // One frame. `view`: {a, b} in ns; `rows`: visible rows with their `y` and `h`; `top`: how far the list is scrolled.
   function frame(context, { width, height, view, rows, top, dark, compact, hot, cursor, axis = AXIS, same = null }) {
@@ -230,7 +230,7 @@ const Draw = (() => {
   function lane(paint, row) {
     const { context, ink, compact } = paint;
     const marks = compact ? row.y + 7 : row.y + 10;
-    const bandTop = compact ? row.y + 11 : row.y + row.h - 18;
+    const bandTop = compact ? row.y + 12 : row.y + row.h - 18;
     const bandHigh = compact ? 10 : 15;
     for (const [item, left, right] of sight(paint, row.spans)) {
       if (item.kind !== "life") continue;
