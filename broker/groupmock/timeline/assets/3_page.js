@@ -66,7 +66,7 @@
     state.row = null;
   }
 
-  // -- the marks of the lane in which the focus is, as buttons that Tab reaches
+  // -- the marks of the lane in which the focus is, as places that Tab reaches
 
   function enter(row) {
     if (state.row !== row) {
@@ -100,8 +100,10 @@
 
   function stop(row, item) {
     const { what, result } = Rows.describe(item);
-    const button = make("button", null, "stop");
-    button.type = "button";
+    // Nothing is pressed here and the mouse goes through to the picture: what has the focus is told of, so it is an image with a name.
+    const button = make("span", null, "stop");
+    button.setAttribute("role", "img");
+    button.tabIndex = 0;
     button.setAttribute("aria-label", `${what}${result ? `: ${result}` : ""}, at ${Rows.seconds(item.a)} s, ${row.title}`);
     button.addEventListener("focus", () => choose(item));
     button.addEventListener("blur", () => choose(null));
