@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from groupmock.journal.read import JournalReader
 from groupmock.journal.rows import ROWS, Row
 from groupmock.rounds import Gap, Partition, Rebalance, Rebalances
 from groupmock.timeline import builder
-from groupmock.timeline.drawing import Drawing
+from groupmock.timeline.drawing import Drawing, of_journal
 from groupmock.timeline.model import NEVER, OK, OPEN, Group, Lane, Timeline
 from groupmock.timeline.thinning import Dots, Spans
 from groupmock_clients.scenarios.catalogue import scenario
@@ -25,6 +26,7 @@ from groupmock_clients.scenarios.play import Protocol, Sizes, play
 from groupmock_clients.scenarios.virtual import open_stage
 from tools.mistakes.stage import Consumer, Stage
 
+JOURNALS = Path(__file__).parents[2] / "data" / "journals"
 Owned = dict[Partition, set[str]]
 
 
@@ -302,6 +304,12 @@ def test_rows_that_say_nonsense_are_counted_and_the_rest_is_drawn() -> None:
     timeline = drawn([*rows, asked, wrong])
     assert timeline.sources[0].notices == ["2 rows could not be drawn: their messages are not what their API has"]
     assert len(group_of(timeline).lanes) == 2
+
+
+def test_a_lane_names_the_client_library_where_it_said_so() -> None:
+    """By ApiVersions from version 3 on (KIP-511)."""
+    timeline = of_journal(str(JOURNALS / "struck.jsonl.gz"), "calm")
+    assert [(lane.client_id, lane.library) for lane in group_of(timeline, "calm").lanes] == [("reader-calm", "kafka-python 3.0.12")]
 
 
 # -- too much
