@@ -84,8 +84,16 @@ def struck(folder: Path) -> Timeline:
 
 
 def found(folder: Path) -> Timeline:
-    """The same, judged."""
-    return _drawn("findings", _struck(), audit=True)
+    """Judged: ben and cleo commit what is anna's."""
+    stage = Stage({"orders": 6})
+    members = [stage.consumer(name) for name in ("anna", "ben", "cleo")]
+    stage.together(*members)
+    for offset in range(6):
+        for member in members:
+            member.beat()
+            member.commit({("orders", 0): offset})
+            stage.sleep(500)
+    return _drawn("findings", stage, audit=True)
 
 
 def hostile(folder: Path) -> Timeline:
