@@ -54,7 +54,7 @@ def see(browser: Browser, pages: Callable[[str], Path]) -> Iterator[Open]:
         page.on("pageerror", lambda error: said.append(f"error: {error}"))
         page.on("request", lambda asked: None if asked.url.startswith("file:") else said.append(f"asks {asked.url}"))
         page.goto(pages(name).as_uri())
-        page.wait_for_function("document.documentElement.dataset.drawn > 0")
+        page.wait_for_function("() => document.documentElement.dataset.drawn > 0")
         return page
 
     yield opened
@@ -67,4 +67,8 @@ def see(browser: Browser, pages: Callable[[str], Path]) -> Iterator[Open]:
 def keep() -> Callable[[Page, str], None]:
     """A screenshot."""
     SHOTS.mkdir(parents=True, exist_ok=True)
-    return lambda page, name: page.screenshot(path=SHOTS / f"{name}.png") and None
+
+    def kept(page: Page, name: str) -> None:
+        page.screenshot(path=SHOTS / f"{name}.png")
+
+    return kept

@@ -114,13 +114,14 @@ def test_the_mouse_shows_what_it_points_at_and_drags_and_zooms(see: Open) -> Non
 def test_the_filter_holds_for_lanes_and_table(see: Open) -> None:
     page = see("three-hundred")
     page.fill("#filter", "m0017")
-    page.wait_for_function("document.querySelectorAll('.row.lane').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('.row.lane').length === 1")
     page.click("#as-table")
     page.wait_for_selector("#body tr")
     rows = page.locator("#body tr").all_text_contents()
     assert [each for each in rows if "m0017" not in each] == []
     page.fill("#filter", "without an owner")
-    page.wait_for_function("[...document.querySelectorAll('#body tr')].every((each) => each.textContent.includes('without an owner'))")
+    every = "[...document.querySelectorAll('#body tr')].every((each) => each.textContent.includes('without an owner'))"
+    page.wait_for_function(f"() => {every}")
 
 
 def test_hundreds_are_drawn_in_a_frame_that_nobody_waits_for(see: Open) -> None:

@@ -329,7 +329,7 @@
       return [row, lane];
     };
     const mark = (api, result) => ({ a: 50, b: 50, kind: "mark", point: true, mark: [50, 50, Rows.data.apis.indexOf(api), result, 1, 0, 0, 0, 0] });
-    const event = (kind, severity) => ({ a: 50, b: 50, kind, point: true, it: { kind, title: "", severity } });
+    const event = (kind, severity, at = 50) => ({ a: at, b: at, kind, point: true, it: { kind, title: "", severity } });
     const [fine, led, refused] = ["ok", Rows.data.expected[0], "refused"].map((text) => {
       const place = Rows.data.texts.indexOf(text);
       return place < 0 ? Rows.data.texts.push(text) - 1 : place;
@@ -339,7 +339,7 @@
       ["Heartbeat", item([mark("Heartbeat", fine)], [], "lane")], ["OffsetCommit", item([mark("OffsetCommit", fine)], [], "lane")],
       ["LeaveGroup", item([mark("LeaveGroup", fine)], [], "lane")], ["told to join (again)", item([mark("JoinGroup", led)], [], "lane")], ["refused, lost or never answered", item([mark("JoinGroup", refused)], [], "lane")],
       ["fault", item([event("fault")], [], "events")], ["command", item([event("command")], [], "events")],
-      ["finding", item([event("finding", "error")], [], "events")], ["connection closed", item([event("closed")], [], "events")], ["a client says", item([event("says")], [], "lane")],
+      ["finding", item([event("finding", "error", 20)], [], "events")], ["connection closed", item([event("closed")], [], "events")], ["a client says", item([event("says")], [], "lane")],
     ];
     find("legend").replaceChildren(...parts.map(([name, [row]]) => {
       const made = make("li");
