@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from benchmarks.workers.timeline_page import crowd_journal
+
 from groupmock.timeline.drawing import Drawing, of_journal
 from groupmock.timeline.model import Timeline
 from groupmock_clients.scenarios.catalogue import scenario
-from groupmock_clients.scenarios.play import TOPIC, Protocol, Sizes, Speaks, play
+from groupmock_clients.scenarios.play import Protocol, Sizes, play
 from groupmock_clients.scenarios.virtual import open_stage
 from tools.mistakes.stage import Stage
 
@@ -55,27 +57,9 @@ def scenario_played(name: str, protocol: str, folder: Path, members: int = 4) ->
     return of_journal(str(journal))
 
 
-def three_hundred(folder: Path, seconds: int = 600) -> Timeline:
+def three_hundred(folder: Path) -> Timeline:
     """For ten minutes; one is killed, one leaves."""
-    return of_journal(str(three_hundred_journal(folder, seconds)))
-
-
-def three_hundred_journal(folder: Path, seconds: int = 600, members: int = 300) -> Path:
-    """The journal of that; a third of its time before, between and after."""
-    pace = {"session_ms": 45_000, "heartbeat_ms": 3000, "commit_ms": 5000, "initial_delay_ms": 3000}
-    sizes = Sizes(members=members, partitions=2 * members, rate=0.0, **pace)
-    journal = folder / "three-hundred.jsonl"
-    with open_stage(sizes, Protocol("range", "scripted"), journal) as stage:
-        stage.create(TOPIC, sizes.partitions)
-        names = [f"m{number:04}" for number in range(members)]
-        for name in names:
-            stage.start(name, Speaks.TARGET, [TOPIC])
-        stage.wait(seconds * 1000 / 3)
-        stage.kill(names[17])
-        stage.wait(seconds * 1000 / 3)
-        stage.stop(names[44])
-        stage.wait(seconds * 1000 / 3)
-    return journal
+    return of_journal(str(crowd_journal(folder, 300, 600)))
 
 
 def struck(folder: Path) -> Timeline:
