@@ -2,7 +2,8 @@
 its start costs.
 
 The first session has Java write the archive when it ends; the next ones have it mapped (JDK: "Application Class Data Sharing", JEP 350).
-That first one starts more slowly: where `CI` says that nothing stays, none is made. An archive that Java does not like, it leaves alone by
+That first one starts more slowly: where `CI` says that nothing stays, none is made. What `all` left has the classes of every job; what another
+job left has its own, and serves until there is that. An archive that Java does not like, it leaves alone by
 itself. Nothing here may fail: there is then no archive.
 """
 
@@ -21,10 +22,13 @@ SILENT: Final = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
 FORGOTTEN_S: Final = 30 * 86400
 MAKING: Final = ".making"
 MADE: Final = ".jsa"
+WHOLE, PART = "all", "some"
+"""Of what jobs its classes are."""
 
 
-def options(java: str | None, environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Of a Java that starts Spark: to use the archive, or to make it; none where there can be no archive."""
+def options(java: str | None, whole: bool, environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Of a Java that starts Spark: to use the archive, or to make it; none where there can be no archive. `whole`: this session's classes are
+    those of all jobs."""
     jars = _jars(environment)
     if java is None or jars is None:
         return []
@@ -35,7 +39,7 @@ def options(java: str | None, environment: Mapping[str, str] = os.environ) -> li
         name = hashlib.sha256(repr((home, _changed(home / "release"), jars, _changed(jars))).encode()).hexdigest()[:16]
         folder = _folder(environment)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return _of(folder, name, environment) if os.access(folder, os.W_OK) else []
+        return _of(folder, name, whole, environment) if os.access(folder, os.W_OK) else []
     except OSError:
         return []
 
@@ -58,17 +62,19 @@ def _changed(path: Path) -> int:
     return path.stat().st_mtime_ns
 
 
-def _of(folder: Path, name: str, environment: Mapping[str, str]) -> list[str]:
+def _of(folder: Path, name: str, whole: bool, environment: Mapping[str, str]) -> list[str]:
     """Each session makes a file of its own: two do not write into one. It gets its name, with its size, from whoever starts next."""
     for made in folder.glob(f"{name}.*{MAKING}"):
         if _written(made):
-            os.replace(made, folder / f"{name}.{made.stat().st_size}{MADE}")
-    for archive in folder.glob(f"{name}.*{MADE}"):
-        if archive.name == f"{name}.{archive.stat().st_size}{MADE}":  # one that was cut, Java 17 maps, and dies of it
-            os.utime(archive)
-            return [f"-XX:SharedArchiveFile={archive}", *SILENT]
+            os.replace(made, folder / f"{name}.{made.name.split('.')[1]}.{made.stat().st_size}{MADE}")
+    for breadth in (WHOLE,) if whole else (WHOLE, PART):
+        for archive in folder.glob(f"{name}.{breadth}.*{MADE}"):
+            if archive.name == f"{name}.{breadth}.{archive.stat().st_size}{MADE}":  # one that was cut, Java 17 maps, and dies of it
+                os.utime(archive)
+                return [f"-XX:SharedArchiveFile={archive}", *SILENT]
     _clear(folder)
-    return [] if "CI" in environment else [f"-XX:ArchiveClassesAtExit={folder / f'{name}.{os.getpid()}{MAKING}'}", *SILENT]
+    making = folder / f"{name}.{WHOLE if whole else PART}.{os.getpid()}{MAKING}"
+    return [] if "CI" in environment else [f"-XX:ArchiveClassesAtExit={making}", *SILENT]
 
 
 def _written(archive: Path) -> bool:

@@ -48,7 +48,7 @@ def _started(name: str, where: str, settings: dict[str, str], size: int | None) 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if HERE.match(where):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # nothing of ours listens elsewhere unless it is told to
-    archive = class_archive.options(java.found()) if LOCAL.fullmatch(where) else []
+    archive = class_archive.options(java.found(), name == "all") if LOCAL.fullmatch(where) else []
     return _got(name, where, NEEDED | suiting(where, size, this_machine(), archive) | settings)
 
 

@@ -47,6 +47,24 @@ QUICK_JAVA: Final = (
 )  # fmt: skip
 """The quick compiler alone, and at half of its thresholds; with it Java would keep 48 MB for code, which a long session fills, and then
 Spark ends itself. Memory from the start, else the first seconds are spent collecting what is no garbage yet."""
+COMPILING: Final = {
+    "spark.sql.codegen.hugeMethodLimit": "8000",  # bytes: Java never compiles a longer method, and to interpret it takes thrice as long
+}
+"""Where compiling pays."""
+THOROUGH_JAVA: Final = (
+    "-XX:Tier4InvocationThreshold=20000", "-XX:Tier4MinInvocationThreshold=5000", "-XX:Tier4CompileThreshold=40000",
+    "-XX:Tier4BackEdgeThreshold=100000",
+)  # fmt: skip
+"""Both compilers, the slow one later than it would come: at a fourth of the calls it has a fourth of the time of all cores for a minute,
+much of that for what plans and writes code, and works no more after it."""
+COMPILED: Final = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.codegen.maxFields": "200",  # a line has more than the 100 up to which Spark would
+    **COMPILING,
+    "spark.sql.subexpressionElimination.enabled": "false",  # it makes methods that Java finds too long to compile
+}
+"""Of one query that does much with every line (compiling.py), in any session."""
 PARTITIONS_PER_CORE: Final = 4
 """Of a shuffle, where there is much: 200, Spark's default, suit a cluster."""
 LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*(?:\*|\d+))?\])?")
@@ -85,13 +103,14 @@ def suiting(master: str | None, size: int | None, machine: Machine, archive: Seq
         return dict(STARTED)
     little = size is not None and size < MUCH
     heap = _heap(1 if little else count, machine)
-    java = (*((*QUICK_JAVA, _initially(heap // 2, machine)) if little else ()), *archive)
+    java = (*((*QUICK_JAVA, _initially(heap // 2, machine)) if little else THOROUGH_JAVA), *archive)
     return {
         **STARTED,
-        **(LITTLE if little else {}),
-        **({"spark.driver.extraJavaOptions": " ".join(java)} if java else {}),
+        **(LITTLE if little else COMPILING),
+        "spark.driver.extraJavaOptions": " ".join(java),
         "spark.driver.memory": f"{heap}m",
         "spark.sql.shuffle.partitions": str(count if little else PARTITIONS_PER_CORE * count),
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(PARTITIONS_PER_CORE * count),  # else a task for each journal
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
@@ -113,12 +113,19 @@ def grow(spark: SparkSession, source: str, lake: str, name: str, made: Callable[
     """The table with the lines that `made` makes of the rows of the runs that it has not seen."""
     begun = exists(spark, lake, name)
     runs = unseen(spark, source, lake, name).persist()
-    if begun and runs.isEmpty():
+    takes = [row[0] for row in runs.select(schema.TAKE).distinct().collect()] if begun else []
+    if begun and not takes:
         log.info("table %s: nothing new", name)
     else:
-        rows = read(spark, source, "rows")
-        extend(made(rows.join(F.broadcast(runs.select("run")), "run", "left_semi") if begun else rows), lake, name, runs)
+        extend(made(_rows_of(spark, source, runs, takes) if begun else read(spark, source, "rows")), lake, name, runs)
     runs.unpersist()
+
+
+def _rows_of(spark: SparkSession, lake: str, runs: DataFrame, takes: Collection[int]) -> DataFrame:
+    """Rows of runs, which are of those takes."""
+    path = place(lake, journals.ROWS)
+    rows = journals.read(spark, path, journals.ROWS, sink.head(spark, path), [take for take in takes if take != GONE])
+    return rows.join(F.broadcast(runs.select("run")), "run", "left_semi")
 
 
 def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame], edition: int) -> None:
@@ -129,7 +136,7 @@ def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame]
     try:
         count = lines.count()
         told = {part: frame.schema for part, frame in parts.items()}
-        sink.commit(path, head, sink.parts({**parts, LINES: lines}), edition, {}, told)
+        sink.commit(sink.due(lines.sparkSession, path, head, edition), sink.parts({**parts, LINES: lines}), {}, told)
     finally:
         lines.unpersist()
     log.info("table %s: %d lines written to %s in %.1f s", name, count, path, time.monotonic() - begun)
@@ -147,7 +154,7 @@ def compact(spark: SparkSession, lake: str, name: str) -> sink.Head:
             parts[LOOKED_AT] = _looked_at(spark, path, head)
     told = {part: frame.schema for part, frame in parts.items()}
     gathered = {part: sink.gathered(path, part, frame, head) for part, frame in parts.items()}
-    sink.commit(path, head, sink.parts(gathered), head.edition + 1, {}, told)
+    sink.commit(sink.due(spark, path, head, head.edition + 1), sink.parts(gathered), {}, told)
     return head
 
 

@@ -101,6 +101,32 @@ def test_a_take_that_is_not_counted_is_counted_first(spark: SparkSession, lake: 
     assert read(spark, lake, "rows").count() == 8 + 6
 
 
+def test_a_file_that_two_ingests_took_at_once_counts_once(spark: SparkSession, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither had counted when both were killed."""
+    journal(lake.parent / "in" / "c.jsonl", 0, 6)
+    with monkeypatch.context() as patch:
+        patch.setattr(taking, "_settle", killed)
+        patch.setattr(taking, "_settle_left", lambda *_: taking.Outcome())
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                take(spark, lake)
+    take(spark, lake)
+    assert [row.rows for row in read(spark, lake, "runs").collect() if row.file.endswith("c.jsonl")] == [6]
+    assert read(spark, lake, "rows").count() == 8 + 6
+
+
+def test_a_table_grows_by_runs_that_a_compaction_has_put_elsewhere(spark: SparkSession, lake: Path) -> None:
+    where = str(lake)
+    for name in ("c", "d"):
+        journal(lake.parent / "in" / f"{name}.jsonl", 0, 6)
+        take(spark, lake)
+        if name == "c":
+            compacted(spark, lake)
+    tables.grow(spark, where, where, "faults", lambda rows: rows.groupBy("run").count())
+    counted = read(spark, lake, "rows").groupBy("run").count()
+    assert sorted(read(spark, lake, "faults").collect()) == sorted(counted.collect())
+
+
 def killed(*_: object) -> None:
     raise KeyboardInterrupt
 

@@ -132,7 +132,7 @@ def lake(spark: SparkSession, folder: Path, seconds: dict[str, int]) -> str:
     measured = [("d", f"r{n}", "g", ["a 1", "b 2"], 0, each * 10**9, "stable") for n, each in enumerate(seconds.values()) if each]
     counted = {"take": F.lit(0).cast("bigint"), "row_count": F.lit(1).cast("bigint"), "digest": F.lit("d"), "day": F.lit("d")}
     parts = {"runs": runs.withColumns(counted), "rows": rows.withColumns({name: counted[name] for name in ("take", "day")})}
-    sink.commit(tables.place(place, "rows"), sink.NOTHING, sink.parts(parts), 0, {}, {})
+    sink.commit(sink.due(spark, tables.place(place, "rows"), sink.NOTHING, 0), sink.parts(parts), {}, {})
     tables.replace(spark.createDataFrame(measured, shape), place, "rebalances")
     return place
 

@@ -36,6 +36,7 @@ def test_a_spark_on_this_machine_suits_what_it_reads(
     found = suiting(master, bytes_, machine, ["-XX:an-archive"])
     assert (found["spark.sql.shuffle.partitions"], found["spark.driver.memory"]) == (partitions, heap)
     assert (COMPILES in found, "spark.ui.enabled" in found, "TieredStopAtLevel" in found["spark.driver.extraJavaOptions"]) == (quick,) * 3
+    assert ("spark.sql.codegen.hugeMethodLimit" in found, "Tier4" in found["spark.driver.extraJavaOptions"]) == (not quick,) * 2
     assert found["spark.driver.extraJavaOptions"].endswith("-XX:an-archive")
 
 
@@ -94,39 +95,52 @@ def file_of(options: list[str]) -> tuple[str, Path]:
 
 
 def test_the_first_session_makes_the_archive_and_the_next_has_it(java: str, environment: dict[str, str]) -> None:
-    made, making = file_of(class_archive.options(java, environment))
+    made, making = file_of(class_archive.options(java, True, environment))
     assert made == "-XX:ArchiveClassesAtExit" and making.parent == Path(environment["XDG_CACHE_HOME"], "groupmock", "java")
     making.write_bytes(bytes(4096))  # Java is at it, or was killed: the head is written last
-    assert file_of(class_archive.options(java, environment))[0] == made
+    assert file_of(class_archive.options(java, True, environment))[0] == made
     making.write_bytes(b"\xa8" * 4096)
-    used, archive = file_of(class_archive.options(java, environment))
+    used, archive = file_of(class_archive.options(java, True, environment))
     assert (used, archive.read_bytes()) == ("-XX:SharedArchiveFile", b"\xa8" * 4096)
-    assert file_of(class_archive.options(java, environment)) == (used, archive)
+    assert file_of(class_archive.options(java, True, environment)) == (used, archive)
     assert not making.exists()
     os.truncate(archive, 4095)
-    assert file_of(class_archive.options(java, environment)) == (made, making)
+    assert file_of(class_archive.options(java, True, environment)) == (made, making)
+
+
+def test_what_one_job_left_serves_until_there_is_what_all_left(java: str, environment: dict[str, str]) -> None:
+    def told(whole: bool) -> tuple[str, Path]:
+        return file_of(class_archive.options(java, whole, environment))
+
+    told(False)[1].write_bytes(b"\x01" * 4096)
+    some = told(False)
+    assert some[0] == "-XX:SharedArchiveFile"
+    making = told(True)
+    assert making[0] == "-XX:ArchiveClassesAtExit"
+    making[1].write_bytes(b"\x02" * 4096)
+    assert told(True) == told(False) != some
 
 
 def test_another_spark_has_an_archive_of_its_own(java: str, environment: dict[str, str], tmp_path: Path) -> None:
-    first = file_of(class_archive.options(java, environment))[1]
+    first = file_of(class_archive.options(java, True, environment))[1]
     os.utime(tmp_path / "spark" / "jars", (1, 1))
-    assert file_of(class_archive.options(java, environment))[1] != first
+    assert file_of(class_archive.options(java, True, environment))[1] != first
 
 
 def test_an_archive_that_nobody_used_for_long_is_removed(java: str, environment: dict[str, str]) -> None:
-    folder = file_of(class_archive.options(java, environment))[1].parent
+    folder = file_of(class_archive.options(java, True, environment))[1].parent
     for name, age in (("old.jsa", 2), ("new.jsa", 0.5)):
         (folder / name).touch()
         used = time.time() - age * class_archive.FORGOTTEN_S
         os.utime(folder / name, (used, used))
-    class_archive.options(java, environment)
+    class_archive.options(java, True, environment)
     assert [each.name for each in folder.iterdir()] == ["new.jsa"]
 
 
 def test_where_no_archive_can_be_none_is_asked_for(java: str, environment: dict[str, str], tmp_path: Path) -> None:
-    assert class_archive.options(None, environment) == []
-    assert class_archive.options(java, environment | {"CI": "true"}) == []
+    assert class_archive.options(None, True, environment) == []
+    assert class_archive.options(java, True, environment | {"CI": "true"}) == []
     (tmp_path / "file").touch()
-    assert class_archive.options(java, environment | {"XDG_CACHE_HOME": str(tmp_path / "file")}) == []
+    assert class_archive.options(java, True, environment | {"XDG_CACHE_HOME": str(tmp_path / "file")}) == []
     (tmp_path / "jdk" / "lib" / "server" / "classes.jsa").unlink()
-    assert class_archive.options(java, environment) == []
+    assert class_archive.options(java, True, environment) == []

@@ -32,7 +32,7 @@ def commit(path: Path, at: sink.Head, lines: DataFrame) -> dict[str, int]:
     """As `tables.add` does it, for a writer that saw the table `at`."""
     told = {tables.LINES: lines.schema}
     counted = {"lines": F.col(sink.PART) == tables.LINES}
-    return sink.commit(str(path), at, sink.parts({tables.LINES: lines}), at.edition, counted, told)
+    return sink.commit(sink.due(lines.sparkSession, str(path), at, at.edition), sink.parts({tables.LINES: lines}), counted, told)
 
 
 @pytest.fixture
@@ -55,6 +55,18 @@ def test_a_table_is_replaced_and_added_to_in_commits_and_a_reader_stays_where_it
     tables.add(words(spark, "dog").drop("line"), str(lake), NAME)
     assert (sorted(row.word for row in before.collect()), [row.word for row in after.collect()]) == (["ant", "bee"], ["cat"])
     assert (seen(spark, lake), after.columns) == (["cat", "dog"], ["day", "run", "word"])
+
+
+def test_what_lines_are_made_of_may_be_joined_with_the_batch_in_their_place(spark: SparkSession, lake: Path) -> None:
+    path = str(lake / NAME)
+    at = sink.head(spark, path)
+    due = sink.due(spark, path, at, at.edition)
+    few = due.joined(spark.createDataFrame([("2026-11-23", "c", "cat cow"), ("2026-11-24", "d", "dog")], "day string, run string, text string"))
+    lines = few.selectExpr("* except (text)", "posexplode(split(text, ' ')) as (line, word)").withColumn(sink.PART, F.lit(tables.LINES))
+    assert sink.commit(due, lines, {"lines": F.col(sink.PART) == tables.LINES}, {tables.LINES: words(spark).schema}) == {"lines": 3}
+    with pytest.raises(Overtaken):
+        sink.commit(due, lines, {}, {})
+    assert seen(spark, lake) == ["ant", "bee", "cat", "cow", "dog"]
 
 
 def test_who_planned_with_an_older_table_is_told_and_leaves_nothing(spark: SparkSession, lake: Path) -> None:
@@ -136,7 +148,8 @@ def runs(spark: SparkSession, lake: str, *found: tuple[str, int, int]) -> None:
     frame = spark.createDataFrame(found, "run string, row_count bigint, take bigint")
     path = tables.place(lake, "runs")
     head = sink.head(spark, path)
-    sink.commit(path, head, sink.parts({"runs": frame.withColumn("file", F.col("run"))}), head.edition, {}, {})
+    due = sink.due(spark, path, head, head.edition)
+    sink.commit(due, sink.parts({"runs": frame.withColumn("file", F.col("run"))}), {}, {})
 
 
 def unseen(spark: SparkSession, lake: str) -> dict[str, int]:

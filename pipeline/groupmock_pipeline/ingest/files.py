@@ -65,11 +65,11 @@ def choose(files: DataFrame, runs: DataFrame | None) -> Chosen:
     marked = files.withColumn("known", F.lit(False)) if runs is None else _known(files, runs)
     # To the driver: names and lengths of files, as Spark's own readers have them there.
     weight = F.col("length") * F.when(F.col("path").rlike(PACKED), PACKED_TIMES).otherwise(1)
-    chosen = marked.where("not known").drop("known")
-    found = chosen.select("path", weight.alias("size")).collect()
-    known = 0 if runs is None else marked.where("known").count()
-    small, large = ([escaped(row.path) for row in found if (row.size > WHOLE) == is_large] for is_large in (False, True))
-    return Chosen(chosen, small, large, known, sum(row.size for row in found))
+    fresh = F.collect_list(F.when(~F.col("known"), F.struct("path", weight.alias("size"))))  # which passes over null
+    told = marked.agg(fresh.alias("fresh"), F.count_if("known").alias("known")).first()
+    assert told is not None  # a list and a number
+    small, large = ([escaped(each.path) for each in told.fresh if (each.size > WHOLE) == is_large] for is_large in (False, True))
+    return Chosen(marked.where("not known").drop("known"), small, large, told.known, sum(each.size for each in told.fresh))
 
 
 def escaped(path: str) -> str:

@@ -12,7 +12,7 @@ from groupmock.journal.rows import ROWS as ROW_CLASSES
 
 from .. import schema
 from ..lake.journals import FILES, QUARANTINE, ROWS
-from ..lake.sink import PART
+from ..lake.sink import BATCH, EDITION, PART
 from .files import PACKED
 from .jsontext import Grammar, good, literal
 from .texts import BLANK, MARK
@@ -38,7 +38,7 @@ def headed(files: DataFrame, limit: int) -> DataFrame:
         *files.columns,
         "head_problem",
         f"coalesce(head_problem, if(rlike(file, r'{PACKED}') and not whole, '{CUT}', null)) as file_problem",
-        f"if(head_problem is null, {DAY}, '{NO_DAY}') as day",
+        f"coalesce(if(head_problem is null, {DAY}, null), '{NO_DAY}') as day",
         f"if(head_problem is null, {KEY}, concat('no-header-', {_short('file')})) as run",
         "if(head_problem is null, row.epoch_ns, null) as epoch",
         f"coalesce(head_problem is null and row.v > {VERSION}, false) as newer",
@@ -88,13 +88,12 @@ def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
     candidate = "is_line and problem is null"
     keys, parsed = "json_object_keys(text)", LINE.parse("text")
     looked = judged.selectExpr("*", *(f"if({candidate}, {each}, null) as {name}" for name, each in (("keys", keys), ("parsed", parsed))))
-    checked = looked.selectExpr("* except (parsed)", f"{good('parsed', 'keys')} as good", "parsed.row as found")
-    known = checked.selectExpr("*", f"not {_usual('get(found, 0).kind')} as other")
-    # Its fields as columns (the null that follows it is none of its): to reach into a struct costs more, and more often.
-    opened = known.selectExpr("* except (found)", "inline_outer(if(good, slice(found, 1, 1), null))")
-    told = opened.selectExpr("*", "try_add(epoch, t) as at", f"if(is_line, {_reason()}, null) as why")
+    checked = looked.selectExpr("* except (parsed)", f"if({good('parsed', 'keys')}, get(parsed.row, 0), null) as row")
+    known = checked.selectExpr("*", "row is not null as good", f"not {_usual('row.kind')} as other")
+    told = known.selectExpr("*", f"if(is_line, {_reason()}, null) as why")
     part = f"if(is_line, if(why is null, '{ROWS}', '{QUARANTINE}'), '{FILES}') as {PART}"
-    return told.selectExpr(*_row_columns(), *(f"if(is_line, null, {column}) as {name}" for name, column in ABOUT_FILE.items()), part)
+    joined = [name for name in (EDITION, BATCH) if name in lines.columns]
+    return told.selectExpr(*joined, *_row_columns(), *(f"if(is_line, null, {column}) as {name}" for name, column in ABOUT_FILE.items()), part)
 
 
 ABOUT_FILE: Final = {
@@ -123,7 +122,7 @@ def _unread(limit: int) -> str:
 def _row_columns() -> list[str]:
     unknown = f"other and size(array_except(keys, {COLUMNS})) > 0"
     return [
-        "day", "run", "file", "cast(line as bigint) as line", "at",
+        "day", "run", "file", "cast(line as bigint) as line", "try_add(epoch, row.t) as at",
         *(f"{_column(field)} as {field.name}" for field in schema.LINE.fields),
         f"if(why is null and (newer or ({unknown})), text, null) as more", f"if(why is null, null, {SEEN}) as text",
         "if(why is null or is_valid_utf8(text), null, base64(cast(text as binary))) as bytes",
@@ -147,32 +146,32 @@ def _reason() -> str:
         when problem is not null then problem
         when not good
             then concat(if(line < lines or whole, '', 'cut: the file ends within this line: '), {LINE.refusal("text", "keys")})
-        when kind is null then 'no kind'
-        when kind not in ({", ".join(map(literal, KINDS))}) then concat('unknown kind ', kind)
-        when not {_by_kind(" and ", "{} is not null")}
-            then concat(kind, ' without ', {_by_kind(", ", "if({0} is null, '{0}', null)", "concat_ws(', ', {})")})
-        when try_add(epoch, t) is null then 't is out of range'
+        when row.kind is null then 'no kind'
+        when row.kind not in ({", ".join(map(literal, KINDS))}) then concat('unknown kind ', row.kind)
+        when not {_by_kind(" and ", "row.{} is not null")}
+            then concat(row.kind, ' without ', {_by_kind(", ", "if(row.{0} is null, '{0}', null)", "concat_ws(', ', {})")})
+        when try_add(epoch, row.t) is null then 't is out of range'
         when {_suspect()} then {LINE.wrong("text")}
     end"""
 
 
 def _suspect() -> str:
     """Of a row with fields of other kinds, or fields that nobody knows, all columns are looked at; else those of its kind."""
-    cases = (f"when '{kind}' then {LINE.suspect('', schema.fields_of(kind))}" for kind in KINDS)
-    return f"(if(other, {LINE.suspect('', schema.LINE.names)}, case kind {' '.join(cases)} end))"
+    cases = (f"when '{kind}' then {LINE.suspect('row.', schema.fields_of(kind))}" for kind in KINDS)
+    return f"(if(other, {LINE.suspect('row.', schema.LINE.names)}, case row.kind {' '.join(cases)} end))"
 
 
 def _by_kind(between: str, each: str, around: str = "({})") -> str:
     """A case per kind: `each` for the fields that it must have."""
     cases = (f"when '{kind}' then {around.format(between.join(each.format(name) for name in schema.required(kind)))}" for kind in KINDS)
-    return f"(case kind {' '.join(cases)} end)"
+    return f"(case row.kind {' '.join(cases)} end)"
 
 
 def _column(field: StructField) -> str:
     """A field; at its default where its kind has one; the reason of a broken line."""
-    ways = [field.name]
+    ways = [f"row.{field.name}"]
     for value, kinds in schema.defaults().get(field.name, {}).items():
-        ways.append(f"if(kind in ({', '.join(map(literal, kinds))}), {_value(value, field)}, null)")
+        ways.append(f"if(row.kind in ({', '.join(map(literal, kinds))}), {_value(value, field)}, null)")
     if field.name == "reason":
         ways.insert(0, "why")
     return f"coalesce({', '.join(ways)})"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from pyspark.sql import functions as F
 
 from .. import schema, tables
+from ..compiling import compiled
 from ..errors import Overtaken
 from ..lake import journals, sink
 from . import copies, ledger, texts
@@ -72,14 +73,22 @@ def _take_all(spark: SparkSession, path: str, chosen: Chosen, reading: Reading) 
     rest, left, before = chosen.files, len(chosen.small) + len(chosen.large), time.time_ns() // 1000 - int(reading.silence_s * 1e6)
     takes = []
     if chosen.small:
-        whole = texts.whole_texts(spark, chosen.small).where(texts.ready(before))
-        take, count = _take(spark, path, sorted_out(texts.numbered(headed(whole, reading.limit)), reading.limit), len(chosen.small))
-        takes, left, rest = [take], left - count, _not_in(spark, path, [take], rest)
+        due = _due(spark, path)
+        whole = due.joined(texts.whole_texts(spark, chosen.small).where(texts.ready(before)))
+        count = _take(due, sorted_out(texts.numbered(headed(whole, reading.limit)), reading.limit), len(chosen.small), chosen.size)
+        takes, left, rest = [due.number], left - count, _not_in(spark, path, [due.number], rest)
     if left:
         paths = [escaped(file.path) for file in rest.select("path").collect()]
-        take, _ = _take(spark, path, sorted_out(_line_by_line(spark, paths, before, reading), reading.limit), len(paths))
-        takes = [*takes, take]
+        due = _due(spark, path)
+        _take(due, sorted_out(_line_by_line(spark, paths, before, reading), reading.limit), len(paths), chosen.size)
+        takes = [*takes, due.number]
     return _settle(spark, path, takes, reading, chosen.size, rest.where(F.col("modified") <= before) if left else None)
+
+
+def _due(spark: SparkSession, path: str) -> sink.Due:
+    """The batch of a take: its number is the take's."""
+    head = sink.head(spark, path)
+    return sink.due(spark, path, head, head.edition)
 
 
 def _line_by_line(spark: SparkSession, paths: list[str], before: int, reading: Reading) -> DataFrame:
@@ -90,22 +99,22 @@ def _line_by_line(spark: SparkSession, paths: list[str], before: int, reading: R
     return file.unionByName(lacking).unionByName(each)
 
 
-def _take(spark: SparkSession, path: str, lines: DataFrame, of: int) -> tuple[int, int]:
-    """Commit what was read; the number of the take, and how many journals it has."""
-    head, begun = sink.head(spark, path), time.monotonic()
-    take = head.batch + 1
+def _take(due: sink.Due, lines: DataFrame, of: int, size: int) -> int:
+    """Commit what was read of so many journals, bytes of all. Returns how many are in it."""
+    begun = time.monotonic()
     tables.explain(lines, "rows")
     counted = {part: F.col(sink.PART) == part for part in (journals.ROWS, journals.FILES)}
-    counts = sink.commit(path, head, lines.withColumn(schema.TAKE, F.lit(take).cast("bigint")), head.edition, counted, {})
+    with compiled(lines.sparkSession, size):
+        counts = sink.commit(due, lines.withColumn(schema.TAKE, F.lit(due.number).cast("bigint")), counted, {})
     seconds = time.monotonic() - begun
     log.info("ingest: %d rows of %d journals (of %d) read in %.1f s", counts[journals.ROWS], counts[journals.FILES], of, seconds)
-    return take, counts[journals.FILES]
+    return counts[journals.FILES]
 
 
 def _settle_left(spark: SparkSession, path: str, reading: Reading) -> Outcome:
     """Count the takes that a killed ingest left uncounted."""
     head = sink.head(spark, path)
-    left = journals.uncounted(spark, path, head)
+    left = journals.uncounted(head)
     if not left:
         return Outcome()
     log.info("ingest: first what an ingest left that was killed: take %s", ", ".join(map(str, left)))
@@ -113,10 +122,15 @@ def _settle_left(spark: SparkSession, path: str, reading: Reading) -> Outcome:
 
 
 def _settle(spark: SparkSession, path: str, takes: list[int], reading: Reading, size: int | None, silent: DataFrame | None) -> Outcome:
-    """Commit what the ledger says of takes; of several that do the same, one commits. `silent`: files, of which those that the takes have
-    not cannot be read."""
+    """Commit what the ledger says of takes, and of others' that nobody counted; of several that do the same, one commits. Returns what it says
+    of `takes`. `silent`: files, of which those that the takes have not cannot be read."""
     head = sink.head(spark, path)
-    files, rows, broken = (_of_takes(spark, path, head, part, takes) for part in (journals.FILES, journals.ROWS, journals.QUARANTINE))
+    left = journals.uncounted(head)
+    had = [take for take in takes if take not in left]
+    known = _outcome(journals.ledger(spark, path, head).where(F.col(schema.TAKE).isin(had))) if had else Outcome()
+    if not left and silent is None:
+        return known
+    files, rows, broken = _to_count(spark, path, head, left)
     new = ledger.entries(files, rows, broken, reading.cores if size is None else max(reading.cores, -(-size // TASK_BYTES)))
     if silent is not None:
         new = new.unionByName(ledger.unreadable(_not_in(spark, path, takes, silent), takes[-1]))
@@ -128,7 +142,16 @@ def _settle(spark: SparkSession, path: str, takes: list[int], reading: Reading, 
             _commit_once(spark, path, head, told, takes)
     finally:
         new.unpersist()
-    return outcome
+    return outcome.plus(known)
+
+
+def _to_count(spark: SparkSession, path: str, head: sink.Head, takes: list[int]) -> list[DataFrame]:
+    """What takes have of files, of rows and of broken lines; of a file that two ingests took at once, the last take's."""
+    found = [_of_takes(spark, path, head, part, takes) for part in (journals.FILES, journals.ROWS, journals.QUARANTINE)]
+    if len(takes) < 2:
+        return found
+    newest = F.broadcast(found[0].groupBy("file").agg(F.max(schema.TAKE).alias(schema.TAKE)))
+    return [each.join(newest, ["file", schema.TAKE], "left_semi") for each in found]
 
 
 def _not_in(spark: SparkSession, path: str, takes: list[int], files: DataFrame) -> DataFrame:
@@ -140,9 +163,10 @@ def _not_in(spark: SparkSession, path: str, takes: list[int], files: DataFrame) 
 def _commit_once(spark: SparkSession, path: str, head: sink.Head, told: DataFrame, takes: list[int]) -> None:
     """Two ingests may settle the same takes: the ledger has them once, and both are right."""
     try:
-        sink.commit(path, head, sink.parts({journals.RUNS: told.withColumnsRenamed(journals.STORED)}), head.edition, {}, {})
+        due = sink.due(spark, path, head, head.edition)
+        sink.commit(due, sink.parts({journals.RUNS: told.withColumnsRenamed(journals.STORED)}), {}, {})
     except Overtaken:
-        if set(takes) & set(journals.uncounted(spark, path, sink.head(spark, path))):
+        if set(takes) & set(journals.uncounted(sink.head(spark, path))):
             raise
 
 

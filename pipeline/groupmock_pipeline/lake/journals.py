@@ -3,11 +3,13 @@
 An ingest commits to the sink `journals` what it read, as one *take* or two (parts rows, quarantine and files), and then, in one commit,
 what the ledger says of them (part runs). What the ledger does not name is not in the lake: so readers see an ingest as a whole, with its
 counts, or nothing of it. A file that was read again has a newer take; the older one's rows are passed over, until a compaction leaves them
-out.
+out. A commit of the ledger counts every take before it that was not counted yet, whoever made it, so that the numbers of batches alone say
+what is uncounted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
@@ -32,19 +34,27 @@ STORED: Final = {"rows": "row_count"}
 """Today's columns, whatever version wrote a lake (null: it had none), so that no file is opened to know them."""
 
 
-def read(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFrame:
-    """One of `PARTS`. The ledger is looked up first: of what it names nothing comes later."""
+def read(spark: SparkSession, path: str, name: str, head: sink.Head, takes: Collection[int] | None = None) -> DataFrame:
+    """One of `PARTS`; of lines, those of `takes` alone, where they are given: files of others are not opened. The ledger is looked up first:
+    of what it names nothing comes later."""
     runs = ledger(spark, path, head)
     if name == RUNS:
         return runs
     counted = runs.where(F.col("rows" if name == ROWS else "quarantined") > 0).select("run", schema.TAKE)
     lines = part(spark, path, name, head)
+    if takes is not None:
+        lines = lines.where(F.col(sink.BATCH).isin(_batches(head.batches.get(name, ()), takes)))
     return lines.join(F.broadcast(counted), ["run", schema.TAKE], "left_semi").select(*COLUMNS[name].names)
+
+
+def _batches(there: Sequence[int], takes: Collection[int]) -> list[int]:
+    """Where the lines of takes are: each in the batch of its number, those of before a compaction in its batch, the first."""
+    return sorted({take if take in there else there[0] for take in takes}) if there else []
 
 
 def counted(spark: SparkSession, path: str, head: sink.Head) -> dict[str, DataFrame]:
     """What counts of every part, with its takes: all that a compaction keeps. Raises BadInput where a take is not counted yet."""
-    if uncounted(spark, path, head):
+    if uncounted(head):
         raise BadInput(f"{path}: an ingest was killed, or is at work: run `groupmock pipeline ingest` once more, then compact")
     runs = ledger(spark, path, head)
     kept = {name: runs.where(F.col(count) > 0).select("run", schema.TAKE) for name, count in ((ROWS, "rows"), (QUARANTINE, "quarantined"))}
@@ -52,18 +62,17 @@ def counted(spark: SparkSession, path: str, head: sink.Head) -> dict[str, DataFr
     return {**{name: each.drop(*sink.PLACE.names) for name, each in lines.items()}, RUNS: runs.withColumnsRenamed(STORED)}
 
 
-def uncounted(spark: SparkSession, path: str, head: sink.Head) -> list[int]:
+def uncounted(head: sink.Head) -> list[int]:
     """Takes of which the ledger says nothing: of an ingest that is at work, or was killed."""
-    takes = head.batches.get(FILES, ())
-    if not takes or RUNS not in head.batches:
-        return list(takes)
-    told = {row[0] for row in part(spark, path, RUNS, head).select(schema.TAKE).distinct().collect()}
-    return [take for take in takes if take not in told]
+    told = max(head.batches.get(RUNS, ()), default=-1)
+    return [take for take in head.batches.get(FILES, ()) if take > told]
 
 
 def ledger(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
     """The last line about each file and header; a file without a header is forgotten once it is another's."""
     lines = part(spark, path, RUNS, head)
+    if len(head.batches[RUNS]) == 1:  # which says each thing once
+        return lines.select(*schema.RUNS.names)
     among = {"_of_file": Window.partitionBy("file"), "_last": Window.partitionBy("file", "digest")}
     known = lines.withColumns({name: F.max(sink.BATCH).over(each) for name, each in among.items()}).where(
         F.col(sink.BATCH) == F.col("_last")

@@ -6,7 +6,8 @@ the log, which is there whole or not at all. Readers read what the log names, so
 is killed when. Nothing is ever changed in place.
 
 The query's source counts: its micro-batch N is the one row N (`rate-micro-batch`). The frame that is to be committed is the static side of
-a join with that row, on the number that its writer expects: the last one that it saw, and one. So a commit compares and swaps: who planned
+a join with that row, on the number that its writer expects: the last one that it saw, and one. (The source stands twice in every query, at
+the lines and at the mark: a checkpoint holds a table to their number.) So a commit compares and swaps: who planned
 with an older table writes an empty batch; of two that write the same batch at once Spark's log takes one, and the other's query fails. A
 batch that was killed is played again by the next writer, with the next writer's frame: nothing of the killed one is in the log.
 
@@ -50,7 +51,7 @@ MARK: Final = "commit"
 TOLD: Final = "_told"
 NOWHERE: Final = -1
 """The edition of what an overtaken writer leaves."""
-DUE: Final = "_due"
+_DUE: Final = "_due"
 ANY: Final = -1
 """The batch that a line is for; a mark is for any."""
 OBSERVED, WRITTEN = "commit", "_written"
@@ -135,31 +136,63 @@ def parts(frames: Mapping[str, DataFrame]) -> DataFrame:
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), named)
 
 
-def commit(path: str, at: Head, lines: DataFrame, edition: int, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> Counts:
-    """Write lines (with `PART`) as the one batch after `at`; `edition`: that of `at`, or the next one, which replaces it.
+class Due(NamedTuple):
+    """A batch that is to be written, and the stream of numbers that comes to it."""
+
+    path: str
+    number: int
+    edition: int
+    numbers: DataFrame
+    """(BATCH, DUE) of each micro-batch: once for the lines that are for it, once for the mark."""
+
+    def joined(self, frame: DataFrame) -> DataFrame:
+        """A frame with `EDITION` and `BATCH`: all of it in the batch with that number, nothing in any other."""
+        return self._with_number(frame.withColumn(_DUE, F.lit(self.number).cast("bigint")))
+
+    def mark(self, said: str, by_day: bool) -> DataFrame:
+        """The line that each batch has, whatever its number."""
+        made = {TOLD: F.lit(said), PART: F.lit(MARK), _DUE: F.lit(ANY).cast("bigint"), **({DAY: F.lit("")} if by_day else {})}
+        return self._with_number(self.numbers.sparkSession.range(1).select(*(value.alias(name) for name, value in made.items())))
+
+    def _with_number(self, frame: DataFrame) -> DataFrame:
+        edition = F.when(F.col(BATCH) == self.number, F.lit(self.edition)).otherwise(NOWHERE)
+        return frame.join(F.broadcast(self.numbers), _DUE).drop(_DUE).withColumn(EDITION, edition)
+
+
+def due(spark: SparkSession, path: str, at: Head, edition: int) -> Due:
+    """The batch after `at`; `edition`: that of `at`, or the next one, which replaces it."""
+    counter = spark.readStream.format("rate-micro-batch").options(rowsPerBatch=1, numPartitions=1).load()
+    numbers = counter.select(F.col("value").alias(BATCH), F.explode(F.array("value", F.lit(ANY).cast("bigint"))).alias(_DUE))
+    return Due(path, at.batch + 1, edition, numbers)
+
+
+def commit(due: Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> Counts:
+    """Write lines (with `PART`) as that batch. Either they are made of what was joined with it, or they are joined here: the fewer and the
+    narrower what is joined, the cheaper.
 
     Returns the sums of `counted`, conditions on lines. `told`: the columns of parts, for `columns`. Raises Overtaken when somebody else has
-    written since `at`: then nothing of this is in the table."""
-    expected, token = at.batch + 1, uuid4().hex
-    mine = F.col(BATCH) == expected
+    written it: then nothing of this is in the table."""
+    spark, token = lines.sparkSession, uuid4().hex
+    mine = F.col(BATCH) == due.number
     sums = [F.sum((mine & each).cast("bigint")).alias(name) for name, each in counted.items()]
-    placed = _placed(lines, expected, edition, json.dumps({"token": token, **{part: columns.json() for part, columns in told.items()}}))
-    observed = placed.observe(OBSERVED, F.count_if(mine).alias(WRITTEN), *sums)
-    by_day = [DAY] if DAY in lines.columns else []
+    by_day = DAY in lines.columns
+    mark = due.mark(json.dumps({"token": token, **{part: columns.json() for part, columns in told.items()}}), by_day)
+    placed = (lines if BATCH in lines.columns else due.joined(lines)).unionByName(mark, allowMissingColumns=True)
     query = (
-        observed.writeStream.format("parquet")
-        .options(path=path, checkpointLocation=f"{path}/_checkpoint", compression="zstd")
-        .partitionBy(EDITION, BATCH, PART, *by_day)
+        placed.observe(OBSERVED, F.count_if(mine).alias(WRITTEN), *sums)
+        .writeStream.format("parquet")
+        .options(path=due.path, checkpointLocation=f"{due.path}/_checkpoint", compression="zstd")
+        .partitionBy(EDITION, BATCH, PART, *([DAY] if by_day else []))
         .trigger(availableNow=True)
         .start()
     )
     raced = _raced(query)
-    seen = next((each for each in _told_by(query, expected) if each.get(WRITTEN)), None)
-    if seen is None or raced or REPLACING.match(path):
-        now = head(lines.sparkSession, path)
-        seen = _read_again(lines.sparkSession, path, now._replace(edition=edition, batch=expected), token, sums)
+    seen = next((each for each in _told_by(query, due.number) if each.get(WRITTEN)), None)
+    if seen is None or raced or REPLACING.match(due.path):
+        now = head(spark, due.path)
+        seen = _read_again(spark, due.path, now._replace(edition=due.edition, batch=due.number), token, sums)
     if seen is None:
-        raise Overtaken(path)
+        raise Overtaken(due.path)
     return {name: seen[name] or 0 for name in counted}
 
 
@@ -197,20 +230,6 @@ def _read_again(spark: SparkSession, path: str, at: Head, token: str, sums: Sequ
     row = lines.where((F.col(EDITION) == at.edition) & mine).agg(F.count("*").alias(WRITTEN), *sums).first()
     assert row is not None
     return row.asDict()
-
-
-def _placed(lines: DataFrame, expected: int, edition: int, saying: str) -> DataFrame:
-    """Lines and the commit's mark, joined with the number of the micro-batch that they are in."""
-    spark = lines.sparkSession
-    mark = spark.range(1).select(F.lit(saying).alias(TOLD), F.lit(MARK).alias(PART), F.lit(ANY).cast("bigint").alias(DUE))
-    static = lines.withColumn(DUE, F.lit(expected).cast("bigint")).unionByName(mark, allowMissingColumns=True)
-    counter = spark.readStream.format("rate-micro-batch").options(rowsPerBatch=1, numPartitions=1).load()
-    numbers = counter.select(F.col("value").alias(BATCH), F.explode(F.array("value", F.lit(ANY).cast("bigint"))).alias(DUE))
-    return (
-        static.join(F.broadcast(numbers), DUE)
-        .drop(DUE)
-        .withColumn(EDITION, F.when(F.col(BATCH) == expected, F.lit(edition)).otherwise(NOWHERE))
-    )
 
 
 def gathered(path: str, part: str, lines: DataFrame, at: Head) -> DataFrame:
