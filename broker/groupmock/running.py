@@ -182,6 +182,14 @@ class Running:
         ends = {(name, place): each.end for name in topics.names() for place, each in enumerate(topics.require(name).partitions)}
         return await asyncio.to_thread(_told, list(self.ring.rows), group, member, self.seed, self.journal, self.ring.dropped, ends)
 
+    async def draw(self, file: str, group: str | None = None) -> None:
+        """Write a picture of what happened so far (`groupmock.timeline`): of the journal's file if there is one, else of the rows that are
+        kept in memory. Raises UnknownForm, Nothing, OSError."""
+        self.server.journal.flush()
+        ring = self.ring
+        rows, dropped = (list(ring.rows), ring.dropped) if ring is not None else ([], 0)
+        await asyncio.to_thread(_drawn, file, group, self.journal, rows, dropped, self.config.run or f"seed {self.seed}")
+
     def never_fired(self) -> list[RuleReport]:
         """The fault rules that did nothing, before a reset neither."""
         return [each for each in self.server.driver.rules.reports() if not each.fired and each.name not in self.fired_earlier]
@@ -242,6 +250,20 @@ def _told(
         return list(told)
     except NotTold:
         return []
+
+
+def _drawn(file: str, group: str | None, journal: str | None, rows: list[Row], dropped: int, name: str) -> None:
+    from .timeline.drawing import Drawing, form_of, of_journal, save
+
+    form = form_of(file)
+    if journal is not None and os.path.isfile(journal):
+        save(of_journal(journal, group), file, form)
+        return
+    drawing = Drawing(group)
+    source = drawing.add(name, rows)
+    source.notices += [f"{dropped} older rows are no longer kept"] if dropped else []
+    source.notices.append("out of memory, which keeps no heartbeats that changed nothing: a journal (--groupmock-journal DIR) has them")
+    save(drawing.timeline(), file, form)
 
 
 class _Watcher(Sink):

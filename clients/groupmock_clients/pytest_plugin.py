@@ -29,6 +29,8 @@ SERVER: pytest.StashKey[Broker] = pytest.StashKey()
 """Of the session: the shared cluster, once somebody asked for it."""
 RUNS: pytest.StashKey[pytest.Item] = pytest.StashKey()
 """Of the session: the test that runs."""
+PICTURES: pytest.StashKey[pytest.TempPathFactory] = pytest.StashKey()
+"""Of the session: where pictures of failed tests go unless an option says so."""
 TOLD: pytest.StashKey[int] = pytest.StashKey()
 """Of the session: how many findings of the shared cluster failed a test already."""
 MARKS = {
@@ -51,9 +53,10 @@ RIG_MARKS = ("seed", "topics", "nodes", "profile", "settings")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--groupmock-journal DIR, and what the configuration file may say."""
+    """--groupmock-journal DIR, --groupmock-timeline DIR, and what the configuration file may say."""
     group = parser.getgroup("groupmock")
     group.addoption("--groupmock-journal", metavar="DIR", help="keep the journals of failed tests in this directory")
+    group.addoption("--groupmock-timeline", metavar="DIR", help="put pictures of failed tests here (default: pytest's temporary folder)")
     parser.addini("groupmock_server_clear", "clear `groupmock_server` before each test that uses it", type="bool", default=True)
     parser.addini("groupmock_audit", "judge the clients of every test that uses `groupmock`: a broken rule fails it", type="bool")
     parser.addini("groupmock_waivers", "file of findings that do not count (docs/how-to/audit.md)", type="paths", default=[])
@@ -72,9 +75,12 @@ def groupmock_config() -> dict[str, Any]:
 
 
 @pytest.fixture
-def groupmock(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) -> Iterator[Broker]:
+def groupmock(
+    request: pytest.FixtureRequest, groupmock_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Broker]:
     """A mock cluster for this test alone, with blocking calls. What it starts: `groupmock_config`, and the marker above it. A failed test
-    shows the seed and the story of each group, and with `--groupmock-journal DIR` its journal is kept."""
+    shows the seed, the story of each group and where a picture of it is, and with `--groupmock-journal DIR` its journal is kept."""
+    request.config.stash[PICTURES] = tmp_path_factory
     settings = _with_audit(request.config, groupmock_config | _marked(request.node))
     if settings.pop("must_fire", True) and "plan" in settings:
         request.node.stash[MUST_FIRE] = True
@@ -94,11 +100,14 @@ def groupmock_async(groupmock: Broker) -> AsyncBroker:
 
 
 @pytest.fixture(scope="session")
-def groupmock_server(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) -> Iterator[Broker]:
+def groupmock_server(
+    request: pytest.FixtureRequest, groupmock_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Broker]:
     """One mock cluster for the whole session (one per xdist worker), as `groupmock_config` says. It is cleared before each test that uses
     it: topics, groups, records and rules are gone, those of `groupmock_config` are there again, and the bootstrap address stays. Not so
     before a test with `@pytest.mark.groupmock(clear=False)`, nor with `groupmock_server_clear = false` in pytest's configuration."""
     config = request.config
+    config.stash[PICTURES] = tmp_path_factory
     with _broker(config, _with_audit(config, dict(groupmock_config)), config.stash[RUNS]) as broker:
         config.stash[SERVER] = broker
         yield broker
@@ -166,15 +175,16 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """A failed test says its seed and the story of its groups, while the cluster is still up."""
+    """A failed test says its seed, the story of its groups and where their picture is, while the cluster is still up."""
     report = yield
     if report.failed:
         item.stash[FAILED] = True
         shared = _server(item)
         if shared is not None:
             item.config.stash[FAILED] = True
-        for broker in [*item.stash.get(BROKERS, []), *([shared] if shared is not None else [])]:
-            report.sections.append(("groupmock", _last_words(broker, broker is shared)))
+        for number, broker in enumerate([*item.stash.get(BROKERS, []), *([shared] if shared is not None else [])]):
+            told = [_last_words(broker, broker is shared), *_drawn(item, report, broker, number)]
+            report.sections.append(("groupmock", "\n".join(told)))
             if found := _findings(broker, "error", "warning"):
                 report.sections.append(("groupmock audit", "\n".join(found)))
     return report
@@ -244,6 +254,40 @@ def _findings(broker: Broker, *severities: str) -> list[str]:
 def _last_words(broker: Broker, shared: bool) -> str:
     again = f'"seed": {broker.seed} in groupmock_config' if shared else f"@pytest.mark.groupmock(seed={broker.seed})"
     return f"{broker.story()}\nrepeat with {again}"
+
+
+def _drawn(item: pytest.Item, report: pytest.TestReport, broker: Broker, number: int) -> Iterator[str]:
+    """Draw what happened, and say where it is; pytest-html shows it in its report, where that is installed."""
+    folder = _pictures(item.config)
+    if folder is None:
+        return
+    file = folder / f"{_file_name(item.nodeid)}{f'-{number}' if number else ''}.html"
+    try:
+        broker.draw(file)
+        if item.config.pluginmanager.hasplugin("html"):
+            _attach(report, broker, file)
+    except Exception as trouble:  # the test has failed by something else, and that is to be told
+        yield f"its timeline could not be drawn: {type(trouble).__name__}: {trouble}"
+        return
+    yield f"timeline: {file}"
+
+
+def _pictures(config: pytest.Config) -> Path | None:
+    """The folder of the option, else one of this session; None where there can be none."""
+    named = config.getoption("--groupmock-timeline")
+    if named:
+        return Path(named)
+    factory = config.stash.get(PICTURES, None)
+    return factory.getbasetemp() / "groupmock-timelines" if factory is not None else None
+
+
+def _attach(report: pytest.TestReport, broker: Broker, file: Path) -> None:
+    from pytest_html import extras
+
+    still = file.with_suffix(".svg")
+    broker.draw(still)
+    shown = [extras.url(file.resolve().as_uri(), name="groupmock timeline"), extras.svg(still.read_text(encoding="utf-8"), name=still.name)]
+    report.extras = [*getattr(report, "extras", []), *shown]  # type: ignore[attr-defined]  # pytest-html's own
 
 
 def _sweep_journal(config: pytest.Config, broker: Broker, stash: pytest.Stash) -> None:

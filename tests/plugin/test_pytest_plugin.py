@@ -552,3 +552,42 @@ def test_the_marker_and_the_configuration_bring_seed_data(pytester: pytest.Pytes
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(passed=2, errors=1)
     result.stdout.fnmatch_lines(["*BadSeedData: seed_data: line 1: Object contains unknown field `valu` (did you mean value?*"])
+
+
+FAILS = """
+def test_of_a_mistake(groupmock):
+    groupmock.create_topic("orders", partitions=2)
+    assert False
+"""
+HTML = """
+import sys, types
+
+extras = types.SimpleNamespace(url=lambda text, name: ("url", name, text), svg=lambda text, name: ("svg", name, text[:4]))
+sys.modules["pytest_html"] = types.SimpleNamespace(extras=extras)
+
+def pytest_configure(config):
+    config.pluginmanager.register(object(), "html")
+
+def pytest_runtest_logreport(report):
+    for kind, name, text in getattr(report, "extras", ()):
+        print("extra", kind, name, text)
+"""
+"""What pytest-html is to the plugin: a plugin of that name, and makers of extras."""
+
+
+def test_a_failed_test_says_where_its_picture_is(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(FAILS)
+    told = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--basetemp=kept")
+    (named,) = [line.removeprefix("timeline: ") for line in told.outlines if line.startswith("timeline: ")]
+    assert Path(named).is_relative_to(pytester.path / "kept")
+    assert Path(named).read_text().startswith("<!DOCTYPE html>")
+
+
+def test_pictures_go_where_the_option_says_and_into_the_report_of_pytest_html(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(FAILS)
+    pytester.makeconftest(HTML)
+    told = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-s", "--groupmock-timeline=pictures")
+    assert sorted(each.suffix for each in (pytester.path / "pictures").iterdir()) == [".html", ".svg"]
+    extras = [line.split()[1] for line in told.outlines if line.startswith("extra ") or "Fextra " in line or ".extra " in line]
+    assert {"svg"} <= set(extras), told.outlines
+    told.stdout.fnmatch_lines(["*extra url groupmock timeline file://*/pictures/*.html"])

@@ -146,6 +146,7 @@ def imported(folder: Path) -> dict[str, str]:
 MODULE_OF = {"google-crc32c": "google_crc32c", "kafka-python": "kafka", "prometheus-client": "prometheus_client", "pyyaml": "yaml"}
 IN_NO_IMAGE = {
     "pytest",  # the plug-in, loaded by pytest alone
+    "pytest_html",  # ... and by its report, where that is installed
     "compression",  # Python's own since 3.14
     "confluent_kafka",  # `scenario --live --protocol NAME/confluent-kafka` says that it is not there
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -16,6 +16,8 @@ import msgspec
 from groupmock.audit.forms.html import write as write_audit
 from groupmock.audit.report import Source, report_of
 from groupmock.audit.verdicts import Audit, Finding, Tally
+from groupmock.timeline import model as drawn
+from groupmock.timeline.forms.html import write as write_timeline
 from groupmock_clients.probe.report import FORMS
 from groupmock_clients.probe.verdicts.outcome import BROKEN, VERDICTS
 from groupmock_clients.probe.verdicts.report_model import (
@@ -51,6 +53,8 @@ class Seen(HTMLParser):
         super().__init__()
         self.tags: set[tuple[str, tuple[str, ...]]] = set()
         self.texts: list[str] = []
+        self.scripts: list[str] = []
+        self.data: list[str] = []
         self.policy: dict[str, list[str]] = {}
         self.styles: list[str] = []
         self._in = ""
@@ -63,10 +67,11 @@ class Seen(HTMLParser):
         if given.get("http-equiv") == "Content-Security-Policy":
             parts = (part.split() for part in (given["content"] or "").split(";"))
             self.policy = {name: sources for name, *sources in parts}
-        self._in = tag
+        self._in = given.get("type") or tag
 
     def handle_data(self, data: str) -> None:
-        (self.styles if self._in == "style" and data.strip() else self.texts).append(data)
+        kept = {"style": self.styles, "script": self.scripts, "application/json": self.data}.get(self._in, self.texts)
+        (kept if data.strip() else self.texts).append(data)
 
     def handle_endtag(self, tag: str) -> None:
         self._in = ""
@@ -121,8 +126,18 @@ def audit(name: str) -> str:
     return write_audit(report_of([Source(name=name, audit=found, notices=[name])], [name]))
 
 
+def timeline(name: str) -> str:
+    """Names are in its data, which `tests/unit/timeline` looks into: what its script makes of them is text (tests/live/timeline)."""
+    marks, events = [drawn.Mark(1, 1, 0, 0, 1, 1, 1, 0, 0)], [drawn.Event(1, 1, "fault", name)]
+    lane = drawn.Lane(name, name, name, name, name, name, [drawn.Life(1, name, 2, name)], [], marks, events)
+    group = drawn.Group(name, 0, [drawn.State(1, None, name, 1, 1, name)], lanes=[lane])
+    source = drawn.Source(name, name, name, name, 0, 0, 2, [name])
+    return write_timeline(drawn.Timeline("0", [source], [group], [name], [], [name]))
+
+
 WRITERS: Final[dict[str, Callable[[str], str]]] = {
     "broker/groupmock/audit/forms/html.py": audit,
+    "broker/groupmock/timeline/forms/html.py": timeline,
     "clients/groupmock_clients/probe/report/html.py": probe,
     "pipeline/groupmock_pipeline/report/page.py": report,
     "tools/live/report.py": live,
@@ -138,16 +153,25 @@ def test_every_page_lets_in_its_own_style_and_names_are_only_text() -> None:
             seen = Seen(text)
             if not seen.tags <= plain.tags:
                 wrong[f"{writer}: {name!r}: tags"] = seen.tags - plain.tags
-            shown = "".join(seen.texts)
+            shown = "".join(seen.texts) if not seen.data else "".join(strings(msgspec.json.decode("".join(seen.data))))
             if name.isprintable() and name not in shown:
                 wrong[f"{writer}: {name!r}: text"] = "it is not to be seen"
-            if seen.styles != plain.styles:
+            if (seen.styles, seen.scripts) != (plain.styles, plain.scripts):
                 wrong[f"{writer}: {name!r}: style"] = seen.styles
         wrong.update({f"{writer}: {trouble}": plain.policy for trouble in _lax(plain)})
-        tags = {tag for tag, _ in plain.tags}
+        tags = {tag for tag, _ in plain.tags} - ({"script"} if plain.data else set())
         assert tags & {"script", "img", "link", "iframe", "object", "form", "base", "a"} <= {"a"}
         assert [attribute for _, names in plain.tags for attribute in names if attribute.startswith("on")] == []
     assert wrong == {}
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every text of a JSON document."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from strings(each)
 
 
 def _lax(seen: Seen) -> list[str]:
@@ -157,6 +181,8 @@ def _lax(seen: Seen) -> list[str]:
     wanted = {"default-src": ["'none'"], "base-uri": ["'none'"], "form-action": ["'none'"]}
     drawn = any("style" in names for _, names in seen.tags)
     wanted |= {"style-src": ["'unsafe-inline'"], "style-src-elem": [own]} if drawn else {"style-src": [own]}
+    if seen.scripts:
+        wanted |= {"script-src": [f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in seen.scripts]}
     return [f"{name}: {seen.policy.get(name)}" for name in {*wanted, *seen.policy} if seen.policy.get(name) != wanted.get(name)]
 
 

@@ -57,7 +57,7 @@ def test_every_word_of_a_verb_is_in_the_synopsis(verbs_page: str) -> None:
 def test_every_link_of_readme_is_absolute_and_leads_to_a_file(readme: str, tree: Path) -> None:
     """It is the package's page too, which has no files beside it."""
     targets = re.findall(r"\]\(([^)#]+)\)", readme)
-    ours = [target.removeprefix(f"{REPOSITORY}blob/main/") for target in targets if target.startswith(REPOSITORY)]
+    ours = [re.sub(rf"^{REPOSITORY}(blob|raw)/main/", "", target) for target in targets if target.startswith(REPOSITORY)]
     assert targets
     assert [target for target in targets if not target.startswith("https://")] == []
     assert [target for target in ours if not (tree / target).exists()] == []

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -59,11 +60,18 @@ def without_captures() -> str:
     return without("tcpdump") or ("" if os.geteuid() == 0 else "tcpdump captures for root alone")
 
 
+def without_browser() -> str:
+    """Debian's chromium, and what steers and judges it from Python (the group `browser` of pyproject.toml)."""
+    lacks = [each for each in ("playwright", "axe_playwright_python") if find_spec(each) is None]
+    return without("chromium") or (f"not installed: {', '.join(lacks)} (pip install --group browser)" if lacks else "")
+
+
 NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "capture": without_captures,
     "judge": without_kafka,
     "kafka": without_kafka,
     "record": without_kafka,
+    "timeline": without_browser,
     "benchmarks": lambda: "" if shutil.which("gcc") or shutil.which("cc") else "not on the PATH: gcc, cc",
 }
 """Folder of tests/live -> what it lacks."""

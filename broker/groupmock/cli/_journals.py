@@ -40,6 +40,16 @@ def reading(name: str) -> Iterator[JournalReader]:
         raise CannotRead(f"{called(name)}: {trouble.strerror or trouble}") from None
 
 
+def end_of(name: str, flag: str) -> int:
+    """When its last row was, ns of the run; `flag`: who wants to know. Raises CannotRead."""
+    from ..journal.source import STANDARD
+
+    if name == STANDARD:
+        raise CannotRead(f"standard input is read once, so where it ends is not known beforehand: {flag} -SECONDS is for files")
+    with reading(name) as journal:
+        return max((row.t for row in journal), default=0)
+
+
 def for_every_journal(verb: str, words: Iterable[str], do: Callable[[str, int], int]) -> int:
     """Call `do` with the name of each journal that is meant and how many there are; one that cannot be read costs a line on stderr, and the
     others are read. Returns the exit code that says most."""

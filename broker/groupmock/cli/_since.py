@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from datetime import UTC, datetime, time, timedelta
 from typing import Final, NamedTuple
@@ -39,6 +40,14 @@ def since(text: str) -> Since:
         except ValueError:
             continue
     raise ValueError(f"{text!r} is no time: {FORMS}")
+
+
+def moment(text: str) -> Since:
+    """`since` as the type of a flag."""
+    try:
+        return since(text)
+    except ValueError as bad:
+        raise argparse.ArgumentTypeError(str(bad)) from None
 
 
 def _moment(clock: datetime | time, begun: datetime) -> datetime:

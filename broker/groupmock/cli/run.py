@@ -8,6 +8,8 @@ where COMMAND succeeded.
 
 With --audit the clients are judged beside: at the end stderr has what they did wrong, and where COMMAND succeeded although a rule of
 severity error was broken the status is 1. `groupmock explain RULE` says why a rule is there and how to mend what breaks it.
+
+With --timeline what happened is drawn at the end, as `groupmock timeline` draws a journal; no --journal is needed for that.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     add_options(parser)
     parser.add_argument("--strict-plan", action="store_true", help="1 where COMMAND succeeded although a rule of the plan never fired")
+    parser.add_argument("--timeline", metavar="FILE", help="draw what happened: FILE.html, .svg or .perfetto.json (groupmock timeline)")
     parser.usage = "groupmock run [OPTIONS] -- COMMAND [ARGUMENT ...]"
 
 
@@ -50,11 +53,44 @@ def run(arguments: argparse.Namespace) -> int:
     except ConfigError as bad:
         complain("run", bad)
         return BAD_USE
+    if arguments.timeline is not None:
+        return _drawn(config, arguments)
+    return _ran(config, arguments)
+
+
+def _drawn(config: Config, arguments: argparse.Namespace) -> int:
+    """Run, then draw its journal, which is kept for that alone where nobody asked for one."""
+    import tempfile
+
+    from msgspec.structs import replace
+
+    from ..timeline.drawing import of_journal, save
+    from ._picture import form_for
+
+    try:
+        form = form_for(arguments.timeline)
+    except ValueError as bad:
+        complain("run", ConfigError(f"--timeline {bad}"))
+        return BAD_USE
+    with tempfile.TemporaryDirectory(prefix="groupmock-run-") as folder:
+        kept = config if config.journal is not None else replace(config, journal=os.path.join(folder, "run.jsonl"))
+        journals: list[str] = []
+        status = _ran(kept, arguments, journals)
+        try:
+            for journal in journals:
+                save(of_journal(journal), arguments.timeline, form)
+        except (OSError, ValueError) as trouble:
+            complain("run", RuntimeError(f"--timeline {arguments.timeline}: {getattr(trouble, 'strerror', None) or trouble}"))
+            return OWN_FAILURE
+    return status
+
+
+def _ran(config: Config, arguments: argparse.Namespace, journals: list[str] | None = None) -> int:
     from ..net.loops import run as run_loop
     from ..running import CannotStart
 
     try:
-        return run_loop(_run(config, arguments.command, arguments.strict_plan))
+        return run_loop(_run(config, arguments.command, arguments.strict_plan, journals))
     except bad_use(config) as bad:
         complain("run", bad)
         return BAD_USE
@@ -63,7 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
         return OWN_FAILURE
 
 
-async def _run(config: Config, command: list[str], strict: bool) -> int:
+async def _run(config: Config, command: list[str], strict: bool, journals: list[str] | None) -> int:
+    """`journals`: gets the file in which the run ended."""
     from ..assembly import start
 
     running = await start(config, stories=config.control is not None)
@@ -96,6 +133,8 @@ async def _run(config: Config, command: list[str], strict: bool) -> int:
     if trouble_at_end is not None:
         complain("run", trouble_at_end)
         return OWN_FAILURE
+    if journals is not None and running.journal is not None:
+        journals.append(running.journal)
     status = status if status >= 0 else 128 - status
     for report in idle:
         complain("run", RuntimeError(report.sentence))

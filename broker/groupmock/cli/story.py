@@ -13,9 +13,9 @@ import sys
 from typing import Final
 
 from . import BAD_USE, OK
-from ._journals import ABOUT, CannotRead, for_every_journal, json_line, notices, reading
+from ._journals import ABOUT, end_of, for_every_journal, json_line, notices, reading
 from ._options import complain
-from ._since import Since, since
+from ._since import Since, moment
 
 LINES: Final = 400
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         metavar="TIME",
-        type=_since,
+        type=moment,
         default="0",
         help="from then on: 12.5 (seconds from the start; also ms, m, h), -30 (before the end), 18:30:05 or 2026-11-23T18:30:05Z",
     )
@@ -63,7 +63,7 @@ def _tell(name: str, of: int, arguments: argparse.Namespace) -> str | None:
     from ..story.teller import NotTold, tell
 
     wanted: Since = arguments.since
-    shown, end = printable(called(name)), _end(name) if wanted.before_end else 0
+    shown, end = printable(called(name)), end_of(name, "--since") if wanted.before_end else 0
     with reading(name) as journal:
         header = journal.header
         # Nothing of a recording was drawn by its seed.
@@ -82,23 +82,6 @@ def _tell(name: str, of: int, arguments: argparse.Namespace) -> str | None:
     for notice in lacking:
         complain("story", ValueError(f"{shown}: {notice}"))
     return None
-
-
-def _end(name: str) -> int:
-    """When its last row was, ns of the run."""
-    from ..journal.source import STANDARD
-
-    if name == STANDARD:
-        raise CannotRead("standard input is read once, so where it ends is not known beforehand: --since -SECONDS is for files")
-    with reading(name) as journal:
-        return max((row.t for row in journal), default=0)
-
-
-def _since(text: str) -> Since:
-    try:
-        return since(text)
-    except ValueError as bad:
-        raise argparse.ArgumentTypeError(str(bad)) from None
 
 
 def _lines(text: str) -> int:

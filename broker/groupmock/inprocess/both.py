@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from os import PathLike, fspath
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -107,6 +108,12 @@ class InProcess(
         """What happened to a group, or to all: who got what, what was committed and refused. `member`: what is about this one alone, by its
         client id, its short name (`anna#d7e8`) or its id."""
         done: Text = self._do(lambda: self._run(self._story(group, member)))
+        return done
+
+    def draw(self, file: str | PathLike[str], group: str | None = None) -> R:
+        """Write a picture of what happened so far: to NAME.html (a page that needs no network), NAME.svg or NAME.perfetto.json. Of every
+        group, or of one. ValueError for another name, LookupError for a group that is not there."""
+        done: R = self._do(lambda: self._run(self._up().draw(fspath(file), group)))
         return done
 
     def audit(self) -> Found:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from .embedded import Claim, Instruction, Partition, Partitions
 from .fold import GroupFold, Rebalances, rebalances
+from .owners import Changed
 from .rebalance_model import Gap, Generation, Holder, Move, Phase, Rebalance, Share, name_of, short_name
 
 __all__ = [
-    "Claim", "Gap", "Generation", "GroupFold", "Holder", "Instruction", "Move", "Partition", "Partitions", "Phase", "Rebalance",
+    "Changed", "Claim", "Gap", "Generation", "GroupFold", "Holder", "Instruction", "Move", "Partition", "Partitions", "Phase", "Rebalance",
     "Rebalances", "Share", "name_of", "rebalances", "short_name",
 ]  # fmt: skip

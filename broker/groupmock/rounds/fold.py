@@ -29,7 +29,7 @@ from ..journal.rows import (
     Row,
 )
 from .embedded import Claim, Partition, Partitions, claim_of, told_of
-from .owners import Ownership
+from .owners import Changed, Ownership
 from .rebalance_model import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, UNDER_WAY, Gap, Generation, Holder, Move, Phase, Rebalance, name_of
 
 JOIN_GROUP: Final = 11
@@ -61,7 +61,7 @@ class GroupFold:
     last. `generation`: the newest. `lost`: gaps since the last rebalance, which count to the next one. `ownership`: who owns what.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, changed: Changed | None = None) -> None:
         self.name = name
         self.state = ""
         self.since = 0
@@ -71,7 +71,7 @@ class GroupFold:
         self.last: Rebalance | None = None
         self.generation: Generation | None = None
         self.lost: list[Gap] = []
-        self.ownership = Ownership()
+        self.ownership = Ownership(changed)
         self._number = 0
         self._protocol = ""
         self._joined: dict[str, int] = {}  # of the rebalance under way, or of this moment: it may begin one
@@ -238,11 +238,13 @@ class GroupFold:
 class Rebalances:
     """`feed` it rows. `groups`: name -> GroupFold; `counts`: topic -> partitions, `created`: partition -> when (ns), of topics made.
 
-    `group`: the only one that is looked at; it is there from the start.
+    `group`: the only one that is looked at; it is there from the start. `watched`: called with the name of each group, returns who is to be
+    told of its changes of ownership.
     """
 
-    def __init__(self, group: str | None = None) -> None:
-        self.groups: dict[str, GroupFold] = {} if group is None else {group: GroupFold(group)}
+    def __init__(self, group: str | None = None, watched: Callable[[str], Changed] | None = None) -> None:
+        self._watched = watched
+        self.groups: dict[str, GroupFold] = {} if group is None else {group: self._fold(group)}
         self.counts: dict[str, int] = {}
         self.created: dict[Partition, int] = {}
         self._all = group is None
@@ -275,8 +277,11 @@ class Rebalances:
 
     def _group(self, name: str) -> GroupFold | None:
         if self._all and name not in self.groups:
-            self.groups[name] = GroupFold(name)
+            self.groups[name] = self._fold(name)
         return self.groups.get(name)
+
+    def _fold(self, name: str) -> GroupFold:
+        return GroupFold(name, self._watched(name) if self._watched is not None else None)
 
     def _moved(self, row: JsonRow) -> Rebalance | None:
         group = self._group(row["group"])

@@ -6,16 +6,22 @@ nothing), it is removed or replaced, or the connection by which it joined last e
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from .embedded import Partition, Partitions
 from .rebalance_model import Gap
 
 NOTHING: Partitions = frozenset()
+Changed = Callable[[str, Partitions, Partitions, int, Sequence[Gap]], None]
+"""Told of every change: member, what it owned, what it owns, when (ns), and the gaps that begin."""
 
 
 class Ownership:
-    """`first`: partition -> when somebody had it for the first time, ns. Grows with members and partitions, not with time."""
+    """`first`: partition -> when somebody had it for the first time, ns. Grows with members and partitions, not with time. `changed`: who
+    wants to hear of each change, for whom that is history."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Changed | None = None) -> None:
+        self._changed = changed
         self.first: dict[Partition, int] = {}
         self._owned: dict[str, Partitions] = {}
         self._owners: dict[Partition, set[str]] = {}
@@ -37,7 +43,10 @@ class Ownership:
             if gap is not None:
                 # Rows come in the journal's order, which is not always that of their times.
                 gap.until = max(at, gap.since)
-        return [self._lost(partition, at) for partition in sorted(before - partitions) if self._let_go(partition, member)]
+        gaps = [self._lost(partition, at) for partition in sorted(before - partitions) if self._let_go(partition, member)]
+        if self._changed is not None and before != partitions:
+            self._changed(member, before, partitions, at, gaps)
+        return gaps
 
     def _let_go(self, partition: Partition, member: str) -> bool:
         """Was it the last owner?"""

@@ -1,0 +1,363 @@
+"""Rows of one journal in, the groups of a picture out. Ownership, rebalances and generations are those of `groupmock.rounds`; here it is
+put down when they were, and whose each request was.
+
+Memory does not grow with the journal: what is kept of it is bounded (`thinning`), and `notices` says what was put together or left out.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+from ..journal.read import UnknownRow
+from ..journal.rows import (
+    NODE_RESUMED,
+    NODE_STALLED,
+    AbandonedRow,
+    ClientRow,
+    CloseRow,
+    CommandRow,
+    FaultRow,
+    FindingRow,
+    Header,
+    MemberRow,
+    MovedRow,
+    NoteRow,
+    ReplyRow,
+    RequestRow,
+    Row,
+)
+from ..journal.whose import field
+from ..rounds import Changed, Gap, Rebalances
+from ..story.words import count, facts, seconds, shortened, text
+from .group_track import Asking, GroupTrack, more_asking, more_events
+from .holdings import Room, Shared
+from .model import APIS, LOST, NEVER, OK, OPEN, Band, Event, Group, Source
+from .said import said
+from .tables import Tables
+from .thinning import Dots, Spans
+
+MOST_ROUTINE: Final = 20_000
+"""Marks of accepted heartbeats and commits;"""
+MOST_SPECIAL: Final = 12_000
+"""marks of everything else;"""
+MOST_EVENTS: Final = 6_000
+"""faults, commands, findings and the like;"""
+MOST_SPANS: Final = 60_000
+"""bands, partitions without an owner, partitions with several; of one journal, each."""
+GROUPS: Final = 200
+OPEN_REQUESTS: Final = 10_000
+CONNECTIONS: Final = 10_000
+LEAVING: Final = 20
+"""Members that one LeaveGroup names."""
+ROUTINE: Final = frozenset(("Heartbeat", "OffsetCommit", "TxnOffsetCommit"))
+SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
+"""Commands without a mark: what comes of them is drawn."""
+Where = tuple[str, int | None]
+"""A group and the place of a lane in it; None: all of the group."""
+
+
+class Asked(NamedTuple):
+    """A request that has no answer yet."""
+
+    row: RequestRow
+    group: str
+    members: list[str]
+
+
+class TimelineBuilder:
+    """`feed` it the rows of a journal in its order, then `finish`.
+
+    `name`: what the journal is called; `group`: this one alone; `begin`, `end`: ns of the run, what is drawn; `tables`: shared by the
+    journals of one picture; `findings`: False where somebody judges anew and calls `finding` himself.
+    """
+
+    def __init__(
+        self, name: str, header: Header | None, tables: Tables, group: str | None = None, begin: int = 0, end: int | None = None,
+        findings: bool = True,
+    ) -> None:  # fmt: skip
+        self._name, self._header, self._tables, self._only = name, header, tables, group
+        self._begin, self._end, self._findings = begin, end, findings
+        self._now = begin
+        self._room = Room(Spans[Band](MOST_SPANS), Spans[Gap](4 * MOST_SPANS), Spans[Shared](MOST_SPANS))
+        self._tracks: dict[str, GroupTrack] = {}
+        self.others: set[str] = set()
+        """Groups that are not drawn, the first thousands of them."""
+        self._rebalances = Rebalances(group, self._watched)
+        self._routine = Dots[Asking](MOST_ROUTINE, more_asking)
+        self._special = Dots[Asking](MOST_SPECIAL, more_asking)
+        self._events = Dots[Event](MOST_EVENTS, more_events)
+        self._asked: OrderedDict[int, Asked] = OrderedDict()
+        self._libraries: OrderedDict[int, str] = OrderedDict()  # by connection
+        self._spoke: OrderedDict[int, dict[Where, None]] = OrderedDict()  # connection -> who spoke by it
+        self._stalled: dict[Any, Event] = {}
+        self._untold = 0
+
+    def feed(self, row: Row | UnknownRow) -> None:
+        """One more."""
+        if self._end is not None and row.t > self._end:
+            return
+        self._now = max(self._now, row.t)
+        take = _TAKE.get(row.__class__)
+        if take is None:
+            return
+        try:
+            over = self._rebalances.feed(row)
+            if over is not None and (track := self._track(over.group)) is not None:
+                track.over(over)
+            take(self, row)
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # a journal of somebody else: messages may be anything
+            self._untold += 1
+
+    def finding(self, row: FindingRow) -> None:
+        """A client broke a rule."""
+        if row.group is not None and self._only not in (None, row.group):
+            return
+        where: Where | None = None
+        if row.group is not None and (track := self._track(row.group)) is not None:
+            where = (row.group, track.lanes.place(row.member_id) if row.member_id else None)
+        waived = f" (waived: {text(row.waived)})" if row.waived is not None else ""
+        told = f"{shortened(row.sentence)}. Right: {shortened(row.instead)}{waived}"
+        self._event(
+            where, Event(row.happened, row.happened, "finding", text(row.rule), told, text(row.severity), rows=tuple(row.rows[:8]))
+        )  # fmt: skip
+
+    def finish(self, source: int, notices: list[str]) -> tuple[Source, list[Group]]:
+        """There are no more rows. `source`: place of the journal in the picture; `notices`: what the journal lacks."""
+        for asked in self._asked.values():
+            self._mark(asked, OPEN, self._now, "")
+        for rebalance in self._rebalances.close():
+            if (track := self._track(rebalance.group)) is not None:
+                track.over(rebalance)
+        groups = [track.group(source, _Both(self._special, self._routine), self._events) for track in self._tracks.values()]
+        header = self._header
+        events = [each for (group, *_), found in self._events.items() if group is None for each in found]
+        made = Source(
+            text(self._name, 200), text(header.run) if header else "", text(header.product) if header else "",
+            text(header.profile) if header else "", header.epoch_ns if header else 0, self._begin, self._now,
+            [*notices, *self._left_out()], sorted(events, key=lambda each: each.at),
+        )  # fmt: skip
+        return made, [self._shown(group) for group in groups]
+
+    # -- what is where
+
+    def _watched(self, group: str) -> Changed:
+        track = self._track(group)
+        return _unseen if track is None else track.holdings.changed
+
+    def _track(self, group: str) -> GroupTrack | None:
+        track = self._tracks.get(group)
+        if track is None and (self._only not in (None, group) or len(self._tracks) >= GROUPS):
+            if len(self.others) < OPEN_REQUESTS:
+                self.others.add(group)
+        elif track is None:
+            track = self._tracks[group] = GroupTrack(group, self._tables, self._room)
+        return track
+
+    def _shown(self, group: Group) -> Group:
+        """Without what ended before the part that is drawn begins."""
+        begin = self._begin
+        if begin:
+            for spans in (group.states, group.gaps, group.doubles, *(lane.bands for lane in group.lanes)):
+                spans[:] = [each for each in spans if each.until is None or each.until >= begin]  # type: ignore[attr-defined, index]
+            group.rounds = [each for each in group.rounds if each.ended is None or each.ended >= begin]
+        return group
+
+    def _left_out(self) -> Iterator[str]:
+        for dots, what in ((self._routine, "accepted heartbeats and commits"), (self._special, "other requests"), (self._events, "events")):
+            marks, stand_for = dots.together
+            if marks:
+                yield f"{stand_for} {what} that came out alike within {seconds(dots.width)} s are drawn as {count(marks, 'mark')}"
+            if dots.dropped:
+                yield f"{dots.dropped} {what} are not drawn: there was no room"
+        for spans, what in ((self._room.bands, "bands"), (self._room.gaps, "gaps"), (self._room.doubles, "double owners")):
+            if spans.dropped:
+                yield f"{spans.dropped} {what} shorter than {seconds(spans.shortest)} s are not drawn"
+        states = sum(track.left_out for track in self._tracks.values())
+        lanes = sum(track.lanes.left_out for track in self._tracks.values())
+        if states:
+            yield f"{states} changes of state are not drawn"
+        if lanes:
+            yield f"{lanes} requests and changes of members beyond the first {len(self._tracks)} x 2000 share one lane of their group"
+        if self.others and self._only is None:
+            yield f"{len(self.others)} more groups are not drawn: name one with --group"
+        if self._untold:
+            yield f"{self._untold} rows could not be drawn: their messages are not what their API has"
+
+    # -- requests and answers
+
+    def _request(self, row: RequestRow) -> None:
+        if row.api_name == "ApiVersions":
+            self._learn_library(row)
+        group = field(row.message, "group_id") if row.api_name in APIS else None
+        if not isinstance(group, str) or self._track(group) is None:
+            return
+        self._asked[row.ticket] = Asked(row, group, _members_of(row))
+        if len(self._asked) > OPEN_REQUESTS:
+            self._mark(self._asked.popitem(last=False)[1], OPEN, row.t, "")
+
+    def _reply(self, row: ReplyRow) -> None:
+        asked = self._asked.pop(row.ticket, None)
+        if asked is None:
+            return
+        if asked.members == [""] and isinstance(given := field(row.message, "member_id"), str) and given:
+            asked = asked._replace(members=[given])
+        result = text(row.error) if row.error else OK if row.delivered else LOST
+        self._mark(asked, result, row.t, "", row)
+        if row.api_name == "JoinGroup" and (fold := self._rebalances.groups.get(asked.group)) is not None:
+            self._tracks[asked.group].generation(fold)
+
+    def _abandoned(self, row: AbandonedRow) -> None:
+        asked = self._asked.pop(row.ticket, None)
+        if asked is not None:
+            self._mark(asked, NEVER, row.t, shortened(row.reason))
+
+    def _mark(self, asked: Asked, result: str, at: int, answer: str, reply: ReplyRow | None = None) -> None:
+        row, track = asked.row, self._tracks[asked.group]
+        latency = max(0, at - row.received)
+        api = APIS.index(row.api_name)
+        dots = self._routine if result == OK and row.api_name in ROUTINE else self._special
+        for member in asked.members:
+            place = track.lanes.took_part(member, row.client_id, self._libraries.get(row.connection))
+            self._speaks(row.connection, (asked.group, place))
+            if max(at, row.t) < self._begin:
+                continue
+
+            def brief() -> Asking:
+                return Asking(row.t, row.t, 1, latency, row.seq)
+
+            def whole() -> Asking:
+                told = f"{row.api_name} v{row.api_version}: {said(row)}"
+                return Asking(row.t, row.t, 1, latency, row.seq, told, said(reply) if reply is not None else answer)
+
+            dots.add((asked.group, place, api, result), row.t, whole, brief)
+
+    def _learn_library(self, row: RequestRow) -> None:
+        name, version = field(row.message, "client_software_name"), field(row.message, "client_software_version")
+        if isinstance(name, str) and name:
+            _remember(self._libraries, row.connection, f"{text(name)} {text(version or '')}".strip())
+
+    def _speaks(self, connection: int, who: Where) -> None:
+        if connection not in self._spoke:
+            _remember(self._spoke, connection, {})
+        self._spoke[connection][who] = None
+
+    # -- what the coordinator and others do
+
+    def _moved(self, row: MovedRow) -> None:
+        if (track := self._track(row.group)) is not None:
+            track.moved(row)
+
+    def _member(self, row: MemberRow) -> None:
+        if (track := self._track(row.group)) is None:
+            return
+        track.lanes.member(row)
+        if row.what == "refused":
+            where = (row.group, track.lanes.place(row.member_id))
+            self._event(where, Event(row.t, row.t, "refused", "not let in", shortened(row.reason)))
+
+    def _closed(self, row: CloseRow) -> None:
+        self._libraries.pop(row.connection, None)
+        whose = self._spoke.pop(row.connection, {})
+        if row.by == "server" and row.reason.startswith("the server"):  # the run is over
+            return
+        for where in whose:
+            told = Event(row.t, row.t, "closed", f"connection closed by the {text(row.by)}", shortened(row.reason))
+            self._event(where, told)
+
+    def _fault(self, row: FaultRow) -> None:
+        asked = self._asked.get(row.ticket) if row.ticket is not None else None
+        told = f"{text(row.action)} {facts(row.fields)}".strip()
+        if asked is not None:
+            told = f"{asked.row.api_name}: {told}"
+            whose: list[Where | None] = [(asked.group, self._tracks[asked.group].lanes.place(member)) for member in asked.members]
+        else:
+            whose = [*self._spoke.get(-1 if row.connection is None else row.connection, {})]
+        for where in whose or [None]:
+            self._event(where, Event(row.t, row.t, "fault", f"fault rule {text(row.rule)}", told))
+
+    def _command(self, row: CommandRow) -> None:
+        if row.name in SILENT:
+            return
+        group, member = row.arguments.get("group"), row.arguments.get("member")
+        told = Event(row.t, row.t, "command", text(row.name), facts(row.arguments))
+        if not isinstance(group, str):
+            self._event(None, told)
+        elif (track := self._track(group)) is not None:
+            self._event((group, track.lanes.meant(member) if isinstance(member, str) else None), told)
+
+    def _client(self, row: ClientRow) -> None:
+        told = Event(row.t, row.t, "says", f"{text(row.client)} says: {text(row.what)}", facts(row.fields))
+        for name, track in self._tracks.items():
+            place = track.lanes.meant(row.client)
+            if place is not None:
+                self._event((name, place), told)
+                return
+        self._event(None, told)
+
+    def _note(self, row: NoteRow) -> None:
+        if row.what == NODE_STALLED:
+            self._stalled[row.node] = Event(row.t, row.t, "note", f"node {row.node} stalls", facts(row.fields))
+        elif row.what == NODE_RESUMED:
+            stalled = self._stalled.pop(row.node, None) or Event(row.t, row.t, "note", f"node {row.node} goes on")
+            stalled.until = row.t
+            self._event(None, stalled)
+        elif row.what == "internal error":
+            self._event(None, Event(row.t, row.t, "note", "internal error", facts(row.fields)))
+
+    def _found(self, row: FindingRow) -> None:
+        if self._findings:
+            self.finding(row)
+
+    def _event(self, where: Where | None, event: Event) -> None:
+        if event.until >= self._begin and (self._end is None or event.at <= self._end):
+            group, place = where if where is not None else (None, None)
+            self._events.add((group, place, event.kind, event.title, event.text), event.at, lambda: event, lambda: event)
+
+
+class _Both(Dots[Asking]):
+    """The marks of both kinds, one after the other."""
+
+    def __init__(self, *dots: Dots[Asking]) -> None:
+        super().__init__(1, more_asking)
+        self._parts = dots
+
+    def items(self) -> Iterator[tuple[Any, list[Asking]]]:
+        """As `Dots.items`."""
+        for part in self._parts:
+            yield from part.items()
+
+
+def _members_of(row: RequestRow) -> list[str]:
+    """Ids of those that it is about; "" for who has none yet. LeaveGroup names several from version 3 on (KIP-345)."""
+    leaving = field(row.message, "members") if row.api_name == "LeaveGroup" else None
+    if isinstance(leaving, list) and leaving:
+        return [str(field(each, "member_id") or "") for each in leaving[:LEAVING]]
+    member = field(row.message, "member_id")
+    return [member if isinstance(member, str) else ""]
+
+
+def _remember(kept: OrderedDict[int, Any], connection: int, value: Any) -> None:
+    kept[connection] = value
+    if len(kept) > CONNECTIONS:
+        kept.popitem(last=False)
+
+
+def _unseen(*_: Any) -> None:
+    """Of a group that is not drawn."""
+
+
+_TAKE: Final[dict[type, Callable[[TimelineBuilder, Any], None]]] = {
+    RequestRow: TimelineBuilder._request,
+    ReplyRow: TimelineBuilder._reply,
+    AbandonedRow: TimelineBuilder._abandoned,
+    MovedRow: TimelineBuilder._moved,
+    MemberRow: TimelineBuilder._member,
+    CloseRow: TimelineBuilder._closed,
+    FaultRow: TimelineBuilder._fault,
+    CommandRow: TimelineBuilder._command,
+    ClientRow: TimelineBuilder._client,
+    NoteRow: TimelineBuilder._note,
+    FindingRow: TimelineBuilder._found,
+}

@@ -1,0 +1,124 @@
+"""Journals to a picture: the one way for the command line, for `groupmock run --timeline` and for the fixture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Final
+
+from ..journal.place import make_folder
+from ..journal.read import JournalReader, UnknownRow
+from ..journal.rows import FindingRow, Header, Row
+from ..journal.source import opened
+from ..story.words import listed, text
+from ..version import __version__
+from .builder import TimelineBuilder
+from .forms import FORMS
+from .model import Group, Source, Timeline
+from .tables import Tables
+
+ENDINGS: Final = {".html": "html", ".htm": "html", ".svg": "svg", ".perfetto.json": "perfetto", ".json": "perfetto"}
+"""How the name of a file says its form."""
+
+
+class Nothing(LookupError):
+    """There is no such group; the text says which there are."""
+
+
+class UnknownForm(ValueError):
+    """The name of the file says no form; the text says which there are."""
+
+
+def form_of(file: str) -> str:
+    """The form that a file's name says. Raises UnknownForm."""
+    for ending, form in ENDINGS.items():
+        if file.lower().endswith(ending):
+            return form
+    raise UnknownForm(f"{file}: its name says no form: end it in .html, .svg or .perfetto.json, or give --format")
+
+
+class Drawing:
+    """Several journals, one after the other, as one picture. `group`: this one alone; `audit`: judge the clients on the way."""
+
+    def __init__(self, group: str | None = None, audit: bool = False) -> None:
+        self._group, self._audit = group, audit
+        self._tables = Tables()
+        self._sources: list[Source] = []
+        self._groups: list[Group] = []
+        self._others: set[str] = set()
+
+    def add(
+        self,
+        name: str,
+        rows: Iterable[Row | UnknownRow],
+        header: Header | None = None,
+        begin: int = 0,
+        end: int | None = None,
+    ) -> Source:
+        """One more journal, read to its end; `begin`, `end`: ns of its run, the part that is drawn. Its `notices` may be added to."""
+        # Where it lies on this machine is nobody's matter.
+        builder = TimelineBuilder(os.path.basename(name), header, self._tables, self._group, begin, end, findings=not self._audit)
+        if self._audit:
+            _judged(builder, rows)
+        else:
+            for row in rows:
+                builder.feed(row)
+        source, groups = builder.finish(len(self._sources), [])
+        self._others |= builder.others
+        self._sources.append(source)
+        self._groups += [each for each in groups if each.states or each.lanes or each.events]
+        return source
+
+    @property
+    def empty(self) -> bool:
+        """Nothing was added."""
+        return not self._sources
+
+    def timeline(self) -> Timeline:
+        """The picture of all that was added. Raises Nothing where a group was named and is in none of the journals."""
+        if self._group is not None and not self._groups:
+            there = f"there are {listed(sorted(map(text, self._others)))}" if self._others else "there is none at all"
+            raise Nothing(f"no group {text(self._group)!r} in these rows: {there}")
+        topics, sets = self._tables.settled(self._groups)
+        return Timeline(__version__, self._sources, self._groups, topics, sets, list(self._tables.texts))
+
+
+def of_journal(journal: str, group: str | None = None) -> Timeline:
+    """The picture of one journal file, which may still be written. Raises OSError, NotAJournal, Nothing."""
+    drawing = Drawing(group)
+    with opened(journal) as file:
+        reader = JournalReader(file)
+        drawing.add(journal, reader, reader.header)
+    return drawing.timeline()
+
+
+def save(timeline: Timeline, file: str, form: str) -> None:
+    """Write it, the folder too if it is not there. Raises OSError."""
+    text = written(form, timeline)
+    make_folder(os.path.dirname(file))
+    with open(file, "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+def written(form: str, timeline: Timeline) -> str:
+    """The picture as html, svg or perfetto. Texts of peers are escaped."""
+    return FORMS[form](timeline)
+
+
+def _judged(builder: TimelineBuilder, rows: Iterable[Row | UnknownRow]) -> None:
+    from ..audit.auditor import Auditor
+    from ..audit.verdicts import Finding
+
+    def pin(found: Finding) -> None:
+        builder.finding(
+            FindingRow(
+                t=found.t, happened=found.t, rule=found.rule, severity=found.severity, group=found.group, member=found.member,
+                member_id=found.member_id, client_id=found.client_id, sentence=found.sentence, instead=found.instead, rows=found.rows,
+            )
+        )  # fmt: skip
+
+    auditor = Auditor(found=pin)
+    for row in rows:
+        builder.feed(row)
+        auditor.feed(row)
+    auditor.close()

@@ -1,0 +1,132 @@
+"""For ui.perfetto.dev and chrome://tracing: the JSON of Chrome's Trace Event Format
+(https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
+
+A process per group, a thread per member. Ownership is slices ("X"), what a request waited for is asynchronous slices ("b", "e"), the rest
+are instants ("i"). `ts` and `dur` are microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from ...printable import ascii_json
+from ..model import APIS, OK, Double, Event, Group, Hole, Lane, Mark, Timeline
+from ..words import held_text
+
+STATES, ROUNDS, HOLES, DOUBLES, EVENTS, FIRST_LANE = 1, 2, 3, 4, 5, 10
+"""Threads of a group."""
+THREADS: Final = {
+    STATES: "group state",
+    ROUNDS: "rebalances",
+    HOLES: "without an owner",
+    DOUBLES: "several owners",
+    EVENTS: "events of the group",
+}
+PARKED_NS: Final = 1_000_000
+"""A request that waited longer is a slice."""
+Trace = dict[str, Any]
+
+
+def write(timeline: Timeline) -> str:
+    """One JSON object."""
+    told = {
+        "displayTimeUnit": "ms",
+        "otherData": {"by": f"groupmock {timeline.groupmock}", "notices": [text for each in timeline.sources for text in each.notices]},
+        "traceEvents": list(_events(timeline)),
+    }
+    return ascii_json(msgspec.json.encode(told)).decode() + "\n"
+
+
+def _events(timeline: Timeline) -> Iterator[Trace]:
+    for place, source in enumerate(timeline.sources):
+        if source.events:
+            process = 10_000 + place
+            yield _meta("process_name", process, 0, name=f"cluster of {source.name}")
+            yield from (_instant(process, 1, each) for each in source.events)
+    for process, group in enumerate(timeline.groups, 1):
+        yield from _group(timeline, process, group)
+
+
+def _group(timeline: Timeline, process: int, group: Group) -> Iterator[Trace]:
+    journal = f" ({timeline.sources[group.source].name})" if len(timeline.sources) > 1 else ""
+    yield _meta("process_name", process, 0, name=f"group {group.name}{journal}")
+    yield _meta("process_sort_index", process, 0, sort_index=process)
+    yield from (_meta("thread_name", process, thread, name=name) for thread, name in THREADS.items())
+    end = timeline.sources[group.source].end
+    for state in group.states:
+        args = {"generation": state.generation, "members": state.members, "reason": state.reason, "cause": state.cause}
+        yield _slice(process, STATES, state.state, state.since, state.until, end, args)
+    for each in group.rounds:
+        yield _slice(process, ROUNDS, f"rebalance {each.number}", each.began, each.ended, end, msgspec.to_builtins(each))
+    yield from _overlapping(timeline, process, HOLES, "nobody owns", group.gaps, end)
+    yield from _overlapping(timeline, process, DOUBLES, "several own", group.doubles, end)
+    yield from (_instant(process, EVENTS, each) for each in group.events)
+    for place, lane in enumerate(group.lanes):
+        yield from _lane(timeline, process, FIRST_LANE + place, lane, end)
+
+
+def _overlapping(
+    timeline: Timeline, process: int, thread: int, name: str, spans: Sequence[Hole | Double], end: int
+) -> Iterator[Trace]:
+    """Slices of a thread may lie in each other and not overlap: these are asynchronous ones."""
+    for number, span in enumerate(spans, 1):
+        until = end if span.until is None else span.until
+        told = f"{name} {held_text(timeline, span.held)}"
+        yield from _waited(process, thread, told, span.since, until, f"{process}.{thread}.{number}", {})
+
+
+def _lane(timeline: Timeline, process: int, thread: int, lane: Lane, end: int) -> Iterator[Trace]:
+    yield _meta("thread_name", process, thread, name=lane.label)
+    yield _meta("thread_sort_index", process, thread, sort_index=thread)
+    facts = {"member_id": lane.member_id, "client_id": lane.client_id, "instance": lane.instance, "library": lane.library}
+    for band in lane.bands:
+        yield _slice(process, thread, held_text(timeline, band.held), band.since, band.until, end, facts)
+    for life in lane.lives:
+        yield _mark(process, thread, "joined", life.since, {"how": life.came, **facts})
+        if life.until is not None:
+            yield _mark(process, thread, "gone", life.until, {"how": life.gone, "cause": life.cause})
+    yield from (_instant(process, thread, each) for each in lane.events)
+    for number, mark in enumerate(lane.marks):
+        yield from _request(timeline, process, thread, mark, f"{process}.{thread}.{number}")
+
+
+def _request(timeline: Timeline, process: int, thread: int, mark: Mark, identity: str) -> Iterator[Trace]:
+    result = timeline.texts[mark.result]
+    name = APIS[mark.api] if result == OK else f"{APIS[mark.api]}: {result}"
+    args = {
+        "result": result, "latency_ms": mark.latency / 1e6, "count": mark.count, "row": mark.seq, "request": timeline.texts[mark.asked],
+        "answer": timeline.texts[mark.answered],
+    }  # fmt: skip
+    if mark.count == 1 and mark.latency >= PARKED_NS:
+        yield from _waited(process, thread, name, mark.at, mark.at + mark.latency, identity, args)
+    else:
+        yield _mark(process, thread, name if mark.count == 1 else f"{mark.count} x {name}", mark.at, args)
+
+
+def _meta(what: str, process: int, thread: int, **args: Any) -> Trace:
+    return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": args}
+
+
+def _slice(process: int, thread: int, name: str, since: int, until: int | None, end: int, args: Trace) -> Trace:
+    lasted = max(0, (end if until is None else until) - since)
+    return {"ph": "X", "name": name, "pid": process, "tid": thread, "ts": since / 1e3, "dur": lasted / 1e3, "args": args}
+
+
+def _waited(process: int, thread: int, name: str, since: int, until: int, identity: str, args: Trace) -> Iterator[Trace]:
+    shared = {"cat": "groupmock", "name": name, "id": identity, "pid": process, "tid": thread}
+    yield {"ph": "b", "ts": since / 1e3, "args": args, **shared}
+    yield {"ph": "e", "ts": until / 1e3, "args": {}, **shared}
+
+
+def _mark(process: int, thread: int, name: str, at: int, args: Trace) -> Trace:
+    return {"ph": "i", "s": "t", "name": name, "pid": process, "tid": thread, "ts": at / 1e3, "args": args}
+
+
+def _instant(process: int, thread: int, event: Event) -> Trace:
+    args: Trace = {"text": event.text, "count": event.count}
+    if event.kind == "finding":
+        args |= {"severity": event.severity, "rows": list(event.rows)}
+    return _mark(process, thread, f"{event.kind}: {event.title}", event.at, args)

@@ -1,0 +1,138 @@
+"""One group while rows come in: its states, rebalances and generations, its lanes, what its members asked and what befell them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..journal.rows import MovedRow
+from ..rounds import GroupFold, Rebalance
+from ..rounds.rebalance_model import COMPLETING, DEAD, PREPARING, Generation
+from ..story.words import shortened, text
+from .holdings import Holdings, Room
+from .lanes import BEFORE, Lanes
+from .model import OK, Event, GenerationFacts, Group, Life, Mark, Round, State
+from .tables import Tables
+from .thinning import Dots
+
+MOST_STATES: Final = 20_000
+"""Of a group; its rebalances and generations are fewer."""
+
+
+@dataclass(slots=True)
+class Asking:
+    """Requests of one member that came out alike: `Mark`, its texts not yet in the table."""
+
+    at: int
+    until: int
+    count: int
+    latency: int
+    seq: int
+    asked: str = ""
+    answered: str = ""
+
+
+def more_asking(old: Asking, new: Asking) -> None:
+    """One more, or several."""
+    old.until, old.count, old.latency = max(old.until, new.until), old.count + new.count, max(old.latency, new.latency)
+
+
+def more_events(old: Event, new: Event) -> None:
+    """The same once more."""
+    old.until, old.count = max(old.until, new.until), old.count + new.count
+
+
+class GroupTrack:
+    """`lanes` and `holdings` are told directly; the rest comes by `moved`, `over` and `generation`."""
+
+    def __init__(self, name: str, tables: Tables, room: Room) -> None:
+        self.name = name
+        self.lanes = Lanes()
+        self.holdings = Holdings(name, tables, room, self.lanes.place)
+        self.left_out = 0
+        self._tables = tables
+        self._states: list[State] = []
+        self._rounds: list[Round] = []
+        self._generations: list[GenerationFacts] = []
+        self._newest: Generation | None = None
+
+    def moved(self, row: MovedRow) -> None:
+        """The group changed its state."""
+        if self._states:
+            last = self._states[-1]
+            last.until = max(row.t, last.since)
+        if len(self._states) >= MOST_STATES:
+            self.left_out += 1
+            self._states.pop()
+        self._states.append(
+            State(row.t, None, text(row.after), row.generation, row.members, shortened(row.reason), text(row.cause or ""))
+        )  # fmt: skip
+        if row.after == DEAD:
+            self.lanes.all_gone(row.t, row.reason)
+
+    def over(self, found: Rebalance) -> None:
+        """A rebalance, at its end or the journal's."""
+        if len(self._rounds) < MOST_STATES:
+            self._rounds.append(
+                Round(
+                    found.number, found.began, found.ended, found.ended_in or "", shortened(found.reason), text(found.cause),
+                    found.generation_before, found.generation_after, found.members_after,
+                    leader=self.lanes.label(found.leader) if found.leader else "",
+                    last_joined=self.lanes.label(found.last_joined) if found.last_joined else "", moves=len(found.moves),
+                    preparing=found.spent(PREPARING), completing=found.spent(COMPLETING),
+                )
+            )  # fmt: skip
+
+    def generation(self, fold: GroupFold) -> None:
+        """Perhaps there is a new one: what was heard of the last is known then."""
+        if fold.generation is not self._newest and fold.generation is not None:
+            self._keep_generation()
+            self._newest = fold.generation
+
+    def group(self, source: int, asked: Dots[Asking], done: Dots[Event]) -> Group:
+        """All of it. `asked`, `done`: those of all groups of the journal."""
+        self._keep_generation()
+        found = Group(self.name, source, self._states, self._rounds, self._generations)
+        for (group, place, api, result), dots in asked.items():
+            if group == self.name:
+                self.lanes.all[place].marks += [self._mark(api, result, each) for each in dots]
+        for (group, where, *_), events in done.items():
+            if group == self.name:
+                (found.events if where is None else self.lanes.all[where].events).extend(events)
+        for _, lane in self.lanes.finished():
+            lane.bands = self.holdings.bands(lane.member_id) if lane.member_id else []
+            lane.marks.sort(key=lambda each: (each.at, each.seq))
+            lane.events.sort(key=lambda each: each.at)
+            self._began_before(lane.lives, [each.since for each in lane.bands] + self._accepted(lane.marks))
+            found.lanes.append(lane)
+        found.events.sort(key=lambda each: each.at)
+        found.gaps, found.doubles = self.holdings.gaps(), self.holdings.doubles()
+        found.name = text(self.name)
+        return found
+
+    def _accepted(self, marks: list[Mark]) -> list[int]:
+        accepted = self._tables.texts.get(OK)
+        return [each.at for each in marks if each.result == accepted][:1]
+
+    @staticmethod
+    def _began_before(lives: list[Life], seen: list[int]) -> None:
+        """Who owned something, or was answered as a member is, was one: a journal that begins in the middle has no row of it."""
+        if not lives and seen:
+            lives.append(Life(min(seen), BEFORE))
+
+    def _mark(self, api: int, result: str, asking: Asking) -> Mark:
+        text_of = self._tables.text
+        return Mark(
+            asking.at, asking.until, api, text_of(result), asking.count, asking.latency, asking.seq, text_of(asking.asked),
+            text_of(asking.answered),
+        )  # fmt: skip
+
+    def _keep_generation(self) -> None:
+        last = self._newest
+        if last is not None and len(self._generations) < MOST_STATES:
+            self._generations.append(
+                GenerationFacts(
+                    last.number, last.began, self.lanes.label(last.leader), text(last.protocol), len(last.claims), last.planned,
+                    len(last.heard), last.settled,
+                )
+            )  # fmt: skip

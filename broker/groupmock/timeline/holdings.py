@@ -1,0 +1,103 @@
+"""Who owned what when, out of the changes of which `groupmock.rounds` tells: bands of one member, partitions that nobody owned any more,
+partitions that several owned at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ..rounds import Gap, Partition, Partitions
+from .model import Band, Double, Hole
+from .tables import Tables
+from .thinning import Spans
+
+
+@dataclass(slots=True)
+class Shared:
+    """One partition that these members own."""
+
+    partition: Partition
+    members: frozenset[str]
+    since: int
+    until: int | None = None
+
+
+@dataclass(slots=True)
+class Room:
+    """What is kept of all groups of a journal."""
+
+    bands: Spans[Band]
+    gaps: Spans[Gap]
+    doubles: Spans[Shared]
+
+
+class Holdings:
+    """Of one group. `name`: it is the key in `room`; `lane`: member id -> place of its lane."""
+
+    def __init__(self, name: str, tables: Tables, room: Room, lane: Callable[[str], int]) -> None:
+        self._name, self._tables, self._room, self._lane = name, tables, room, lane
+        self._now: dict[str, Band] = {}
+        self._owners: dict[Partition, set[str]] = {}
+        self._shared: dict[Partition, Shared] = {}
+
+    def changed(self, member: str, before: Partitions, after: Partitions, at: int, gaps: Sequence[Gap]) -> None:
+        """As `groupmock.rounds.Changed`."""
+        self._band(member, after, at)
+        for partition in before - after:
+            self._owners[partition].discard(member)
+            self._share(partition, at)
+        for partition in after - before:
+            self._owners.setdefault(partition, set()).add(member)
+            self._share(partition, at)
+        for gap in gaps:
+            self._room.gaps.add(self._name, gap)
+
+    def bands(self, member: str) -> list[Band]:
+        """Of one member, in the order of time; those that lasted no time are left out."""
+        return [each for each in self._room.bands.of((self._name, member)) if each.until is None or each.until > each.since]
+
+    def gaps(self) -> list[Hole]:
+        """Those that began and ended together are one."""
+        found: defaultdict[tuple[int, int | None], set[Partition]] = defaultdict(set)
+        for gap in self._room.gaps.of(self._name):
+            if gap.until is None or gap.until > gap.since:
+                found[gap.since, gap.until].add(gap.partition)
+        return [Hole(since, until, self._tables.held(frozenset(each))) for (since, until), each in sorted(found.items(), key=_when)]
+
+    def doubles(self) -> list[Double]:
+        """Those of the same members that began and ended together are one."""
+        found: defaultdict[tuple[int, int | None, frozenset[str]], set[Partition]] = defaultdict(set)
+        for each in self._room.doubles.of(self._name):
+            if each.until is None or each.until > each.since:
+                found[each.since, each.until, each.members].add(each.partition)
+        return [
+            Double(since, until, self._tables.held(frozenset(partitions)), sorted(map(self._lane, members)))
+            for (since, until, members), partitions in sorted(found.items(), key=_when)
+        ]
+
+    def _band(self, member: str, after: Partitions, at: int) -> None:
+        old = self._now.pop(member, None)
+        if old is not None:
+            old.until = max(at, old.since)  # the journal's order is not always that of times
+        if after:
+            new = self._now[member] = Band(at, None, self._tables.held(after))
+            self._room.bands.add((self._name, member), new)
+        self._lane(member)
+
+    def _share(self, partition: Partition, at: int) -> None:
+        old = self._shared.pop(partition, None)
+        if old is not None:
+            old.until = max(at, old.since)
+        owners = self._owners[partition]
+        if len(owners) > 1:
+            new = self._shared[partition] = Shared(partition, frozenset(owners), at)
+            self._room.doubles.add(self._name, new)
+        elif not owners:
+            del self._owners[partition]
+
+
+def _when(item: tuple[Iterable[object], object]) -> tuple[int, int]:
+    since, until, *_ = item[0]
+    assert isinstance(since, int)
+    return since, until if isinstance(until, int) else 1 << 62

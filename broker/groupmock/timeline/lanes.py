@@ -1,0 +1,114 @@
+"""The lanes of one group: who was a member from when to when, and whose a request is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..journal.rows import MemberRow
+from ..story.sentences import how_gone
+from ..story.words import member_text, shortened, text
+from .model import Lane, Life
+
+LANES: Final = 2000
+"""So many members have lanes of their own."""
+OTHERS: Final = "more members"
+NOBODY: Final = "clients without a member id"
+BEFORE: Final = "it had joined before this journal begins"
+REPLACES: Final = " replaces "
+"""In the reason of a `member` row that says `replaced`: who came, and then whom it replaced (KIP-345)."""
+
+
+class Lanes:
+    """By member id, in the order in which they were first seen. `left_out`: member ids that share one lane, which is there at all then."""
+
+    def __init__(self) -> None:
+        self.all: list[Lane] = []
+        self.left_out = 0
+        self._places: dict[str, int] = {}
+        self._shared: dict[str, int] = {}
+
+    def place(self, member_id: str) -> int:
+        """Of its lane, made when it is new; "" is nobody in particular."""
+        place = self._places.get(member_id)
+        if place is not None:
+            return place
+        if not member_id:
+            return self._shared_lane(NOBODY)
+        if len(self._places) >= LANES:
+            self.left_out += 1
+            return self._shared_lane(OTHERS)
+        self._places[member_id] = len(self.all)
+        self.all.append(Lane("", member_id))
+        return self._places[member_id]
+
+    def known(self, member_id: str) -> int | None:
+        """Of its lane, if it has one."""
+        return self._places.get(member_id)
+
+    def meant(self, wanted: str) -> int | None:
+        """The last lane that a person means: by member id, instance id or client id."""
+        found = [place for place, lane in enumerate(self.all) if wanted in (lane.member_id, lane.instance, lane.client_id)]
+        return found[-1] if found else None
+
+    def took_part(self, member_id: str, client_id: str | None, library: str | None) -> int:
+        """A client speaks as this member."""
+        place = self.place(member_id)
+        if member_id:
+            lane = self.all[place]
+            lane.client_id = text(client_id) if client_id else lane.client_id
+            lane.library = library or lane.library
+        return place
+
+    def member(self, row: MemberRow) -> None:
+        """The coordinator says what became of it."""
+        if row.what in ("added", "replaced"):
+            old = row.reason.rpartition(REPLACES)[2]
+            if row.what == "replaced":
+                self._ends(old, row.t, f"static id {text(row.group_instance_id)} came back as another member", "replaced")
+            came = f"takes the place of {member_text(old)}" if row.what == "replaced" else f"joined: {shortened(row.reason)}"
+            lane = self._of(row)
+            lane.lives.append(Life(row.t, came))
+        elif row.what == "removed":
+            self._of(row)
+            self._ends(row.member_id, row.t, how_gone(row), row.cause or "")
+
+    def all_gone(self, at: int, reason: str) -> None:
+        """The group is gone, and its members with it."""
+        for lane in self.all:
+            if lane.lives and lane.lives[-1].until is None:
+                self._ends(lane.member_id, at, shortened(reason), "group gone")
+
+    def finished(self) -> Iterator[tuple[int, Lane]]:
+        """Each with its place and its label."""
+        for place, lane in enumerate(self.all):
+            if not lane.label:
+                lane.label = member_text(lane.member_id, lane.instance or lane.client_id or None)
+            yield place, lane
+
+    def label(self, member_id: str) -> str:
+        """What a member id is called."""
+        place = self.known(member_id)
+        lane = self.all[place] if place is not None else Lane("", member_id)
+        return member_text(member_id, lane.instance or lane.client_id or None)
+
+    def _of(self, row: MemberRow) -> Lane:
+        lane = self.all[self.place(row.member_id)]
+        if lane.member_id:
+            lane.instance = text(row.group_instance_id) if row.group_instance_id else lane.instance
+            lane.client_id = lane.client_id or text(row.client_id or "")
+            lane.host = text(row.client_host.lstrip("/")) if row.client_host else lane.host
+        return lane
+
+    def _ends(self, member_id: str, at: int, how: str, cause: str) -> None:
+        lane = self.all[self.place(member_id)]
+        if not lane.lives or lane.lives[-1].until is not None:
+            lane.lives.append(Life(min([at, *(each.since for each in lane.bands)]), BEFORE))
+        life = lane.lives[-1]
+        life.until, life.gone, life.cause = max(at, life.since), how, cause
+
+    def _shared_lane(self, label: str) -> int:
+        if label not in self._shared:
+            self._shared[label] = len(self.all)
+            self.all.append(Lane(label))
+        return self._shared[label]

@@ -1,0 +1,209 @@
+"""What a picture of a journal has, as pure data: the forms (HTML, SVG, Perfetto) draw it and add nothing.
+
+Times are ns since the `epoch_ns` of their source; a span whose `until` is None lasts to the end of its journal. Texts of peers are
+printable already (`groupmock.printable`). What there may be many of is an array in JSON, in the order of its fields, and says partitions
+and texts by their place in `Timeline.sets` and `Timeline.texts`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "TxnOffsetCommit")
+"""Requests that are marks, `Mark.api` says which."""
+OK: Final = "ok"
+"""Result of a mark whose answer had no error and arrived."""
+LOST: Final = "the answer did not arrive"
+NEVER: Final = "never answered"
+OPEN: Final = "no answer in this journal"
+"""Results of marks, where they are no error of Kafka's."""
+EXPECTED: Final = ("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS")
+"""Errors by which a coordinator leads a member on: come back with this id (KIP-394), join again. Nothing went wrong."""
+
+
+class Life(msgspec.Struct, omit_defaults=True):
+    """One stay of a member in its group. `came`, `gone`: how, in a sentence; `cause`: of going, the coordinator's word for it."""
+
+    since: int
+    came: str
+    until: int | None = None
+    gone: str = ""
+    cause: str = ""
+
+
+class Band(msgspec.Struct, array_like=True):
+    """What a member owned from then to then: `held`, place in `Timeline.sets`."""
+
+    since: int
+    until: int | None
+    held: int
+
+
+class Mark(msgspec.Struct, array_like=True):
+    """A request of a member and its answer, or `count` of them that came out alike and would stand side by side.
+
+    `at` and `until`: the first and the last one; `api`: place in APIS; `result`, `asked`, `answered`: places in `Timeline.texts`, the last
+    two of the first one; `latency`: ns from the last byte of the request to the answer, the longest; `seq`: row of the first one.
+    """
+
+    at: int
+    until: int
+    api: int
+    result: int
+    count: int
+    latency: int
+    seq: int
+    asked: int
+    answered: int
+
+
+class Event(msgspec.Struct, omit_defaults=True):
+    """Something that was done to somebody. `kind`: fault, command, finding, closed, refused, says or note; `text`: more about it;
+    `severity` and `rows`: of a finding. `count` of them came out alike, from `at` to `until`."""
+
+    at: int
+    until: int
+    kind: str
+    title: str
+    text: str = ""
+    severity: str = ""
+    count: int = 1
+    rows: tuple[int, ...] = ()
+
+
+class Lane(msgspec.Struct, omit_defaults=True):
+    """A member. `label`: client or instance id and four characters of the member id; without `lives` it was none: its requests were
+    refused."""
+
+    label: str
+    member_id: str = ""
+    client_id: str = ""
+    instance: str = ""
+    host: str = ""
+    library: str = ""
+    lives: list[Life] = []
+    bands: list[Band] = []
+    marks: list[Mark] = []
+    events: list[Event] = []
+
+
+class State(msgspec.Struct, omit_defaults=True):
+    """The group's state for a while, and why it came into it."""
+
+    since: int
+    until: int | None
+    state: str
+    generation: int
+    members: int
+    reason: str = ""
+    cause: str = ""
+
+
+class GenerationFacts(msgspec.Struct, omit_defaults=True):
+    """Members that joined together. `planned`: when what the leader brought was taken (None: it never was); `heard`: how many were told."""
+
+    number: int
+    began: int
+    leader: str
+    protocol: str
+    members: int
+    planned: int | None = None
+    heard: int = 0
+    settled: bool = False
+
+
+class Round(msgspec.Struct, omit_defaults=True):
+    """A rebalance, as `groupmock.rounds.Rebalance` has it, in figures."""
+
+    number: int
+    began: int
+    ended: int | None
+    ended_in: str
+    reason: str
+    cause: str
+    generation_before: int
+    generation_after: int
+    members: int
+    leader: str = ""
+    last_joined: str = ""
+    moves: int = 0
+    preparing: int = 0
+    completing: int = 0
+
+
+class Hole(msgspec.Struct, array_like=True):
+    """Partitions that nobody owned from then to then, though somebody had."""
+
+    since: int
+    until: int | None
+    held: int
+
+
+class Double(msgspec.Struct, array_like=True):
+    """Partitions that several members owned at once. `lanes`: whose, places in `Group.lanes`."""
+
+    since: int
+    until: int | None
+    held: int
+    lanes: list[int]
+
+
+class Group(msgspec.Struct, omit_defaults=True):
+    """One group of one journal; `source`: place in `Timeline.sources`. Lanes in the order in which their members were first seen."""
+
+    name: str
+    source: int
+    states: list[State] = []
+    rounds: list[Round] = []
+    generations: list[GenerationFacts] = []
+    gaps: list[Hole] = []
+    doubles: list[Double] = []
+    lanes: list[Lane] = []
+    events: list[Event] = []
+
+
+class Source(msgspec.Struct, omit_defaults=True):
+    """One journal. `begin`, `end`: the part of it that is drawn; `notices`: what is missing of it or was left out, a sentence each;
+    `events`: those of no group."""
+
+    name: str
+    run: str
+    product: str
+    profile: str
+    epoch_ns: int
+    begin: int
+    end: int
+    notices: list[str] = []
+    events: list[Event] = []
+
+
+class Topics(msgspec.Struct, array_like=True):
+    """Partitions of one topic: place in `Timeline.topics`, and their numbers."""
+
+    topic: int
+    numbers: list[int]
+
+
+class Timeline(msgspec.Struct):
+    """A whole picture."""
+
+    groupmock: str
+    sources: list[Source]
+    groups: list[Group]
+    topics: list[str]
+    sets: list[list[Topics]]
+    texts: list[str]
+    apis: tuple[str, ...] = APIS
+    expected: tuple[str, ...] = EXPECTED
+
+    @property
+    def begin(self) -> int:
+        """Where the axis begins, ns: every journal has its own 0."""
+        return min((each.begin for each in self.sources), default=0)
+
+    @property
+    def end(self) -> int:
+        """Where it ends, ns; after `begin`."""
+        return max(self.begin + 1, *(each.end for each in self.sources)) if self.sources else 1

@@ -1,0 +1,49 @@
+"""What the groups of a picture share: sets of partitions and texts, each once, said by their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from ..printable import printable
+from ..rounds import Partitions
+from .model import Band, Double, Group, Hole, Topics
+
+
+class Tables:
+    """`sets`, `texts`: each once, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.sets: dict[Partitions, int] = {}
+        self.texts: dict[str, int] = {}
+
+    def held(self, partitions: Partitions) -> int:
+        """The place of a set."""
+        return self.sets.setdefault(partitions, len(self.sets))
+
+    def text(self, text: str) -> int:
+        """The place of a text."""
+        return self.texts.setdefault(text, len(self.texts))
+
+    def settled(self, groups: Iterable[Group]) -> tuple[list[str], list[list[Topics]]]:
+        """Names of topics, and the sets that these groups use, which are numbered anew: what was thinned out leaves none behind."""
+        wanted = list(self.sets)
+        used: dict[int, int] = {}
+        for span in _holding(groups):
+            span.held = used.setdefault(span.held, len(used))
+        topics: dict[str, int] = {}
+        sets = [_topics(wanted[place], topics) for place in used]
+        return list(topics), sets
+
+
+def _holding(groups: Iterable[Group]) -> Iterator[Band | Hole | Double]:
+    for group in groups:
+        yield from group.gaps
+        yield from group.doubles
+        for lane in group.lanes:
+            yield from lane.bands
+
+
+def _topics(partitions: Partitions, topics: dict[str, int]) -> list[Topics]:
+    by_topic = groupby(sorted(partitions), key=lambda each: each[0])
+    return [Topics(topics.setdefault(printable(topic), len(topics)), [number for _, number in each]) for topic, each in by_topic]

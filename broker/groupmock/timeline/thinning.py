@@ -1,0 +1,128 @@
+"""What keeps a picture small: so many marks and spans are kept, then those that would stand side by side become one, or the shortest go.
+
+Of a day of heartbeats no screen shows each. How much was put together is said beside the picture, never silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+NS_PER_MS: Final = 1_000_000
+WIDEST: Final = 1 << 50
+"""ns, 13 days: buckets are not widened beyond it; whoever is new then is counted and not kept."""
+ROOM: Final = 0.75
+"""The share of the room that is taken after a thinning: one a row would take its time."""
+
+
+class Dot(Protocol):
+    """What has a time, a last time, and a number of those that it stands for."""
+
+    at: int
+    until: int
+    count: int
+
+
+D = TypeVar("D", bound=Dot)
+
+
+class Dots(Generic[D]):
+    """At most `most` dots. Those with the same key that fall into one bucket of time are one; buckets grow when there are too many.
+
+    `together`: dots that others were added to; `dropped`: those for which there was no room at all.
+    """
+
+    def __init__(self, most: int, add: Callable[[D, D], None]) -> None:
+        self.width = 1
+        self.dropped = 0
+        self._most, self._add, self._count = most, add, 0
+        self._kept: dict[Hashable, dict[int, D]] = {}
+
+    def add(self, key: Hashable, at: int, make: Callable[[], D], brief: Callable[[], D]) -> None:
+        """One more. `make` makes it whole; `brief`, which may be cheaper, where it only counts for another one."""
+        kept = self._kept.setdefault(key, {})
+        old = kept.get(at // self.width)
+        if old is not None:
+            self._add(old, brief())
+        elif self.width >= WIDEST and self._count >= self._most:
+            self.dropped += 1
+        else:
+            kept[at // self.width] = make()
+            self._count += 1
+            if self._count > self._most:
+                self._widen()
+
+    def items(self) -> Iterator[tuple[Any, list[D]]]:
+        """Keys, each with its dots in the order of time."""
+        for key, kept in self._kept.items():
+            yield key, sorted(kept.values(), key=lambda each: each.at)
+
+    @property
+    def together(self) -> tuple[int, int]:
+        """How many dots stand for several, and for how many."""
+        several = [dot.count for kept in self._kept.values() for dot in kept.values() if dot.count > 1]
+        return len(several), sum(several)
+
+    def _widen(self) -> None:
+        while self._count > ROOM * self._most and self.width < WIDEST:
+            self.width = max(NS_PER_MS, 2 * self.width)
+            for key, kept in self._kept.items():
+                self._kept[key] = self._merged(kept)
+            self._count = sum(map(len, self._kept.values()))
+
+    def _merged(self, kept: dict[int, D]) -> dict[int, D]:
+        merged: dict[int, D] = {}
+        for dot in sorted(kept.values(), key=lambda each: each.at):
+            old = merged.setdefault(dot.at // self.width, dot)
+            if old is not dot:
+                self._add(old, dot)
+        return merged
+
+
+class Spanned(Protocol):
+    """What lasts: `until` None, to the end."""
+
+    since: int
+    until: int | None
+
+
+S = TypeVar("S", bound=Spanned)
+
+
+class Spans(Generic[S]):
+    """At most `most` spans: then those that are over and were the shortest go. `dropped`: how many did, none of them as long as `shortest`
+    (ns)."""
+
+    def __init__(self, most: int) -> None:
+        self.dropped = 0
+        self.shortest = 0
+        self._most = most
+        self._kept: dict[Hashable, list[S]] = {}
+        self._count = 0
+
+    def add(self, key: Hashable, span: S) -> None:
+        """One more; it may end later."""
+        if span.until is not None and span.until - span.since < self.shortest:
+            self.dropped += 1
+            return
+        self._kept.setdefault(key, []).append(span)
+        self._count += 1
+        if self._count > self._most:
+            self._thin()
+
+    def of(self, key: Hashable) -> list[S]:
+        """Those of a key, in the order in which they came."""
+        return self._kept.get(key, [])
+
+    def _thin(self) -> None:
+        lasting = sorted(each.until - each.since for kept in self._kept.values() for each in kept if each.until is not None)
+        spare = self._count - int(ROOM * self._most)
+        if not lasting:
+            self._most *= 2  # none of them is over: whoever owns something now is drawn
+            return
+        self.shortest = max(self.shortest, lasting[min(spare, len(lasting)) - 1] + 1)
+        for key, kept in self._kept.items():
+            self._kept[key] = [each for each in kept if each.until is None or each.until - each.since >= self.shortest]
+        left = sum(map(len, self._kept.values()))
+        self.dropped += self._count - left
+        self._count = left

@@ -1,0 +1,74 @@
+"""Chromium, started once, and a page of every situation. Screenshots go to `build/timeline`, for who reads the report of `make live`."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from situations import SITUATIONS
+
+from groupmock.timeline.drawing import save
+
+SHOTS: Final = Path(__file__).resolve().parents[3] / "build" / "timeline"
+CHROMIUM: Final = shutil.which("chromium") or "/usr/bin/chromium"
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The page of a situation, made when it is asked for first."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    def page_of(name: str) -> Path:
+        file = folder / f"{name}.html"
+        if not file.exists():
+            save(SITUATIONS[name](folder), str(file), "html")
+        return file
+
+    return page_of
+
+
+@pytest.fixture
+def see(browser: Browser, pages: Callable[[str], Path]) -> Iterator[Open]:
+    """Open the page of a situation. At the end: nothing was said on the console, nothing was asked of anybody."""
+    said: list[str] = []
+    contexts: list[Any] = []
+
+    def opened(name: str, width: int = 1400, height: int = 800, **how: Any) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height}, **how)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: said.append(f"error: {error}"))
+        page.on("request", lambda asked: None if asked.url.startswith("file:") else said.append(f"asks {asked.url}"))
+        page.goto(pages(name).as_uri())
+        page.wait_for_function("() => document.documentElement.dataset.drawn > 0")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+@pytest.fixture
+def keep() -> Callable[[Page, str], None]:
+    """A screenshot."""
+    SHOTS.mkdir(parents=True, exist_ok=True)
+
+    def kept(page: Page, name: str) -> None:
+        page.screenshot(path=SHOTS / f"{name}.png")
+
+    return kept

@@ -1,0 +1,169 @@
+"""The page of a timeline in Chromium: what stands there, what keys and mouse do, what the table and the filter find, and what axe says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+Open = Callable[..., Page]
+Keep = Callable[[Page, str], None]
+LOOKS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "three-consumers": ("three-consumers", {}),
+    "crash": ("crash", {}),
+    "design-2": ("design-2", {}),
+    "three-hundred": ("three-hundred", {}),
+    "faults": ("faults", {}),
+    "findings": ("findings", {}),
+    "dark": ("three-consumers", {"color_scheme": "dark"}),
+    "narrow": ("three-consumers", {"width": 400, "height": 800}),
+    "hostile": ("hostile", {}),
+}
+"""Screenshot -> the situation, and how it is looked at."""
+WCAG: Final = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
+
+
+def span(page: Page) -> tuple[float, float]:
+    """What is seen, in seconds."""
+    first, last = (page.text_content("#span") or "").replace(" s", "").split(" to ")
+    return float(first), float(last)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_nothing_in_the_picture_nor_in_the_table(see: Open, keep: Keep, look: str) -> None:
+    name, how = LOOKS[look]
+    page = see(name, **how)
+    keep(page, look)
+    page.click("#as-table")
+    page.wait_for_selector("#body tr")
+    keep(page, f"{look}-table")
+    page.locator(".label").nth(2).focus()
+    found = Axe().run(page, options=WCAG)
+    told = [f"{each['id']}: {[node['html'][:120] for node in each['nodes']][:3]}" for each in found.response["violations"]]
+    assert told == []
+
+
+def test_lanes_carry_their_members_and_the_details_the_whole_id(see: Open) -> None:
+    page = see("three-consumers")
+    labels = page.locator(".row.lane .label").all_text_contents()
+    assert [each.split("#")[0] for each in labels] == ["anna", "ben", "cleo"]
+    page.locator(".row.lane .label").first.focus()
+    facts = page.text_content("#facts") or ""
+    assert "member idanna-" in facts
+    assert "client idanna" in facts
+
+
+def test_keys_zoom_move_and_show_the_whole_run_again(see: Open) -> None:
+    page = see("crash")
+    whole = span(page)
+    page.locator(".row.lane .label").first.focus()
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    near = span(page)
+    assert near[1] - near[0] < (whole[1] - whole[0]) / 2
+    page.keyboard.press("ArrowRight")
+    assert span(page)[0] > near[0]
+    page.keyboard.press("ArrowLeft")
+    assert span(page) == near
+    page.keyboard.press("-")
+    assert span(page)[1] - span(page)[0] > near[1] - near[0]
+    page.keyboard.press("Home")
+    assert span(page) == whole
+
+
+def test_tab_reaches_the_marks_of_a_lane_and_arrows_the_other_lanes(see: Open) -> None:
+    page = see("three-consumers")
+    page.locator(".row.lane .label").first.focus()
+    seen = []
+    for _ in range(4):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("document.activeElement.getAttribute('aria-label')"))
+        assert page.evaluate("document.activeElement.matches(':focus-visible')")
+    assert all(seen), seen
+    assert any("JoinGroup" in each for each in seen), seen
+    assert "request" in (page.text_content("#facts") or "") or "partitions" in (page.text_content("#facts") or "")
+    page.keyboard.press("ArrowDown")
+    assert (page.evaluate("document.activeElement.textContent") or "").startswith("ben")
+
+
+def test_the_mouse_shows_what_it_points_at_and_drags_and_zooms(see: Open) -> None:
+    page = see("crash")
+    box = page.locator("#canvas").bounding_box()
+    assert box is not None
+    state = page.locator(".row.state").bounding_box()
+    assert state is not None
+    page.mouse.move(box["x"] + box["width"] * 0.6, state["y"] + state["height"] / 2)
+    assert "Stable" in (page.text_content("#what") or "")
+    whole = span(page)
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
+    shown = page.text_content("#span")
+    page.mouse.wheel(0, -300)
+    page.wait_for_function("before => document.getElementById('span').textContent !== before", arg=shown)
+    assert span(page)[1] - span(page)[0] < whole[1] - whole[0]
+    before = span(page)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2 - 100, box["y"] + 10)
+    page.mouse.up()
+    assert span(page)[0] > before[0]
+
+
+def test_the_filter_holds_for_lanes_and_table(see: Open) -> None:
+    page = see("three-hundred")
+    page.fill("#filter", "m0017")
+    page.wait_for_function("() => document.querySelectorAll('.row.lane').length === 1")
+    page.click("#as-table")
+    page.wait_for_selector("#body tr")
+    rows = page.locator("#body tr").all_text_contents()
+    assert [each for each in rows if "m0017" not in each] == []
+    page.fill("#filter", "without an owner")
+    every = "[...document.querySelectorAll('#body tr')].every((each) => each.textContent.includes('without an owner'))"
+    page.wait_for_function(f"() => {every}")
+
+
+def test_hundreds_are_drawn_in_a_frame_that_nobody_waits_for(see: Open) -> None:
+    page = see("three-hundred")
+    assert page.locator(".row.lane").count() == 300
+    took = page.evaluate("""() => new Promise((done) => {
+        const [begin, button] = [performance.now(), document.getElementById('in')];
+        let left = 20;
+        const turn = () => {
+            if (!left--) { done((performance.now() - begin) / 20); return; }
+            button.click();
+            requestAnimationFrame(turn);
+        };
+        turn();
+    })""")
+    assert took < 200, f"{took:.0f} ms a frame"
+
+
+def test_hostile_names_do_nothing_but_show(see: Open) -> None:
+    page = see("hostile")
+    assert page.title() == "groupmock timeline"
+    assert page.locator("img, b, iframe").count() == 0
+    assert "<img src=x" in (page.locator(".row.lane .label").first.text_content() or "")
+    page.click("#as-table")
+    page.wait_for_selector("#body tr")
+    assert page.locator("img, b").count() == 0
+
+
+def test_light_and_dark_can_be_chosen(see: Open) -> None:
+    page = see("crash", color_scheme="light")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.click("#theme")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+
+
+def test_it_prints_every_lane(see: Open, keep: Keep) -> None:
+    page = see("three-hundred")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    pieces = page.locator("#paper canvas").count()
+    assert pieces >= 300 * 24 / 560
+    keep(page, "print")
+    printed = page.pdf(format="A4", landscape=True)
+    assert printed.startswith(b"%PDF")
+    (Path(__file__).resolve().parents[3] / "build" / "timeline" / "print.pdf").write_bytes(printed)

@@ -1,0 +1,138 @@
+"""Runs that a picture must be good for, each as its timeline: three stock consumers, a crash, Design II, faults, findings, hundreds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from benchmarks.workers.timeline_page import crowd_journal
+
+from groupmock.timeline.drawing import Drawing, of_journal
+from groupmock.timeline.model import Timeline
+from groupmock_clients.scenarios.catalogue import scenario
+from groupmock_clients.scenarios.play import Protocol, Sizes, play
+from groupmock_clients.scenarios.virtual import open_stage
+from tools.mistakes.stage import Stage
+
+THREE: Final = """
+import asyncio, os
+from aiokafka import AIOKafkaConsumer
+
+def consumer(name):
+    return AIOKafkaConsumer("orders", bootstrap_servers=os.environ["GROUPMOCK_BOOTSTRAP"], group_id="kitchen", client_id=name,
+        auto_offset_reset="earliest", heartbeat_interval_ms=200, session_timeout_ms=6000, auto_commit_interval_ms=300)
+
+async def main():
+    three = [consumer(name) for name in ("anna", "ben", "cleo")]
+    for each in three:
+        await each.start()
+    for _ in range(12):
+        await asyncio.gather(*(each.getmany(timeout_ms=200) for each in three))
+    await three[1].stop()
+    for _ in range(8):
+        await asyncio.gather(*(each.getmany(timeout_ms=200) for each in (three[0], three[2])))
+    await three[0].stop()
+    await three[2].stop()
+
+asyncio.run(main())
+"""
+
+
+def three_consumers(folder: Path) -> Timeline:
+    """Three aiokafka members; one leaves before the others."""
+    journal = folder / "three.jsonl"
+    command = ["run", "--topic", "orders:6", "--log", "off", "--journal", str(journal), "--", sys.executable, "-W", "ignore", "-c", THREE]
+    subprocess.run([sys.executable, "-m", "groupmock", *command], check=True, timeout=60, stderr=subprocess.DEVNULL)
+    return of_journal(str(journal))
+
+
+def scenario_played(name: str, protocol: str, folder: Path, members: int = 4) -> Timeline:
+    """On the virtual stage."""
+    sizes, played, journal = Sizes(members=members), Protocol(protocol, "scripted"), folder / f"{name}-{protocol}.jsonl"
+    with open_stage(sizes, played, journal) as stage:
+        play(scenario(name), sizes, played, stage)
+    return of_journal(str(journal))
+
+
+def three_hundred(folder: Path) -> Timeline:
+    """For ten minutes; one is killed, one leaves."""
+    return of_journal(str(crowd_journal(folder, 300, 600)))
+
+
+def struck(folder: Path) -> Timeline:
+    """A fault plan: heartbeats that are refused, commits that wait; ben is thrown out and comes back."""
+    return _drawn("faults", _struck())
+
+
+def found(folder: Path) -> Timeline:
+    """Judged: ben and cleo commit what is anna's."""
+    stage = Stage({"orders": 6})
+    members = [stage.consumer(name) for name in ("anna", "ben", "cleo")]
+    stage.together(*members)
+    for offset in range(6):
+        for member in members:
+            member.beat()
+            member.commit({("orders", 0): offset})
+            stage.sleep(500)
+    return _drawn("findings", stage, audit=True)
+
+
+def hostile(folder: Path) -> Timeline:
+    """Names that would like to be markup."""
+    evil = "</script><img src=x onerror=\"document.title='taken'\">\u2028\u202e<b>"
+    stage = Stage({"orders": 4})
+    members = [stage.consumer(f"{evil}{number}", group=evil, topics=["orders", evil]) for number in range(2)]
+    stage.together(*members)
+    members[0].commit({("orders", 0): 3})
+    stage.sleep(0)
+    members[1].leave_because(evil)
+    stage.sleep(5_000)
+    return _drawn(evil, stage)
+
+
+def _struck() -> Stage:
+    stage = Stage({"orders": 6})
+    members = [stage.consumer(name) for name in ("anna", "ben", "cleo")]
+    stage.together(*members)
+    lost = {"name": "lost-heartbeat", "when": {"api": "Heartbeat", "every": 9}, "do": {"kind": "error", "code": 25}, "times": 3}
+    slow = {"name": "slow-commit", "when": {"api": "OffsetCommit", "every": 8}, "do": {"kind": "delay", "seconds": 0.4}}
+    stage.rig.command("add_faults", rules=[lost, slow], origin="the test")
+    for offset in range(24):
+        for member in members:
+            member.beat()
+            stage.sleep(250)
+            stage.send(8, 7, _commit(member, offset), connection=member.client_id, client_id=member.client_id)
+            stage.sleep(500)
+    stage.rig.command("expire_member", group="kitchen", member=members[1].member_id)
+    stage.sleep(2_000)
+    return stage
+
+
+def _commit(member: object, offset: int) -> object:
+    from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+
+    assignment, generation, member_id = (getattr(member, name) for name in ("assignment", "generation", "member_id"))
+    parts = [OffsetCommitRequestPartition(partition_index=number, committed_offset=offset) for _, number in sorted(assignment)]
+    topics = [OffsetCommitRequestTopic(name="orders", partitions=parts)]
+    return OffsetCommitRequest(group_id="kitchen", generation_id_or_member_epoch=generation, member_id=member_id, topics=topics)
+
+
+def _drawn(name: str, stage: Stage, audit: bool = False) -> Timeline:
+    drawing = Drawing(audit=audit)
+    drawing.add(name, list(stage.ring.rows))
+    return drawing.timeline()
+
+
+SITUATIONS: Final[dict[str, Callable[[Path], Timeline]]] = {
+    "three-consumers": three_consumers,
+    "crash": lambda folder: scenario_played("death-too-late", "range", folder, 3),
+    "design-2": lambda folder: scenario_played("death-in-time", "design-2", folder),
+    "three-hundred": three_hundred,
+    "faults": struck,
+    "findings": found,
+    "hostile": hostile,
+}
+"""Name -> what makes it, in a folder for its journal."""

@@ -1,0 +1,365 @@
+"""The model of a picture: every band, gap and double owner is the fold's, whose each mark is, and what is done where there is too much."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from cases import for_each
+from journal_pen import Pen
+from rebalance_corners import CORNERS
+
+from groupmock.journal.read import JournalReader
+from groupmock.journal.rows import ROWS, Row
+from groupmock.rounds import Gap, Partition, Rebalance, Rebalances
+from groupmock.timeline import builder
+from groupmock.timeline.drawing import Drawing, of_journal
+from groupmock.timeline.model import NEVER, OK, OPEN, Group, Lane, Timeline
+from groupmock.timeline.thinning import Dots, Spans
+from groupmock_clients.scenarios.catalogue import scenario
+from groupmock_clients.scenarios.play import Protocol, Sizes, play
+from groupmock_clients.scenarios.virtual import open_stage
+from tools.mistakes.stage import Consumer, Stage
+
+JOURNALS = Path(__file__).parents[2] / "data" / "journals"
+Owned = dict[Partition, set[str]]
+
+
+def rows_of(pen: Pen) -> list[Row]:
+    """As a reader of journals has them."""
+    return [msgspec.convert(row, type=ROWS[row["kind"]]) for row in pen.rows]
+
+
+def drawn(rows: Iterable[Row], **how: Any) -> Timeline:
+    drawing = Drawing(**how)
+    drawing.add("test.jsonl", list(rows))
+    return drawing.timeline()
+
+
+def group_of(timeline: Timeline, name: str = "kitchen") -> Group:
+    (found,) = [each for each in timeline.groups if each.name == name]
+    return found
+
+
+def partitions(timeline: Timeline, held: int) -> set[Partition]:
+    return {(timeline.topics[each.topic], number) for each in timeline.sets[held] for number in each.numbers}
+
+
+def lasted(since: int, until: int | None) -> bool:
+    return until is None or until > since
+
+
+def folded(rows: Iterable[Row]) -> tuple[dict[str, list[tuple[int, str, frozenset[Partition]]]], dict[str, list[Gap]], Rebalances]:
+    """By group, out of the fold alone, looked at after every row: what each member owns from then on, and every gap."""
+    fold = Rebalances()
+    owned: dict[tuple[str, str], frozenset[Partition]] = {}
+    changes: dict[str, list[tuple[int, str, frozenset[Partition]]]] = defaultdict(list)
+    gaps: dict[str, list[Gap]] = defaultdict(list)
+    ended: list[Rebalance] = []
+    members: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        over = fold.feed(row)
+        for name, group in fold.groups.items():
+            members[name] |= set(group.ownership._owned)
+            for member in members[name]:
+                now = group.ownership.of(member)
+                if owned.get((name, member), frozenset()) != now:
+                    owned[name, member] = now
+                    changes[name].append((row.t, member, now))
+        if over is not None:
+            ended.append(over)  # more gaps may come to it
+    for name, group in fold.groups.items():
+        known = [group.last, group.rebalance]
+        gaps[name] = _all_gaps(group.lost, *(each.gaps for each in [*ended, *known] if each is not None and each.group == name))
+    return changes, gaps, fold
+
+
+def _all_gaps(*found: list[Gap]) -> list[Gap]:
+    return list({id(gap): gap for each in found for gap in each}.values())
+
+
+def check(rows: list[Row]) -> None:
+    """The picture of these rows says of each group what the fold says."""
+    timeline = drawn(rows)
+    changes, gaps, fold = folded(rows)
+    for group in timeline.groups:
+        bands = {
+            (lane.member_id, band.since, band.until, partition)
+            for lane in group.lanes
+            for band in lane.bands
+            for partition in partitions(timeline, band.held)
+        }
+        assert bands == _bands(changes[group.name]), group.name
+        holes = {(hole.since, hole.until, partition) for hole in group.gaps for partition in partitions(timeline, hole.held)}
+        assert holes == {(gap.since, gap.until, gap.partition) for gap in gaps[group.name] if lasted(gap.since, gap.until)}, group.name
+        if in_order(rows):  # where the clock goes back, bands that never were together lie over each other
+            assert _doubles(timeline, group) == _several(bands), group.name
+        assert group.states[-1].state == fold.groups[group.name].state
+        assert group.states[-1].since == fold.groups[group.name].since
+
+
+def in_order(rows: list[Row]) -> bool:
+    times = [row.t for row in rows]
+    return times == sorted(times)
+
+
+def _bands(changes: list[tuple[int, str, frozenset[Partition]]]) -> set[tuple[str, int, int | None, Partition]]:
+    """From each change of a member to its next one; the clock may go back."""
+    found: set[tuple[str, int, int | None, Partition]] = set()
+    for member in {each[1] for each in changes}:
+        mine = [each for each in changes if each[1] == member]
+        for place, (since, _, owned) in enumerate(mine):
+            until = max(since, mine[place + 1][0]) if place + 1 < len(mine) else None
+            found |= {(member, since, until, partition) for partition in owned if lasted(since, until)}
+    return found
+
+
+def _several(bands: set[tuple[str, int, int | None, Partition]]) -> set[tuple[Partition, int]]:
+    """Partitions with several owners, at every moment at which something changes."""
+    moments = sorted({at for _, since, until, _ in bands for at in (since, until) if at is not None})
+    found = set()
+    for at in moments:
+        owners: Owned = defaultdict(set)
+        for member, since, until, partition in bands:
+            if since <= at and (until is None or at < until):
+                owners[partition].add(member)
+        found |= {(partition, at) for partition, whose in owners.items() if len(whose) > 1}
+    return found
+
+
+def _doubles(timeline: Timeline, group: Group) -> set[tuple[Partition, int]]:
+    moments = {at for lane in group.lanes for band in lane.bands for at in (band.since, band.until) if at is not None}
+    return {
+        (partition, at)
+        for each in group.doubles
+        for at in moments
+        if each.since <= at and (each.until is None or at < each.until)
+        for partition in partitions(timeline, each.held)
+    }
+
+
+# -- histories
+
+
+ACTIONS = ("together", "join", "sync", "beat", "commit", "leave", "hang up", "expire", "sleep", "sleep", "rebalance")
+
+
+def history(seed: int, steps: int = 40) -> list[Row]:
+    """Members of two groups do this and that; some of it is refused."""
+    dice = random.Random(seed)
+    stage = Stage({"orders": 5, "bills": 2})
+    who = [(name, group) for name in ("anna", "ben", "cleo") for group in ("kitchen", "cellar")]
+    members = [stage.consumer(name, group=group, topics=["orders", "bills"]) for name, group in who]
+    for _ in range(steps):
+        member, action = dice.choice(members), dice.choice(ACTIONS)
+        try:
+            _act(stage, dice, member, action, [each for each in members if each.group == member.group])
+        except (AssertionError, ValueError, LookupError):  # not answered yet, or there is nobody to be steered
+            pass
+        stage.sleep(dice.choice((0, 1, 250, 4000)))
+    return list(stage.ring.rows)
+
+
+def _act(stage: Stage, dice: random.Random, member: Consumer, action: str, group: list[Consumer]) -> None:
+    do: dict[str, Callable[[], Any]] = {
+        "together": lambda: stage.together(*group),
+        "join": member.join,
+        "sync": member.sync,
+        "beat": member.beat,
+        "commit": lambda: member.commit({("orders", 0): dice.randrange(9)}),
+        "leave": lambda: member.leave_because("enough"),
+        "hang up": lambda: stage.hang_up(member.client_id),
+        "expire": lambda: stage.rig.command("expire_member", group=member.group, member=member.member_id),
+        "rebalance": lambda: stage.rig.command("force_rebalance", group=member.group),
+        "sleep": lambda: stage.sleep(dice.choice((3000, 11_000, 50_000))),
+    }
+    do[action]()
+
+
+@for_each("seed", range(30))
+def test_every_band_and_gap_of_a_random_history_is_the_folds(seed: int) -> None:
+    check(history(seed))
+
+
+@for_each("name", CORNERS)
+def test_every_band_and_gap_of_a_rare_history_is_the_folds(name: str) -> None:
+    check(rows_of(CORNERS[name]()))
+
+
+@for_each(
+    ("name", "protocol"),
+    [
+        ("rolling-bounce", "range"),
+        ("death-in-time", "design-2"),
+        ("second-loss", "design-3"),
+        ("scale-up", "cooperative-sticky"),
+    ],
+)
+def test_every_band_and_gap_of_a_scenario_is_the_folds(name: str, protocol: str, tmp_path: Any) -> None:
+    sizes, played = Sizes(members=4, partitions=6), Protocol(protocol, "scripted")
+    journal = tmp_path / f"{name}-{protocol}.jsonl"
+    with open_stage(sizes, played, journal) as stage:
+        play(scenario(name), sizes, played, stage)
+    with journal.open("rb") as file:
+        check([row for row in JournalReader(file) if isinstance(row, Row)])
+
+
+# -- whose marks
+
+
+def two_members() -> Stage:
+    stage = Stage({"orders": 4})
+    anna, ben = stage.consumer("anna"), stage.consumer("ben")
+    stage.together(anna)
+    ben.join()
+    anna.beat()
+    stage.together(anna, waiting=[ben])
+    stage.anna, stage.ben = anna, ben  # type: ignore[attr-defined]
+    return stage
+
+
+def lane_of(stage: Stage, name: str) -> tuple[Timeline, Lane]:
+    timeline = drawn(stage.ring.rows)
+    (found,) = [each for each in group_of(timeline).lanes if each.label.startswith(name)]
+    return timeline, found
+
+
+def test_a_lane_has_the_marks_of_its_member_with_result_and_wait() -> None:
+    stage = two_members()
+    stage.anna.commit({("orders", 2): 17}, generation=1)  # type: ignore[attr-defined]
+    stage.sleep(0)
+    timeline, anna = lane_of(stage, "anna")
+    marks = [(timeline.apis[each.api], timeline.texts[each.result]) for each in anna.marks]
+    assert marks[0] == ("JoinGroup", "MEMBER_ID_REQUIRED") or marks[0] == ("JoinGroup", OK)
+    assert ("Heartbeat", "REBALANCE_IN_PROGRESS") in marks
+    assert marks[-1] == ("OffsetCommit", "ILLEGAL_GENERATION")
+    assert (anna.label, anna.client_id, anna.lives[-1].until) == ("anna#017f", "anna", None)
+    waited = max(each.latency for each in anna.marks)
+    assert waited == 100_000_000, "the second JoinGroup waits for the initial delay of this stage"
+    told = timeline.texts[anna.marks[-1].asked]
+    assert "OffsetCommit v" in told
+    assert "committed_offset: 17" in told
+
+
+def test_subscriptions_and_assignments_are_opened() -> None:
+    timeline, ben = lane_of(two_members(), "ben")
+    told = [timeline.texts[each] for mark in ben.marks for each in (mark.asked, mark.answered)]
+    assert any("topics: [orders]" in each for each in told), told
+    assert any("assigned_partitions: [{topic: orders, partitions: [1]}, {topic: orders, partitions: [3]}]" in each for each in told), told
+
+
+def test_who_is_gone_says_how() -> None:
+    stage = two_members()
+    stage.ben.leave_because("the shift is over")  # type: ignore[attr-defined]
+    stage.sleep(0)
+    _, ben = lane_of(stage, "ben")
+    (life,) = ben.lives
+    assert (life.gone, life.cause) == ("it left: the shift is over", "member_left")
+
+
+def test_what_was_never_answered_and_what_is_still_open_say_so() -> None:
+    pen = Pen()
+    pen.at(1_000).moved("kitchen", "", "Empty", 0, "new")
+    pen.join("kitchen", "m1", 1)
+    never = pen.join("kitchen", "m2", 2)
+    pen.at(2_000).row("abandoned", **pen.open[never], reason="it joined again elsewhere")
+    timeline = drawn(rows_of(pen))
+    found = {lane.member_id: timeline.texts[lane.marks[0].result] for lane in group_of(timeline).lanes}
+    assert found == {"m1": OPEN, "m2": NEVER}
+
+
+def test_faults_commands_and_findings_are_pinned_to_whom_they_struck() -> None:
+    stage = two_members()
+    rule = {"name": "lost", "when": {"api": "Heartbeat"}, "do": {"kind": "error", "code": 25}}
+    stage.rig.command("add_faults", rules=[rule], origin="the test")
+    stage.anna.beat()  # type: ignore[attr-defined]
+    stage.rig.command("expire_member", group="kitchen", member=stage.ben.member_id)  # type: ignore[attr-defined]
+    stage.anna.commit({("orders", 3): 5})  # type: ignore[attr-defined]
+    stage.sleep(0)
+    timeline = drawn(stage.ring.rows, audit=True)
+    pinned = {(lane.label, each.kind) for lane in group_of(timeline).lanes for each in lane.events}
+    assert {("anna#017f", "fault"), ("ben#b604", "command")} <= pinned
+    assert [each.title for each in timeline.sources[0].events] == ["add_faults"]
+
+
+def test_one_group_can_be_asked_for() -> None:
+    stage = two_members()
+    stage.together(stage.consumer("cleo", group="cellar"))
+    assert [each.name for each in drawn(stage.ring.rows, group="cellar").groups] == ["cellar"]
+    with pytest.raises(LookupError, match="no group 'attic' in these rows: there are cellar, kitchen"):
+        drawn(stage.ring.rows, group="attic")
+
+
+def test_rows_that_say_nonsense_are_counted_and_the_rest_is_drawn() -> None:
+    stage = two_members()
+    rows = list(stage.ring.rows)
+    wrong = msgspec.structs.replace(next(row for row in rows if row.__class__ is ROWS["reply"]), message={"members": 3}, ticket=-1)
+    request = next(row for row in rows if row.__class__ is ROWS["request"])
+    asked = msgspec.structs.replace(request, message={"group_id": "x"}, ticket=-1, api_key=11, api_name="JoinGroup")
+    timeline = drawn([*rows, asked, wrong])
+    assert timeline.sources[0].notices == ["2 rows could not be drawn: their messages are not what their API has"]
+    assert len(group_of(timeline).lanes) == 2
+
+
+def test_a_lane_names_the_client_library_where_it_said_so() -> None:
+    """By ApiVersions from version 3 on (KIP-511)."""
+    timeline = of_journal(str(JOURNALS / "struck.jsonl.gz"), "calm")
+    assert [(lane.client_id, lane.library) for lane in group_of(timeline, "calm").lanes] == [("reader-calm", "kafka-python 3.0.12")]
+
+
+# -- too much
+
+
+def test_heartbeats_beyond_the_room_become_marks_that_stand_for_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder, "MOST_ROUTINE", 40)
+    stage = two_members()
+    for offset in range(200):
+        stage.sleep(100)
+        stage.anna.commit({("orders", 0): offset})  # type: ignore[attr-defined]
+    stage.sleep(0)
+    timeline, anna = lane_of(stage, "anna")
+    commits = [each for each in anna.marks if timeline.apis[each.api] == "OffsetCommit"]
+    assert len(commits) <= 40
+    assert sum(each.count for each in commits) == 200
+    (notice,) = timeline.sources[0].notices
+    assert "accepted heartbeats and commits that came out alike within" in notice
+
+
+class Span:
+    def __init__(self, since: int, until: int | None) -> None:
+        self.since, self.until = since, until
+
+
+def test_of_too_many_spans_the_shortest_go_and_none_that_lasts() -> None:
+    spans: Spans[Span] = Spans(100)
+    for number in range(1000):
+        spans.add("lane", Span(number, number + number % 50))
+    spans.add("lane", Span(0, None))
+    kept = spans.of("lane")
+    assert len(kept) + spans.dropped == 1001
+    assert len(kept) <= 100
+    assert all(each.until is None or each.until - each.since >= spans.shortest for each in kept)
+    assert any(each.until is None for each in kept)
+
+
+class Dot:
+    def __init__(self, at: int) -> None:
+        self.at = self.until = at
+        self.count = 1
+
+
+def test_dots_of_more_keys_than_there_is_room_are_counted() -> None:
+    def add(old: Dot, new: Dot) -> None:
+        old.count += new.count
+
+    dots: Dots[Dot] = Dots(10, add)
+    for number in range(1000):
+        dots.add(number % 50, number, lambda at=number: Dot(at), lambda at=number: Dot(at))
+    counted = sum(each.count for _, kept in dots.items() for each in kept)
+    assert counted + dots.dropped == 1000
+    assert sum(len(kept) for _, kept in dots.items()) <= 50
