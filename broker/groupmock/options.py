@@ -54,7 +54,12 @@ OPTIONS: Final = (
     Option("like-tls-ca", "FILE", "CA certificates that it is checked against (default: the system's)", None),
     Option("like-tls-cert", "FILE", "client certificate, where it wants one", None),
     Option("like-tls-key", "FILE", "its key, where it is not in the same file", None),
-    Option("log", "text|json|off", "what is said on stderr", "text"),
+    Option(
+        "log",
+        "text|json|rows|json-rows|off",
+        "what is said on stderr: a line per rebalance, with rows a line per row of the journal that is worth one",
+        "text",
+    ),
     Option("plan", "FILE", "fault rules from the start (docs/how-to/faults.md): a TOML or JSON file, or the name of a ready plan", None),
     Option(
         "audit",

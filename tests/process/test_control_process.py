@@ -125,6 +125,12 @@ def test_topics_are_created_grown_and_deleted(verbs: Verbs) -> None:
         (["faults", "list", "--token", "wrong"], 2, "groupmock faults list: a token is wanted"),
         (["faults", "list", "--control", "127.0.0.1:1"], 2, "groupmock faults list: '127.0.0.1:1' is no URL: http://127.0.0.1:PORT"),
         (["faults", "list", "--control", "http://127.0.0.1:1"], 3, "groupmock faults list: no control API at http://127.0.0.1:1: "),
+        (["watch", "--token", "wrong"], 2, "groupmock watch: a token is wanted"),
+        (["watch", "--control", ""], 2, "groupmock watch: where is the control API? --control URL"),
+        (["watch", "--control", "127.0.0.1:1"], 2, "groupmock watch: '127.0.0.1:1' is no URL: http://127.0.0.1:PORT"),
+        (["watch", "--control", "http://127.0.0.1:1"], 3, "groupmock watch: no control API at http://127.0.0.1:1: "),
+        (["watch", "--group", "nope"], 2, "groupmock watch: no group 'nope': there are none"),
+        (["watch", "--interval", "0"], 2, "groupmock watch: argument --interval: seconds from 0.1 to 3600 expected, not '0'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -132,6 +138,21 @@ def test_bad_use_is_one_line_and_an_exit_code(verbs: Verbs, words: list[str], co
     got, out, err = verbs.run(*words)
     assert (got, out, err.count("\n")) == (code, None, 1), err
     assert err.startswith(line)
+
+
+def test_watch_prints_a_snapshot_where_stdout_is_no_terminal(verbs: Verbs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["watch", "--control", verbs.ready["control"], "--token", "secret"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("groupmock ") and "2 nodes" in said[0] and "no groups" in said
+
+
+def test_the_live_view_says_what_it_needs(verbs: Verbs) -> None:
+    terminal = mock.Mock(wraps=sys.__stdout__, isatty=lambda: True)
+    err = io.StringIO()
+    with mock.patch.dict(sys.modules, {"textual": None, "textual.app": None}), mock.patch("sys.stdout", terminal), redirect_stderr(err):
+        sys.modules.pop("groupmock.watch.terminal.app", None)
+        assert main(["watch", "--control", verbs.ready["control"], "--token", "secret"]) == 3
+    assert err.getvalue().startswith("groupmock watch: the live view needs textual: pip install 'groupmock[watch]' (--once ")
 
 
 def test_without_an_address_the_variable_is_named(verbs: Verbs) -> None:

@@ -77,7 +77,7 @@ def test_an_upstream_that_is_not_there_is_one_sentence_and_3(tmp_path: Path, cap
         (["--upstream", "nowhere", "--journal", "j"], "--upstream: 'nowhere' is no HOST:PORT"),
         (["--upstream", "h:1", "--journal", "j", "--port", "x"], "--port: 'x' is no number from 0 to 65535"),
         (["--upstream", "h:1", "--journal", "j", "--tls-ca", "/nowhere"], "--tls-ca, --tls-cert: : No such file or directory"),
-        (["--upstream", "h:1", "--journal", "j", "--log", "loud"], "--log: 'loud': there are text, json, off"),
+        (["--upstream", "h:1", "--journal", "j", "--log", "loud"], "--log: 'loud': there are text, json, rows, json-rows, off"),
     ],
 )
 def test_bad_use_is_one_sentence_and_2(flags: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

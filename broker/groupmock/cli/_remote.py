@@ -9,13 +9,13 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
+from ..control.client import ControlClient, NobodyAnswers, Refused, address_of
 from . import BAD_USE, BROKEN, CANNOT_START, OK, UNKNOWN
 from ._options import complain
 
 URL: Final = "GROUPMOCK_CONTROL_URL"
 TOKEN: Final = "GROUPMOCK_TOKEN"
 TIMED_OUT: Final = 408
-REFUSED: Final = 400
 DEFECT: Final = 500
 EPILOG: Final = """
 The control API is where `serve --control PORT` says (`control` in its ready line): --control URL, or the variable GROUPMOCK_CONTROL_URL.
@@ -29,18 +29,6 @@ TEXTS: Final = {
 FILE: Final = ("FILE", "JSON Lines: a file, - for standard input, or one line as it is")
 
 
-class Refused(Exception):
-    """The control API says no. `status`: HTTP's."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-
-
-class NobodyAnswers(Exception):
-    """There is no control API where one was looked for."""
-
-
 def add_arguments(parser: argparse.ArgumentParser, verb: str) -> dict[str, argparse.ArgumentParser]:
     """A sub-command per route of that verb, its arguments from the route's parameters and body; returns their parsers by their words."""
     from ..control.routes import ROUTES
@@ -52,14 +40,19 @@ def add_arguments(parser: argparse.ArgumentParser, verb: str) -> dict[str, argpa
             continue
         one = words.add_parser(route.verb[1], help=route.about, description=route.about, allow_abbrev=False)
         one.set_defaults(route=route)
-        one.add_argument("--control", metavar="URL", default=os.environ.get(URL), help=f"where the control API is (default: ${URL})")
-        one.add_argument("--token", default=os.environ.get(TOKEN), help=f"its token (default: ${TOKEN})")
+        add_where(one)
         for struct, positional in ((route.params, True), (route.query, False), *(() if route.text else ((route.body, True),))):
             _add_fields(one, struct, positional)
         if route.text:
             metavar, what = TEXTS.get(route.path, FILE)
             one.add_argument("text", metavar=metavar, help=what)
     return words.choices
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """Where the control API is, and its token."""
+    parser.add_argument("--control", metavar="URL", default=os.environ.get(URL), help=f"where the control API is (default: ${URL})")
+    parser.add_argument("--token", default=os.environ.get(TOKEN), help=f"its token (default: ${TOKEN})")
 
 
 def _add_fields(parser: argparse.ArgumentParser, struct: type, positional: bool) -> None:
@@ -106,11 +99,11 @@ def _print_answer(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def reporting(arguments: argparse.Namespace, do: Callable[[argparse.Namespace], int]) -> int:
-    """Do it; what goes wrong is a line on stderr and an exit code."""
+def reporting(arguments: argparse.Namespace, do: Callable[[argparse.Namespace], int], said: str = "") -> int:
+    """Do it; what goes wrong is a line on stderr and an exit code. `said`: the words of the command line, where no route has them."""
     from ..config import token_of
 
-    said = " ".join(arguments.route.verb)
+    said = said or " ".join(arguments.route.verb)
     if not arguments.control:
         complain(said, ValueError(f"where is the control API? --control URL, or the variable {URL} (`serve --control PORT` prints it)"))
         return BAD_USE
@@ -143,10 +136,8 @@ def ask(arguments: argparse.Namespace, text: bytes | None = None, load: Callable
         data = _encoded(body, route.body)
     else:
         data = text_of(arguments, query) if text is None else text
-    status, answer = _ask(arguments, route.method, _address(route.full_path, path, query), data, load)
-    if status >= REFUSED:
-        raise Refused(status, str(answer.get("error", answer) if isinstance(answer, dict) else answer))
-    return answer
+    client = ControlClient(arguments.control, arguments.token)
+    return client.ask(route.method, address_of(route.full_path, path, query), data, load)
 
 
 def given(arguments: argparse.Namespace, struct: type) -> dict[str, Any]:
@@ -198,39 +189,3 @@ def text_of(arguments: argparse.Namespace, query: dict[str, Any]) -> bytes:
         return b""
     with open(text, "rb") as file:
         return file.read()
-
-
-def _address(path: str, parameters: dict[str, Any], query: dict[str, Any]) -> str:
-    from urllib.parse import quote, urlencode
-
-    for name, value in parameters.items():
-        path = path.replace("{" + name + "}", quote(str(value), safe=""))
-    return path + (f"?{urlencode(query)}" if query else "")
-
-
-def _ask(arguments: argparse.Namespace, method: str, address: str, data: bytes, load: Callable[[bytes], Any]) -> tuple[int, Any]:
-    from http.client import HTTPException
-    from urllib.error import HTTPError, URLError
-    from urllib.request import ProxyHandler, Request, build_opener
-
-    url: str = arguments.control.rstrip("/")
-    if not url.startswith(("http://", "https://")):
-        raise ValueError(f"{url!r} is no URL: http://127.0.0.1:PORT")
-    headers = {"Authorization": f"Bearer {arguments.token}"} if arguments.token else {}
-    request = Request(url + address, data=data if method != "GET" else None, method=method, headers=headers)
-    try:
-        with build_opener(ProxyHandler({})).open(request) as answer:
-            return answer.status, load(answer.read())
-    except HTTPError as refused:
-        with refused:
-            return refused.code, _decoded(refused.read())
-    except (URLError, HTTPException, OSError) as failure:
-        reason = getattr(failure, "reason", failure)
-        raise NobodyAnswers(f"no control API at {url}: {getattr(reason, 'strerror', None) or reason}") from None
-
-
-def _decoded(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except ValueError:
-        return data.decode(errors="replace").strip() or "no answer"

@@ -47,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--tls-ca", metavar="FILE", help="CA certificates that the upstream is checked against (default: the system's)")
     add("--tls-cert", metavar="FILE", help="client certificate, where the upstream wants one")
     add("--tls-key", metavar="FILE", help="its key, where it is not in the same file")
-    add("--log", default="off", metavar="text|json|off", help="what is said on stderr (default off)")
+    said = "what is said on stderr: a line per rebalance, or with rows a line per row (default off)"
+    add("--log", default="off", metavar="text|json|rows|json-rows|off", help=said)
 
 
 def run(arguments: argparse.Namespace) -> int:

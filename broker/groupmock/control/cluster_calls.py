@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from ..core.groups.view import GroupView
 from ..core.steering.find import group_of
+from ..core.units import NS_PER_MS
 from ..version import __version__
 from .context import ControlContext, Done
 from .route import ControlCall
@@ -19,6 +20,12 @@ class GroupPath(msgspec.Struct):
     """One group."""
 
     group: Annotated[str, Meta(description="group id", min_length=1)]
+
+
+class GroupAsk(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """How much of a group."""
+
+    story: Annotated[bool, Meta(description="false: without its story, which takes longest")] = True
 
 
 class NodePath(msgspec.Struct):
@@ -87,11 +94,12 @@ class Health(msgspec.Struct):
 
 
 class GroupRow(msgspec.Struct):
-    """A group in one line. `held`: the state that it is held in, or will be."""
+    """A group in one line. `protocol`: the assignor of its generation; `held`: the state that it is held in, or will be."""
 
     group_id: str
     state: str
     generation: int
+    protocol: str | None
     members: int
     leader: str | None
     coordinator: int | None
@@ -99,13 +107,15 @@ class GroupRow(msgspec.Struct):
 
 
 class GroupDetails(msgspec.Struct):
-    """A group with its members, assignments decoded, and its story. `waiting`: requests and timers that the hold keeps."""
+    """A group with its members, assignments decoded, and its story. `waiting`: requests and timers that the hold keeps; `silent_ms`: member
+    id -> ms since its last sign of life (a Heartbeat, a commit, an answer), null while a new member waits for its first answer."""
 
     group: GroupView
     coordinator: int | None
     held: str | None
     waiting: int
     frozen: list[str]
+    silent_ms: dict[str, int | None]
     story: list[str]
 
 
@@ -149,6 +159,7 @@ async def groups(context: ControlContext, call: ControlCall) -> list[GroupRow]:
             each.group_id,
             str(each.state),
             each.generation,
+            each.protocol_name,
             len(each.members),
             each.leader_id,
             cluster.groups.hosting.node_of(each.group_id),
@@ -169,7 +180,8 @@ async def group(context: ControlContext, call: ControlCall) -> GroupDetails:
         held=held.state,
         waiting=held.waiting,
         frozen=list(held.frozen),
-        story=await context.running.story(found.group_id),
+        silent_ms={member: ns if ns is None else ns // NS_PER_MS for member, ns in found.silent(context.running.clock.now()).items()},
+        story=await context.running.story(found.group_id) if call.query.story else [],
     )
 
 

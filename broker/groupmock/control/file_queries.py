@@ -8,6 +8,7 @@ from typing import Final
 
 from ..journal.read import JournalReader, UnknownRow
 from ..journal.rows import AbandonedRow, ReplyRow, Row
+from ..watch.levels import of_log
 from .arrivals import OpenRequests
 from .row_test import ANY, Filter, RowTest
 
@@ -36,7 +37,9 @@ def fitting(journal: JournalReader, wanted: Filter) -> Iterator[Row | UnknownRow
     """The rows of a file that fit. One of a kind that this version does not know fits where nothing but its number is asked for. Raises
     ValueError for a kind that does not exist."""
     test = RowTest(wanted)
-    return _fitting(journal, test, unknown=test.key[0] == ANY, since=wanted.since)
+    log: bool = getattr(wanted, "log", False)
+    found = _fitting(journal, test, unknown=test.key[0] == ANY and not log, since=wanted.since)
+    return (row for row in found if isinstance(row, Row) and of_log(row)) if log else found
 
 
 def _fitting(journal: JournalReader, test: RowTest, unknown: bool, since: int) -> Iterator[Row | UnknownRow]:

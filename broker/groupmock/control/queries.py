@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from ..watch.levels import of_log
 from .arrivals import kept
 from .context import ControlContext, plain_rows
 from .route import ControlCall, NotInTime
@@ -19,6 +20,7 @@ class Find(Filter, kw_only=True, forbid_unknown_fields=True):
     """Which rows and how many."""
 
     limit: Annotated[int, Meta(description="at most so many, the newest", ge=1, le=MOST_ROWS)] = 100
+    log: Annotated[bool, Meta(description="true: those alone of which `serve --log text` makes its lines")] = False
 
 
 class Wait(Filter, kw_only=True, forbid_unknown_fields=True):
@@ -51,6 +53,8 @@ async def count(context: ControlContext, call: ControlCall) -> Counted:
 async def find(context: ControlContext, call: ControlCall) -> Found:
     """The newest of them, oldest first."""
     rows = kept(context.ring, RowTest(call.query))
+    if call.query.log:
+        rows = [row for row in rows if of_log(row)]
     return Found(len(rows), context.ring.dropped, await plain_rows(rows[-call.query.limit :]))
 
 

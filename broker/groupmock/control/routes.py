@@ -16,7 +16,7 @@ from ..data.seed import Seeded, SeedLine
 from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
 from . import audits, cluster_calls, data_calls, queries, record_calls, rules, waits
-from .cluster_calls import GroupDetails, GroupPath, GroupRow, Health, MoreNode, NodeAdded, NodePath, Seed, TopicName, TopicPath
+from .cluster_calls import GroupAsk, GroupDetails, GroupPath, GroupRow, Health, MoreNode, NodeAdded, NodePath, Seed, TopicName, TopicPath
 from .context import ControlContext, Done
 from .data_calls import NodeOrAll
 from .openapi import document
@@ -104,7 +104,7 @@ ROUTES: Final[tuple[Route, ...]] = (
           media=JSON_LINES, most=record_calls.MOST_BYTES),
     Route("GET", "/groups", ("group", "list"), "Every group, a line each.", cluster_calls.groups, answer=list[GroupRow]),
     Route("GET", "/groups/{group}", ("group", "show"), "One group: members, assignments decoded, offsets, what is held, its story.",
-          cluster_calls.group, GroupPath, answer=GroupDetails),
+          cluster_calls.group, GroupPath, GroupAsk, answer=GroupDetails),
     Route("GET", "/groups/{group}/lag", ("group", "lag"), "How far a group is behind: committed and end offset of each partition, and who "
           "reads it.", data_calls.lag, GroupPath, answer=GroupLag),
     _command("POST", "/groups/{group}/commit", ("group", "commit"), "commit_offsets", GroupPath),

@@ -45,6 +45,8 @@ class Sink:
     """What it takes; fixed while it is attached."""
     routine: bool = False
     """Also requests without a note and answers without an error (with request and reply in `kinds`)?"""
+    apis: frozenset[int] = frozenset()
+    """Kafka's numbers of the APIs of which it wants those too, where it is not `routine`."""
     heartbeats: bool = False
     """Also heartbeats that changed nothing (with `routine`)?"""
     pulse: bool = False
@@ -89,6 +91,7 @@ class Journal:
         self._takers: dict[type[Row], list[Sink]] = {}
         self.wanted: frozenset[str] = frozenset()  # kinds that some sink takes
         self.routine = False  # does any sink want requests and answers that are nothing special?
+        self.apis: frozenset[int] = frozenset()  # ... and if none does, of which APIs alone?
         self.heartbeats = False  # does any sink want heartbeats that changed nothing?
         self.pulse = False  # does any sink want those of them that are no mere repetition?
         self.rearranged: Callable[[], None] = lambda: None  # called when either has changed
@@ -183,6 +186,7 @@ class Journal:
         self._takers = {row: [sink for sink in self._sinks if kind in sink.kinds] for kind, row in ROWS.items()}
         self.wanted = frozenset(kind for kind, row in ROWS.items() if self._takers[row])
         self.routine = any(sink.routine for sink in self._sinks)
+        self.apis = frozenset(key for sink in self._sinks for key in sink.apis)
         self.heartbeats = any(sink.heartbeats for sink in self._sinks)
         self.pulse = any(sink.pulse for sink in self._sinks)
         self.details = any(sink.details for sink in self._sinks)

@@ -40,6 +40,14 @@ def line_of(row: Row | UnknownRow) -> bytes:
     return ascii_json(without_empty_tags(msgspec.json.encode(row)))
 
 
+def row_of(line: bytes | msgspec.Raw) -> Row | None:
+    """One row of a file or of an answer of the control API; None: of a kind that this version does not know, or none at all."""
+    try:
+        return _row.decode(line)  # type: ignore[no-any-return]
+    except msgspec.DecodeError:
+        return None
+
+
 class BrokenRow(msgspec.Struct):
     """A line that is no row, in the middle of a journal."""
 

@@ -210,7 +210,7 @@ class Driver:
             call.hidden = not (call.told or journal.heartbeats)
         else:
             connection.run = None
-        if journal.routine and not (call.hidden or call.recorded):
+        if (journal.routine or codec.key in journal.apis) and not (call.hidden or call.recorded):
             self.record.request(call, told=call.told)
             if call.quiet and not call.told:
                 connection.beat_row = journal.sequence

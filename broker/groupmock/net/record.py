@@ -108,9 +108,11 @@ class Recorder:
     def request(self, call: Seen, note: str | None = None, whole: bool = True, told: bool = False) -> None:
         """A request was handled. `whole`: with its frame, where a sink wants frames; `told`: a quiet one that is no mere repetition."""
         journal, quiet = self._journal, call.quiet
-        if "request" not in journal.wanted or (quiet and not (journal.heartbeats or told)) or not (journal.routine or note):
+        if "request" not in journal.wanted or (quiet and not (journal.heartbeats or told)):
             return
         connection, codec, frame = call.connection, call.codec, call.frame
+        if not (journal.routine or note or codec.key in journal.apis):
+            return
         shown: Any = call.message
         embedded = payloads = None
         if journal.details:
@@ -152,7 +154,7 @@ class Recorder:
         connection, codec = call.connection, call.codec
         errors, more = errors_of(message, codec.version)
         if errors is None:
-            if not journal.routine:
+            if not (journal.routine or codec.key in journal.apis):
                 return
         else:
             self._counters.met(codec.key, {each.error for each in errors})

@@ -7,13 +7,11 @@ import ssl
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..config import UNROUTABLE, Address, ConfigError, address_of
+from ..config import LOGS, UNROUTABLE, Address, ConfigError, address_of
 from .reaching import Where, address, tls_context
 
 if TYPE_CHECKING:
     from ..faults.plan import Plan
-
-LOGS = ("text", "json", "off")
 
 
 class Settings(NamedTuple):

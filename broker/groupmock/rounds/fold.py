@@ -34,6 +34,8 @@ from .rebalance_model import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, UNDER_W
 
 JOIN_GROUP: Final = 11
 SYNC_GROUP: Final = 14
+OF_TOPICS: Final = ("create_topic", "grow_topic")
+"""Commands that say how many partitions there are."""
 FOLDED: Final = (RequestRow, ReplyRow, AbandonedRow, MovedRow, MemberRow, CommandRow, CloseRow)
 REPLACES: Final = " replaces "
 """In the reason of a `member` row that says `replaced`: who came, and then whom it replaced (KIP-345)."""
@@ -260,6 +262,12 @@ class Rebalances:
         take = _TAKE.get(found["kind"])
         return None if take is None else take(self, found)
 
+    def forget(self, name: str) -> None:
+        """A group is gone, and whoever asks has no use for what it was: its number of rebalances begins anew if it comes back."""
+        self.groups.pop(name, None)
+        self._asked = {ticket: message for ticket, message in self._asked.items() if message["group_id"] != name}
+        self._connection = {who: number for who, number in self._connection.items() if who[0] != name}
+
     def close(self) -> list[Rebalance]:
         """There are no more rows: the rebalances that are under way, their last phase as long as the journal shows it."""
         left = [each for each in self.groups.values() if each.rebalance is not None]
@@ -334,7 +342,7 @@ class Rebalances:
                 self.groups[name].gone(member, row["t"])
 
     def _command(self, row: JsonRow) -> None:
-        if row["name"] in ("create_topic", "grow_topic"):
+        if row["name"] in OF_TOPICS:
             topic, count = str(row["arguments"]["name"]), int(row["arguments"]["partitions"])
             self.counts[topic] = count
             for number in range(count):
@@ -344,6 +352,8 @@ class Rebalances:
 def _json_row(row: Row | UnknownRow) -> JsonRow | None:
     """As JSON has it, messages of the codec included; None: a row that says nothing about rebalances."""
     if not isinstance(row, FOLDED) or (isinstance(row, FramePlace) and row.api_key not in (JOIN_GROUP, SYNC_GROUP)):
+        return None
+    if isinstance(row, CommandRow) and row.name not in OF_TOPICS:  # its arguments may be megabytes of records
         return None
     found: JsonRow = msgspec.to_builtins(row)
     return found

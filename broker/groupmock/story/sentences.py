@@ -24,7 +24,7 @@ from ..journal.rows import (
 )
 from ..journal.whose import field
 from ..printable import printable
-from .words import NS_PER_S, SENTENCE, count, listed, member_text, seconds, shortened, text
+from .words import NS_PER_S, SENTENCE, count, facts, listed, member_text, seconds, shortened, text
 
 NS_PER_MS: Final = NS_PER_S // 1000
 
@@ -64,6 +64,21 @@ def _answered(row: ReplyRow) -> str:
     if row.waited >= NS_PER_MS:
         told += f", after {seconds(row.waited)} s"
     return told if row.delivered else told + ", but it did not arrive"
+
+
+def refusal(row: ReplyRow) -> str:
+    """An answer's errors, each once: where it stands first, and how often besides."""
+    places: dict[str, list[str]] = {}
+    for each in row.errors or ():
+        places.setdefault(each.error, []).append(each.path)
+    if not places or row.errors_left_out:
+        return _outcome(row)
+    return f"REFUSED: {text(listed([_once(error, paths) for error, paths in places.items()]), SENTENCE)}"
+
+
+def _once(error: str, paths: list[str]) -> str:
+    where = f"{error} at {paths[0]}" if paths[0] != WHOLE else error
+    return where + (f" and {count(len(paths) - 1, 'place')} more" if len(paths) > 1 else "")
 
 
 def _outcome(row: ReplyRow) -> str:
@@ -136,6 +151,14 @@ def _faulted(row: FaultRow) -> str:
 
 def _told(row: CommandRow) -> str:
     return f"command {printable(row.name)} {_facts(row.arguments)}".rstrip()
+
+
+def plain(row: CommandRow | NoteRow) -> str:
+    """For the shortened log: no bytes, no topic ids, member ids made short."""
+    if isinstance(row, CommandRow):
+        return f"command {text(row.name)} {facts(row.arguments)}".rstrip()
+    noted = {name: value for name, value in row.fields.items() if name != "topic_id"}
+    return f"{text(row.what, SENTENCE)} {facts(noted)}".rstrip()
 
 
 def _client(row: ClientRow) -> str:

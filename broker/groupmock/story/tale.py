@@ -11,11 +11,12 @@ from typing import Any, Final
 
 from ..journal.rows import AbandonedRow, CloseRow, CommandRow, FaultRow, FindingRow, MemberRow, MovedRow, ReplyRow, RequestRow
 from ..journal.whose import field
-from ..rounds import GroupFold, Partition, Rebalance, Share
-from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING, STABLE
+from ..rounds import GroupFold, Partition, Rebalance
+from ..rounds.rebalance_model import DEAD, EMPTY, PREPARING, STABLE
 from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, items, named, offsets_said, said
 from .folding import Commits, Line, Offsets, Together
 from .people import People, Person
+from .rebalancing import AT_REST, UNSEEN_PLAN, how_it_ended, shares_told, subscribed_apart, who_leads
 from .refusals import member_of, why
 from .sentences import how_gone, member_did
 from .tally import Tally
@@ -23,8 +24,6 @@ from .words import MOST, count, facts, listed, member_text, offsets_text, partit
 
 REMEMBERED: Final = 100_000
 """Partitions of which the last committed offset is."""
-AS_EVER: Final = ("all members joined", "nobody else is awaited")
-"""How a join phase ends mostly: nothing to be told."""
 FEW: Final = 3
 """Members that are told in one line."""
 ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "force_rebalance", "complete_delay", "release_group")
@@ -171,7 +170,7 @@ class Tale:
         elif row.after in (EMPTY, DEAD) and row.before:
             yield from self.flush()
             self.owners = {}
-            yield Line(row.t, f"the group is {'empty' if row.after == EMPTY else 'gone'}: {shortened(row.reason)}")
+            yield Line(row.t, f"{AT_REST[row.after]}: {shortened(row.reason)}")
 
     def _rebalances(self, row: MovedRow) -> Iterator[Line]:
         new = "; the group is new" if row.generation == 0 and row.before in ("", EMPTY) else ""
@@ -185,20 +184,16 @@ class Tale:
 
     def _dealt(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
         """Who has which partitions now: in the line of the generation, of more than a few members each in a line of its own."""
-        ended = next((phase for phase in reversed(over.phases) if phase.state == COMPLETING), None)
-        because = "" if ended is None or ended.reason.startswith(AS_EVER) else f", {shortened(ended.reason)}"
-        took = (over.ended or row.t) - over.began
-        head = f"generation {row.generation} after {took / NS_PER_MS:.0f} ms{because}"
-        leads = f"{self.people.name(over.leader)} leads" if over.leader else "nobody leads"
+        head, leads = f"generation {row.generation} {how_it_ended(over)}", who_leads(over, self.people.name)
         self._started.clear()
         plan = over.plan
         if plan is None:
-            yield Line(row.t, f"{head}: {leads}; who got which partitions is not in these rows")
+            yield Line(row.t, f"{head}: {leads}; {UNSEEN_PLAN}")
             return
         self.owners = plan.holders()
         shares = over.shares()
-        told = {member: f"{self.people.name(member)} {share_text(shares[member])}" for member in list(shares)[:MOST]}
-        apart = self._apart(plan.claims)
+        told = shares_told(over, self.people.name)
+        apart = subscribed_apart(over)
         if len(shares) <= FEW:
             yield Line(row.t, f"{head}: {leads}; {'; '.join(told.values())}{apart}")
             return
@@ -206,11 +201,6 @@ class Tale:
         yield from (Line(row.t, f"  {text_of}", (member,)) for member, text_of in told.items())
         if len(shares) > MOST:
             yield Line(row.t, f"  and {len(shares) - MOST} more members")
-
-    def _apart(self, claims: dict[str, Any]) -> str:
-        """Members of one group that want different topics."""
-        wishes = {claim.topics for claim in claims.values() if claim.topics}
-        return "; its members subscribe to DIFFERENT topics" if len(wishes) > 1 else ""
 
     # -- what members ask and are answered
 
@@ -384,15 +374,6 @@ class Tale:
         ids = (row.member_id,) if row.member_id else ()
         self.tally.odd.more(f"{text(row.rule)} broken")
         return Line(row.t, f"audit: {text(row.rule)} broken: {shortened(row.sentence)}; right: {shortened(row.instead)}", ids)
-
-
-def share_text(share: Share) -> str:
-    """What came of it for one member."""
-    kept = share.had & share.has
-    parts = [f"keeps {partitions_text(kept)}"] if kept else []
-    parts += [f"gets {partitions_text(share.got)} (new)"] if share.got else []
-    parts += [f"loses {partitions_text(share.lost)}"] if share.lost else []
-    return ", ".join(parts) if parts else "gets nothing"
 
 
 def how_closed(row: CloseRow) -> str:

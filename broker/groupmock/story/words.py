@@ -43,6 +43,11 @@ def shortened(sentence: str) -> str:
     return text(MEMBER_ID.sub(lambda found: short_name(found[0]), sentence[: 4 * SENTENCE]), SENTENCE)
 
 
+def ids_shortened(line: str) -> str:
+    """A line that is printable already, the member ids in it made short."""
+    return MEMBER_ID.sub(lambda found: short_name(found[0]), line)
+
+
 def count(number: int, noun: str) -> str:
     """1 member, 2 members."""
     return f"{number} {noun}" + ("" if number == 1 else "s")

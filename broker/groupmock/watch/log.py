@@ -1,119 +1,80 @@
-"""Log lines on stderr, rendered from journal rows by structlog. `text`: a sentence a line; `json`: the row's fields, one object a line, in
-printable ASCII. No text of a peer makes a line of its own or reaches the terminal as a command (`groupmock.printable`).
-
-Which rows are worth a line: what happened to groups and members, connections that were refused, faults, commands, notes. Requests
-and replies are in the journal.
+"""Log lines on stderr, rendered from journal rows by structlog. `text`: a sentence a line, a line per rebalance (`shortened`); `json`: the
+same as objects, in printable ASCII; `rows`, `json-rows`: a line per row that is worth one. No text of a peer makes a line of its own or
+reaches the terminal as a command (`groupmock.printable`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Iterable, MutableMapping
 from typing import Any, Final
 
 import msgspec
 
 from ..journal.journal import Sink
-from ..journal.rows import DISCONNECTED, END, HTTP_REQUEST, LEFT_OUT, TLS_HELLO, CloseRow, FindingRow, NoteRow, ReplyRow, RequestRow, Row
+from ..journal.rows import CommandRow, NoteRow, Row
 from ..printable import ascii_json
+from .levels import KINDS, ROUNDS, level_of, of_log
+from .log_lines import EveryRow, LineMaker, LogLine
 
-KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "finding", "member", "moved", "note", "request", "reply"))
-NEVER_SHOWN: Final = frozenset(("raw", "message"))
+FORMS: Final = ("text", "json", "rows", "json-rows")
 EventDict = MutableMapping[str, Any]
 
 
 class LogSink(Sink):
-    """Writes to stderr. structlog is loaded at the first line, so that a server starts without it."""
+    """Writes to stderr. structlog and the words of the story are loaded with the first line, what tells of groups with the first
+    row of one: a server starts without. Raises ValueError for a form that there is not."""
 
     kinds = KINDS
 
     def __init__(self, form: str) -> None:
-        if form not in ("text", "json"):
-            raise ValueError(f"no such log: {form!r}: there are text and json")
-        self._form = form
+        if form not in FORMS:
+            raise ValueError(f"no such log: {form!r}: there are {', '.join(FORMS)}")
+        self._json = form.startswith("json")
+        self._lines: LineMaker | None = EveryRow() if form.endswith("rows") else None
+        if self._lines is None:
+            self.apis = ROUNDS
         self._logger: Any = None
-        self._strangers = dict.fromkeys(STRANGERS, 0)
 
     def take(self, row: Row) -> None:
-        """A line, if the row is worth one."""
-        level = level_of(row)
-        if level is None:
-            return
-        times = self._times(row)
-        if not _is_power_of_ten(times):
-            return
-        if self._logger is None:
-            self._logger = _logger(self._form)
-        from ..story.sentences import sentence  # with the first line, as structlog
+        """The lines that come of it."""
+        if self._lines is None:
+            if not of_log(row):
+                return
+            if isinstance(row, CommandRow | NoteRow):  # those of the start, before any group: a server starts without the rest
+                from ..story.sentences import plain
 
-        getattr(self._logger, level)(sentence(row) + (f" ({times} times so far)" if times > 1 else ""), row=row)
+                self._write([LogLine(row.t, level_of(row) or "info", plain(row), row)])
+                return
+            from .shortened import Shortened
 
-    def _times(self, row: Row) -> int:
-        """How often a peer of that kind was closed so far, this one included; 1 for any other row."""
-        if not isinstance(row, CloseRow) or row.reason not in self._strangers:
-            return 1
-        self._strangers[row.reason] += 1
-        return self._strangers[row.reason]
+            self._lines = Shortened()
+        self._write(self._lines.tell(row))
 
+    def end(self, now: int) -> None:
+        """What is under way is said."""
+        if self._lines is not None:
+            self._write(self._lines.rest(now))
 
-STRANGERS: Final = (TLS_HELLO, HTTP_REQUEST)
-"""Reasons of which the 1st, the 10th, the 100th, ... has a line: such a peer comes again and again, and says nothing new."""
+    def close(self) -> None:
+        """The same, where nobody said that the end comes."""
+        if self._lines is not None:
+            self._write(self._lines.rest())
 
-
-def _is_power_of_ten(times: int) -> bool:
-    return str(times).rstrip("0") == "1"
-
-
-# Every first JoinGroup of a dynamic member meets the one (KIP-394), and by the other members learn of a round.
-EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"))
-"""Errors that every healthy group sees."""
-UNSAID: Final = frozenset((END, DISCONNECTED))
-NOTES: Final = {"internal error": "error", LEFT_OUT: "warning"}
-ORDERLY: Final = ("the server",)
+    def _write(self, lines: Iterable[LogLine]) -> None:
+        for line in lines:
+            if self._logger is None:
+                self._logger = _logger(self._json)
+            getattr(self._logger, line.level)(line.text, line=line)
 
 
-def level_of(row: Row) -> str | None:
-    """debug, info, warning or error; None: not worth a line."""
-    judge = JUDGES.get(row.__class__)
-    return "info" if judge is None else judge(row)
-
-
-def _request(row: RequestRow) -> str | None:
-    return "warning" if row.note else None
-
-
-def _reply(row: ReplyRow) -> str | None:
-    if not row.error:
-        return None
-    told = {each.error for each in row.errors} if row.errors else {row.error}
-    return None if told <= EXPECTED else "info"
-
-
-def _close(row: CloseRow) -> str | None:
-    return "warning" if row.by == "server" and not row.reason.startswith(ORDERLY) else None
-
-
-def _note(row: NoteRow) -> str | None:
-    return None if row.what in UNSAID else NOTES.get(row.what, "info")
-
-
-def _finding(row: FindingRow) -> str:
-    return "warning" if row.waived is None else "info"
-
-
-JUDGES: Final[dict[type[Row], Callable[[Any], str | None]]] = {
-    RequestRow: _request, ReplyRow: _reply, CloseRow: _close, NoteRow: _note, FindingRow: _finding,
-}  # fmt: skip
-
-
-def _logger(form: str) -> Any:
+def _logger(as_json: bool) -> Any:
     """structlog without its `dev` part, which would load rich and cost a start 70 ms."""
     import structlog
 
-    last = _as_text if form == "text" else _as_json
     return structlog.wrap_logger(
         _Stderr(),
-        processors=[structlog.processors.add_log_level, last],
+        processors=[structlog.processors.add_log_level, _as_json if as_json else _as_text],
         wrapper_class=structlog.BoundLogger,
         cache_logger_on_first_use=True,
     )
@@ -133,17 +94,15 @@ class _Stderr:
 
 
 def _as_text(_: object, __: str, event: EventDict) -> str:
-    row: Row = event["row"]
-    from ..story.sentences import at
+    line: LogLine = event["line"]
+    from ..story.words import seconds
 
-    return f"{at(row)} {event['level']:<7} {event['event']}"
+    return f"{seconds(line.at):>9} s {event['level']:<7} {event['event']}"
 
 
 def _as_json(_: object, __: str, event: EventDict) -> str:
-    row: Row = event["row"]
-    told: Mapping[str, Any] = msgspec.to_builtins(row)
-    fields = {name: value for name, value in told.items() if name not in NEVER_SHOWN}
-    return ascii_json(msgspec.json.encode({"level": event["level"], "event": event["event"], **fields})).decode()
+    line: LogLine = event["line"]
+    return ascii_json(msgspec.json.encode({"level": event["level"], "event": event["event"], **line.fields()})).decode()
 
 
-__all__ = ["LogSink", "level_of"]
+__all__ = ["FORMS", "LogSink"]

@@ -76,7 +76,7 @@ BAD = {
     "port": ({"port": "70000"}, [], "flag --port: '70000' is not a whole number from 0 to"),
     "no room for the ports of all nodes": ({"port": 65535, "nodes": 3}, [], "flag --port"),
     "nodes": ({"nodes": 0}, [], "flag --nodes"),
-    "log": ({"log": "loud"}, [], "'loud' is not one of text, json, off"),
+    "log": ({"log": "loud"}, [], "'loud' is not one of text, json, rows, json-rows, off"),
     "seed": ({"seed": "x"}, [], "flag --seed"),
     "run": ({"run": "a\nb"}, [], "flag --run: 'a\\nb' is no name of 1 to 200 printable characters"),
     "long run": ({"run": "x" * 201}, [], "is no name of 1 to 200 printable characters"),

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from groupmock.journal.rows import CloseRow, ErrorAt, MovedRow, NoteRow, ReplyRow, Row
-from groupmock.watch.log import LogSink, level_of
+from groupmock.watch.levels import level_of
+from groupmock.watch.log import LogSink
 
 MOVED = MovedRow(seq=4, t=1_500_000_000, group="g", before="Empty", after="Stable", generation=1, reason="because", members=1)
 PLACE = {"connection": 1, "ticket": 1, "correlation_id": 1, "api_key": 12, "api_name": "Heartbeat", "api_version": 4}
@@ -61,7 +62,7 @@ def test_levels(row: Row, level):
 
 
 def test_no_such_form():
-    with pytest.raises(ValueError, match="text and json"):
+    with pytest.raises(ValueError, match="text, json, rows, json-rows"):
         LogSink("xml")
 
 

@@ -143,6 +143,10 @@ class GroupType(ABC):
     def view(self) -> GroupView:
         """What a test sees of it."""
 
+    def silent(self, now: int) -> dict[str, int | None]:
+        """Member id -> ns since its last sign of life; None while it waits for an answer that counts as one. {}: the type does not say."""
+        return {}
+
     @abstractmethod
     def invariants(self) -> None:
         """Raise AssertionError, naming the broken invariant, unless all hold."""

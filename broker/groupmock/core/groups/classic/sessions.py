@@ -74,6 +74,12 @@ def arm(turn: Turn, group: Group, member: Member, timeout_ms: int) -> None:
         member.session = turn.timers.set(key(group, member.member_id), deadline)
 
 
+def silence(member: Member, now: int) -> int | None:
+    """ns since its last sign of life; None: it has no session, or the long one of a new member that waits for its first answer."""
+    left, whole = member.session.deadline - now, member.session_timeout_ms * NS_PER_MS
+    return max(0, whole - left) if member.session.live and left <= whole else None
+
+
 def end(turn: Turn, group: Group, member_id: str) -> None:
     """No session any more."""
     turn.timers.cancel(key(group, member_id))

@@ -8,7 +8,7 @@ from ...turn import Turn
 from .. import causes, telling
 from ..causes import Why
 from ..type import Base, Committer, Home
-from . import admission, rebalance, storage
+from . import admission, rebalance, sessions, storage
 from .group import Group, StoredGroup
 from .states import DEAD, EMPTY, STABLE
 from .timing import FIRES
@@ -69,6 +69,10 @@ class ClassicGroup(Group):
         from .view import view_of
 
         return view_of(self)
+
+    def silent(self, now: int) -> dict[str, int | None]:
+        """By its session, which is as long as a member said from every sign of life on."""
+        return {member.member_id: sessions.silence(member, now) for member in self.members.values()}
 
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
         """Sessions, phases, records."""

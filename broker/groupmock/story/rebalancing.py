@@ -1,0 +1,64 @@
+"""Words of one rebalance, for whoever tells of it: the story in several lines, the log in one. `name`: member id to what it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ..rounds import GroupFold, Rebalance, Share
+from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING
+from .words import MOST, listed, partitions_text, seconds, shortened
+
+Name = Callable[[str], str]
+
+AS_EVER: Final = ("all members joined", "nobody else is awaited")
+"""How a join phase ends mostly: nothing to be told."""
+AT_REST: Final = {EMPTY: "the group is empty", DEAD: "the group is gone"}
+UNSEEN_PLAN: Final = "who got which partitions is not in these rows"
+
+
+def how_it_ended(over: Rebalance) -> str:
+    """After how long, and why its join phase ended where that is not as ever."""
+    completing = next((phase for phase in reversed(over.phases) if phase.state == COMPLETING), None)
+    because = "" if completing is None or completing.reason.startswith(AS_EVER) else f", {shortened(completing.reason)}"
+    took = (over.began if over.ended is None else over.ended) - over.began
+    again = f", {over.times(PREPARING)} join phases" if over.times(PREPARING) > 1 else ""
+    return f"after {took / NS_PER_MS:.0f} ms{because}{again}"
+
+
+def who_leads(over: Rebalance, name: Name) -> str:
+    """Its leader."""
+    return f"{name(over.leader)} leads" if over.leader else "nobody leads"
+
+
+def shares_told(over: Rebalance, name: Name) -> dict[str, str]:
+    """Member id -> what came of it for that member, of at most MOST; {} without a plan."""
+    return {member: f"{name(member)} {share_text(share)}" for member, share in list(over.shares().items())[:MOST]}
+
+
+def share_text(share: Share) -> str:
+    """What came of it for one member."""
+    kept = share.had & share.has
+    parts = [f"keeps {partitions_text(kept)}"] if kept else []
+    parts += [f"gets {partitions_text(share.got)} (new)"] if share.got else []
+    parts += [f"loses {partitions_text(share.lost)}"] if share.lost else []
+    return ", ".join(parts) if parts else "gets nothing"
+
+
+def subscribed_apart(over: Rebalance) -> str:
+    """Members of one group that want different topics; "" mostly."""
+    claims = over.plan.claims.values() if over.plan is not None else ()
+    wishes = {claim.topics for claim in claims if claim.topics}
+    return "; its members subscribe to DIFFERENT topics" if len(wishes) > 1 else ""
+
+
+def under_way(fold: GroupFold, now: int, name: Name) -> str:
+    """What a rebalance that has not ended is waiting for; `now`: ns of the run. Of a group that has one."""
+    rebalance = fold.rebalance
+    assert rebalance is not None
+    told = f"its rebalance is under way for {seconds(now - rebalance.began)} s, {fold.state} since {seconds(fold.since)}"
+    if fold.state == COMPLETING:
+        return f"{told}: {name(rebalance.leader) if rebalance.leader else 'its leader'} has not brought the assignments"
+    joined = [name(member) for member in rebalance.joined if member in fold.members]
+    awaited = sorted(map(name, fold.members - rebalance.joined.keys()))
+    return f"{told}: {listed(joined) or 'nobody'} joined" + (f", {listed(awaited)} awaited" if awaited else "")

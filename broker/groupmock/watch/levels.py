@@ -1,0 +1,79 @@
+"""Which rows are worth a line of the log, and how loud: what happened to groups and members, connections that were refused, faults,
+commands, notes. Other requests and replies are in the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..journal.rows import DISCONNECTED, END, HTTP_REQUEST, LEFT_OUT, TLS_HELLO, CloseRow, FindingRow, NoteRow, ReplyRow, RequestRow, Row
+
+KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "finding", "member", "moved", "note", "request", "reply"))
+# Every first JoinGroup of a dynamic member meets the one (KIP-394), and by the other members learn of a round.
+EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"))
+"""Errors that every healthy group sees."""
+UNSAID: Final = frozenset((END, DISCONNECTED))
+NOTES: Final = {"internal error": "error", LEFT_OUT: "warning"}
+ORDERLY: Final = ("the server",)
+ROUNDS: Final = frozenset((11, 14))
+"""JoinGroup and SyncGroup, by Kafka's numbers: of these, answered well or not, rebalances are made."""
+STRANGERS: Final = (TLS_HELLO, HTTP_REQUEST)
+"""Reasons of which the 1st, the 10th, the 100th, ... has a line: such a peer comes again and again, and says nothing new."""
+
+
+def level_of(row: Row) -> str | None:
+    """debug, info, warning or error; None: not worth a line."""
+    judge = JUDGES.get(row.__class__)
+    if judge is not None:
+        return judge(row)
+    return "info" if row.__struct_config__.tag in KINDS else None
+
+
+def _request(row: RequestRow) -> str | None:
+    return "warning" if row.note else None
+
+
+def _reply(row: ReplyRow) -> str | None:
+    if not row.error:
+        return None
+    told = {each.error for each in row.errors} if row.errors else {row.error}
+    return None if told <= EXPECTED else "info"
+
+
+def _close(row: CloseRow) -> str | None:
+    return "warning" if row.by == "server" and not row.reason.startswith(ORDERLY) else None
+
+
+def _note(row: NoteRow) -> str | None:
+    return None if row.what in UNSAID else NOTES.get(row.what, "info")
+
+
+def _finding(row: FindingRow) -> str:
+    return "warning" if row.waived is None else "info"
+
+
+JUDGES: Final[dict[type[Row], Callable[[Any], str | None]]] = {
+    RequestRow: _request, ReplyRow: _reply, CloseRow: _close, NoteRow: _note, FindingRow: _finding,
+}  # fmt: skip
+
+
+def of_log(row: Row) -> bool:
+    """Does the shortened log read it: for a line, or for the rebalances that it tells of?"""
+    return level_of(row) is not None or getattr(row, "api_key", None) in ROUNDS
+
+
+class Strangers:
+    """Counts peers that speak another protocol."""
+
+    def __init__(self) -> None:
+        self._times = dict.fromkeys(STRANGERS, 0)
+
+    def told(self, row: Row) -> str | None:
+        """What is said behind the line of a row: how often such a peer came, "" mostly; None: it has no line this time."""
+        if not isinstance(row, CloseRow) or row.reason not in self._times:
+            return ""
+        self._times[row.reason] += 1
+        times = self._times[row.reason]
+        if str(times).rstrip("0") != "1":
+            return None
+        return f" ({times} times so far)" if times > 1 else ""

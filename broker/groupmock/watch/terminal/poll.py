@@ -1,0 +1,158 @@
+"""What a control API says at one moment, and the journal's tail as it grows: routes that curl has too.
+
+A cluster that was reset, or another one at the same address, counts its rows anew: then the tail begins again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from ...control.client import NobodyAnswers, Refused, address_of
+from ...journal.read import row_of
+from ...journal.rows import Row
+from ...story.sentences import sentence
+from ..levels import level_of
+from ..log_lines import LogLine
+from ..shortened import Shortened
+
+KEPT: Final = 2000
+"""Lines of the tail."""
+AT_FIRST: Final = 10_000
+"""Rows that are asked for: what is in memory when the watching begins."""
+AT_ONCE: Final = 500
+"""Rows of any kind that one look asks for; the log has a few, all rows of a busy cluster are more than anybody reads."""
+GROUPS: Final = 50
+"""Groups whose members are asked for where all are wanted."""
+LAGS: Final = 8
+"""Groups whose lag is asked for whether or not they are chosen."""
+NOT_AUDITED: Final = 409
+GONE: Final = 404
+
+
+class Asks(Protocol):
+    """A control API, as `control.client.ControlClient` is one."""
+
+    def ask(self, method: str, address: str, data: bytes | None = None, load: Callable[[bytes], Any] = ...) -> Any:
+        """The answer. Raises NobodyAnswers, Refused."""
+
+
+class _Found(msgspec.Struct):
+    dropped: int
+    rows: list[msgspec.Raw]
+
+
+_found: Final = msgspec.json.Decoder(_Found)
+
+
+@dataclass
+class Group:
+    """`row`: its line of GET /groups; `details`, `lag`: of GET /groups/{group} and /lag, None where nobody asked or it was gone by then;
+    `under_way`: its rebalance in words, "" mostly."""
+
+    row: dict[str, Any]
+    details: dict[str, Any] | None = None
+    lag: dict[str, Any] | None = None
+    under_way: str = ""
+
+
+@dataclass
+class Snapshot:
+    """Answers of GET /health, /groups, /faults and /audit/findings (None: nobody is audited), as JSON has them."""
+
+    health: dict[str, Any]
+    groups: list[Group] = field(default_factory=list)
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    findings: list[dict[str, Any]] | None = None
+
+
+class Poll:
+    """`look` asks once. `lines`: the tail, the log's lines; `every`: a line per row, while `every_row` is set. `begins`: how often the tail
+    began anew."""
+
+    def __init__(self, api: Asks) -> None:
+        self._api = api
+        self.every_row = False
+        self.begins = 0
+        self._last = self._last_every = self._at = 0
+        self._begin(0)
+
+    def look(self, group: str | None = None, everything: bool = False) -> Snapshot:
+        """What there is now; see `_look`. Raises NobodyAnswers too where something else than such a control API answers."""
+        try:
+            return self._look(group, everything)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as odd:
+            raise NobodyAnswers(f"what answers there is no control API of this version: {type(odd).__name__}: {odd}") from odd
+
+    def _look(self, group: str | None, everything: bool) -> Snapshot:
+        """What there is now. `group`: whose members are wanted, None: nobody's; `everything`: those of all groups. Raises NobodyAnswers,
+        Refused."""
+        health = self._get("/health")
+        if health["seq"] < self._last or health["t"] < self._at:
+            self._begin(self.begins + 1)
+        self._at = health["t"]
+        self._read()
+        under = self._lines_of.open(health["t"])
+        groups = [Group(row, under_way=under.get(row["group_id"], "")) for row in self._get("/groups")]
+        for place, each in enumerate(groups):
+            if each.row["group_id"] == group or (everything and place < GROUPS):
+                self._fill(each)
+            elif place < LAGS:
+                each.lag = self._asked("/groups/{group}/lag", each)
+        return Snapshot(health, groups, self._get("/faults"), self._findings())
+
+    def _begin(self, begins: int) -> None:
+        self.begins = begins
+        self.lines: deque[LogLine] = deque(maxlen=KEPT)
+        self.every: deque[LogLine] = deque(maxlen=KEPT)
+        self.told = self.told_every = 0  # lines so far, those that are no longer kept included
+        self._lines_of = Shortened()
+        self._last = self._last_every = self._at = 0
+
+    def _get(self, path: str, parameters: dict[str, Any] | None = None, **query: Any) -> Any:
+        return self._api.ask("GET", address_of(f"/v1{path}", parameters or {}, query))
+
+    def _fill(self, group: Group) -> None:
+        group.details = self._asked("/groups/{group}", group, story="false")
+        group.lag = self._asked("/groups/{group}/lag", group)
+
+    def _asked(self, path: str, group: Group, **query: Any) -> Any:
+        """None: it has gone since the groups were listed."""
+        try:
+            return self._get(path, {"group": group.row["group_id"]}, **query)
+        except Refused as refused:
+            if refused.status != GONE:
+                raise
+            return None
+
+    def _findings(self) -> list[dict[str, Any]] | None:
+        try:
+            return list(self._get("/audit/findings", waived="false"))
+        except Refused as refused:
+            if refused.status != NOT_AUDITED:
+                raise
+            return None
+
+    def _read(self) -> None:
+        """The tail."""
+        for row in self._rows(self._last, AT_FIRST, log="true"):
+            self._last = row.seq
+            for line in self._lines_of.tell(row):
+                self.lines.append(line)
+                self.told += 1
+        if not self.every_row:
+            return
+        for row in self._rows(self._last_every, AT_ONCE):
+            self._last_every = row.seq
+            self.every.append(LogLine(row.t, level_of(row) or "debug", sentence(row), row))
+            self.told_every += 1
+
+    def _rows(self, since: int, most: int, **query: Any) -> list[Row]:
+        found: _Found = self._api.ask(
+            "GET", address_of("/v1/journal/find", {}, {"since": since, "limit": most, **query}), load=_found.decode
+        )
+        return [row for row in map(row_of, found.rows) if row is not None]

@@ -1,0 +1,115 @@
+"""Answers of the control API as tables of printable text: what stands where, for the live view and for plain text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ...story.words import count, member_text, partitions_text, seconds, shortened, text
+from ..log_lines import LogLine
+from .poll import Group, Snapshot
+
+Rows = list[tuple[str, ...]]
+
+
+class Table(NamedTuple):
+    """`columns`: their heads; `rows`: as many texts each."""
+
+    columns: tuple[str, ...]
+    rows: Rows
+
+
+def headline(snapshot: Snapshot) -> str:
+    """The cluster in one line."""
+    health = snapshot.health
+    nodes = Counter(each["state"] for each in health["nodes"])
+    told = ", ".join(f"{number} {state}" for state, number in nodes.items())
+    parts = [f"groupmock {text(health['version'])} at {text(health['bootstrap'], 200)}", text(health["profile"]), f"seed {health['seed']}"]
+    parts += [f"{count(len(health['nodes']), 'node')} ({text(told)})", count(len(health["topics"]), "topic"), f"{seconds(health['t'])} s"]
+    return " · ".join(parts)
+
+
+def groups_table(snapshot: Snapshot) -> Table:
+    """A row per group, in the order of the answer."""
+    rows: Rows = []
+    for each in snapshot.groups:
+        row = each.row
+        lag = "" if each.lag is None else str(each.lag["lag"])
+        held = f"held {text(row['held'])}" if row["held"] else ""
+        cells = (text(row["group_id"]), text(row["state"]), str(row["generation"]), text(row.get("protocol") or "-"), str(row["members"]))
+        rows.append((*cells, lag, str(row["coordinator"] or "-"), held))
+    return Table(("GROUP", "STATE", "GEN", "PROTOCOL", "MEMBERS", "LAG", "NODE", ""), rows)
+
+
+def members_table(group: Group) -> Table:
+    """A row per member; `*` leads."""
+    lags: Counter[str] = Counter()
+    for each in (group.lag or {}).get("partitions", ()):
+        if each["member_id"] is not None:
+            lags[each["member_id"]] += each["lag"] or 0
+    details = group.details or {"group": {"members": [], "leader": None}, "frozen": [], "silent_ms": {}}
+    rows = [_member(each, details, lags) for each in details["group"]["members"]]
+    return Table(("MEMBER", "CLIENT", "HOST", "LAG", "HEARD", "ASSIGNMENT"), rows)
+
+
+def _member(member: dict[str, Any], details: dict[str, Any], lags: Counter[str]) -> tuple[str, ...]:
+    member_id, instance = member["member_id"], member["group_instance_id"]
+    name = member_text(member_id, instance or member["client_id"]) + (" *" if member_id == details["group"]["leader"] else "")
+    partitions = [(topic, number) for topic, numbers in member["assignment"].items() for number in numbers]
+    frozen = " (frozen)" if member_id in details["frozen"] or (instance and instance in details["frozen"]) else ""
+    return (
+        name, text(member["client_id"] or "-"), text(str(member["client_host"]).lstrip("/")), str(lags[member_id]) if partitions else "-",
+        _heard(details["silent_ms"].get(member_id), member["session_timeout_ms"]) + frozen, partitions_text(partitions) or "nothing",
+    )  # fmt: skip
+
+
+def _heard(silent_ms: int | None, session_ms: int) -> str:
+    """When something was heard of it; past half of its session, of how much."""
+    if silent_ms is None:
+        return "waits"
+    told = f"{silent_ms / 1000:.1f} s ago"
+    return f"{told} of {session_ms / 1000:g} s" if 2 * silent_ms > session_ms else told
+
+
+def faults_table(snapshot: Snapshot) -> Table:
+    """A row per rule; where it never fired, what came nearest."""
+    rows: Rows = []
+    for each in snapshot.faults:
+        miss = each["near_miss"]
+        near = f"nearest: {text(miss['call'])} at {seconds(miss['t'])}, where {shortened('; '.join(miss['failed']))}" if miss else ""
+        near = "spent" if each["spent"] else near or ("" if each["fired"] else "no call came at its stage")
+        kind = text((each["rule"].get("do") or {}).get("kind", ""))
+        rows.append((text(each["name"]), kind, str(each["fired"]), str(each["matched"]), str(each["holding"]), near))
+    return Table(("FAULT RULE", "DOES", "FIRED", "MATCHED", "HOLDS", ""), rows)
+
+
+def findings_table(snapshot: Snapshot) -> Table:
+    """A row per finding, the newest last."""
+    rows: Rows = []
+    for each in snapshot.findings or ():
+        who = (text(each.get("group") or "-"), text(each.get("member") or each.get("client_id") or "-"))
+        rows.append((text(each["rule"]), f"{seconds(each['t'])} s", *who, shortened(each["sentence"])))
+    return Table(("FINDING", "AT", "GROUP", "MEMBER", "WHAT THE CLIENT DID"), rows)
+
+
+def line_parts(line: LogLine) -> tuple[str, str]:
+    """When and how loud, and what, as the log has them."""
+    return f"{seconds(line.at):>9} s {line.level if line.level != 'debug' else '':<7}", line.text
+
+
+def line_text(line: LogLine) -> str:
+    """The whole line."""
+    return " ".join(line_parts(line))
+
+
+def matching(lines: Iterable[LogLine], wanted: str) -> list[LogLine]:
+    """Those in whose text every word of `wanted` occurs, whatever its case."""
+    words = wanted.casefold().split()
+    return [line for line in lines if all(word in line_text(line).casefold() for word in words)]
+
+
+def narrowed(table: Table, columns: tuple[str, ...]) -> Table:
+    """With these columns alone, for a narrow terminal."""
+    places = [place for place, column in enumerate(table.columns) if column in columns]
+    return Table(tuple(table.columns[place] for place in places), [tuple(row[place] for place in places) for row in table.rows])
