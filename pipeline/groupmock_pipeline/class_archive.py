@@ -2,8 +2,8 @@
 its start costs.
 
 The first session has Java write the archive when it ends; the next ones have it mapped (JDK: "Application Class Data Sharing", JEP 350).
-That first one starts more slowly: where `CI` says that nothing stays, none is made. What `all` left has the classes of every job; what another
-job left has its own, and serves until there is that. An archive that Java does not like, it leaves alone by
+That first one starts more slowly: where `CI` says that nothing stays, none is made. What `all` left has the classes of every job; what
+another job left has its own, and serves until there is that. An archive that Java does not like, it leaves alone by
 itself. Nothing here may fail: there is then no archive.
 """
 
@@ -27,8 +27,8 @@ WHOLE, PART = "all", "some"
 
 
 def options(java: str | None, whole: bool, environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Of a Java that starts Spark: to use the archive, or to make it; none where there can be no archive. `whole`: this session's classes are
-    those of all jobs."""
+    """Of a Java that starts Spark: to use the archive, or to make it; none where there can be no archive. `whole`: this session's classes
+    are those of all jobs."""
     jars = _jars(environment)
     if java is None or jars is None:
         return []

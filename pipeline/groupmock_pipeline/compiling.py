@@ -1,4 +1,4 @@
-"""A query that does much with every line: compiling it pays long before a session is worth it (settings.LITTLE says no, settings.MUCH yes)."""
+"""A query that does much with every line: to compile it pays sooner than to compile all that a session asks (settings.LITTLE, .MUCH)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def compiled(spark: SparkSession, size: int) -> Iterator[None]:
     if size < ENOUGH:
         yield
         return
-    before = {key: spark.conf.get(key, None) for key in COMPILED}
+    told = spark.conf.getAll  # what was never said has no value to come back to
     try:
         for key, value in COMPILED.items():
             spark.conf.set(key, value)
         yield
     finally:
-        for key, value in before.items():
-            if value is None:
-                spark.conf.unset(key)
+        for key in COMPILED:
+            if key in told:
+                spark.conf.set(key, told[key])
             else:
-                spark.conf.set(key, value)
+                spark.conf.unset(key)

@@ -61,7 +61,8 @@ def test_what_lines_are_made_of_may_be_joined_with_the_batch_in_their_place(spar
     path = str(lake / NAME)
     at = sink.head(spark, path)
     due = sink.due(spark, path, at, at.edition)
-    few = due.joined(spark.createDataFrame([("2026-11-23", "c", "cat cow"), ("2026-11-24", "d", "dog")], "day string, run string, text string"))
+    texts = [("2026-11-23", "c", "cat cow"), ("2026-11-24", "d", "dog")]
+    few = due.joined(spark.createDataFrame(texts, "day string, run string, text string"))
     lines = few.selectExpr("* except (text)", "posexplode(split(text, ' ')) as (line, word)").withColumn(sink.PART, F.lit(tables.LINES))
     assert sink.commit(due, lines, {"lines": F.col(sink.PART) == tables.LINES}, {tables.LINES: words(spark).schema}) == {"lines": 3}
     with pytest.raises(Overtaken):

@@ -93,7 +93,8 @@ def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
     told = known.selectExpr("*", f"if(is_line, {_reason()}, null) as why")
     part = f"if(is_line, if(why is null, '{ROWS}', '{QUARANTINE}'), '{FILES}') as {PART}"
     joined = [name for name in (EDITION, BATCH) if name in lines.columns]
-    return told.selectExpr(*joined, *_row_columns(), *(f"if(is_line, null, {column}) as {name}" for name, column in ABOUT_FILE.items()), part)
+    about_file = [f"if(is_line, null, {column}) as {name}" for name, column in ABOUT_FILE.items()]
+    return told.selectExpr(*joined, *_row_columns(), *about_file, part)
 
 
 ABOUT_FILE: Final = {

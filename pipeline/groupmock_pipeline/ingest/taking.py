@@ -122,8 +122,8 @@ def _settle_left(spark: SparkSession, path: str, reading: Reading) -> Outcome:
 
 
 def _settle(spark: SparkSession, path: str, takes: list[int], reading: Reading, size: int | None, silent: DataFrame | None) -> Outcome:
-    """Commit what the ledger says of takes, and of others' that nobody counted; of several that do the same, one commits. Returns what it says
-    of `takes`. `silent`: files, of which those that the takes have not cannot be read."""
+    """Commit what the ledger says of takes, and of others' that nobody counted; of several that do the same, one commits. Returns what it
+    says of `takes`. `silent`: files, of which those that the takes have not cannot be read."""
     head = sink.head(spark, path)
     left = journals.uncounted(head)
     had = [take for take in takes if take not in left]

@@ -35,8 +35,8 @@ STORED: Final = {"rows": "row_count"}
 
 
 def read(spark: SparkSession, path: str, name: str, head: sink.Head, takes: Collection[int] | None = None) -> DataFrame:
-    """One of `PARTS`; of lines, those of `takes` alone, where they are given: files of others are not opened. The ledger is looked up first:
-    of what it names nothing comes later."""
+    """One of `PARTS`; of lines, those of `takes` alone, where they are given: files of others are not opened. The ledger is looked up
+    first: of what it names nothing comes later."""
     runs = ledger(spark, path, head)
     if name == RUNS:
         return runs
