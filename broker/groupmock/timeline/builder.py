@@ -33,9 +33,9 @@ from ..rounds import Changed, Gap, Rebalances
 from ..story.words import count, facts, seconds, shortened, text
 from .group_track import Asking, GroupTrack, more_asking, more_events
 from .holdings import Room, Shared
+from .interned import Tables
 from .model import APIS, LOST, NEVER, OK, OPEN, Band, Event, Group, Source
 from .said import said
-from .tables import Tables
 from .thinning import Dots, Spans
 
 MOST_ROUTINE: Final = 20_000

@@ -14,8 +14,8 @@ from ..story.words import listed, text
 from ..version import __version__
 from .builder import TimelineBuilder
 from .forms import FORMS
+from .interned import Tables
 from .model import Group, Source, Timeline
-from .tables import Tables
 
 ENDINGS: Final = {".html": "html", ".htm": "html", ".svg": "svg", ".perfetto.json": "perfetto", ".json": "perfetto"}
 """How the name of a file says its form."""

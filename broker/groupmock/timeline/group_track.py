@@ -10,9 +10,9 @@ from ..rounds import GroupFold, Rebalance
 from ..rounds.rebalance_model import COMPLETING, DEAD, PREPARING, Generation
 from ..story.words import shortened, text
 from .holdings import Holdings, Room
+from .interned import Tables
 from .lanes import BEFORE, Lanes
 from .model import OK, Event, GenerationFacts, Group, Life, Mark, Round, State
-from .tables import Tables
 from .thinning import Dots
 
 MOST_STATES: Final = 20_000

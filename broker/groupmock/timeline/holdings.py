@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..rounds import Gap, Partition, Partitions
+from .interned import Tables
 from .model import Band, Double, Hole
-from .tables import Tables
 from .thinning import Spans
 
 

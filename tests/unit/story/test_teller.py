@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kitchen_of_two import TwoMembers
 
 from groupmock.journal.read import JournalReader
 from groupmock.journal.rows import ErrorAt, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
@@ -28,20 +29,8 @@ def story(stage: Stage, **how: Any) -> list[str]:
     return [re.sub(r"^ +[0-9.]+  ", "", line) for line in tell(stage.ring.rows, **how)]
 
 
-def two_members() -> Stage:
-    """Anna alone, then with ben."""
-    stage = Stage({"orders": 4})
-    anna, ben = stage.consumer("anna"), stage.consumer("ben")
-    stage.together(anna)
-    ben.join()
-    anna.beat()
-    stage.together(anna, waiting=[ben])
-    stage.anna, stage.ben = anna, ben  # type: ignore[attr-defined]
-    return stage
-
-
 def test_a_generation_says_who_keeps_gets_and_loses_what() -> None:
-    told = story(two_members())
+    told = story(TwoMembers())
     assert told[0] == "kitchen: Stable, generation 2, range, 2 members (anna#017f leads), nothing committed"
     assert "ben#b604 joins, subscribes to orders -> rebalance" in told
     assert "anna#017f hears of it by Heartbeat" in told
@@ -49,53 +38,53 @@ def test_a_generation_says_who_keeps_gets_and_loses_what() -> None:
 
 
 def test_a_commit_that_is_refused_says_so_and_what_was_wrong() -> None:
-    stage = two_members()
-    stage.anna.commit({("orders", 2): 17}, generation=1)  # type: ignore[attr-defined]
+    stage = TwoMembers()
+    stage.anna.commit({("orders", 2): 17}, generation=1)
     stage.sleep(0)
     assert story(stage)[-1] == "anna#017f's commit of orders/2 = 17 REFUSED: ILLEGAL_GENERATION (it says generation 1, it is 2)"
 
 
 def test_an_expiry_that_was_ordered_is_told_from_one_that_came_of_itself() -> None:
-    stage = two_members()
-    stage.rig.command("expire_member", group="kitchen", member=stage.ben.member_id)  # type: ignore[attr-defined]
+    stage = TwoMembers()
+    stage.rig.command("expire_member", group="kitchen", member=stage.ben.member_id)
     ordered = story(stage)
     assert "ordered by the test: expire_member member=ben#b604" in ordered
     assert "ben#b604 is gone: its session expired, ordered by expire_member -> rebalance" in ordered
-    stage = two_members()
+    stage = TwoMembers()
     for _ in range(5):
         stage.sleep(10_000)
-        stage.anna.beat()  # type: ignore[attr-defined]
+        stage.anna.beat()
     assert "ben#b604 is gone: its session expired, nothing was heard of it for 45000 ms -> rebalance" in story(stage)
 
 
 def test_a_fault_rule_that_strikes_is_named_with_what_it_did() -> None:
-    stage = two_members()
+    stage = TwoMembers()
     rule = {"name": "lost", "when": {"api": "Heartbeat"}, "do": {"kind": "error", "code": 25}}
     stage.rig.command("add_faults", rules=[rule], origin="the test")
-    stage.anna.beat()  # type: ignore[attr-defined]
+    stage.anna.beat()
     told = story(stage)
     assert any(line.startswith("fault rule lost strikes anna#017f's Heartbeat: error") for line in told), told
     assert any("Heartbeat REFUSED: UNKNOWN_MEMBER_ID" in line for line in told)
 
 
 def test_commits_that_repeat_are_one_line_and_heartbeats_none() -> None:
-    stage = two_members()
+    stage = TwoMembers()
     for offset in range(1, 301):
-        stage.anna.commit({("orders", 0): offset, ("orders", 2): 2 * offset})  # type: ignore[attr-defined]
+        stage.anna.commit({("orders", 0): offset, ("orders", 2): 2 * offset})
         stage.sleep(100)
-        stage.anna.beat()  # type: ignore[attr-defined]
-        stage.ben.beat()  # type: ignore[attr-defined]
+        stage.anna.beat()
+        stage.ben.beat()
     told = story(stage)
     assert told[-1] == "anna#017f: 300 commits until 35.900, the last orders/0 = 300, orders/2 = 600"
     assert len(told) < 12
 
 
 def test_a_commit_of_another_members_partition_and_one_that_goes_back_are_told() -> None:
-    stage = two_members()
+    stage = TwoMembers()
     for offset in (9, 6):
-        stage.ben.commit({("orders", 1): offset})  # type: ignore[attr-defined]
+        stage.ben.commit({("orders", 1): offset})
         stage.sleep(0)
-    stage.anna.commit({("orders", 3): 5})  # type: ignore[attr-defined]
+    stage.anna.commit({("orders", 3): 5})
     stage.sleep(0)
     told = story(stage)
     assert told[-2:] == [
@@ -105,9 +94,9 @@ def test_a_commit_of_another_members_partition_and_one_that_goes_back_are_told()
 
 
 def test_lag_is_told_where_the_ends_of_the_logs_are_known() -> None:
-    stage = two_members()
+    stage = TwoMembers()
     stage.produce("orders", 0, 5)
-    stage.anna.commit({("orders", 0): 2})  # type: ignore[attr-defined]
+    stage.anna.commit({("orders", 0): 2})
     stage.sleep(0)
     assert "lag" not in story(stage)[0]
     assert story(stage, ends=lambda topic, partition: 5)[0].endswith(", lag 3")
@@ -119,7 +108,7 @@ def test_no_story_needs_a_long_member_id(name: str) -> None:
 
 
 def test_one_group_one_member_and_a_time_can_be_asked_for() -> None:
-    stage = two_members()
+    stage = TwoMembers()
     other = stage.consumer("cleo", group="cellar")
     stage.together(other)
     assert [line for line in story(stage, group="cellar") if "kitchen" in line or "anna" in line] == []
@@ -132,7 +121,7 @@ def test_one_group_one_member_and_a_time_can_be_asked_for() -> None:
 
 
 def test_who_is_not_there_is_said_with_those_who_are() -> None:
-    stage = two_members()
+    stage = TwoMembers()
     with pytest.raises(NotTold, match="no group 'kitchn' in these rows: there are kitchen"):
         story(stage, group="kitchn")
     with pytest.raises(NotTold, match="nothing is told of a member 'dora': there are anna#017f, ben#b604"):
@@ -142,7 +131,7 @@ def test_who_is_not_there_is_said_with_those_who_are() -> None:
 
 
 def test_the_last_line_repeats_the_run() -> None:
-    assert list(tell(two_members().ring.rows, seed=7, journal="kept/a.jsonl"))[-1] == (
+    assert list(tell(TwoMembers().ring.rows, seed=7, journal="kept/a.jsonl"))[-1] == (
         "seed 7 · journal: kept/a.jsonl · `groupmock story kept/a.jsonl` tells all of it"
     )
 
@@ -153,16 +142,16 @@ def test_rows_of_a_file_tell_the_same_as_rows_in_memory() -> None:
 
     from groupmock.journal.rows import ROWS
 
-    rows = two_members().ring.rows
+    rows = TwoMembers().ring.rows
     read = [msgspec.json.decode(msgspec.json.encode(row), type=ROWS[json.loads(msgspec.json.encode(row))["kind"]]) for row in rows]
     assert list(tell(read)) == list(tell(rows))
 
 
 def test_an_expiry_by_a_fault_rule_is_the_rules_and_not_the_tests() -> None:
-    stage = two_members()
+    stage = TwoMembers()
     rule = {"name": "gone", "when": {"api": "Heartbeat", "client_id": "ben"}, "do": {"kind": "expire_member"}}
     stage.rig.command("add_faults", rules=[rule], origin="the test")
-    stage.ben.beat()  # type: ignore[attr-defined]
+    stage.ben.beat()
     told = story(stage)
     assert any(line.startswith("fault rule gone strikes ben#b604's Heartbeat: expire_member") for line in told), told
     assert "ben#b604 is gone: its session expired, ordered by fault rule gone -> rebalance" in told

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from cases import for_each
 from journal_pen import Pen
+from kitchen_of_two import TwoMembers
 from rebalance_corners import CORNERS
 
 from groupmock.journal.read import JournalReader
@@ -212,17 +213,6 @@ def test_every_band_and_gap_of_a_scenario_is_the_folds(name: str, protocol: str,
 # -- whose marks
 
 
-def two_members() -> Stage:
-    stage = Stage({"orders": 4})
-    anna, ben = stage.consumer("anna"), stage.consumer("ben")
-    stage.together(anna)
-    ben.join()
-    anna.beat()
-    stage.together(anna, waiting=[ben])
-    stage.anna, stage.ben = anna, ben  # type: ignore[attr-defined]
-    return stage
-
-
 def lane_of(stage: Stage, name: str) -> tuple[Timeline, Lane]:
     timeline = drawn(stage.ring.rows)
     (found,) = [each for each in group_of(timeline).lanes if each.label.startswith(name)]
@@ -230,8 +220,8 @@ def lane_of(stage: Stage, name: str) -> tuple[Timeline, Lane]:
 
 
 def test_a_lane_has_the_marks_of_its_member_with_result_and_wait() -> None:
-    stage = two_members()
-    stage.anna.commit({("orders", 2): 17}, generation=1)  # type: ignore[attr-defined]
+    stage = TwoMembers()
+    stage.anna.commit({("orders", 2): 17}, generation=1)
     stage.sleep(0)
     timeline, anna = lane_of(stage, "anna")
     marks = [(timeline.apis[each.api], timeline.texts[each.result]) for each in anna.marks]
@@ -247,15 +237,15 @@ def test_a_lane_has_the_marks_of_its_member_with_result_and_wait() -> None:
 
 
 def test_subscriptions_and_assignments_are_opened() -> None:
-    timeline, ben = lane_of(two_members(), "ben")
+    timeline, ben = lane_of(TwoMembers(), "ben")
     told = [timeline.texts[each] for mark in ben.marks for each in (mark.asked, mark.answered)]
     assert any("topics: [orders]" in each for each in told), told
     assert any("assigned_partitions: [{topic: orders, partitions: [1]}, {topic: orders, partitions: [3]}]" in each for each in told), told
 
 
 def test_who_is_gone_says_how() -> None:
-    stage = two_members()
-    stage.ben.leave_because("the shift is over")  # type: ignore[attr-defined]
+    stage = TwoMembers()
+    stage.ben.leave_because("the shift is over")
     stage.sleep(0)
     _, ben = lane_of(stage, "ben")
     (life,) = ben.lives
@@ -274,12 +264,12 @@ def test_what_was_never_answered_and_what_is_still_open_say_so() -> None:
 
 
 def test_faults_commands_and_findings_are_pinned_to_whom_they_struck() -> None:
-    stage = two_members()
+    stage = TwoMembers()
     rule = {"name": "lost", "when": {"api": "Heartbeat"}, "do": {"kind": "error", "code": 25}}
     stage.rig.command("add_faults", rules=[rule], origin="the test")
-    stage.anna.beat()  # type: ignore[attr-defined]
-    stage.rig.command("expire_member", group="kitchen", member=stage.ben.member_id)  # type: ignore[attr-defined]
-    stage.anna.commit({("orders", 3): 5})  # type: ignore[attr-defined]
+    stage.anna.beat()
+    stage.rig.command("expire_member", group="kitchen", member=stage.ben.member_id)
+    stage.anna.commit({("orders", 3): 5})
     stage.sleep(0)
     timeline = drawn(stage.ring.rows, audit=True)
     pinned = {(lane.label, each.kind) for lane in group_of(timeline).lanes for each in lane.events}
@@ -288,7 +278,7 @@ def test_faults_commands_and_findings_are_pinned_to_whom_they_struck() -> None:
 
 
 def test_one_group_can_be_asked_for() -> None:
-    stage = two_members()
+    stage = TwoMembers()
     stage.together(stage.consumer("cleo", group="cellar"))
     assert [each.name for each in drawn(stage.ring.rows, group="cellar").groups] == ["cellar"]
     with pytest.raises(LookupError, match="no group 'attic' in these rows: there are cellar, kitchen"):
@@ -296,7 +286,7 @@ def test_one_group_can_be_asked_for() -> None:
 
 
 def test_rows_that_say_nonsense_are_counted_and_the_rest_is_drawn() -> None:
-    stage = two_members()
+    stage = TwoMembers()
     rows = list(stage.ring.rows)
     wrong = msgspec.structs.replace(next(row for row in rows if row.__class__ is ROWS["reply"]), message={"members": 3}, ticket=-1)
     request = next(row for row in rows if row.__class__ is ROWS["request"])
@@ -317,10 +307,10 @@ def test_a_lane_names_the_client_library_where_it_said_so() -> None:
 
 def test_heartbeats_beyond_the_room_become_marks_that_stand_for_several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builder, "MOST_ROUTINE", 40)
-    stage = two_members()
+    stage = TwoMembers()
     for offset in range(200):
         stage.sleep(100)
-        stage.anna.commit({("orders", 0): offset})  # type: ignore[attr-defined]
+        stage.anna.commit({("orders", 0): offset})
     stage.sleep(0)
     timeline, anna = lane_of(stage, "anna")
     commits = [each for each in anna.marks if timeline.apis[each.api] == "OffsetCommit"]

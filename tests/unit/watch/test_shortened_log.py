@@ -6,6 +6,8 @@ import gzip
 import json
 from pathlib import Path
 
+from kitchen_of_two import TwoMembers
+
 from groupmock.journal.read import JournalReader
 from groupmock.journal.rows import CloseRow, MemberRow, MovedRow, RequestRow, Row
 from groupmock.rig.kept_rows import KeptRows
@@ -16,7 +18,6 @@ from groupmock.watch.log_lines import EveryRow
 from groupmock.watch.shortened import PATIENCE, Shortened
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest
-from tools.mistakes.stage import Stage
 
 JOURNALS = Path(__file__).parents[2] / "data" / "journals"
 
@@ -28,20 +29,8 @@ def told(rows: list[Row], ended: bool = False) -> list[str]:
     return [line.text.removeprefix("group kitchen: ") for line in lines]
 
 
-def two_of_them() -> Stage:
-    """Anna alone, then with ben."""
-    stage = Stage({"orders": 4})
-    anna, ben = stage.consumer("anna"), stage.consumer("ben")
-    stage.together(anna)
-    ben.join()
-    anna.beat()
-    stage.together(anna, waiting=[ben])
-    stage.anna, stage.ben = anna, ben  # type: ignore[attr-defined]
-    return stage
-
-
 def test_a_rebalance_is_one_line_and_an_id_is_told_once():
-    lines = told(list(two_of_them().ring.rows))
+    lines = told(list(TwoMembers().ring.rows))
     of_ben = [line for line in lines if "ben" in line]
     assert len([line for line in of_ben if "-> generation" in line]) == 1
     assert [line.partition("#")[0] for line in of_ben if "ben-" in line] == ["ben"]  # the line that has the whole id
@@ -51,10 +40,10 @@ def test_a_rebalance_is_one_line_and_an_id_is_told_once():
 
 
 def test_an_expiry_has_a_line_of_its_own_and_a_leave_has_not():
-    stage = two_of_them()
+    stage = TwoMembers()
     before = len(told(list(stage.ring.rows)))
-    stage.rig.command("expire_member", group="kitchen", member=stage.ben.member_id)  # type: ignore[attr-defined]
-    stage.together(stage.anna)  # type: ignore[attr-defined]
+    stage.rig.command("expire_member", group="kitchen", member=stage.ben.member_id)
+    stage.together(stage.anna)
     gone = told(list(stage.ring.rows))[before:]
     assert [line.partition(":")[0] for line in gone] == [
         "command expire_member group=kitchen member=ben#b604",
@@ -62,13 +51,13 @@ def test_an_expiry_has_a_line_of_its_own_and_a_leave_has_not():
         "session of ben#b604 expired after 45000 ms -> generation 3 after 3000 ms",
     ]
     before += len(gone)
-    stage.anna.leave()  # type: ignore[attr-defined]
+    stage.anna.leave()
     stage.sleep(0)
     assert told(list(stage.ring.rows))[before:] == ["anna#017f left -> the group is empty, generation 4"]
 
 
 def test_a_rebalance_that_lasts_is_told_after_a_while_and_at_the_end():
-    stage = two_of_them()
+    stage = TwoMembers()
     stage.consumer("cleo").join()
     rows = list(stage.ring.rows)
     began, nothing = rows[-1].t, {"group": "x", "member_id": "x", "what": "led", "reason": ""}
@@ -99,7 +88,7 @@ def test_rows_of_somebody_else_end_nothing():
 
 
 def test_a_group_that_is_gone_is_remembered_by_nothing():
-    rows = list(two_of_them().ring.rows)
+    rows = list(TwoMembers().ring.rows)
     maker = Shortened()
     gone = MovedRow(t=rows[-1].t, group="kitchen", before="Empty", after="Dead", generation=3, reason="deleted")
     for row in (*rows, gone):
@@ -117,7 +106,7 @@ def test_recorded_clients_take_half_of_the_lines():
 
 def test_as_json_a_rebalance_has_its_members_by_id(capfd):
     sink = LogSink("json")
-    for row in two_of_them().ring.rows:
+    for row in TwoMembers().ring.rows:
         sink.take(row)
     last = json.loads(capfd.readouterr().err.splitlines()[-1])
     assert (last["kind"], last["group"], last["generation"], last["number"], last["state"]) == ("rebalance", "kitchen", 2, 2, "Stable")
@@ -126,7 +115,7 @@ def test_as_json_a_rebalance_has_its_members_by_id(capfd):
 
 
 def test_rows_has_a_line_for_each_as_ever(capfd):
-    rows = two_of_them().ring.rows
+    rows = TwoMembers().ring.rows
     sink = LogSink("rows")
     for row in rows:
         sink.take(row)

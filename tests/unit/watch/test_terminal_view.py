@@ -13,7 +13,7 @@ from groupmock.control.client import NobodyAnswers, Refused
 from groupmock.watch.terminal.app import WatchApp
 from groupmock.watch.terminal.plain import aligned, told, width
 from groupmock.watch.terminal.poll import Poll
-from groupmock.watch.terminal.tables import Table, faults_table, members_table
+from groupmock.watch.terminal.shown_tables import Table, faults_table, members_table
 
 HOSTILE = "[red]x\x1b[31m\n"
 

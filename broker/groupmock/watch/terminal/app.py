@@ -21,7 +21,7 @@ from ...control.client import NobodyAnswers, Refused
 from ...story.words import text
 from ..log_lines import LogLine
 from .poll import Poll, Snapshot
-from .tables import Table, faults_table, findings_table, groups_table, headline, line_parts, matching, members_table, narrowed
+from .shown_tables import Table, faults_table, findings_table, groups_table, headline, line_parts, matching, members_table, narrowed
 
 NARROW: Final = 100
 """Columns of a terminal below which tables leave out what is told elsewhere."""

@@ -8,7 +8,7 @@ from unicodedata import combining, east_asian_width
 from ...story.words import text
 from ..log_lines import LogLine
 from .poll import Group, Snapshot
-from .tables import Table, faults_table, findings_table, groups_table, headline, line_text, members_table
+from .shown_tables import Table, faults_table, findings_table, groups_table, headline, line_text, members_table
 
 
 def told(snapshot: Snapshot, lines: Sequence[LogLine], group: str | None = None) -> Iterator[str]:
