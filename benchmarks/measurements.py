@@ -47,7 +47,9 @@ class Measurements:
     def missing(self, keys: Iterable[str], reason: str) -> None:
         """Targets that could not be measured, and why; what earlier rounds gave for them stands."""
         for key in keys:
-            self.rows.setdefault(key, Measured()).reason = reason
+            row = self.rows.setdefault(key, Measured())
+            if not row.values:  # what was measured before the figure broke off has a value, and needs no excuse
+                row.reason = reason
 
     def note(self, text: str) -> None:
         """A sentence for under the table, once."""

@@ -43,9 +43,10 @@ def line_of(row: Row | UnknownRow) -> bytes:
 def row_of(line: bytes | msgspec.Raw) -> Row | None:
     """One row of a file or of an answer of the control API; None: of a kind that this version does not know, or none at all."""
     try:
-        return _row.decode(line)  # type: ignore[no-any-return]
+        row: Row = _row.decode(line)
     except msgspec.DecodeError:
         return None
+    return row
 
 
 class BrokenRow(msgspec.Struct):
