@@ -10,6 +10,7 @@ import contextlib
 import importlib.util
 import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,7 @@ LARGE = 10_000_000
 AWAITED = (20, 30)
 """Journals of `all` from a cold start, and how many there are when it comes again."""
 AWAITED_QUICK = (2, 3)
+FOLLOWED = "all, ten journals more while it follows: s"
 SMALL_RUNS = {"quick": 40, "": 2_000, "large": 20_000}
 """Runs of one rebalance each."""
 WORKERS = Path(__file__).parent.parent / "workers"
@@ -148,7 +150,36 @@ def _awaited(bench: Bench, folder: Path) -> None:
         seconds, peak = waited(command, f"pipeline all, {key}")
         bench.results.add(f"pipeline.all.{key}", seconds)
         bench.results.detail(f"all, {key}: MB held by all its processes", peak)
+    bench.results.detail(FOLLOWED, _followed(folder, first, last))
     bench.results.detail("an empty session, started and stopped: s", waited([str(WORKERS / "empty_session.py")], "an empty session")[0])
+
+
+def _followed(folder: Path, first: int, last: int) -> float:
+    """Seconds from the last of some more journals to the report with them, in a session that has made one before. Raises Failed."""
+    source, ready = folder / "followed", folder / "ready"
+    journals.write(source, first, ROWS_PER_FILE)
+    journals.write(ready, last, ROWS_PER_FILE, first=first)
+    words = ["all", str(source), str(folder / "followed-lake"), "--report", str(folder / "followed-report"), "--follow", f"{LOOK_S}"]
+    command = [sys.executable, "-m", "groupmock_pipeline", *words]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=servers.environment()) as process:
+        try:
+            _reported(process)
+            ready.rename(source / "more")  # all of them at once
+            begun = time.monotonic()
+            _reported(process)
+            return time.monotonic() - begun
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def _reported(process: subprocess.Popen[str]) -> None:
+    assert process.stderr is not None
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if line.startswith("report: "):
+            return
+    raise Failed(f"pipeline all --follow ended: {''.join(said)[-800:]}")
 
 
 def _small_runs(bench: Bench) -> None:

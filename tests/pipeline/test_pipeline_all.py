@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import logging
+import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +43,23 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_is_new_in_every_table_as_the_jobs_make_it_one_by_one(spark: SparkSession, journals: Path, tmp_path: Path) -> None:
+class Rounds:
+    """In place of the time between two rounds of --follow: what happens then, one thing after the other, and at last Ctrl-C."""
+
+    def __init__(self, *between: Callable[[], object]) -> None:
+        self._between = iter(between)
+
+    def __call__(self, seconds: float) -> None:
+        assert seconds == 7
+        happens = next(self._between, None)
+        if happens is None:
+            raise KeyboardInterrupt
+        happens()
+
+
+def test_what_is_new_in_every_table_as_the_jobs_make_it_one_by_one(
+    spark: SparkSession, journals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     ingest.run(spark, options(ingest, journals, one))
     for job in (rebalances, heartbeats, faults):
@@ -48,14 +67,34 @@ def test_what_is_new_in_every_table_as_the_jobs_make_it_one_by_one(spark: SparkS
     last = max(journals.iterdir())
     data = last.read_bytes()
     last.unlink()
-    everything.run(spark, options(everything, journals, other))
-    last.write_bytes(data)
-    report = tmp_path / "report"
-    everything.run(spark, options(everything, journals, other, "--report", str(report)))
+    batches: list[dict[str, int]] = []
+
+    def seen() -> None:
+        batches.append({name: sink.head(spark, tables.place(str(other), name)).batch for name in TABLES})
+
+    monkeypatch.setattr(time, "sleep", Rounds(lambda: last.write_bytes(data), seen, seen))
+    caplog.set_level(logging.INFO, "groupmock_pipeline")
+    with pytest.raises(KeyboardInterrupt):
+        everything.run(spark, options(everything, journals, other, "--follow", "7"))
+    assert batches[0] == batches[1]
+    assert sum(line.startswith("ingest: nothing new") for line in caplog.messages) == 1
     expected, found = contents(spark, one), contents(spark, other)
     for name in ("rows", "rebalances", "heartbeats", "faults"):
         assert found[name] == expected[name], name
-    assert len(found["runs"]) == len(list(journals.iterdir())) and (report / "report.html").exists()
-    before = {name: sink.head(spark, tables.place(str(other), name)).batch for name in TABLES}
-    everything.run(spark, options(everything, journals, other))
-    assert {name: sink.head(spark, tables.place(str(other), name)).batch for name in TABLES} == before
+    assert len(found["runs"]) == len(list(journals.iterdir()))
+    report = tmp_path / "report"
+    everything.run(spark, options(everything, journals, other, "--report", str(report)))
+    seen()
+    assert batches[2] == batches[0] and (report / "report.html").exists()
+
+
+def test_a_journal_that_is_still_written_is_no_mistake(
+    spark: SparkSession, journals: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    begun = max(journals.iterdir()).read_bytes().splitlines(keepends=True)[:3]
+    (source / "begun.jsonl").write_bytes(b"".join(begun))
+    caplog.set_level(logging.INFO, "groupmock_pipeline")
+    everything.run(spark, options(everything, source, tmp_path / "lake", "--silence", "86400"))
+    assert "no journal has ended yet" in caplog.text

@@ -34,6 +34,9 @@ have none; a job is a command, on all cores of this machine or on a cluster:
 groupmock pipeline all journals/ lake/ --report out/   # all of it in one session; again and again, only what is new
 ```
 
+With `--follow SECONDS` it stays, looks that often, and makes tables and report anew when journals have come: without the start, and with
+plans that Java has compiled by then.
+
 That is short for these, each of which can be run alone, and leaves out what takes long:
 
 {NOT_RUN}
@@ -193,6 +196,7 @@ FIGURES = {
 AWAITED = """\
 `groupmock pipeline all JOURNALS LAKE --report OUT` over 20 journals (10^5 rows), from a cold start: {cold} s (median of {times}: {each}).
 Ten journals more, same lake: {more} s. An empty session, started and stopped: {empty} s."""
+FOLLOWED = "all, ten journals more while it follows: s"
 SMALL_RUNS = " runs of one rebalance"
 RUNS = """\
 {number} runs of one rebalance each, {size} MB of journals; taken at once, and some of them ten at a time in 40 ingests; before and after
@@ -236,7 +240,10 @@ def _awaited(rows: dict[str, Any], details: dict[str, float]) -> str:
     cold, more = rows["pipeline.all.cold"], rows["pipeline.all.more"]
     each = ", ".join(map(_number, sorted(cold["values"])))
     empty = _number(details["an empty session, started and stopped: s"])
-    return AWAITED.format(cold=_number(cold["median"]), times=len(cold["values"]), each=each, more=_number(more["median"]), empty=empty)
+    told = AWAITED.format(cold=_number(cold["median"]), times=len(cold["values"]), each=each, more=_number(more["median"]), empty=empty)
+    if FOLLOWED not in details:  # measured before there was --follow
+        return told
+    return f"{told} With `--follow` ten more are in the report {_number(details[FOLLOWED])} s after they came."
 
 
 def _small_runs(details: dict[str, float]) -> Iterator[str]:

@@ -1,14 +1,17 @@
 """Everything in one session: what is new of the journals, the tables that grow with it, and the report.
 
-`ingest`, then `rebalances`, `heartbeats` and `faults` of the runs that are new, then `report` where --report says so.
+`ingest`, then `rebalances`, `heartbeats` and `faults` of the runs that are new, then `report` where --report says so. With
+`--follow SECONDS` the session stays, and all of it comes again as soon as journals have come.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
+from .. import tables
 from . import faults, heartbeats, ingest, rebalances, report
 
 if TYPE_CHECKING:
@@ -18,20 +21,34 @@ INPUT: Final = ingest.INPUT
 OUTPUT: Final = ingest.OUTPUT
 GROWING: Final = (rebalances, heartbeats, faults)
 
+log = logging.getLogger("groupmock_pipeline")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    ingest.reading_arguments(parser)
+    ingest.add_arguments(parser)
     parser.add_argument("--report", metavar="OUT", help="the report too, into that folder")
     report.add_arguments(parser)
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """The three tables side by side: much of a small lake's time is planning, which one core does."""
-    ingest.run(spark, arguments)
+    """Once; with --follow again whenever journals came, in a session that knows its plans by then."""
     lake = argparse.Namespace(**{**vars(arguments), "input": arguments.output})
+    made = False
+    for outcome in ingest.rounds(spark, arguments):
+        if made and not outcome.files:
+            continue
+        if outcome.files or tables.exists(spark, lake.input, "runs"):
+            _grown(spark, lake)
+            made = True
+        else:
+            log.info("all: no journal has ended yet: there is nothing to make tables of")
+
+
+def _grown(spark: SparkSession, lake: argparse.Namespace) -> None:
+    """The three tables side by side, as much of a small lake's time is planning, which one core does; and the report."""
     with ThreadPoolExecutor(len(GROWING)) as threads:
         for done in [threads.submit(job.run, spark, lake) for job in GROWING]:
             done.result()
-    if arguments.report is not None:
-        report.run(spark, argparse.Namespace(**{**vars(lake), "output": arguments.report}))
+    if lake.report is not None:
+        report.run(spark, argparse.Namespace(**{**vars(lake), "output": lake.report}))

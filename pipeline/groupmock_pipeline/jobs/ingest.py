@@ -9,6 +9,7 @@ import argparse
 import logging
 import os
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .. import tables
@@ -30,35 +31,48 @@ log = logging.getLogger("groupmock_pipeline")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    reading_arguments(parser)
-    parser.add_argument("--follow", type=float, metavar="SECONDS", help="go on, and look for new journals that often")
-
-
-def reading_arguments(parser: argparse.ArgumentParser) -> None:
-    """Those that say how journals are read."""
     limit = f"longer lines go to the quarantine (default {LINE_MIB})"
     parser.add_argument("--line-limit", type=int, default=LINE_MIB, metavar="MIB", help=limit)
     silence = f"a journal that did not end is taken when nothing came for so long, and again when it grew (default {SILENCE_S:g})"
     parser.add_argument("--silence", type=float, default=SILENCE_S, metavar="SECONDS", help=silence)
+    parser.add_argument("--follow", type=float, metavar="SECONDS", help="go on, and look for new journals that often")
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
     """Ingest what is new."""
+    for _ in rounds(spark, arguments):
+        pass
+
+
+def rounds(spark: SparkSession, arguments: argparse.Namespace) -> Iterator[Outcome]:
+    """Ingest what is new: once, or for ever where --follow says so. Raises BadInput for bad flags, and where once would find nothing."""
+    reading = _reading(arguments)
+    journals.check_age(spark, arguments.output)
+    before = None
+    while True:
+        outcome = ingest(spark, arguments.input, arguments.output, reading)
+        if outcome != before:  # who follows is not told every time that nothing is new
+            log.info("ingest: %s", told(outcome))
+        before = outcome
+        if arguments.follow is None:
+            _check_found(spark, arguments, outcome)
+        yield outcome
+        if arguments.follow is None:
+            return
+        time.sleep(arguments.follow)
+
+
+def _reading(arguments: argparse.Namespace) -> Reading:
     if arguments.line_limit < 1:
         raise BadInput(f"--line-limit {arguments.line_limit}: give at least 1 MiB")
     if arguments.silence < 0:
         raise BadInput(f"--silence {arguments.silence:g}: give 0 or more seconds")
-    follow: float | None = getattr(arguments, "follow", None)
-    if follow is not None and follow <= 0:
-        raise BadInput(f"--follow {follow:g}: give more than 0 seconds")
-    journals.check_age(spark, arguments.output)
-    reading = Reading(arguments.line_limit << 20, arguments.silence, os.cpu_count() or 1)
-    while True:
-        outcome = ingest(spark, arguments.input, arguments.output, reading)
-        log.info("ingest: %s", told(outcome))
-        if follow is None:
-            break
-        time.sleep(follow)
+    if arguments.follow is not None and arguments.follow <= 0:
+        raise BadInput(f"--follow {arguments.follow:g}: give more than 0 seconds")
+    return Reading(arguments.line_limit << 20, arguments.silence, os.cpu_count() or 1)
+
+
+def _check_found(spark: SparkSession, arguments: argparse.Namespace, outcome: Outcome) -> None:
     if not (outcome.files + outcome.known + outcome.writing or tables.exists(spark, arguments.output, "runs")):
         raise BadInput(f"{arguments.input}: no journal is there: their names end in {SUFFIXES}, and begin with neither . nor _")
 
