@@ -133,6 +133,6 @@ class GroupTrack:
             self._generations.append(
                 GenerationFacts(
                     last.number, last.began, self.lanes.label(last.leader), text(last.protocol), len(last.claims), last.planned,
-                    len(last.heard), last.settled,
+                    len(last.heard.keys() & last.claims.keys()), last.settled,
                 )
             )  # fmt: skip
