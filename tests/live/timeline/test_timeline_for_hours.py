@@ -75,7 +75,7 @@ def test_a_page_of_eight_hours_may_stay_open(browser: Browser, journal: Path, tm
     finally:
         page.close()
     first, last = kept
-    print(f"page of {HOURS} h: {file.stat().st_size / 1e6:.1f} MB; after {ROUNDS[0]} rounds {told(first)}, after {sum(ROUNDS)} {told(last)}")
+    print(f"{HOURS} h: {file.stat().st_size / 1e6:.1f} MB; after {ROUNDS[0]} rounds {told(first)}, after {sum(ROUNDS)} {told(last)}")
     assert {name for name, value in last.items() if value > ALLOWED * first[name]} == set(), (first, last)
 
 
