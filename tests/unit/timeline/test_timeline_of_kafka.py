@@ -26,6 +26,7 @@ def test_the_scenario_has_what_a_picture_can_show() -> None:
     assert {cause for line, lives in found.items() if line.endswith("stays") for _, cause in lives} == {
         "member_left", "session_expired", "replaced",
     }  # fmt: skip
+    assert [heard for *_, heard in found["generations"]] == [3, 2, 1, 2, 3], "who takes another's place is not one more that was told"
     assert found["without an owner"]
     assert ("OffsetCommit", "ILLEGAL_GENERATION", 1) in found["anna.0: asks"]
 
