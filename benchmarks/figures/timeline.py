@@ -1,12 +1,15 @@
-"""The page of 300 members for ten minutes: how large it is, and how long it takes to write against reading its journal alone."""
+"""The page of 300 members for ten minutes: how large it is, how long it takes to write against reading its journal alone, and how many
+frames a second it draws while somebody zooms."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
-from .. import servers
+from .. import browser, servers
 from ..bench import Bench
 from ..generators import Failed
 from ..machine import pinned
@@ -14,24 +17,43 @@ from ..targets import TARGETS
 
 KEYS = tuple(key for key in TARGETS if key.startswith("timeline."))
 MEMBERS, QUICK, SECONDS = 300, 20, 600
+ZOOMED_S, ZOOMED_QUICK_S = 10, 1
 
 
-def measured(bench: Bench) -> dict[str, float]:
-    """What one fresh process tells."""
-    command = [sys.executable, "-m", "benchmarks.workers.timeline_page", str(int(bench.scaled(MEMBERS, QUICK))), str(SECONDS)]
-    with pinned(bench.cores.server):
-        done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
+def told(words: list[str]) -> dict[str, float]:
+    """What one fresh process tells. Raises Failed."""
+    command = [sys.executable, "-m", *words]
+    done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
     if done.returncode:
-        raise Failed(f"the timeline's worker exited {done.returncode}: {done.stderr[-500:]}")
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
+        raise Failed(f"{words[0]} exited {done.returncode}: {done.stderr[-500:]}")
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def drawn(bench: Bench, page: Path) -> dict[str, float]:
+    """The page is written."""
+    with pinned(bench.cores.server):
+        return told(["benchmarks.workers.timeline_page", str(int(bench.scaled(MEMBERS, QUICK))), str(SECONDS), str(page)])
+
+
+def zoomed(bench: Bench, page: Path) -> dict[str, float]:
+    """It is looked at. A browser is many processes: it has all cores."""
+    return told(["benchmarks.workers.timeline_frames", str(page), str(bench.scaled(ZOOMED_S, ZOOMED_QUICK_S))])
 
 
 def run(bench: Bench) -> None:
-    """Fills both."""
-    for _ in range(bench.repeat):
-        told = bench.quiet.take(lambda: measured(bench))
-        bench.results.detail("CPU seconds to write the page of 300 members x 10 min", told["draw"])
-        bench.results.detail("MB of its journal", told["journal_mb"])
-        bench.results.add("timeline.size", told["page_mb"])
-        bench.results.add("timeline.read", told["draw"] / told["read"])
+    """Fills all. Raises Missing without a browser, when the rest is measured."""
+    with tempfile.TemporaryDirectory(prefix="groupmock-bench-page-") as folder:
+        page = Path(folder, "page.html")
+        for _ in range(bench.repeat):
+            seen = bench.quiet.take(lambda: drawn(bench, page))
+            bench.results.detail("CPU seconds to write the page of 300 members x 10 min", seen["draw"])
+            bench.results.detail("MB of its journal", seen["journal_mb"])
+            bench.results.add("timeline.size", seen["page_mb"])
+            bench.results.add("timeline.read", seen["draw"] / seen["read"])
+        browser.needed()
+        for _ in range(bench.repeat):
+            seen = bench.quiet.take(lambda: zoomed(bench, page))
+            bench.results.detail("ms until that page is drawn first, in Chromium", seen["first"])
+            bench.results.detail("ms of its longest frame in a hundred while zooming", seen["slow"])
+            bench.results.add("timeline.frames", seen["frames"])

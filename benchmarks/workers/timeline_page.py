@@ -1,4 +1,4 @@
-"""Draws a journal of many members for ten minutes, in a fresh process: `python -m benchmarks.workers.timeline_page MEMBERS SECONDS`.
+"""Draws a journal of many members for ten minutes, in a fresh process: `python -m benchmarks.workers.timeline_page MEMBERS SECONDS PAGE`.
 
 Prints one line of JSON: MB of the page (`page_mb`) and of its journal, CPU seconds until the page is written (`draw`) and for reading the
 rows alone (`read`).
@@ -37,10 +37,10 @@ def crowd_journal(folder: Path, members: int, seconds: int) -> Path:
     return journal
 
 
-def main(members: int, seconds: int) -> None:
+def main(members: int, seconds: int, page: Path) -> None:
     """Make it, read it, draw it."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-timeline-") as folder:
-        journal, page = crowd_journal(Path(folder), members, seconds), Path(folder, "page.html")
+        journal = crowd_journal(Path(folder), members, seconds)
         begin = time.process_time()
         with journal.open("rb") as source:
             rows = sum(1 for _ in JournalReader(source))
@@ -52,4 +52,4 @@ def main(members: int, seconds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))

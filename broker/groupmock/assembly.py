@@ -72,7 +72,7 @@ async def start(
         if path is not None:
             path = placed(path, journal.header.run)
             _add_file(server, path, config.journal_max_bytes, failed)
-        _add_log(journal, config.log)
+        _add_log(server, config.log)
         await server.start(listeners)
     except OSError as failure:
         for listener in listeners.values():
@@ -214,8 +214,9 @@ def _add_file(server: Server, path: str, max_bytes: int | None, failed: Callable
     server.journal.add(FileSink(path, failed, max_bytes, full))
 
 
-def _add_log(journal: Journal, log: str) -> None:
+def _add_log(server: Server, log: str) -> None:
     if log != "off":
+        from .net.alarm import ClockAlarm
         from .watch.log import LogSink
 
-        journal.add(LogSink(log))
+        server.journal.add(LogSink(log, ClockAlarm(server.clock), server.clock.now))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -286,7 +287,8 @@ def _attach(report: pytest.TestReport, broker: Broker, file: Path) -> None:
 
     still = file.with_suffix(".svg")
     broker.draw(still)
-    shown = [extras.url(file.resolve().as_uri(), name="groupmock timeline"), extras.svg(still.read_text(encoding="utf-8"), name=still.name)]
+    picture = b64encode(still.read_bytes()).decode()  # anything else it takes for the address of a picture
+    shown = [extras.url(file.resolve().as_uri(), name="groupmock timeline"), extras.svg(picture, name=still.name)]
     report.extras = [*getattr(report, "extras", []), *shown]  # type: ignore[attr-defined]  # pytest-html's own
 
 

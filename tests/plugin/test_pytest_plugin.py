@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from base64 import b64decode
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -559,20 +562,6 @@ def test_of_a_mistake(groupmock):
     groupmock.create_topic("orders", partitions=2)
     assert False
 """
-HTML = """
-import sys, types
-
-extras = types.SimpleNamespace(url=lambda text, name: ("url", name, text), svg=lambda text, name: ("svg", name, text[:4]))
-sys.modules["pytest_html"] = types.SimpleNamespace(extras=extras)
-
-def pytest_configure(config):
-    config.pluginmanager.register(object(), "html")
-
-def pytest_runtest_logreport(report):
-    for kind, name, text in getattr(report, "extras", ()):
-        print("extra", kind, name, text)
-"""
-"""What pytest-html is to the plugin: a plugin of that name, and makers of extras."""
 
 
 def test_a_failed_test_says_where_its_picture_is(pytester: pytest.Pytester) -> None:
@@ -585,9 +574,19 @@ def test_a_failed_test_says_where_its_picture_is(pytester: pytest.Pytester) -> N
 
 def test_pictures_go_where_the_option_says_and_into_the_report_of_pytest_html(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(FAILS)
-    pytester.makeconftest(HTML)
-    told = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-s", "--groupmock-timeline=pictures")
-    assert sorted(each.suffix for each in (pytester.path / "pictures").iterdir()) == [".html", ".svg"]
-    extras = [line.split()[1] for line in told.outlines if line.startswith("extra ") or "Fextra " in line or ".extra " in line]
-    assert {"svg"} <= set(extras), told.outlines
-    told.stdout.fnmatch_lines(["*extra url groupmock timeline file://*/pictures/*.html"])
+    pytester.runpytest_subprocess("-p", "no:cacheprovider", "--groupmock-timeline=pictures", "--html=report.html", "--self-contained-html")
+    page, still = sorted((pytester.path / "pictures").iterdir(), key=lambda each: each.suffix)
+    assert (page.suffix, still.suffix) == (".html", ".svg")
+    (shown,) = _extras(pytester.path / "report.html")
+    link, picture = shown
+    assert (link["name"], link["content"]) == ("groupmock timeline", page.as_uri())
+    kind, _, data = picture["content"].partition(";base64,")
+    assert (picture["format_type"], kind) == ("image", "data:image/svg+xml")
+    assert b64decode(data).decode() == still.read_text(encoding="utf-8")
+
+
+def _extras(report: Path) -> list[list[dict[str, str]]]:
+    """Of each failed test, what pytest-html keeps beside it: its page has it all as JSON in an attribute."""
+    (data,) = re.findall(r'data-jsonblob="([^"]*)"', report.read_text(encoding="utf-8"))
+    tests = json.loads(unescape(data))["tests"]
+    return [run["extras"] for runs in tests.values() for run in runs if run["result"] == "Failed"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from benchmarks.workers.timeline_page import crowd_journal
 
+from groupmock.journal.read import read
+from groupmock.journal.rows import ClientRow
 from groupmock.timeline.drawing import Drawing, of_journal
 from groupmock.timeline.model import Timeline
 from groupmock_clients.scenarios.catalogue import scenario
@@ -51,10 +53,24 @@ def three_consumers(folder: Path) -> Timeline:
 
 def scenario_played(name: str, protocol: str, folder: Path, members: int = 4) -> Timeline:
     """On the virtual stage."""
+    return of_journal(str(_journal_of(name, protocol, folder, members)))
+
+
+def side_by_side(name: str, protocols: Sequence[str], folder: Path) -> Timeline:
+    """The same under several protocols, one below the other."""
+    drawing = Drawing()
+    for protocol in protocols:
+        reader, rows = read(_journal_of(name, protocol, folder, 3))
+        # What the scenario says of itself is the same in all, and would be the most of it.
+        drawing.add(protocol, [row for row in rows if not isinstance(row, ClientRow)], reader.header)
+    return drawing.timeline()
+
+
+def _journal_of(name: str, protocol: str, folder: Path, members: int) -> Path:
     sizes, played, journal = Sizes(members=members), Protocol(protocol, "scripted"), folder / f"{name}-{protocol}.jsonl"
     with open_stage(sizes, played, journal) as stage:
         play(scenario(name), sizes, played, stage)
-    return of_journal(str(journal))
+    return journal
 
 
 def three_hundred(folder: Path) -> Timeline:
@@ -130,6 +146,7 @@ SITUATIONS: Final[dict[str, Callable[[Path], Timeline]]] = {
     "three-consumers": three_consumers,
     "crash": lambda folder: scenario_played("death-too-late", "range", folder, 3),
     "design-2": lambda folder: scenario_played("death-in-time", "design-2", folder),
+    "eager-and-design-2": lambda folder: side_by_side("rolling-bounce", ("range", "design-2"), folder),
     "three-hundred": three_hundred,
     "faults": struck,
     "findings": found,

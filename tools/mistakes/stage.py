@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any, Final
 
 from groupmock.core.events import Request
+from groupmock.journal.journal import Sink
 from groupmock.journal.ring import Ring
 from groupmock.rig import WireRig
 from groupmock.rig.ask import ANSWERED, PARKED, Ask, Connection
@@ -32,9 +33,9 @@ EARLIEST, LATEST = -2, -1
 class Stage:
     """A cluster. What `groupmock.rig.Member` wants of its rig, over the driver that writes rows."""
 
-    def __init__(self, topics: Topics, settings: Mapping[str, object] | None = None) -> None:
+    def __init__(self, topics: Topics, settings: Mapping[str, object] | None = None, sinks: Sequence[Sink] = ()) -> None:
         self.ring = Ring()
-        self.rig = WireRig.make(topics=topics, settings=settings, seed=SEED, sinks=[self.ring])
+        self.rig = WireRig.make(topics=topics, settings=settings, seed=SEED, sinks=[self.ring, *sinks])
         self.core = self.rig.core
         self._wires: dict[str, Wire] = {}
         self._links: dict[str, Connection] = {}

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
-from ..journal.journal import NEVER, Journal, Repeated, Sink
+from ..journal.journal import NEVER, Alarm, Journal, Repeated, Sink
 from ..journal.rows import FindingRow, Row
 from .auditor import KINDS, Auditor
 from .subjects import Pulse
@@ -25,18 +25,6 @@ from .waivers import Waivers
 
 MOST_ROWS: Final = 1_000
 """So many findings of one rule become rows; the others are counted. A client that is wrong with each request is not to fill the log."""
-
-
-class Alarm(Protocol):
-    """Rings when it is time."""
-
-    ring: Callable[[], None]
-
-    def set(self, deadline: int | None) -> None:
-        """Ring at `deadline` (ns of the run) or a little later; None: there is none."""
-
-    def cancel(self) -> None:
-        """Ring no more."""
 
 
 class AuditSink(Sink):

@@ -80,6 +80,18 @@ class Sink:
         """The run is over."""
 
 
+class Alarm(Protocol):
+    """Rings when it is time."""
+
+    ring: Callable[[], None]
+
+    def set(self, deadline: int | None) -> None:
+        """Ring at `deadline` (ns of the run) or a little later; None: there is none."""
+
+    def cancel(self) -> None:
+        """Ring no more."""
+
+
 class Journal:
     """Numbers rows and gives each to the sinks that want it. The flags say what is worth building at all."""
 

@@ -3,6 +3,7 @@ are kept."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ class NotAJournal(ValueError):
 
 
 class UnknownRow(msgspec.Struct):
-    """A row of a kind that this version does not know, with all its fields."""
+    """A row of a kind that this version does not know, with all its fields; or one that was not to be read, without them."""
 
     kind: str
     seq: int
@@ -64,6 +65,11 @@ _format: Final = msgspec.json.Decoder(_Format)
 _header: Final = msgspec.json.Decoder(Header)
 _row: Final = msgspec.json.Decoder(Union[tuple(ROWS.values())])  # noqa: UP007  # a union made of the table
 _any: Final = msgspec.json.Decoder(dict[str, Any])
+_PLACE: Final = re.compile(
+    rb'\{"kind":"(?P<kind>request|reply)","seq":(?P<seq>\d+),"t":(?P<t>\d+),(?:"node":\d+,)?"connection":\d+,"ticket":\d+,'
+    rb'"correlation_id":-?\d+,"api_key":(?P<api>\d+),'
+)
+"""How such a row begins as we write it. One that is written otherwise is read."""
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -79,12 +85,14 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class JournalReader:
-    """Iterate over it for rows. After that: `cut` (the last line was not whole, its text), `damage` (of packed data, behind which nothing
-    can be had), `ended` (closed properly, and whole), `left_out` (by a limit of its size), `broken`, `count`, `last` (number of the last
-    row). The notes about what is left out are no rows. Raises NotAJournal, OSError."""
+    """Iterate over it for rows. `only`: of requests and answers those of these APIs (Kafka's numbers), the others come unread. After that:
+    `cut` (the last line was not whole, its text), `damage` (of packed data, behind which nothing can be had), `ended` (closed properly, and
+    whole), `left_out` (by a limit of its size), `broken`, `count`, `last` (number of the last row). The notes about what is left out are no
+    rows. Raises NotAJournal, OSError."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source
+        self.only: frozenset[int] | None = None
         self.header = _read_header(source)
         self.last = 0
         self.cut: bytes | None = None
@@ -104,7 +112,7 @@ class JournalReader:
                 self.broken.append(BrokenRow(number, f"the line has more than {LONGEST_LINE} bytes"))
                 continue
             try:
-                row: Row | UnknownRow | None = decode(line)
+                row: Row | UnknownRow | None = (self._unread(line) if self.only is not None else None) or decode(line)
                 # Set anew by every row: a run that went on behind END was not closed by it.
                 self.ended = False
                 if row.__class__ is NoteRow:
@@ -132,6 +140,13 @@ class JournalReader:
         if self.cut is not None:
             return f"it ends in the middle of the row after {self.last}"
         return None if self.ended else f"it has no end after row {self.last}: the run goes on, or was killed"
+
+    def _unread(self, line: bytes) -> UnknownRow | None:
+        """The place of a row that nobody wants; None: it is to be read."""
+        found = _PLACE.match(line)
+        if found is None or self.only is None or int(found["api"]) in self.only or not line.endswith(b"}\n"):
+            return None
+        return UnknownRow(found["kind"].decode(), int(found["seq"]), int(found["t"]), {})
 
     def _skip_line(self) -> bool:
         """To the end of a line that is too long; returns whether it has none."""

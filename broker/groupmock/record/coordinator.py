@@ -207,7 +207,7 @@ class Overheard:
                 group.prepare(out, why, now)
             member.parked = call.ticket
             group.complete(out, answer.generation_id, answer.protocol_name, answer.leader, now)
-        member.parked, member.alive = None, now
+        member.parked, member.alive, member.asked = None, now, call.handled
         if answer.members:
             self._listed(group, answer, now, out)
 
@@ -267,7 +267,7 @@ class Overheard:
         """A commit that is taken renews the session, as a Heartbeat does."""
         member = self._member(asked)
         if member is not None and all(not each.error_code for topic in answer.topics for each in topic.partitions):
-            member.alive = now
+            member.asked, member.alive = call.handled, now
 
     def _sync_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
         group = self._heard(call, asked, answer.error_code, now, out)
@@ -292,7 +292,8 @@ class Overheard:
         member = group.members.get(asked.member_id)
         if member is None:
             member = self._found(group, call, asked)
-        member.alive = now
+        # A SyncGroup in Stable does not begin the session anew, as of 4.3 (docs/kafka/releases.md#p1-c3).
+        member.asked, member.alive = member.asked if call.codec.key == SYNC_GROUP else call.handled, now
         if call.codec.key == SYNC_GROUP:
             member.parked = None
         # One that was asked before the last move tells nothing new
@@ -311,7 +312,11 @@ class Overheard:
         return found
 
     def _out_of_the_blue(self, group: HeardGroup, call: Seen, member_id: str, now: int, out: Effects) -> None:
-        """A rebalance has begun, and nobody was seen to begin it."""
+        """A rebalance has begun, and nobody was seen to begin it: by the end of a session, if one may be over."""
+        silent = group.perhaps_overdue(now, member_id) if group.whole and not group.waiting else None
+        if silent is not None:
+            self._expired(group, silent, now, out)
+            return
         unseen = seen(f"{call.codec.name} of member {member_id} was answered 27, and what began the rebalance was not seen")
         group.prepare(out, next(iter(group.waiting.values()), unseen), now)
 
@@ -322,9 +327,13 @@ class Overheard:
             return
         gone = [each for each in group.overdue(now) if each.member_id != getattr(asked, "member_id", "")]
         for each in gone:
-            why = causes.session_expired(each.member_id, each.session_timeout_ms, False)
-            group.remove(out, each, why)
-            group.went(out, why, now)
+            self._expired(group, each, now, out)
+
+    @staticmethod
+    def _expired(group: HeardGroup, member: HeardMember, now: int, out: Effects) -> None:
+        why = causes.session_expired(member.member_id, member.session_timeout_ms, False)
+        group.remove(out, member, why)
+        group.went(out, why, now)
 
     def _gone(self, group: HeardGroup, member_id: str, api: str, now: int, out: Effects) -> None:
         """25: it is a member no more."""

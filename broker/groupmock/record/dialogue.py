@@ -324,7 +324,7 @@ class Dialogue:
         counters.replies += 1
         beat.held = None
         if beat.member is not None:
-            beat.member.alive = now
+            beat.member.asked, beat.member.alive = asked, now
         if self.journal.heartbeats:
             burst = RepeatedHeartbeats(line, beat, identifier, counters.handled, asked, self.journal.details, now - asked)
             self.journal.append_repeated(burst, 2)

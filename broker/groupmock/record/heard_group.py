@@ -45,7 +45,8 @@ def seen(sentence: str) -> Inferred:
 
 
 class HeardMember(msgspec.Struct, eq=False):
-    """A member. `parked`: ticket of its JoinGroup that has no answer; `alive`: when it was last told that it is one (ns)."""
+    """A member. `parked`: ticket of its JoinGroup that has no answer; `alive`: when it was last told that it is one (ns), `asked`: no later
+    than that the coordinator began to count its session: when it had asked for that, by JoinGroup, Heartbeat or OffsetCommit."""
 
     member_id: str
     group_instance_id: str | None
@@ -55,11 +56,16 @@ class HeardMember(msgspec.Struct, eq=False):
     session_timeout_ms: int
     parked: int | None = None
     alive: int = 0
+    asked: int = 0
     nameless: bool = False  # it joined without an id, and the answer that tells it has not come
 
     def session_over(self, now: int) -> bool:
         """By now; of one that was there before the recording it is not known."""
         return self.parked is None and self.session_timeout_ms > 0 and self.alive + self.session_timeout_ms * NS_PER_MS < now
+
+    def may_be_over(self, now: int) -> bool:
+        """`session_over`, if the coordinator's timer began as early as it can have."""
+        return self.parked is None and self.asked > 0 < self.session_timeout_ms and self.asked + self.session_timeout_ms * NS_PER_MS < now
 
 
 class HeardGroup:
@@ -190,6 +196,11 @@ class HeardGroup:
     def overdue(self, now: int) -> list[HeardMember]:
         """Who gave no sign of life for its session timeout and waits for no answer."""
         return [each for each in self.members.values() if each.session_over(now)]
+
+    def perhaps_overdue(self, now: int, alive: str) -> HeardMember | None:
+        """Whose session ended first, if any may have; not that of `alive`."""
+        found = [each for each in self.members.values() if each.member_id != alive and each.may_be_over(now)]
+        return min(found, key=lambda each: each.asked + each.session_timeout_ms * NS_PER_MS, default=None)
 
     # Phases
 

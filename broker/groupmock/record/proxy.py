@@ -156,9 +156,10 @@ class Proxy:
         self.journal.header.cluster["nodes"] = nodes
         try:
             if settings.log != "off":
+                from ..net.alarm import ClockAlarm
                 from ..watch.log import LogSink
 
-                self.journal.add(LogSink(settings.log))
+                self.journal.add(LogSink(settings.log, ClockAlarm(self.clock), self.now))
             path = self.path = placed(path, settings.run)
             self.journal.add(FileSink(path, self._failed, settings.journal_max_bytes, self._full))
             self.journal.begin()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from groupmock_codec.embedded import connect, consumer, designs
@@ -13,6 +14,8 @@ from groupmock_codec.errors import DecodeError
 
 Partition = tuple[str, int]
 Partitions = frozenset[Partition]
+REMEMBERED: Final = 1024
+"""What a member wrote is read when it joins, when the leader is told and when it is dealt out: the same bytes."""
 EAGER: Final = frozenset({"range", "roundrobin", "sticky"})
 
 
@@ -36,6 +39,7 @@ class Instruction:
 NOTHING: Final = Instruction(frozenset(), frozenset(), 0)
 
 
+@lru_cache(REMEMBERED)
 def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
     """A member's metadata. Connect's "partitions" are (connector, task), -1 for the connector itself; its topics are none."""
     if protocol_type == "connect":
@@ -50,6 +54,7 @@ def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
     return Claim(frozenset(stock.topics), flat(stock.owned_partitions) | (flat(held.owned) if held is not None else frozenset()))
 
 
+@lru_cache(REMEMBERED)
 def told_of(protocol_type: str, protocol: str, data: bytes, claim: Claim) -> Instruction:
     """A member's Assignment. Where the protocol does not say what is given up (KIP-429), it is what was claimed and not assigned."""
     if protocol_type == "connect":

@@ -21,7 +21,6 @@ from ..journal.rows import (
     AbandonedRow,
     CloseRow,
     CommandRow,
-    FramePlace,
     MemberRow,
     MovedRow,
     ReplyRow,
@@ -36,7 +35,8 @@ JOIN_GROUP: Final = 11
 SYNC_GROUP: Final = 14
 OF_TOPICS: Final = ("create_topic", "grow_topic")
 """Commands that say how many partitions there are."""
-FOLDED: Final = (RequestRow, ReplyRow, AbandonedRow, MovedRow, MemberRow, CommandRow, CloseRow)
+FRAMES: Final = frozenset((RequestRow, ReplyRow, AbandonedRow))
+FOLDED: Final = FRAMES | {MovedRow, MemberRow, CommandRow, CloseRow}
 REPLACES: Final = " replaces "
 """In the reason of a `member` row that says `replaced`: who came, and then whom it replaced (KIP-345)."""
 NO_CLAIM: Final = Claim(frozenset(), frozenset())
@@ -255,7 +255,7 @@ class Rebalances:
 
     def feed(self, row: JsonRow | Row | UnknownRow) -> Rebalance | None:
         """One more row, in the journal's order. Returns the rebalance that is over with it."""
-        found = row if isinstance(row, Mapping) else _json_row(row)
+        found = _json_row(row) if isinstance(row, Row | UnknownRow) else row
         if found is None:
             return None
         self._now = max(self._now, found["t"])
@@ -351,7 +351,8 @@ class Rebalances:
 
 def _json_row(row: Row | UnknownRow) -> JsonRow | None:
     """As JSON has it, messages of the codec included; None: a row that says nothing about rebalances."""
-    if not isinstance(row, FOLDED) or (isinstance(row, FramePlace) and row.api_key not in (JOIN_GROUP, SYNC_GROUP)):
+    kind = row.__class__
+    if kind not in FOLDED or (kind in FRAMES and row.api_key not in (JOIN_GROUP, SYNC_GROUP)):  # type: ignore[union-attr]  # FRAMES have one
         return None
     if isinstance(row, CommandRow) and row.name not in OF_TOPICS:  # its arguments may be megabytes of records
         return None

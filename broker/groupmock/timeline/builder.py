@@ -10,6 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from ..journal.read import UnknownRow
 from ..journal.rows import (
     NODE_RESUMED,
@@ -35,8 +37,8 @@ from .group_track import Asking, GroupTrack, more_asking, more_events
 from .holdings import Room, Shared
 from .interned import Tables
 from .model import APIS, LOST, NEVER, OK, OPEN, Band, Event, Group, Source
-from .said import said
-from .thinning import Dots, Spans
+from .said import unsaid
+from .thinning import Dots, S, Spans
 
 MOST_ROUTINE: Final = 20_000
 """Marks of accepted heartbeats and commits;"""
@@ -159,8 +161,10 @@ class TimelineBuilder:
         """Without what ended before the part that is drawn begins."""
         begin = self._begin
         if begin:
-            for spans in (group.states, group.gaps, group.doubles, *(lane.bands for lane in group.lanes)):
-                spans[:] = [each for each in spans if each.until is None or each.until >= begin]  # type: ignore[attr-defined, index]
+            group.states = _lasting(group.states, begin)
+            group.gaps, group.doubles = _lasting(group.gaps, begin), _lasting(group.doubles, begin)
+            for lane in group.lanes:
+                lane.bands = _lasting(lane.bands, begin)
             group.rounds = [each for each in group.rounds if each.ended is None or each.ended >= begin]
         return group
 
@@ -228,8 +232,8 @@ class TimelineBuilder:
                 return Asking(row.t, row.t, 1, latency, row.seq)
 
             def whole() -> Asking:
-                told = f"{row.api_name} v{row.api_version}: {said(row)}"
-                return Asking(row.t, row.t, 1, latency, row.seq, told, said(reply) if reply is not None else answer)
+                told = unsaid(row, f"{row.api_name} v{row.api_version}: ")
+                return Asking(row.t, row.t, 1, latency, row.seq, told, unsaid(reply) if reply is not None else answer)
 
             dots.add((asked.group, place, api, result), row.t, whole, brief)
 
@@ -288,13 +292,14 @@ class TimelineBuilder:
             self._event((group, track.lanes.meant(member) if isinstance(member, str) else None), told)
 
     def _client(self, row: ClientRow) -> None:
-        told = Event(row.t, row.t, "says", f"{text(row.client)} says: {text(row.what)}", facts(row.fields))
-        for name, track in self._tracks.items():
-            place = track.lanes.meant(row.client)
-            if place is not None:
-                self._event((name, place), told)
-                return
-        self._event(None, told)
+        meant = ((name, track.lanes.meant(row.client)) for name, track in self._tracks.items())
+        where = next(((name, place) for name, place in meant if place is not None), None)
+
+        # By what was said, not by how that is told: of a long run most of it is only counted.
+        def told() -> Event:
+            return Event(row.t, row.t, "says", f"{text(row.client)} says: {text(row.what)}", facts(row.fields))
+
+        self._pin(where, ("says", row.client, row.what, msgspec.json.encode(row.fields)), row.t, row.t, told)
 
     def _note(self, row: NoteRow) -> None:
         if row.what == NODE_STALLED:
@@ -311,9 +316,13 @@ class TimelineBuilder:
             self.finding(row)
 
     def _event(self, where: Where | None, event: Event) -> None:
-        if event.until >= self._begin and (self._end is None or event.at <= self._end):
+        self._pin(where, (event.kind, event.title, event.text), event.at, event.until, lambda: event)
+
+    def _pin(self, where: Where | None, alike: tuple[object, ...], at: int, until: int, told: Callable[[], Event]) -> None:
+        """`alike`: of several at once with the same one is kept, which counts."""
+        if until >= self._begin and (self._end is None or at <= self._end):
             group, place = where if where is not None else (None, None)
-            self._events.add((group, place, event.kind, event.title, event.text), event.at, lambda: event, lambda: event)
+            self._events.add((group, place, *alike), at, told, lambda: Event(at, until, "", ""))
 
 
 class _Both(Dots[Asking]):
@@ -327,6 +336,11 @@ class _Both(Dots[Asking]):
         """As `Dots.items`."""
         for part in self._parts:
             yield from part.items()
+
+
+def _lasting(spans: list[S], begin: int) -> list[S]:
+    """Those that are not over by then."""
+    return [each for each in spans if each.until is None or each.until >= begin]
 
 
 def _members_of(row: RequestRow) -> list[str]:

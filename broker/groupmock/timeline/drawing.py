@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
+from groupmock_codec import APIS
+
 from ..journal.place import make_folder
 from ..journal.read import JournalReader, UnknownRow
 from ..journal.rows import FindingRow, Header, Row
@@ -15,10 +17,15 @@ from ..version import __version__
 from .builder import TimelineBuilder
 from .forms import FORMS
 from .interned import Tables
+from .model import APIS as DRAWN
 from .model import Group, Source, Timeline
 
 ENDINGS: Final = {".html": "html", ".htm": "html", ".svg": "svg", ".perfetto.json": "perfetto", ".json": "perfetto"}
 """How the name of a file says its form."""
+
+
+READ: Final = frozenset(APIS[name].key for name in (*DRAWN, "ApiVersions"))
+"""APIs whose requests and answers are looked at: of most journals Fetch is the most. ApiVersions names the client library (KIP-511)."""
 
 
 class Nothing(LookupError):
@@ -61,6 +68,8 @@ class Drawing:
         if self._audit:
             _judged(builder, rows)
         else:
+            if isinstance(rows, JournalReader):
+                rows.only = READ
             for row in rows:
                 builder.feed(row)
         source, groups = builder.finish(len(self._sources), [])

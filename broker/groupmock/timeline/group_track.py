@@ -13,6 +13,7 @@ from .holdings import Holdings, Room
 from .interned import Tables
 from .lanes import BEFORE, Lanes
 from .model import OK, Event, GenerationFacts, Group, Life, Mark, Round, State
+from .said import Unsaid
 from .thinning import Dots
 
 MOST_STATES: Final = 20_000
@@ -28,8 +29,8 @@ class Asking:
     count: int
     latency: int
     seq: int
-    asked: str = ""
-    answered: str = ""
+    asked: Unsaid | str = ""
+    answered: Unsaid | str = ""
 
 
 def more_asking(old: Asking, new: Asking) -> None:
@@ -121,10 +122,10 @@ class GroupTrack:
             lives.append(Life(min(seen), BEFORE))
 
     def _mark(self, api: int, result: str, asking: Asking) -> Mark:
-        text_of = self._tables.text
+        tables = self._tables
         return Mark(
-            asking.at, asking.until, api, text_of(result), asking.count, asking.latency, asking.seq, text_of(asking.asked),
-            text_of(asking.answered),
+            asking.at, asking.until, api, tables.text(result), asking.count, asking.latency, asking.seq, tables.said(asking.asked),
+            tables.said(asking.answered),
         )  # fmt: skip
 
     def _keep_generation(self) -> None:
@@ -133,6 +134,6 @@ class GroupTrack:
             self._generations.append(
                 GenerationFacts(
                     last.number, last.began, self.lanes.label(last.leader), text(last.protocol), len(last.claims), last.planned,
-                    len(last.heard), last.settled,
+                    len(last.heard.keys() & last.claims.keys()), last.settled,
                 )
             )  # fmt: skip

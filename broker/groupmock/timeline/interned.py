@@ -8,6 +8,7 @@ from itertools import groupby
 from ..printable import printable
 from ..rounds import Partitions
 from .model import Band, Double, Group, Hole, Topics
+from .said import Unsaid
 
 
 class Tables:
@@ -16,6 +17,7 @@ class Tables:
     def __init__(self) -> None:
         self.sets: dict[Partitions, int] = {}
         self.texts: dict[str, int] = {}
+        self._said: dict[Unsaid, int] = {}
 
     def held(self, partitions: Partitions) -> int:
         """The place of a set."""
@@ -24,6 +26,15 @@ class Tables:
     def text(self, text: str) -> int:
         """The place of a text."""
         return self.texts.setdefault(text, len(self.texts))
+
+    def said(self, message: Unsaid | str) -> int:
+        """The place of what a message says; equal ones are told once."""
+        if isinstance(message, str):
+            return self.text(message)
+        place = self._said.get(message)
+        if place is None:
+            place = self._said[message] = self.text(message.said())
+        return place
 
     def settled(self, groups: Iterable[Group]) -> tuple[list[str], list[list[Topics]]]:
         """Names of topics, and the sets that these groups use, which are numbered anew: what was thinned out leaves none behind."""

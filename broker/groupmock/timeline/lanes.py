@@ -26,6 +26,8 @@ class Lanes:
         self.all: list[Lane] = []
         self.left_out = 0
         self._places: dict[str, int] = {}
+        self._called: dict[str, int] = {}  # client id or instance id -> the last lane that ever had it
+        self._spelled: dict[int, str] = {}  # place -> its client id as it is
         self._shared: dict[str, int] = {}
 
     def place(self, member_id: str) -> int:
@@ -48,15 +50,17 @@ class Lanes:
 
     def meant(self, wanted: str) -> int | None:
         """The last lane that a person means: by member id, instance id or client id."""
-        found = [place for place, lane in enumerate(self.all) if wanted in (lane.member_id, lane.instance, lane.client_id)]
-        return found[-1] if found else None
+        place = max(self._places.get(wanted, -1), self._called.get(wanted, -1))
+        return None if place < 0 else place
 
     def took_part(self, member_id: str, client_id: str | None, library: str | None) -> int:
         """A client speaks as this member."""
         place = self.place(member_id)
         if member_id:
             lane = self.all[place]
-            lane.client_id = text(client_id) if client_id else lane.client_id
+            if client_id and client_id != self._spelled.get(place):
+                self._spelled[place] = client_id
+                lane.client_id = self._calls(text(client_id), place)
             lane.library = library or lane.library
         return place
 
@@ -93,12 +97,18 @@ class Lanes:
         return member_text(member_id, lane.instance or lane.client_id or None)
 
     def _of(self, row: MemberRow) -> Lane:
-        lane = self.all[self.place(row.member_id)]
+        place = self.place(row.member_id)
+        lane = self.all[place]
         if lane.member_id:
-            lane.instance = text(row.group_instance_id) if row.group_instance_id else lane.instance
-            lane.client_id = lane.client_id or text(row.client_id or "")
+            lane.instance = self._calls(text(row.group_instance_id), place) if row.group_instance_id else lane.instance
+            lane.client_id = lane.client_id or self._calls(text(row.client_id or ""), place)
             lane.host = text(row.client_host.lstrip("/")) if row.client_host else lane.host
         return lane
+
+    def _calls(self, name: str, place: int) -> str:
+        if name:
+            self._called[name] = max(place, self._called.get(name, -1))
+        return name
 
     def _ends(self, member_id: str, at: int, how: str, cause: str) -> None:
         lane = self.all[self.place(member_id)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from base64 import b64decode
 from binascii import Error
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -20,42 +21,91 @@ WORD: Final = 80
 """of one text in it,"""
 ITEMS: Final = 4
 """and how many elements of a list."""
+LARGE: Final = 4096
+"""Bytes of a frame."""
 DULL: Final = frozenset(("throttle_time_ms", "unknown_tags"))
 OPENED: Final = {"metadata": consumer.read_subscription, "assignment": consumer.read_assignment}
 """Fields of JoinGroup and SyncGroup that a consumer wrote (KIP-429), and what reads them where the row has no copy of its own."""
 EMBEDDING: Final = frozenset(("JoinGroup", "SyncGroup"))
+_json: Final = msgspec.json.Decoder(tuple[Any, Any])
 
 
 def said(row: RequestRow | ReplyRow) -> str:
     """The message of a row, one line, printable."""
-    if row.message is None:
+    return _told(row.message, row.embedded, row.api_name in EMBEDDING)
+
+
+class Unsaid(NamedTuple):
+    """A message that nobody has looked at yet. Of a long journal most are put together with others, and never told; those of one member
+    are mostly equal. As JSON it takes a tenth of the room that its objects have."""
+
+    before: str
+    embedding: bool
+    json: bytes
+
+    def said(self) -> str:
+        """`before`, and the message as `said` tells it."""
+        message, embedded = _json.decode(self.json)
+        return self.before + _told(message, embedded, self.embedding)
+
+
+def unsaid(row: RequestRow | ReplyRow, before: str = "") -> Unsaid | str:
+    """For later; a large one is told at once, for what is told of it is small."""
+    if row.size > LARGE or row.message is None:
+        return before + said(row)
+    return Unsaid(before, row.api_name in EMBEDDING, msgspec.json.encode((row.message, row.embedded)))
+
+
+def _told(message: Any, embedded: Any, embedding: bool) -> str:
+    if message is None:
         return ""
-    message = row.message if isinstance(row.message, dict) else msgspec.to_builtins(row.message)
-    opened = row.embedded or {}
-    told = _Words(opened, row.api_name in EMBEDDING).fields(message, "")
+    fields = message if isinstance(message, dict) else msgspec.to_builtins(message)
+    told = _Words(embedded or {}).fields(fields, "") if embedding else _fields(fields)
     return told if len(told) <= LONGEST else f"{told[:LONGEST]}... (shortened)"
 
 
+def _fields(message: dict[str, Any]) -> str:
+    """name: value, name: value."""
+    return ", ".join([f"{_name(name)}: {_value(value)}" for name, value in message.items() if name not in DULL])
+
+
+def _value(value: Any) -> str:
+    """One of them, with nothing embedded in it."""
+    if isinstance(value, dict):
+        return f"{{{_fields(value)}}}"
+    if isinstance(value, list | tuple):
+        return _items([_value(each) for each in value[:ITEMS]], len(value))
+    return _word(value)
+
+
+def _items(shown: list[str], all_of_them: int) -> str:
+    return f"[{', '.join(shown)}]" if all_of_them <= ITEMS else f"[{', '.join(shown)}, {all_of_them - ITEMS} more]"
+
+
 class _Words:
-    def __init__(self, opened: dict[str, Any], embedding: bool) -> None:
-        self._opened, self._embedding = opened, embedding
+    """What `_fields` and `_value` say, with what a consumer wrote opened: `opened`, by path, where the row has it."""
+
+    def __init__(self, opened: dict[str, Any]) -> None:
+        self._opened = opened
 
     def fields(self, message: dict[str, Any], path: str) -> str:
         """name: value, name: value."""
-        shown = ((name, self.value(value, f"{path}.{name}" if path else str(name), str(name))) for name, value in message.items())
-        return ", ".join(f"{printable(str(name))}: {text}" for name, text in shown if name not in DULL)
+        shown = [
+            f"{_name(name)}: {self.value(value, f'{path}.{name}' if path else str(name), str(name))}"
+            for name, value in message.items()
+            if name not in DULL
+        ]
+        return ", ".join(shown)
 
     def value(self, value: Any, path: str, name: str) -> str:
         """One of them."""
         if path in self._opened:
-            return self.value(msgspec.to_builtins(self._opened[path]), "", "")
+            return _value(msgspec.to_builtins(self._opened[path]))
         if isinstance(value, dict):
             return f"{{{self.fields(value, path)}}}"
         if isinstance(value, list | tuple):
-            shown = [self.value(each, f"{path}[{place}]", "") for place, each in enumerate(value[:ITEMS])]
-            more = [f"{len(value) - ITEMS} more"] if len(value) > ITEMS else []
-            return f"[{', '.join([*shown, *more])}]"
-        if self._embedding and name in OPENED and isinstance(value, str):
+            return _items([self.value(each, f"{path}[{place}]", "") for place, each in enumerate(value[:ITEMS])], len(value))
+        if name in OPENED and isinstance(value, str):
             return self._embedded(value, name)
         return _word(value)
 
@@ -65,10 +115,17 @@ class _Words:
         except (Error, ValueError):
             return _word(value)
         found = OPENED[name](data) if data else None
-        return f"{len(data)} bytes" if found is None else self.value(msgspec.to_builtins(found), "", "")
+        return f"{len(data)} bytes" if found is None else _value(msgspec.to_builtins(found))
+
+
+@lru_cache(1000)
+def _name(name: str) -> str:
+    return printable(str(name))
 
 
 def _word(value: Any) -> str:
+    if value.__class__ is int:
+        return str(value)
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     text = str(value)

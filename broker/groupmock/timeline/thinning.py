@@ -40,13 +40,15 @@ class Dots(Generic[D]):
 
     def add(self, key: Hashable, at: int, make: Callable[[], D], brief: Callable[[], D]) -> None:
         """One more. `make` makes it whole; `brief`, which may be cheaper, where it only counts for another one."""
-        kept = self._kept.setdefault(key, {})
-        old = kept.get(at // self.width)
+        kept = self._kept.get(key)
+        old = kept.get(at // self.width) if kept is not None else None
         if old is not None:
             self._add(old, brief())
         elif self.width >= WIDEST and self._count >= self._most:
             self.dropped += 1
         else:
+            if kept is None:  # only now: of those that are dropped nothing is to be left
+                kept = self._kept[key] = {}
             kept[at // self.width] = make()
             self._count += 1
             if self._count > self._most:
@@ -72,6 +74,9 @@ class Dots(Generic[D]):
 
     def _merged(self, kept: dict[int, D]) -> dict[int, D]:
         merged: dict[int, D] = {}
+        if len(kept) == 1:  # the most of those that come but once
+            (dot,) = kept.values()
+            return {dot.at // self.width: dot}
         for dot in sorted(kept.values(), key=lambda each: each.at):
             old = merged.setdefault(dot.at // self.width, dot)
             if old is not dot:

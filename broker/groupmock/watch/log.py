@@ -6,12 +6,12 @@ reaches the terminal as a command (`groupmock.printable`).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, Final
 
 import msgspec
 
-from ..journal.journal import Sink
+from ..journal.journal import NEVER, Alarm, Sink
 from ..journal.rows import CommandRow, NoteRow, Row
 from ..printable import ascii_json
 from .levels import KINDS, ROUNDS, level_of, of_log
@@ -23,11 +23,12 @@ EventDict = MutableMapping[str, Any]
 
 class LogSink(Sink):
     """Writes to stderr. structlog and the words of the story are loaded with the first line, what tells of groups with the first
-    row of one: a server starts without. Raises ValueError for a form that there is not."""
+    row of one: a server starts without. `alarm`, `now`: by them a rebalance that lasts is told of though no row comes (None: only when one
+    comes). Raises ValueError for a form that there is not."""
 
     kinds = KINDS
 
-    def __init__(self, form: str) -> None:
+    def __init__(self, form: str, alarm: Alarm | None = None, now: Callable[[], int] = lambda: 0) -> None:
         if form not in FORMS:
             raise ValueError(f"no such log: {form!r}: there are {', '.join(FORMS)}")
         self._json = form.startswith("json")
@@ -35,6 +36,9 @@ class LogSink(Sink):
         if self._lines is None:
             self.apis = ROUNDS
         self._logger: Any = None
+        self._alarm, self._now = alarm, now
+        if alarm is not None:
+            alarm.ring = self._look
 
     def take(self, row: Row) -> None:
         """The lines that come of it."""
@@ -50,16 +54,30 @@ class LogSink(Sink):
 
             self._lines = Shortened()
         self._write(self._lines.tell(row))
+        self._set()
 
     def end(self, now: int) -> None:
         """What is under way is said."""
-        if self._lines is not None:
-            self._write(self._lines.rest(now))
+        self._finish(now)
 
     def close(self) -> None:
         """The same, where nobody said that the end comes."""
+        self._finish()
+
+    def _finish(self, now: int | None = None) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
         if self._lines is not None:
-            self._write(self._lines.rest())
+            self._write(self._lines.rest(now))
+
+    def _look(self) -> None:
+        if self._lines is not None and self._lines.due <= (now := self._now()):
+            self._write(self._lines.overdue(now))
+        self._set()
+
+    def _set(self) -> None:
+        if self._alarm is not None and self._lines is not None and self._lines.due != NEVER:
+            self._alarm.set(self._lines.due)
 
     def _write(self, lines: Iterable[LogLine]) -> None:
         for line in lines:

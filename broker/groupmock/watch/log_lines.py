@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
+from ..journal.journal import NEVER
 from ..journal.rows import Row
 from .levels import Strangers, level_of
 
@@ -31,10 +32,15 @@ class LogLine(NamedTuple):
 
 
 class LineMaker(Protocol):
-    """Rows to lines."""
+    """Rows to lines. `due`: when there is something to tell though no row comes (ns of the run)."""
+
+    due: int
 
     def tell(self, row: Row) -> Iterator[LogLine]:
         """The lines that come of one more row, in the journal's order."""
+
+    def overdue(self, now: int) -> Iterator[LogLine]:
+        """What is due at `now` or was before."""
 
     def rest(self, now: int | None = None) -> Iterator[LogLine]:
         """What is not told yet: there are no more rows. `now`: ns of the run, None: the last row's."""
@@ -42,6 +48,8 @@ class LineMaker(Protocol):
 
 class EveryRow:
     """A line per row that is worth one."""
+
+    due = NEVER
 
     def __init__(self) -> None:
         self._strangers = Strangers()
@@ -54,6 +62,10 @@ class EveryRow:
         from ..story.sentences import sentence  # with the first line: a server starts without it
 
         yield LogLine(row.t, level, sentence(row) + times, row)
+
+    def overdue(self, now: int) -> Iterator[LogLine]:
+        """Nothing is."""
+        yield from ()
 
     def rest(self, now: int | None = None) -> Iterator[LogLine]:
         """Nothing waits."""

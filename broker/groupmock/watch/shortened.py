@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ..journal.journal import NEVER
 from ..journal.rows import CloseRow, CommandRow, FaultRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.whose import field
 from ..rounds import GroupFold, Rebalance, Rebalances
@@ -24,7 +25,6 @@ from .log_lines import LogLine
 SYNC_GROUP: Final = 14
 PATIENCE: Final = 10 * NS_PER_S
 """After so long a rebalance that has not ended is told of."""
-NEVER: Final = 1 << 63
 TOLD_BY_WHO: Final = ("member_joined", "member_left", "instance_removed", "session_expired", "member_silent")
 """Causes that need no sentence where it is told who came and went."""
 ASSIGNED: Final = 100
@@ -53,15 +53,15 @@ class Shortened:
         self._speaks: dict[int, tuple[str | None, str | None]] = {}  # connection -> group and member whose SyncGroup came by it last
         self._loose: str | None = None  # a group that somebody left at this moment: perhaps it rebalances
         self._now = 0
-        self._due = NEVER
+        self.due = NEVER
 
     def tell(self, row: Row) -> Iterator[LogLine]:
         """See `LineMaker`."""
         if self._loose is not None and row.t != self._now:
             yield from self._left_quietly()
         self._now = max(self._now, row.t)
-        if row.t >= self._due:
-            yield from self._overdue(row.t)
+        if row.t >= self.due:
+            yield from self.overdue(row.t)
         over = self._folded(row)
         if isinstance(row, MovedRow):
             yield from self._moved(row, over)
@@ -77,6 +77,7 @@ class Shortened:
     def rest(self, now: int | None = None) -> Iterator[LogLine]:
         """See `LineMaker`."""
         yield from self._left_quietly()
+        self.due = NEVER
         for name, here in self._groups.items():
             if here.due != NEVER:
                 here.due = NEVER
@@ -165,14 +166,14 @@ class Shortened:
         here = self._here(row.group)
         if over is not None:
             here.due, here.patience = NEVER, PATIENCE
-            self._due = min((each.due for each in self._groups.values()), default=NEVER)
+            self.due = min((each.due for each in self._groups.values()), default=NEVER)
             yield LogLine(row.t, "info", f"group {text(row.group)}: {self._round(row, here, over)}", as_fields(row, over, here))
             here.came.clear()
             here.gone.clear()
         elif row.after in UNDER_WAY:
             if here.due == NEVER:
                 here.due = row.t + here.patience
-                self._due = min(self._due, here.due)
+                self.due = min(self.due, here.due)
         elif row.after in AT_REST and here.gone:
             yield self._said(row, f"{self._who(here)} -> {AT_REST[row.after]}")
             here.gone.clear()
@@ -213,13 +214,14 @@ class Shortened:
             parts.append(f"{listed([name(each) for each in here.gone])} {'left' + how.removeprefix('it left')}")
         return ", ".join(parts)
 
-    def _overdue(self, now: int) -> Iterator[LogLine]:
+    def overdue(self, now: int) -> Iterator[LogLine]:
+        """See `LineMaker`."""
         for name, here in self._groups.items():
             if now >= here.due:
                 here.patience *= 2
                 here.due = now + here.patience
                 yield self._line(now, "warning", name, here)
-        self._due = min((here.due for here in self._groups.values()), default=NEVER)
+        self.due = min((here.due for here in self._groups.values()), default=NEVER)
 
     def _line(self, now: int, level: str, group: str, here: Here, before: str = "") -> LogLine:
         rebalance = here.fold.rebalance

@@ -16,6 +16,7 @@ LOOKS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "three-consumers": ("three-consumers", {}),
     "crash": ("crash", {}),
     "design-2": ("design-2", {}),
+    "eager-and-design-2": ("eager-and-design-2", {}),
     "three-hundred": ("three-hundred", {}),
     "faults": ("faults", {}),
     "findings": ("findings", {}),

@@ -15,12 +15,14 @@ from journal_pen import Pen
 from kitchen_of_two import TwoMembers
 from rebalance_corners import CORNERS
 
-from groupmock.journal.read import JournalReader
-from groupmock.journal.rows import ROWS, Row
+from groupmock.journal.read import JournalReader, UnknownRow, read
+from groupmock.journal.rows import ROWS, ReplyRow, RequestRow, Row
+from groupmock.journal.source import opened
 from groupmock.rounds import Gap, Partition, Rebalance, Rebalances
 from groupmock.timeline import builder
-from groupmock.timeline.drawing import Drawing, of_journal
+from groupmock.timeline.drawing import READ, Drawing, of_journal
 from groupmock.timeline.model import NEVER, OK, OPEN, Group, Lane, Timeline
+from groupmock.timeline.said import said, unsaid
 from groupmock.timeline.thinning import Dots, Spans
 from groupmock_clients.scenarios.catalogue import scenario
 from groupmock_clients.scenarios.play import Protocol, Sizes, play
@@ -300,6 +302,41 @@ def test_a_lane_names_the_client_library_where_it_said_so() -> None:
     """By ApiVersions from version 3 on (KIP-511)."""
     timeline = of_journal(str(JOURNALS / "struck.jsonl.gz"), "calm")
     assert [(lane.client_id, lane.library) for lane in group_of(timeline, "calm").lanes] == [("reader-calm", "kafka-python 3.0.12")]
+
+
+# -- what is not read, and not told
+
+
+@for_each("name", ["aiokafka", "kafka-python", "struck"])
+def test_what_is_not_drawn_need_not_be_read(name: str) -> None:
+    """Fetch and the like, which are the most of a journal: their rows come unread, and the picture is the same."""
+    path = JOURNALS / f"{name}.jsonl.gz"
+    whole, rows = read(path)
+    drawing = Drawing()
+    drawing.add(str(path), rows, whole.header)
+    assert of_journal(str(path)) == drawing.timeline()
+    with opened(path) as source:
+        reader = JournalReader(source)
+        reader.only = READ
+        seen = list(reader)
+    assert [(each.seq, each.t) for each in seen] == [(each.seq, each.t) for each in rows]
+    assert (reader.ended, reader.count, reader.last, reader.broken) == (whole.ended, whole.count, whole.last, whole.broken)
+    assert any(isinstance(each, UnknownRow) for each in seen)
+
+
+@for_each("name", ["aiokafka", "kafka-python", "struck"])
+def test_a_message_that_is_told_later_says_the_same(name: str) -> None:
+    for row in read(JOURNALS / f"{name}.jsonl.gz")[1]:
+        if isinstance(row, RequestRow | ReplyRow):
+            kept = unsaid(row, "first, ")
+            assert (kept if isinstance(kept, str) else kept.said()) == f"first, {said(row)}"
+
+
+def test_nothing_is_left_of_what_is_dropped() -> None:
+    dots: Dots[Dot] = Dots(10, lambda old, new: None)
+    for number in range(1000):
+        dots.add(number, number, lambda at=number: Dot(at), lambda at=number: Dot(at))
+    assert len(list(dots.items())) <= 11  # the one that showed that there is no room is kept
 
 
 # -- too much

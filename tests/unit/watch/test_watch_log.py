@@ -7,8 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from kitchen_of_two import TwoMembers
 
 from groupmock.journal.rows import CloseRow, ErrorAt, MovedRow, NoteRow, ReplyRow, Row
+from groupmock.net.alarm import ClockAlarm
 from groupmock.watch.levels import level_of
 from groupmock.watch.log import LogSink
 
@@ -82,3 +84,32 @@ def test_a_closed_stderr_does_not_matter():
         "os.close(2); LogSink('text').take(NoteRow(t=0, what='x')); print('alive')"
     )
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, timeout=60).stdout == b"alive\n"
+
+
+def test_a_rebalance_that_lasts_is_told_of_by_the_clock_where_nothing_happens(capfd):
+    stage = TwoMembers()
+    clock = stage.rig.clock
+    log = LogSink("json", ClockAlarm(clock), clock.now)
+    stage.rig.journal.add(log)
+    stage.consumer("cleo").join()
+    began, rows = clock.now(), stage.rig.journal.sequence
+    clock.advance(9_999)
+    assert (stage.rig.journal.sequence, "under way" in capfd.readouterr().err) == (rows, False)
+    clock.advance(1)
+    clock.advance(20_000)
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert [(each["level"], (each["t"] - began) // 1_000_000) for each in lines] == [("warning", 10_000), ("warning", 30_000)]
+    assert stage.rig.journal.sequence == rows, "nothing else has happened"
+
+
+def test_a_log_that_was_closed_rings_no_more(capfd):
+    stage = TwoMembers()
+    alarm = ClockAlarm(stage.rig.clock)
+    log = LogSink("text", alarm, stage.rig.clock.now)
+    stage.rig.journal.add(log)
+    stage.consumer("cleo").join()
+    stage.rig.journal.remove(log)
+    log.close()
+    capfd.readouterr()
+    stage.rig.clock.advance(15_000)
+    assert capfd.readouterr().err == ""

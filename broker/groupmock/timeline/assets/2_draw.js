@@ -368,6 +368,7 @@ const Draw = (() => {
     }
     const [wide, high] = compact ? [11, 11] : [13, 13];
     const middle = pinAt(row, compact);
+    const fly = left + wide > paint.width ? -wide : wide; // a flag at the edge flies back
     const strong = item.kind === "finding" ? (item.it.severity === "error" ? ink.pin : ink.warn) : item.kind === "fault" ? ink.pin : ink.ink;
     context.fillStyle = ink.ground;
     context.strokeStyle = strong;
@@ -378,15 +379,15 @@ const Draw = (() => {
       context.moveTo(left, middle - r); context.lineTo(left + r, middle); context.lineTo(left, middle + r); context.lineTo(left - r, middle);
       context.closePath();
     } else if (item.kind === "finding") {
-      context.moveTo(left, middle + high / 2 + 3); context.lineTo(left, middle - high / 2); context.lineTo(left + wide, middle - high / 2);
-      context.lineTo(left + wide, middle + high / 2 - 2); context.lineTo(left, middle + high / 2 - 2);
+      context.moveTo(left, middle + high / 2 + 3); context.lineTo(left, middle - high / 2); context.lineTo(left + fly, middle - high / 2);
+      context.lineTo(left + fly, middle + high / 2 - 2); context.lineTo(left, middle + high / 2 - 2);
     } else context.rect(left - wide / 2, middle - high / 2, wide, high);
     context.fill();
     context.stroke();
     context.fillStyle = strong;
     context.textAlign = "center";
     context.font = `bold ${compact ? 9 : 10}px system-ui, sans-serif`;
-    context.fillText(LETTERS[item.kind], item.kind === "finding" ? left + wide / 2 : left, item.kind === "finding" ? middle - 0.5 : middle + 0.5);
+    context.fillText(LETTERS[item.kind], item.kind === "finding" ? left + fly / 2 : left, item.kind === "finding" ? middle - 0.5 : middle + 0.5);
     context.textAlign = "left";
     context.font = "11px system-ui, sans-serif";
     if (row.kind !== "lane") eventText(paint, item, left + (item.kind === "finding" ? wide : wide / 2) + 3, row, middle);

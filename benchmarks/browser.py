@@ -1,0 +1,38 @@
+"""Chromium without a window, for what looks at pages: the figure `timeline` and tests/live/timeline."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from .generators import Missing
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+def needed() -> str:
+    """Where Chromium is: the system's, playwright brings none of its own here. Raises Missing."""
+    found = shutil.which("chromium")
+    if found is None:
+        raise Missing("not on the PATH: chromium")
+    if find_spec("playwright") is None:
+        raise Missing("not installed: playwright (pip install --group browser)")
+    return found
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Started afresh. Raises Missing."""
+    found = needed()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        try:
+            yield started
+        finally:
+            started.close()

@@ -1,0 +1,398 @@
+"""One scenario of a group, played on real Kafka behind the recording proxy and on the virtual stage, and what of the two pictures must be
+equal: all but times and ids.
+
+Nobody sleeps: the next step is taken when the coordinator says that the group is where the last one brought it (DescribeGroups, past the
+proxy). `python tests/support/timeline_twin.py FILE` plays against the Kafka at KAFKA_BOOTSTRAP, which was started with `SETTINGS`, records
+FILE and prints what differs, or `equal`. So `RECORDED` was made, which the gate draws anew.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from recordings import recording, where
+from tapped import TappedWire
+from waiting import until
+
+from groupmock.journal.journal import Journal
+from groupmock.journal.read import read
+from groupmock.record.dialogue import Dialogue, header
+from groupmock.rig.ask import Ask
+from groupmock.rig.kept_rows import KeptRows
+from groupmock.rig.wire import Client, read_response
+from groupmock.rounds.rebalance_model import COMPLETING
+from groupmock.timeline.drawing import Drawing
+from groupmock.timeline.model import Band, Double, Group, Hole, Lane, Timeline
+from groupmock.timeline.words import held_text
+from groupmock_codec.embedded import consumer
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest
+from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from tools.mistakes.stage import Stage
+
+RECORDED: Final = Path(__file__).resolve().parents[1] / "data" / "record" / "shift.jsonl.gz"
+"""Kafka 4.3.0 behind `groupmock record`, once."""
+GROUP, TOPIC, PARTITIONS = "kitchen", "orders", 6
+SETTINGS: Final = ("group.initial.rebalance.delay.ms=1000", "group.min.session.timeout.ms=100")
+COMMIT, FIND, JOIN, HEARTBEAT, LEAVE, SYNC, DESCRIBE = 8, 10, 11, 12, 13, 14, 15
+VERSIONS: Final = {COMMIT: 7, JOIN: 7, HEARTBEAT: 4, LEAVE: 5, SYNC: 5, DESCRIBE: 5}
+SHORT_MS, LONG_MS, REBALANCE_MS = 1500, 60_000, 60_000
+"""Sessions of who is to crash, and of everybody else."""
+ID_REQUIRED, UNKNOWN_MEMBER_ID = 79, 25
+BETWEEN_MS: Final = 100
+"""On the virtual stage, from step to step."""
+Place = tuple[Any, ...]
+"""Something of a picture without its time."""
+
+
+class Setting(ABC):
+    """Where the scenario is played: a connection per member, by its name."""
+
+    @abstractmethod
+    def send(self, name: str, key: int, message: Any) -> Any:
+        """A request; what `answer` takes."""
+
+    @abstractmethod
+    def answer(self, sent: Any) -> Any:
+        """Wait for it."""
+
+    @abstractmethod
+    def hang_up(self, name: str) -> None:
+        """The process is dead."""
+
+    @abstractmethod
+    def wait_for(self, state: str, members: int) -> None:
+        """Until the coordinator says so."""
+
+    def ask(self, name: str, key: int, message: Any) -> Any:
+        """`send` and `answer`."""
+        return self.answer(self.send(name, key, message))
+
+
+class OnTheStage(Setting):
+    """groupmock's core on a virtual clock, with rows as a served cluster writes them."""
+
+    def __init__(self) -> None:
+        self.kept = KeptRows(heartbeats=True)
+        settings = {name: int(value) for name, _, value in (each.partition("=") for each in SETTINGS)}
+        self.stage = Stage({TOPIC: PARTITIONS}, settings, [self.kept])
+
+    def send(self, name: str, key: int, message: Any) -> Ask:
+        self.stage.sleep(BETWEEN_MS)
+        return self.stage.send(key, VERSIONS[key], message, connection=name, client_id=name)
+
+    def answer(self, sent: Ask) -> Any:
+        for _ in range(600):
+            self.stage.sleep(0 if sent.answer is not None else BETWEEN_MS)
+            if sent.answer is not None:
+                return sent.answer
+        raise AssertionError(f"no answer: {sent}")
+
+    def hang_up(self, name: str) -> None:
+        self.stage.sleep(BETWEEN_MS)
+        self.stage.hang_up(name)
+
+    def wait_for(self, state: str, members: int) -> None:
+        for _ in range(600):
+            group = self.stage.ask(DESCRIBE, VERSIONS[DESCRIBE], DescribeGroupsRequest([GROUP]), connection="-", client_id="-").groups[0]
+            if (group.group_state, len(group.members)) == (state, members):
+                return
+            self.stage.sleep(BETWEEN_MS)
+        raise AssertionError(f"not {state} with {members}: {group}")
+
+
+class Overheard(OnTheStage):
+    """The same with the recorder beside every connection; `recorded` are its rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.recorded = KeptRows(heartbeats=True)
+        journal = Journal(header("overheard", self.stage.rig.clock.epoch_ns, {}), [self.recorded])
+        journal.begin()
+        dialogue, plug = Dialogue(journal, beats=True), self.stage.rig.plug
+        self.stage.rig.connect = lambda node=1: plug(TappedWire(dialogue), node)  # type: ignore[method-assign]
+
+
+class OverTheWire(Setting):
+    """A broker at `observed`, to whom members speak by way of `bootstrap`."""
+
+    def __init__(self, bootstrap: str, observed: str) -> None:
+        self._members, self._clients = where(bootstrap), dict[str, Client]()
+        self._observer = Client(*where(observed), "observer")
+
+    def send(self, name: str, key: int, message: Any) -> tuple[Client, int, int]:
+        if name not in self._clients:
+            self._clients[name] = Client(*self._members, name)
+        client = self._clients[name]
+        return client, key, client.send(key, VERSIONS[key], message)
+
+    def answer(self, sent: tuple[Client, int, int]) -> Any:
+        client, key, correlation = sent
+        return read_response(key, VERSIONS[key], client.receive(), correlation)[1]
+
+    def hang_up(self, name: str) -> None:
+        self._clients.pop(name).close()
+
+    def wait_for(self, state: str, members: int) -> None:
+        seen: list[Any] = []
+
+        def there() -> bool:
+            seen[:] = self._observer.ask(DESCRIBE, VERSIONS[DESCRIBE], DescribeGroupsRequest([GROUP])).groups
+            return (seen[0].group_state, len(seen[0].members)) == (state, members)
+
+        until(f"{state} with {members}", there, lambda: seen)
+
+    def close(self) -> None:
+        """Everybody hangs up."""
+        for client in [*self._clients.values(), self._observer]:
+            client.close()
+
+
+class Cook:
+    """A member that does one thing when told to."""
+
+    def __init__(self, setting: Setting, name: str, session_ms: int = LONG_MS, instance: str | None = None) -> None:
+        self.setting, self.name, self.session_ms, self.instance = setting, name, session_ms, instance
+        self.member_id, self.generation = "", -1
+        self.joined: Any = None
+        self._sent: Any = None
+
+    def joins(self) -> None:
+        """Up to the JoinGroup that may wait; without an id it is given one first (KIP-394)."""
+        self._sent = self.setting.send(self.name, JOIN, self._wish())
+        if not self.member_id and self.instance is None:
+            refused = self.setting.answer(self._sent)
+            assert refused.error_code == ID_REQUIRED, refused
+            self.member_id = refused.member_id
+            self._sent = self.setting.send(self.name, JOIN, self._wish())
+
+    def is_in(self) -> None:
+        """The answer to it."""
+        self.joined = self.setting.answer(self._sent)
+        assert self.joined.error_code == 0, self.joined
+        self.member_id, self.generation = self.joined.member_id, self.joined.generation_id
+
+    def syncs(self, plan: dict[str, list[int]] | None = None) -> None:
+        """`plan`: member id -> partitions, of the leader."""
+        told = [SyncGroupRequestAssignment(member, _assignment(numbers)) for member, numbers in (plan or {}).items()]
+        request = SyncGroupRequest(GROUP, self.generation, self.member_id, self.instance, "consumer", "range", told)
+        assert self.setting.ask(self.name, SYNC, request).error_code == 0
+
+    def beats(self) -> int:
+        """The error code."""
+        beat = HeartbeatRequest(GROUP, self.generation, self.member_id, self.instance)
+        return int(self.setting.ask(self.name, HEARTBEAT, beat).error_code)
+
+    def commits(self, partition: int, offset: int, generation: int | None = None) -> int:
+        """The error code."""
+        place = OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset)
+        topic = OffsetCommitRequestTopic(name=TOPIC, partitions=[place])
+        by = self.generation if generation is None else generation
+        answer = self.setting.ask(self.name, COMMIT, OffsetCommitRequest(GROUP, by, self.member_id, self.instance, topics=[topic]))
+        return int(answer.topics[0].partitions[0].error_code)
+
+    def leaves(self) -> None:
+        """With a reason (KIP-800)."""
+        who = MemberIdentity(self.member_id, self.instance, "the shift is over")
+        assert self.setting.ask(self.name, LEAVE, LeaveGroupRequest(GROUP, members=[who])).error_code == 0
+        self.setting.hang_up(self.name)
+        self.member_id, self.generation = "", -1
+
+    def dies(self) -> None:
+        """Without a word."""
+        self.setting.hang_up(self.name)
+        self.member_id, self.generation = "", -1
+
+    def _wish(self) -> JoinGroupRequest:
+        wish = consumer.encode_subscription(consumer.Subscription(0, [TOPIC]))
+        protocols = [JoinGroupRequestProtocol("range", wish)]
+        return JoinGroupRequest(GROUP, self.session_ms, REBALANCE_MS, self.member_id, self.instance, "consumer", protocols)
+
+
+def _assignment(numbers: list[int]) -> bytes:
+    return consumer.encode_assignment(consumer.Assignment(0, [consumer.TopicPartitions(TOPIC, numbers)]))
+
+
+def together(cooks: Sequence[Cook]) -> None:
+    """Who has joined is answered, and the leader deals out. One after the other, the leader first: who hears first is no matter of luck."""
+    for each in cooks:
+        each.is_in()
+    (leader,) = [each for each in cooks if each.joined.leader == each.member_id]
+    plan = {each.member_id: list(range(place, PARTITIONS, len(cooks))) for place, each in enumerate(cooks)}
+    leader.syncs(plan)
+    for each in cooks:
+        if each is not leader:
+            each.syncs()
+
+
+def shift(setting: Setting) -> None:
+    """Three come; one leaves; one dies and comes back; a fourth, static, is replaced by itself; somebody commits too late; all leave."""
+    anna, ben, cleo = Cook(setting, "anna"), Cook(setting, "ben"), Cook(setting, "cleo", SHORT_MS)
+    for number, each in enumerate((anna, ben, cleo), 1):
+        each.joins()
+        setting.wait_for("PreparingRebalance", number)
+    together((anna, ben, cleo))
+    assert anna.commits(0, 7) == 0
+    assert ben.beats() == 0
+    ben.leaves()
+    setting.wait_for("PreparingRebalance", 2)
+    _again(anna, cleo)
+    assert anna.commits(0, 8, generation=1) == 22, "ILLEGAL_GENERATION"
+    cleo.dies()
+    setting.wait_for("PreparingRebalance", 1)
+    _again(anna)
+    cleo.session_ms = LONG_MS
+    cleo.joins()
+    setting.wait_for("PreparingRebalance", 2)
+    _again(anna, waiting=(cleo,))
+    _static(setting, anna, cleo)
+
+
+def _static(setting: Setting, anna: Cook, cleo: Cook) -> None:
+    """Dora has a group.instance.id: her second process takes the place of the first, and nobody joins again (KIP-345, KIP-814)."""
+    dora = Cook(setting, "dora", instance="dora-1")
+    dora.joins()
+    setting.wait_for("PreparingRebalance", 3)
+    _again(anna, cleo, waiting=(dora,))
+    dora.dies()
+    dora.joins()
+    dora.is_in()
+    dora.syncs()
+    assert dora.beats() == 0
+    for left, each in enumerate((dora, cleo, anna)):
+        each.leaves()
+        setting.wait_for("PreparingRebalance" if left < 2 else "Empty", 2 - left)
+
+
+def _again(*cooks: Cook, waiting: Sequence[Cook] = ()) -> None:
+    for each in cooks:
+        assert each.beats() == 27, "REBALANCE_IN_PROGRESS"
+        each.joins()
+    together([*cooks, *waiting])
+
+
+# -- pictures
+
+
+def here() -> Timeline:
+    """Played on the virtual stage."""
+    setting = OnTheStage()
+    shift(setting)
+    return drawn(setting.kept.rows)
+
+
+def drawn(rows: Sequence[Any]) -> Timeline:
+    """Of rows as they were written."""
+    drawing = Drawing(GROUP)
+    drawing.add("twin", list(rows))
+    return drawing.timeline()
+
+
+def of_kafka(journal: Path = RECORDED) -> Timeline:
+    """Of a journal that the proxy wrote."""
+    return drawn(read(journal)[1])
+
+
+def recorded(bootstrap: str, journal: Path) -> None:
+    """Played on a real broker, by way of the recording proxy."""
+    with Client(*where(bootstrap)) as admin:
+        prepare(admin)
+    with recording(bootstrap, journal) as proxy:
+        setting = OverTheWire(proxy.bootstrap, bootstrap)
+        try:
+            shift(setting)
+        finally:
+            setting.close()
+
+
+def prepare(admin: Client) -> None:
+    """The topic is there, and the coordinator of the group has loaded what it has."""
+    topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1)
+    made = admin.ask(19, 5, CreateTopicsRequest(topics=[topic], timeout_ms=10_000))
+    assert made.topics[0].error_code == 0, made
+    seen: list[Any] = []
+
+    def loaded() -> bool:
+        seen[:] = admin.ask(FIND, 4, FindCoordinatorRequest(coordinator_keys=[GROUP])).coordinators
+        found = not seen[0].error_code
+        seen[1:] = [admin.ask(HEARTBEAT, 4, HeartbeatRequest(group_id=GROUP))]
+        return found and seen[1].error_code == UNKNOWN_MEMBER_ID
+
+    until("a coordinator", loaded, lambda: seen)
+
+
+def without_times(timeline: Timeline) -> dict[str, list[Place]]:
+    """What is left of a picture: what stands in each of its lines, in order, and in which rebalance or rest of the group it begins and
+    ends. Members are called by their client id and how many of that name there were before."""
+    (group,) = timeline.groups
+    names = _names(group)
+    found: dict[str, list[Place]] = {
+        "states": [(each.state, each.generation, each.members) for each in group.states],
+        "rebalances": [
+            (each.ended_in, each.generation_before, each.generation_after, each.members, names.get(each.leader), each.moves)
+            for each in group.rounds
+        ],
+        "generations": [
+            (each.number, names.get(each.leader), each.protocol, each.members, each.planned is not None, each.heard)
+            for each in group.generations
+        ],
+        "without an owner": [_span(timeline, group, each) for each in group.gaps],
+        "several owners": [
+            (*_span(timeline, group, each), *(names[group.lanes[lane].label] for lane in each.lanes)) for each in group.doubles
+        ],
+    }
+    for lane in group.lanes:
+        name = names[lane.label]
+        found[f"{name}: stays"] = [(each.until is None, each.cause) for each in lane.lives]
+        found[f"{name}: owns"] = [_span(timeline, group, each) for each in lane.bands]
+        found[f"{name}: asks"] = [(timeline.apis[each.api], timeline.texts[each.result], each.count) for each in lane.marks]
+        found[f"{name}: befalls"] = [(each.kind, each.title) for each in lane.events]
+        found[f"{name}: is"] = [(lane.client_id, lane.instance)]
+    return found
+
+
+def _names(group: Group) -> dict[str, str]:
+    seen: dict[str, list[Lane]] = {}
+    names = {}
+    for lane in group.lanes:
+        before = seen.setdefault(lane.client_id, [])
+        names[lane.label] = f"{lane.client_id}.{len(before)}"
+        before.append(lane)
+    return names
+
+
+def _span(timeline: Timeline, group: Group, span: Band | Hole | Double) -> Place:
+    return held_text(timeline, span.held), _stay(group, span.since), None if span.until is None else _stay(group, span.until)
+
+
+def _stay(group: Group, at: int) -> int:
+    """The join phase and what follows it count as one: the wire shows where one ends when it is answered, not when the last one joins."""
+    return sum(each.since <= at for each in group.states if each.state != COMPLETING)
+
+
+def differences(one: dict[str, list[Place]], other: dict[str, list[Place]]) -> list[str]:
+    """Sentences; none: the same picture."""
+    return [f"{line}:\n  {one.get(line)}\n  {other.get(line)}" for line in {**one, **other} if one.get(line) != other.get(line)]
+
+
+def main() -> int:
+    """Exit 0 and `equal` when nothing differs."""
+    journal = Path(sys.argv[1])
+    recorded(os.environ["KAFKA_BOOTSTRAP"], journal)
+    found = differences(without_times(of_kafka(journal)), without_times(here()))
+    print("\n".join(found) or "equal")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
