@@ -130,7 +130,7 @@ class TimelineBuilder:
         for rebalance in self._rebalances.close():
             if (track := self._track(rebalance.group)) is not None:
                 track.over(rebalance)
-        groups = [track.group(source, _Both(self._special, self._routine), self._events) for track in self._tracks.values()]
+        groups = [track.group(source, BothDots(self._special, self._routine), self._events) for track in self._tracks.values()]
         header = self._header
         events = [each for (group, *_), found in self._events.items() if group is None for each in found]
         made = Source(
@@ -316,7 +316,7 @@ class TimelineBuilder:
             self._events.add((group, place, event.kind, event.title, event.text), event.at, lambda: event, lambda: event)
 
 
-class _Both(Dots[Asking]):
+class BothDots(Dots[Asking]):
     """The marks of both kinds, one after the other."""
 
     def __init__(self, *dots: Dots[Asking]) -> None:
