@@ -81,7 +81,7 @@ class NodeHealth(msgspec.Struct):
 
 
 class Health(msgspec.Struct):
-    """The cluster. `t`: run time in ns, as in journal rows; `seq`: the number of the last row."""
+    """The cluster. `t`: run time in ns, as in journal rows; `seq`: the number of the last row; `audited`: is there GET /audit?"""
 
     ok: bool
     version: str
@@ -92,6 +92,7 @@ class Health(msgspec.Struct):
     seq: int
     nodes: list[NodeHealth]
     topics: dict[str, int]
+    audited: bool
 
 
 class GroupRow(msgspec.Struct):
@@ -158,7 +159,9 @@ async def health(context: ControlContext, call: ControlCall) -> Health:
     ]
     topics = {name: cluster.topics.partitions(name) or 0 for name in cluster.topics.names()}
     t, seq = running.clock.now(), running.server.journal.sequence
-    return Health(True, __version__, running.bootstrap, running.config.profile.name, running.seed, t, seq, nodes, topics)
+    return Health(
+        True, __version__, running.bootstrap, running.config.profile.name, running.seed, t, seq, nodes, topics, running.beside is not None
+    )
 
 
 async def groups(context: ControlContext, call: ControlCall) -> list[GroupRow]:

@@ -74,7 +74,11 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "operationId": operation_id(route),
         "summary": route.about,
-        "parameters": [*_parameters(route.params, "path"), *_parameters(route.query, "query"), *([RESUME] if route.gives == EVENTS else [])],
+        "parameters": [
+            *_parameters(route.params, "path"),
+            *_parameters(route.query, "query"),
+            *([RESUME] if route.gives == EVENTS else []),
+        ],
         "responses": told,
     }
     if route.body is not Nothing:

@@ -15,6 +15,7 @@ from msgspec import Meta
 
 from ..core.steering import NoSuch
 from ..html_document import NOTHING
+from ..journal.rows import KINDS
 from ..timeline.forms.html import SCRIPTS, SECTIONS, TOOLS, as_data
 from ..timeline.model import Timeline
 from ..version import __version__
@@ -43,8 +44,8 @@ def is_part(path: str) -> bool:
 
 
 async def index(context: ControlContext, call: ControlCall) -> Document:
-    """The page."""
-    return Document(HTML, _home())
+    """The page. It says whether a token is wanted, and nothing else of the cluster."""
+    return Document(HTML, _home(context.running.config.token is not None))
 
 
 async def part(context: ControlContext, call: ControlCall) -> Document:
@@ -56,12 +57,13 @@ async def part(context: ControlContext, call: ControlCall) -> Document:
 
 
 @cache
-def _home() -> bytes:
+def _home(token: bool) -> bytes:
+    kinds = "".join(f"<option>{kind}</option>" for kind in KINDS)
     nothing = as_data(Timeline(__version__, [], [], [], [], []))
     text = (files("groupmock.control") / "assets" / HOME).read_text(encoding="utf-8")
-    for mark, instead in (("TOOLS", TOOLS), ("SECTIONS", SECTIONS), ("DATA", nothing)):
+    for mark, instead in (("TOOLS", TOOLS), ("SECTIONS", SECTIONS), ("DATA", nothing), ("KINDS", kinds)):
         text = text.replace(f"<!-- {mark} -->", instead.strip())
-    return text.encode()
+    return text.replace("<body>", '<body data-token="wanted">' if token else "<body>").encode()
 
 
 @cache
@@ -69,7 +71,5 @@ def _parts() -> dict[str, Document]:
     drawing, own = files("groupmock.timeline") / "assets", files("groupmock.control") / "assets"
     there = {each.name: each for each in own.iterdir()} | {name: drawing / name for name in (*SCRIPTS, "timeline.css")}
     return {
-        name: Document(MEDIA[kind], file.read_bytes())
-        for name, file in sorted(there.items())
-        if (kind := name.rpartition(".")[2]) in MEDIA
+        name: Document(MEDIA[kind], file.read_bytes()) for name, file in sorted(there.items()) if (kind := name.rpartition(".")[2]) in MEDIA
     }

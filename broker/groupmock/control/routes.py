@@ -18,7 +18,18 @@ from ..net.fault_commands import every_command
 from ..timeline.model import Timeline
 from . import audits, cluster_calls, data_calls, events, page, pictures, queries, record_calls, rules, waits
 from .cluster_calls import (
-    GroupAsk, GroupDetails, GroupPath, GroupRow, Health, MoreNode, NodeAdded, NodePath, Seed, StateRow, TopicName, TopicPath,
+    GroupAsk,
+    GroupDetails,
+    GroupPath,
+    GroupRow,
+    Health,
+    MoreNode,
+    NodeAdded,
+    NodePath,
+    Seed,
+    StateRow,
+    TopicName,
+    TopicPath,
 )  # fmt: skip
 from .context import ControlContext, Done
 from .data_calls import NodeOrAll
@@ -26,7 +37,7 @@ from .openapi import document
 from .queries import Counted, Find, Found, Wait
 from .route import EVENTS, HTML, JSON_LINES, ControlCall, Do, Nothing, Route, given
 from .row_test import Filter
-from .rules import Added, PlanRow, Ready, RulePath, RuleState, Which
+from .rules import Added, Grammar, PlanRow, Ready, RulePath, RuleState, Which
 
 COMMANDS: Final = every_command()
 
@@ -143,6 +154,8 @@ ROUTES: Final[tuple[Route, ...]] = (
           "over.", waits.for_rule, RulePath, query=waits.FaultWait, answer=RuleState),
     Route("POST", "/faults/{name}/wait", None, "The same as GET.", waits.for_rule, RulePath, query=waits.FaultWait, answer=RuleState),
     _command("POST", "/faults/{name}/release", ("faults", "release"), "release_fault", RulePath),
+    Route("GET", "/grammar", ("faults", "grammar"), "What a fault rule may say: conditions, stages, kinds with their arguments, names of requests.",
+          rules.grammar, answer=Grammar),
     Route("GET", "/plans", ("faults", "plans"), "The ready plans that come with groupmock, and what each asks of a client.", rules.plans,
           answer=list[PlanRow]),
     Route("POST", "/plan", ("faults", "plan"), "Register every rule of a plan, or none: a plan file (TOML, or the same in JSON) in the "

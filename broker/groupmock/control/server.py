@@ -188,7 +188,11 @@ def _guarded(host: str, token: str | None, handler: Handler) -> Handler:
             return _refused(403, f"pages of other sites may not ask this cluster (Sec-Fetch-Site: {site})")
         given = request.headers.get("Authorization", "")
         # The time that it takes tells nothing of the token. As bytes: compare_digest refuses texts that are not ASCII.
-        if token is not None and not page.is_part(request.path) and not hmac.compare_digest(given.encode(errors="surrogateescape"), f"Bearer {token}".encode()):
+        if (
+            token is not None
+            and not page.is_part(request.path)
+            and not hmac.compare_digest(given.encode(errors="surrogateescape"), f"Bearer {token}".encode())
+        ):
             return _refused(401, "a token is wanted: Authorization: Bearer TOKEN", **{"WWW-Authenticate": "Bearer"})
         if request.headers.get("Expect", CONTINUE).lower() != CONTINUE:
             return _refused(417, f"Expect: nothing but {CONTINUE} can be expected")

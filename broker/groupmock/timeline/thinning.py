@@ -123,7 +123,9 @@ class Spans(Generic[S]):
     def forget(self, before: int) -> None:
         """Those that are over by then go."""
         self._kept = {
-            key: kept for key, spans in self._kept.items() if (kept := [each for each in spans if each.until is None or each.until >= before])
+            key: kept
+            for key, spans in self._kept.items()
+            if (kept := [each for each in spans if each.until is None or each.until >= before])
         }
         self._count, self.shortest = sum(map(len, self._kept.values())), 0
 

@@ -13,11 +13,12 @@
   Rows = rowsOf(JSON.parse(find("data").textContent));
   let { whole, rows, groups } = Rows;
   const LEAST_NS = 1000;
+  const LOW = 30; // more members than that have low rows at first
   const MOST_STOPS = 120; // marks of a lane that Tab reaches at once: to reach more, zoom in
   const PER_PAGE = 200;
   const view = { ...whole };
   const laneCount = (some) => some.filter((row) => row.kind === "lane").length;
-  const state = { compact: laneCount(rows) > 30, hot: null, pinned: null, cursor: null, group: "", words: [], shown: rows, dirty: false, row: null };
+  const state = { compact: laneCount(rows) > LOW, chose: false, hot: null, pinned: null, cursor: null, group: "", words: [], shown: rows, dirty: false, row: null };
   const darkWanted = window.matchMedia("(prefers-color-scheme: dark)");
   const dark = () => (document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : darkWanted.matches);
 
@@ -319,7 +320,7 @@
   press("right", () => pan(0.3));
   press("home", () => show(whole.a, whole.b));
   press("compact", (event) => {
-    state.compact = !state.compact;
+    [state.compact, state.chose] = [!state.compact, true];
     event.currentTarget.setAttribute("aria-pressed", String(state.compact));
     arrange();
   });
@@ -447,14 +448,22 @@
     find("compact").setAttribute("aria-pressed", String(state.compact));
   }
 
+  function first() {
+    if (groups.length) tell({ what: "Details", result: "", facts: [["how", "point at something in the picture, or reach it with Tab"]] });
+    else tell({ what: "Nothing to draw", result: "", facts: [["why", "no group is in these rows"]] });
+  }
+
   // The picture as it is later, for a page that grows (groupmock's live page): what was seen is seen still; who saw the end sees the end.
   function grow(data) {
     const [all, last, span] = [view.a <= whole.a && view.b >= whole.b, view.b >= whole.b, view.b - view.a];
+    const empty = !groups.length;
     const held = [state.hot, state.pinned].map((item) => item && [item.row.key, item]);
     Rows = rowsOf(data);
     ({ whole, rows, groups } = Rows);
+    if (empty) first();
     [state.hot, state.pinned] = held.map((pair) => pair && (again(rows.find((row) => row.key === pair[0]), pair[1]) ?? null));
     lines = null;
+    if (!state.chose) state.compact = laneCount(rows) > LOW;
     name();
     arrange();
     table();
@@ -468,7 +477,6 @@
   arrange();
   legend();
   show(whole.a, whole.b);
-  if (groups.length) tell({ what: "Details", result: "", facts: [["how", "point at something in the picture, or reach it with Tab"]] });
-  else tell({ what: "Nothing to draw", result: "", facts: [["why", "no group is in these rows"]] });
+  first();
   document.documentElement.dataset.ready = "yes";
 })();
