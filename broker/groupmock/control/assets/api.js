@@ -19,9 +19,16 @@ export function query(fields) {
   return said.length ? `?${new URLSearchParams(said)}` : "";
 }
 
-function request(method, path, body, signal) {
+// Nobody answers.
+export class Silent extends Error {}
+
+async function request(method, path, body, signal) {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
-  return fetch(path, { method, body, headers, signal, cache: "no-store", credentials: "omit", redirect: "error" });
+  try {
+    return await fetch(path, { method, body, headers, signal, cache: "no-store", credentials: "omit", redirect: "error" });
+  } catch (error) {
+    throw new Silent(error.message);
+  }
 }
 
 async function refusal(response) {
@@ -29,7 +36,7 @@ async function refusal(response) {
   return new Refused(response.status, answer.error ?? `HTTP ${response.status}`);
 }
 
-// The answer as JSON. Throws Refused, or TypeError where nobody answers.
+// The answer as JSON. Throws Refused, Silent.
 export async function ask(method, path, body) {
   const response = await request(method, path, body === undefined ? undefined : JSON.stringify(body));
   if (!response.ok) throw await refusal(response);
@@ -43,7 +50,7 @@ export async function listen(path, hear, signal) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reader.read().catch((error) => { throw new Silent(error.message); });
     if (done) return;
     text += value;
     const events = text.split("\n\n");

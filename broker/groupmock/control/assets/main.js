@@ -1,5 +1,5 @@
 // The live page. It is told what may have changed (GET /events?form=changes) and asks for that; it acts by the routes that curl has too.
-import { Refused, ask, asCurl, listen, query, segment, setToken } from "./api.js";
+import { Refused, Silent, ask, asCurl, listen, query, segment, setToken } from "./api.js";
 import { find, make, say, seconds } from "./dom.js";
 import { prepareFaults, showFaults } from "./faults.js";
 import { showFindings } from "./findings.js";
@@ -106,7 +106,8 @@ const live = () => status(state.paused ? "paused" : "live", state.paused ? "paus
 function failed(error) {
   if (error instanceof Refused && error.status === 401) wantToken(error.message);
   else if (error instanceof Refused) say(find("said"), error.message);
-  else status("gone", "nobody answers: trying again");
+  else if (error instanceof Silent) status("gone", "nobody answers: trying again");
+  else throw error;
 }
 
 let asked = null; // settles when a token is given

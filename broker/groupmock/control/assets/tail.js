@@ -1,5 +1,5 @@
 // The journal's tail: GET /events as lines. So many lines are kept and no more, whatever comes; they are shown a few times a second.
-import { Refused, listen, query } from "./api.js";
+import { Silent, listen, query } from "./api.js";
 import { find, make, say, seconds } from "./dom.js";
 
 const KEPT = 500;
@@ -33,7 +33,7 @@ async function lasting(mine, wrong) {
   try {
     await listen(mine.path, (name, data) => mine === coming && heard(name, data), mine.stop.signal);
   } catch (error) {
-    if (mine === coming && error instanceof Refused) wrong(error);
+    if (mine === coming && !(error instanceof Silent)) wrong(error);
   }
   mine.over = true;
 }

@@ -448,7 +448,7 @@
     find("compact").setAttribute("aria-pressed", String(state.compact));
   }
 
-  function first() {
+  function welcome() {
     if (groups.length) tell({ what: "Details", result: "", facts: [["how", "point at something in the picture, or reach it with Tab"]] });
     else tell({ what: "Nothing to draw", result: "", facts: [["why", "no group is in these rows"]] });
   }
@@ -460,7 +460,7 @@
     const held = [state.hot, state.pinned].map((item) => item && [item.row.key, item]);
     Rows = rowsOf(data);
     ({ whole, rows, groups } = Rows);
-    if (empty) first();
+    if (empty) welcome();
     [state.hot, state.pinned] = held.map((pair) => pair && (again(rows.find((row) => row.key === pair[0]), pair[1]) ?? null));
     lines = null;
     if (!state.chose) state.compact = laneCount(rows) > LOW;
@@ -477,6 +477,6 @@
   arrange();
   legend();
   show(whole.a, whole.b);
-  first();
+  welcome();
   document.documentElement.dataset.ready = "yes";
 })();
