@@ -46,7 +46,9 @@ class Crowd:
         self._loop.call_soon_threadsafe(lambda: self._tasks.pop(name).cancel())
 
     def end(self) -> None:
-        """All of them, as `crash`."""
+        """All of them, as `crash`; idempotent."""
+        if self._loop.is_closed():
+            return
 
         async def over() -> None:
             for task in self._tasks.values():

@@ -16,13 +16,14 @@ def until(page: Page, so: str, arg: Any = None) -> None:
 
 
 class Visit:
-    """A page that is open. `said`: what the console had, `asked`: the addresses that were asked for."""
+    """A page that is open. `said`: what the console had, of which `may_say` is no mistake, `asked`: the addresses that were asked for."""
 
     def __init__(self, browser: Browser, url: str, **how: Any) -> None:
         size = {"width": how.pop("width", 1400), "height": how.pop("height", 1000)}
         self.context = browser.new_context(viewport=size, **how)
         self.page = self.context.new_page()
         self.said: list[str] = []
+        self.may_say = ""
         self.asked: list[str] = []
         self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))

@@ -67,6 +67,7 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 // The same as a command; the token stays out of it.
 export function asCurl(method, path, body) {
   const header = token ? ' -H "Authorization: Bearer $GROUPMOCK_TOKEN"' : "";
-  const data = body === undefined ? "" : ` -d ${quoted(JSON.stringify(body))}`;
+  const ascii = (text) => text.replace(/[\u007f-\uffff]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const data = body === undefined ? "" : ` -d ${quoted(ascii(JSON.stringify(body)))}`;
   return `curl${method === "GET" ? "" : ` -X ${method}`}${header} ${quoted(location.origin + path)}${data}`;
 }

@@ -1,16 +1,19 @@
 // Elements, always with text, never with markup.
 export const find = (id) => document.getElementById(id);
 
+// As `groupmock.printable` has it: what would turn or hide the text around it is named instead, as \u202e.
+const printable = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (each) => (each === "\n" ? each : `\\u${each.codePointAt(0).toString(16).padStart(4, "0")}`));
+
 export function make(tag, text, names) {
   const made = document.createElement(tag);
-  if (text != null) made.textContent = text;
+  if (text != null) made.textContent = printable(String(text));
   if (names) made.className = names;
   return made;
 }
 
 // What says the same already is left alone: nothing is laid out anew, a selection stays.
 export function say(element, text) {
-  const told = text == null ? "" : String(text);
+  const told = text == null ? "" : printable(String(text));
   if (element.textContent !== told) element.textContent = told;
 }
 

@@ -13,7 +13,8 @@ export function showGroups(groups, lags, chosen, choose) {
     say(row.label, group.group_id);
     const [, state, generation, members, lag] = row.children;
     state.style.setProperty("--hue", hue(group.state));
-    say(state, group.held ? `${group.state}, held` : group.state);
+    say(state, group.state);
+    state.classList.toggle("held", Boolean(group.held));
     say(generation, group.generation);
     say(members, group.members);
     say(lag, lags.get(group.group_id) ?? "");

@@ -1,6 +1,6 @@
 // The states of a type of group and what may follow (GET /states, the table that the coordinator holds every move against), one of them lit.
 const SPACE = "http://www.w3.org/2000/svg";
-const [WIDE, HIGH, BOX, TALL] = [440, 206, 150, 36];
+const [WIDE, HIGH, BOX, TALL] = [440, 222, 150, 36];
 
 function draw(tag, fields, text) {
   const made = document.createElementNS(SPACE, tag);
@@ -17,7 +17,7 @@ function places(states) {
   living.forEach(({ state }, place) => {
     const angle = (-3 / 4 + (2 * place) / living.length) * Math.PI;
     const [across, down] = [Math.cos(angle) * Math.SQRT2, Math.sin(angle) * Math.SQRT2];
-    found.set(state, { x: WIDE / 2 + across * (WIDE / 2 - BOX / 2 - 4), y: 74 + down * 48 });
+    found.set(state, { x: WIDE / 2 + across * (WIDE / 2 - BOX / 2 - 4), y: 88 + down * 48 });
   });
   ends.forEach(({ state }, place) => found.set(state, { x: (WIDE * (place + 1)) / (ends.length + 1), y: HIGH - 22 }));
   return found;
@@ -66,7 +66,8 @@ export function machine(states, now, held) {
     const names = ["state-box", state === now ? "lit" : "", state === held ? "held" : "", everywhere(state) ? "end" : ""].filter(Boolean).join(" ");
     const box = draw("g", { class: names, "data-state": state });
     box.append(draw("rect", { x: x - BOX / 2, y: y - TALL / 2, width: BOX, height: TALL, rx: 6 }));
-    box.append(draw("text", { x, y: y + 4.5, "text-anchor": "middle" }, state === held ? `${state} (held)` : state));
+    box.append(draw("text", { x, y: y + 4.5, "text-anchor": "middle" }, state));
+    if (state === held) box.append(draw("text", { x, y: y < 88 ? y - TALL / 2 - 5 : y + TALL / 2 + 13, "text-anchor": "middle", class: "hold" }, now === held ? "held here" : "to be held here"));
     svg.append(box);
     if (everywhere(state)) svg.append(draw("text", { x: x + BOX / 2 + 8, y: y + 4, class: "aside" }, "from every state"));
   }

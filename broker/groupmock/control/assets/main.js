@@ -40,7 +40,7 @@ async function look() {
 function show() {
   const { health } = state;
   const nodes = health.nodes.map((each) => (each.state === "running" ? "" : `node ${each.id} ${each.state}`)).filter(Boolean);
-  const told = [health.bootstrap, health.profile, `seed ${health.seed}`, `${health.nodes.length} nodes`, ...nodes, `${seconds(health.t)} s`];
+  const told = [health.bootstrap, health.profile, `seed ${health.seed}`, `${health.nodes.length} ${health.nodes.length === 1 ? "node" : "nodes"}`, ...nodes, `${seconds(health.t)} s`];
   say(find("cluster"), told.join(" \u00b7 "));
   showGroups(state.groups, state.lags, state.chosen, (chosen) => choose(chosen.group_id));
   showMachine(state.states, group(), state.details);
@@ -51,6 +51,7 @@ function show() {
 
 function choose(name) {
   Object.assign(state, { chosen: name, details: null, lag: null, member: null });
+  drawn = 0;
   again();
   picture();
   tail();
@@ -80,10 +81,11 @@ const pause = (ms) => new Promise((done) => { setTimeout(done, ms); });
 // -- the picture
 
 let drawing = false;
+let drawn = 0;
 async function picture() {
   const name = state.chosen;
-  if (drawing || state.paused || document.hidden || name == null) return;
-  drawing = true;
+  if (drawing || performance.now() < drawn + LEAST_MS || state.paused || document.hidden || name == null) return;
+  [drawing, drawn] = [true, performance.now()];
   try {
     const found = await ask("GET", `/v1/timeline/${segment(name)}${query({ seconds: find("window").value })}`).catch(gone);
     if (found && name === state.chosen && !state.paused) Picture.grow(found);
@@ -150,7 +152,10 @@ async function watch() {
           tail();
         }
         if (name === "end") status("gone", `${data.why}: connecting again`);
-        else again();
+        else {
+          again();
+          picture();
+        }
       });
     } catch (error) {
       failed(error);
@@ -208,7 +213,7 @@ find("step").addEventListener("submit", (event) => {
   act("POST", "/v1/clock/step", { ms: Number(find("step-ms").value) });
 });
 find("reset-dialog").addEventListener("close", () => { if (find("reset-dialog").returnValue === "reset") act("POST", "/v1/reset"); });
-find("window").addEventListener("change", picture);
+find("window").addEventListener("change", () => { drawn = 0; picture(); });
 find("tail-filter").addEventListener("submit", (event) => event.preventDefault());
 find("tail-filter").addEventListener("change", (event) => { if (event.target.id !== "tail-words") tail(); });
 find("tail-words").addEventListener("input", filterTail);
@@ -224,6 +229,7 @@ keys([
 ]);
 
 // The picture's parts that are not for every moment stand where they are in nobody's way.
+say(find("home"), "All, and follow");
 find("theme-place").replaceWith(find("theme"));
 const signs = make("details");
 signs.append(make("summary", "Signs and keys of the picture"), find("legend"), find("keys"));
