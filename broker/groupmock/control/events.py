@@ -62,9 +62,11 @@ async def events(context: ControlContext, call: ControlCall) -> Stream:
     listener = context.listeners.listen()
     try:
         header = context.running.server.journal.header
-        form = _form(wanted, header.run, context.ring)
-        again = run not in ("", header.run)
-        return Stream(_parts(listener, form, header.run, wanted.last, None if again or not seq else seq, again), listener.leave)
+        # A cluster that is reset keeps the name of its run where that comes of a seed, and counts its rows anew.
+        now = f"{header.run}.{header.epoch_ns}"
+        form = _form(wanted, now, context.ring)
+        again = run not in ("", now)
+        return Stream(_parts(listener, form, now, wanted.last, None if again or not seq else seq, again), listener.leave)
     except BaseException:
         listener.leave()
         raise
@@ -218,19 +220,18 @@ class Changes:
 
     def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
         """See `Form`."""
-        changed: Changed | None = None
+        changed = Changed(0, 0)
         groups: dict[str, None] = {}
         for row in rows:
             if getattr(row, "api_name", None) in QUIET_APIS:
                 continue
-            changed = changed or Changed(row.seq, row.t)
             changed.seq, changed.t = row.seq, max(row.t, changed.t)
             changed.faults |= isinstance(row, FaultRow | CommandRow)
             changed.findings |= isinstance(row, FindingRow)
             changed.all |= isinstance(row, CommandRow | NoteRow)
             if (group := group_of(row)) is not None:
                 groups[group] = None
-        if changed is not None:
-            changed.all |= len(groups) > MOST_GROUPS
-            changed.groups = [] if changed.all else list(groups)
+        changed.all |= len(groups) > MOST_GROUPS
+        changed.groups = [] if changed.all else list(groups)
+        if groups or changed.all or changed.faults or changed.findings:
             yield _event("changed", changed)
