@@ -133,7 +133,7 @@ async def test_a_slow_reader_keeps_nothing_and_is_told_what_it_missed(api, monke
 async def test_who_reads_nothing_is_hung_up_on(open_api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "PACE", 0)
     async with open_api() as api:
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(api.control.url.rpartition(":")[2]), limit=1)
+        _, writer = await asyncio.open_connection("127.0.0.1", int(api.control.url.rpartition(":")[2]), limit=1)
         writer.write(b"GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         here = api.control.context.listeners
         await until(lambda: len(here) == 1)

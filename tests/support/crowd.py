@@ -1,4 +1,4 @@
-"""Members by the hundred over TCP, as scripts on one loop of a thread: they join, share their topic by range, beat, commit, and join again."""
+"""Members by the hundred over TCP, as scripts on one loop of a thread: they join, share their topic, beat, commit, and join again."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Crowd:
     """`names` are client ids. Until `end`; `commit_s`: between two commits of a member, None: it commits nothing."""
 
     def __init__(self, port: int, names: Iterable[str], *, group: str = "kitchen", topic: str = "orders", partitions: int = 12,
-                 commit_s: float | None = 1.0, beat_s: float = 0.5) -> None:  # fmt: skip
+                 commit_s: float | None = 1.0, beat_s: float = 0.5, session_ms: int = 10_000) -> None:  # fmt: skip
         self._port, self._group, self._topic, self._partitions = port, group, topic, partitions
-        self._commit_s, self._beat_s = commit_s, beat_s
+        self._commit_s, self._beat_s, self._session_ms = commit_s, beat_s, session_ms
         self._loop = asyncio.new_event_loop()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._thread = threading.Thread(target=self._loop.run_forever, name="crowd", daemon=True)
@@ -76,21 +76,23 @@ class Crowd:
         """Join, and stay until somebody says to join again; returns the member id to come back with."""
         metadata = consumer.encode_subscription(consumer.Subscription(topics=[self._topic]))
         wish = JoinGroupRequest(
-            group_id=self._group, session_timeout_ms=10_000, rebalance_timeout_ms=30_000, member_id=member, protocol_type="consumer",
-            protocols=[JoinGroupRequestProtocol(name="range", metadata=metadata)],
+            group_id=self._group, session_timeout_ms=self._session_ms, rebalance_timeout_ms=self._session_ms, member_id=member,
+            protocol_type="consumer", protocols=[JoinGroupRequestProtocol(name="range", metadata=metadata)],
         )  # fmt: skip
         joined = await self._ask(client, JOIN, wish)
         if joined.error_code:
             return str(joined.member_id) if joined.error_code == ID_REQUIRED else ""
         me, generation = joined.member_id, joined.generation_id
         plan = self._plan([each.member_id for each in joined.members])
-        told = await self._ask(client, SYNC, SyncGroupRequest(group_id=self._group, generation_id=generation, member_id=me, assignments=plan))
-        mine = [] if told.error_code else [number for each in consumer.decode_assignment(told.assignment).assigned_partitions
-                                           for number in each.partitions]  # fmt: skip
+        sync = SyncGroupRequest(group_id=self._group, generation_id=generation, member_id=me, assignments=plan)
+        told = await self._ask(client, SYNC, sync)
+        given = [] if told.error_code else consumer.decode_assignment(told.assignment).assigned_partitions
+        mine = [number for each in given for number in each.partitions]
         since, error = 0.0, told.error_code
         while not error:
             await asyncio.sleep(self._beat_s)
-            error = (await self._ask(client, BEAT, HeartbeatRequest(group_id=self._group, generation_id=generation, member_id=me))).error_code
+            beat = HeartbeatRequest(group_id=self._group, generation_id=generation, member_id=me)
+            error = (await self._ask(client, BEAT, beat)).error_code
             since += self._beat_s
             if not error and mine and self._commit_s is not None and since >= self._commit_s:
                 since = 0.0

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def until(page: Page, so: str, arg: Any = None) -> None:
-    """Until a function of JavaScript says yes. Playwright's own `wait_for_function` makes code of text in the page, which its policy refuses."""
+    """Until a function of JavaScript says yes. Playwright's own `wait_for_function` makes code of a text, against the page's policy."""
     waited(so, lambda: page.evaluate(so, arg), lambda: page.evaluate("() => document.getElementById('status').textContent"), 30)
 
 

@@ -41,9 +41,11 @@ class Listen(Filter, kw_only=True, forbid_unknown_fields=True):
 
     form: Annotated[
         Literal["rows", "lines", "log", "changes"],
-        Meta(description="rows: as in a journal file; lines: a sentence each; log: the lines of `serve --log text`, of all or of one group; "
-             "changes: what may look different now"),
-    ] = "rows"  # fmt: skip
+        Meta(
+            description="rows: as in a journal file; lines: a sentence each; log: the lines of `serve --log text`, of all or of one "
+            "group; changes: what may look different now"
+        ),
+    ] = "rows"
     last: Annotated[int, Meta(description="begin with what came of so many of the kept rows", ge=0, le=100_000)] = 0
 
 

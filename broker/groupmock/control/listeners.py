@@ -1,5 +1,5 @@
-"""Who hears of rows as they come. Nobody is sent any: each listener reads the ring (`journal.ring`) at its own pace, and all that is kept of
-it is how far it has come. So one that is slow costs no memory, and no turn of the loop is longer because of it; what it missed it is told.
+"""Who hears of rows as they come. Nobody is sent any: each listener reads the ring (`journal.ring`) at its own pace, and all that is kept
+of it is how far it has come. So one that is slow costs no memory and makes no turn of the loop longer; what it missed it is told.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ ROUTES: Final[tuple[Route, ...]] = (
           "data say (docs/how-to/seed-and-read.md).", record_calls.seed_data, body=SeedLine, answer=Seeded, text=True,
           media=JSON_LINES, most=record_calls.MOST_BYTES),
     Route("GET", "/groups", ("group", "list"), "Every group, a line each.", cluster_calls.groups, answer=list[GroupRow]),
-    Route("GET", "/states", ("group", "states"), "The states of each type of group and which may follow, from the table of the coordinator.",
+    Route("GET", "/states", ("group", "states"), "The states of each type of group and which may follow: the coordinator's own table.",
           cluster_calls.states, answer=dict[str, list[StateRow]]),
     Route("GET", "/groups/{group}", ("group", "show"), "One group: members, assignments decoded, offsets, what is held, its story.",
           cluster_calls.group, GroupPath, GroupAsk, answer=GroupDetails),
@@ -154,7 +154,7 @@ ROUTES: Final[tuple[Route, ...]] = (
           "over.", waits.for_rule, RulePath, query=waits.FaultWait, answer=RuleState),
     Route("POST", "/faults/{name}/wait", None, "The same as GET.", waits.for_rule, RulePath, query=waits.FaultWait, answer=RuleState),
     _command("POST", "/faults/{name}/release", ("faults", "release"), "release_fault", RulePath),
-    Route("GET", "/grammar", ("faults", "grammar"), "What a fault rule may say: conditions, stages, kinds with their arguments, names of requests.",
+    Route("GET", "/grammar", ("faults", "grammar"), "What a fault rule may say: conditions, stages, kinds with their arguments, requests.",
           rules.grammar, answer=Grammar),
     Route("GET", "/plans", ("faults", "plans"), "The ready plans that come with groupmock, and what each asks of a client.", rules.plans,
           answer=list[PlanRow]),
@@ -164,8 +164,8 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/journal/find", ("journal", "find"), "The kept rows that fit.", queries.find, query=Find, answer=Found),
     Route("GET", "/journal/wait", ("journal", "wait"), "Wait until so many rows fit; 408 when the time is over.", queries.wait, query=Wait,
           answer=Found),
-    Route("GET", "/events", None, "Server-sent events: the rows that fit, as they come (`curl -N`). `lost`: who read too slowly missed some; "
-          "`end`: the cluster is reset, or is no more.", events.events, query=events.Listen, answer=str, gives=EVENTS),
+    Route("GET", "/events", None, "Server-sent events: the rows that fit, as they come (`curl -N`). `lost`: who read too slowly missed so "
+          "many; `end`: the cluster is reset, or is no more.", events.events, query=events.Listen, answer=str, gives=EVENTS),
     Route("GET", "/timeline/{group}", None, "The picture of a group's last seconds, as data: lanes, bands, marks "
           "(docs/how-to/timeline.md).", pictures.picture, GroupPath, pictures.Window, answer=Timeline),
     Route("GET", "/audit", None, "What the clients were found to do, rule by rule; 409 where nobody is audited (`--audit`).",

@@ -73,6 +73,8 @@ class TimelineBuilder:
     journals of one picture; `findings`: False where somebody judges anew and calls `finding` himself.
     """
 
+    routine, special, events, spans = MOST_ROUTINE, MOST_SPECIAL, MOST_EVENTS, MOST_SPANS
+
     def __init__(
         self, name: str, header: Header | None, tables: Tables, group: str | None = None, begin: int = 0, end: int | None = None,
         findings: bool = True,
@@ -80,14 +82,14 @@ class TimelineBuilder:
         self._name, self._header, self._tables, self._only = name, header, tables, group
         self._begin, self._end, self._findings = begin, end, findings
         self._now = begin
-        self._room = Room(Spans[Band](MOST_SPANS), Spans[Gap](4 * MOST_SPANS), Spans[Shared](MOST_SPANS))
+        self._room = Room(Spans[Band](self.spans), Spans[Gap](4 * self.spans), Spans[Shared](self.spans))
         self._tracks: dict[str, GroupTrack] = {}
         self.others: set[str] = set()
         """Groups that are not drawn, the first thousands of them."""
         self._rebalances = Rebalances(group, self._watched)
-        self._routine = Dots[Asking](MOST_ROUTINE, more_asking)
-        self._special = Dots[Asking](MOST_SPECIAL, more_asking)
-        self._events = Dots[Event](MOST_EVENTS, more_events)
+        self._routine = Dots[Asking](self.routine, more_asking)
+        self._special = Dots[Asking](self.special, more_asking)
+        self._events = Dots[Event](self.events, more_events)
         self._asked: OrderedDict[int, Asked] = OrderedDict()
         self._libraries: OrderedDict[int, str] = OrderedDict()  # by connection
         self._spoke: OrderedDict[int, dict[Where, None]] = OrderedDict()  # connection -> who spoke by it

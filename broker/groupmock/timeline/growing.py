@@ -11,19 +11,12 @@ from typing import Final, Protocol
 from msgspec import structs
 
 from ..journal.rows import Header
-from ..rounds import Gap
 from ..version import __version__
 from .builder import BothDots, TimelineBuilder
-from .group_track import Asking, more_asking, more_events
-from .holdings import Room, Shared
 from .interned import Tables
-from .model import APIS, OPEN, Band, Event, Group, Lane, Mark, Source, Timeline
+from .model import APIS, OPEN, Group, Lane, Mark, Source, Timeline
 from .said import said
-from .thinning import Dots, Spans
 
-MOST_MARKS: Final = 6_000
-MOST_EVENTS: Final = 1_000
-MOST_SPANS: Final = 10_000
 MOST_SETS: Final = 5_000
 MORE_LANES: Final = 500
 """Members that may come and go until it is worn."""
@@ -39,13 +32,11 @@ class Forgetful(Protocol):
 class Growing(TimelineBuilder):
     """`feed` it rows of one run in their order."""
 
+    routine, special, events, spans = 6_000, 6_000, 1_000, 10_000
+
     def __init__(self, group: str, header: Header | None) -> None:
         super().__init__("", header, Tables(), group)
         self._group = group
-        self._room = Room(Spans[Band](MOST_SPANS), Spans[Gap](MOST_SPANS), Spans[Shared](MOST_SPANS))
-        self._routine = Dots[Asking](MOST_MARKS, more_asking)
-        self._special = Dots[Asking](MOST_MARKS, more_asking)
-        self._events = Dots[Event](MOST_EVENTS, more_events)
         self._lanes_at_first: int | None = None
 
     @property
@@ -80,6 +71,9 @@ class Growing(TimelineBuilder):
     def _so_far(self, begin: int, end: int) -> Group:
         fold = self._rebalances.groups[self._group]
         fold.spend(end)
+        for asked in self._asked.values():
+            for member in asked.members:
+                self._tracks[self._group].lanes.place(member)
         found = self._tracks[self._group].group(0, BothDots(self._special, self._routine), self._events, fold.rebalance)
         self._without_answer(found, end)
         found.states = [each for each in found.states if each.until is None or each.until >= begin]
@@ -93,15 +87,12 @@ class Growing(TimelineBuilder):
 
     def _without_answer(self, found: Group, end: int) -> None:
         """Requests that wait: marks as long as they have waited."""
+        text = self._tables.text
         for row, _, members in self._asked.values():
-            asked = f"{row.api_name} v{row.api_version}: {said(row)}"
+            api, waits = APIS.index(row.api_name), max(0, end - row.received)
+            mark = Mark(row.t, row.t, api, text(OPEN), 1, waits, row.seq, text(f"{row.api_name} v{row.api_version}: {said(row)}"), text(""))
             for member in members:
-                place = self._tracks[self._group].lanes.place(member)
-                if place < len(found.lanes):
-                    text = self._tables.text
-                    found.lanes[place].marks.append(
-                        Mark(row.t, row.t, APIS.index(row.api_name), text(OPEN), 1, max(0, end - row.received), row.seq, text(asked), text(""))
-                    )  # fmt: skip
+                found.lanes[self._tracks[self._group].lanes.place(member)].marks.append(mark)
 
     def _seen_lanes(self, found: Group, begin: int) -> None:
         """Without the lanes in which nothing is seen. Bands are copies: their numbers are those of this picture."""

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 from crowd import Crowd
-from playwright.sync_api import Page
 from page_visit import Visit, until
+from playwright.sync_api import Page
 from wcag import violations
 
 from groupmock import Broker
@@ -21,6 +21,12 @@ LOOKS: Final[dict[str, dict[str, Any]]] = {
     "narrow": {"width": 400, "height": 800},
     "calm": {"reduced_motion": "reduce"},
 }
+
+
+FOCUSED: Final = """() => {
+    const here = document.activeElement;
+    return here === document.body ? '' : here.id || here.className || here.tagName;
+}"""
 
 
 def lit(page: Page) -> str | None:
@@ -118,7 +124,7 @@ def test_tab_goes_through_the_page_and_out_of_it(crowd, visit) -> None:
     seen: list[str] = []
     for _ in range(120):
         page.keyboard.press("Tab")
-        here = page.evaluate("() => document.activeElement === document.body ? '' : document.activeElement.id || document.activeElement.className || document.activeElement.tagName")
+        here = page.evaluate(FOCUSED)
         if not here:
             break
         assert page.evaluate("() => document.activeElement.matches(':focus-visible')"), here
@@ -164,10 +170,10 @@ def test_the_tail_is_filtered(crowd, visit) -> None:
     page.select_option("#tail-kind", "request")
     page.fill("#tail-client", "cleo")
     page.keyboard.press("Enter")
-    only = "() => document.querySelectorAll('#tail li').length > 1 && [...document.querySelectorAll('#tail li')].every((each) => each.textContent.includes('cleo'))"
-    until(page, only)
+    every = "const all = [...document.querySelectorAll('#tail li')].map((each) => each.textContent)"
+    until(page, f"() => {{ {every}; return all.length > 1 && all.every((each) => each.includes('cleo')) }}")
     page.fill("#tail-words", "offsetcommit")
-    until(page, "() => [...document.querySelectorAll('#tail li')].every((each) => each.textContent.includes('OffsetCommit'))")
+    until(page, f"() => {{ {every}; return all.every((each) => each.includes('OffsetCommit')) }}")
 
 
 def test_the_focus_stays_in_a_picture_that_grows(crowd, visit) -> None:
@@ -246,7 +252,8 @@ def test_the_token_is_asked_for_and_kept_nowhere(browser, guarded: Broker, keep:
     page.fill("#token", "s3cr3t")
     page.keyboard.press("Enter")
     until(page, "() => document.getElementById('status').textContent === 'live'")
-    assert page.evaluate("() => [document.cookie, localStorage.length, sessionStorage.length, location.href.includes('s3cr3t')]") == ["", 0, 0, False]
+    kept = page.evaluate("() => [document.cookie, localStorage.length, sessionStorage.length, location.href.includes('s3cr3t')]")
+    assert kept == ["", 0, 0, False]
     assert "s3cr3t" not in page.content()
     assert not [url for url in here.asked if "s3cr3t" in url]
     here.context.close()

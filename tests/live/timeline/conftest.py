@@ -1,29 +1,19 @@
-"""Chromium, started once, and a page of every situation. Screenshots go to `build/timeline`, for who reads the report of `make live`."""
+"""A page of every situation. Screenshots go to `build/timeline`, for who reads the report of `make live`."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from situations import SITUATIONS
 
 from groupmock.timeline.drawing import save
 
 SHOTS: Final = Path(__file__).resolve().parents[3] / "build" / "timeline"
-CHROMIUM: Final = shutil.which("chromium") or "/usr/bin/chromium"
 Open = Callable[..., Page]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="session")
