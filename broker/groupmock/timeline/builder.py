@@ -58,6 +58,15 @@ Where = tuple[str, int | None]
 """A group and the place of a lane in it; None: all of the group."""
 
 
+class Limits(NamedTuple):
+    """Marks of accepted heartbeats and commits, marks of all else, events, spans of a kind."""
+
+    routine: int
+    special: int
+    events: int
+    spans: int
+
+
 class Asked(NamedTuple):
     """A request that has no answer yet."""
 
@@ -73,8 +82,6 @@ class TimelineBuilder:
     journals of one picture; `findings`: False where somebody judges anew and calls `finding` himself.
     """
 
-    routine, special, events, spans = MOST_ROUTINE, MOST_SPECIAL, MOST_EVENTS, MOST_SPANS
-
     def __init__(
         self, name: str, header: Header | None, tables: Tables, group: str | None = None, begin: int = 0, end: int | None = None,
         findings: bool = True,
@@ -82,19 +89,24 @@ class TimelineBuilder:
         self._name, self._header, self._tables, self._only = name, header, tables, group
         self._begin, self._end, self._findings = begin, end, findings
         self._now = begin
-        self._room = Room(Spans[Band](self.spans), Spans[Gap](4 * self.spans), Spans[Shared](self.spans))
+        most = self.limits()
+        self._room = Room(Spans[Band](most.spans), Spans[Gap](4 * most.spans), Spans[Shared](most.spans))
         self._tracks: dict[str, GroupTrack] = {}
         self.others: set[str] = set()
         """Groups that are not drawn, the first thousands of them."""
         self._rebalances = Rebalances(group, self._watched)
-        self._routine = Dots[Asking](self.routine, more_asking)
-        self._special = Dots[Asking](self.special, more_asking)
-        self._events = Dots[Event](self.events, more_events)
+        self._routine = Dots[Asking](most.routine, more_asking)
+        self._special = Dots[Asking](most.special, more_asking)
+        self._events = Dots[Event](most.events, more_events)
         self._asked: OrderedDict[int, Asked] = OrderedDict()
         self._libraries: OrderedDict[int, str] = OrderedDict()  # by connection
         self._spoke: OrderedDict[int, dict[Where, None]] = OrderedDict()  # connection -> who spoke by it
         self._stalled: dict[Any, Event] = {}
         self._untold = 0
+
+    def limits(self) -> Limits:
+        """How much is kept."""
+        return Limits(MOST_ROUTINE, MOST_SPECIAL, MOST_EVENTS, MOST_SPANS)
 
     def feed(self, row: Row | UnknownRow) -> None:
         """One more."""

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from ..journal.rows import Header
 from ..version import __version__
-from .builder import BothDots, TimelineBuilder
+from .builder import BothDots, Limits, TimelineBuilder
 from .interned import Tables
 from .model import APIS, OPEN, Group, Lane, Mark, Source, Timeline
 from .said import said
@@ -32,12 +32,14 @@ class Forgetful(Protocol):
 class Growing(TimelineBuilder):
     """`feed` it rows of one run in their order."""
 
-    routine, special, events, spans = 6_000, 6_000, 1_000, 10_000
-
     def __init__(self, group: str, header: Header | None) -> None:
         super().__init__("", header, Tables(), group)
         self._group = group
         self._lanes_at_first: int | None = None
+
+    def limits(self) -> Limits:
+        """As of `TimelineBuilder.limits`: it is sent again and again."""
+        return Limits(6_000, 6_000, 1_000, 10_000)
 
     @property
     def worn(self) -> bool:
