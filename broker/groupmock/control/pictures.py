@@ -9,20 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec import Meta
 
-from ..core.steering.find import group_of
 from ..core.units import NS_PER_S
 from ..timeline.growing import Growing
-from .route import JSON, ControlCall, Document
 
 if TYPE_CHECKING:
     from ..journal.ring import Ring
     from ..journal.rows import Header
-    from .context import ControlContext
 
 MOST_PICTURES: Final = 8
 """Groups that are drawn at a time; the one that was not asked for the longest goes."""
@@ -31,12 +27,6 @@ SHARE: Final = 10
 """A picture is made anew when it is so many times as old as making it took."""
 AT_ONCE: Final = 200
 """Rows of one slice."""
-
-
-class Window(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """How much of it."""
-
-    seconds: Annotated[int, Meta(description="the last so many seconds of the run", ge=1, le=MOST_SECONDS)] = 120
 
 
 class Pictures:
@@ -98,9 +88,3 @@ class Picture:
             took += clock() - began
             await asyncio.sleep(0)
         return took
-
-
-async def picture(context: ControlContext, call: ControlCall) -> Document:
-    """Of one group. Raises NoSuch."""
-    group_of(context.running.cluster, call.path.group)
-    return Document(JSON, await context.pictures.of(call.path.group, call.query.seconds))

@@ -16,7 +16,7 @@ from ..data.seed import Seeded, SeedLine
 from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
 from ..timeline.model import Timeline
-from . import audits, cluster_calls, data_calls, events, page, pictures, queries, record_calls, rules, waits
+from . import audits, cluster_calls, data_calls, events, page, picture_calls, queries, record_calls, rules, waits
 from .cluster_calls import (
     GroupAsk,
     GroupDetails,
@@ -167,7 +167,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/events", None, "Server-sent events: the rows that fit, as they come (`curl -N`). `lost`: who read too slowly missed so "
           "many; `end`: the cluster is reset, or is no more.", events.events, query=events.Listen, answer=str, gives=EVENTS),
     Route("GET", "/timeline/{group}", None, "The picture of a group's last seconds, as data: lanes, bands, marks "
-          "(docs/how-to/timeline.md).", pictures.picture, GroupPath, pictures.Window, answer=Timeline),
+          "(docs/how-to/timeline.md).", picture_calls.picture, GroupPath, picture_calls.Window, answer=Timeline),
     Route("GET", "/audit", None, "What the clients were found to do, rule by rule; 409 where nobody is audited (`--audit`).",
           audits.verdicts, query=audits.Which, answer=audits.Audited),
     Route("GET", "/audit/findings", None, "What they did wrong, at most 20 findings of one rule; the rows of the journal have up to 1,000.",

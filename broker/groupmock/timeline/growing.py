@@ -14,7 +14,7 @@ from ..journal.rows import Header
 from ..version import __version__
 from .builder import BothDots, Limits, TimelineBuilder
 from .interned import Tables
-from .model import APIS, OPEN, Group, Lane, Mark, Source, Timeline
+from .model import APIS, EXPECTED, WAITS, Group, Lane, Mark, Source, Timeline
 from .said import said
 
 MOST_SETS: Final = 5_000
@@ -68,7 +68,7 @@ class Growing(TimelineBuilder):
             "", header.run if header else "", "", header.profile if header else "", header.epoch_ns if header else 0, begin, end,
             [*self._left_out()], sorted(events, key=lambda each: each.at),
         )  # fmt: skip
-        return Timeline(__version__, [source], groups, topics, sets, [*self._tables.texts])
+        return Timeline(__version__, [source], groups, topics, sets, [*self._tables.texts], expected=(*EXPECTED, WAITS))
 
     def _so_far(self, begin: int, end: int) -> Group:
         fold = self._rebalances.groups[self._group]
@@ -91,8 +91,9 @@ class Growing(TimelineBuilder):
         """Requests that wait: marks as long as they have waited."""
         text = self._tables.text
         for row, _, members in self._asked.values():
-            api, waits = APIS.index(row.api_name), max(0, end - row.received)
-            mark = Mark(row.t, row.t, api, text(OPEN), 1, waits, row.seq, text(f"{row.api_name} v{row.api_version}: {said(row)}"), text(""))
+            api, since = APIS.index(row.api_name), max(0, end - row.received)
+            asked = text(f"{row.api_name} v{row.api_version}: {said(row)}")
+            mark = Mark(row.t, row.t, api, text(WAITS), 1, since, row.seq, asked, text(""))
             for member in members:
                 found.lanes[self._tracks[self._group].lanes.place(member)].marks.append(mark)
 

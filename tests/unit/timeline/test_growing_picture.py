@@ -9,7 +9,7 @@ from groupmock.journal.rows import Row
 from groupmock.timeline import growing
 from groupmock.timeline.drawing import Drawing
 from groupmock.timeline.growing import Growing
-from groupmock.timeline.model import OPEN, Timeline
+from groupmock.timeline.model import OPEN, WAITS, Timeline
 from tools.mistakes.stage import Stage
 
 
@@ -32,11 +32,12 @@ def kitchen() -> tuple[Stage, list[Row]]:
 def facts(picture: Timeline) -> object:
     """Of its one group, texts instead of their places."""
     (group,) = picture.groups
+    texts = picture.texts
     lanes = [  # those in which nothing is seen are left out of one that grows
         (
             each.label, [(life.since, life.until, life.came, life.gone) for life in each.lives],
             [(band.since, band.until, picture.sets[band.held]) for band in each.bands],
-            [(mark.at, mark.api, picture.texts[mark.result], mark.seq, picture.texts[mark.asked], picture.texts[mark.answered])
+            [(mark.at, mark.api, texts[mark.result].replace(WAITS, OPEN), mark.seq, texts[mark.asked], texts[mark.answered])
              for mark in each.marks],
         )
         for each in group.lanes
@@ -88,7 +89,7 @@ def test_who_waits_is_drawn_as_long_as_it_waits() -> None:
         grows.feed(row)
     now = max(row.t for row in stage.ring.rows) + 3_000_000_000
     picture = grows.picture(0, now)
-    waiting = [mark for lane in picture.groups[0].lanes for mark in lane.marks if picture.texts[mark.result] == OPEN]
+    waiting = [mark for lane in picture.groups[0].lanes for mark in lane.marks if picture.texts[mark.result] == WAITS]
     assert [each.latency > 2_000_000_000 for each in waiting] == [True]
 
 

@@ -1,6 +1,6 @@
 // The states of a type of group and what may follow (GET /states, the table that the coordinator holds every move against), one of them lit.
 const SPACE = "http://www.w3.org/2000/svg";
-const [WIDE, HIGH, BOX, TALL] = [440, 222, 150, 36];
+const [WIDE, HIGH, BOX, TALL] = [440, 222, 168, 36];
 
 function draw(tag, fields, text) {
   const made = document.createElementNS(SPACE, tag);
