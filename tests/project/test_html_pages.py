@@ -191,4 +191,4 @@ def test_no_page_is_written_but_by_these(tree: Path) -> None:
     files = [file for root in ("codec", "broker", "clients", "pipeline", "tools", "docker") for file in (tree / root).rglob("*.py")]
     texts = {str(file.relative_to(tree)): file.read_text(encoding="utf-8") for file in files}
     assert [name for name, text in texts.items() if re.search(r"<!doctype|<html|<head>", text, re.IGNORECASE)] == [HOME]
-    assert {name for name, text in texts.items() if "html_document import" in text} == set(WRITERS)
+    assert {name for name, text in texts.items() if "html_document import document" in text} == set(WRITERS)

@@ -33,6 +33,7 @@ class ToyGroup(GroupType):
     """Empty or Ticking."""
 
     group_type: ClassVar[str] = "toy"
+    may_follow: ClassVar[dict[str, tuple[str, ...]]] = {"Empty": ("Ticking", DEAD), "Ticking": ("Empty", DEAD), DEAD: ()}
     timers: ClassVar[tuple[str, ...]] = ("session",)
     follows_topics: ClassVar[bool] = True
 

@@ -71,6 +71,7 @@ NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "judge": without_kafka,
     "kafka": without_kafka,
     "record": without_kafka,
+    "page": without_browser,
     "timeline": without_browser,
     "benchmarks": lambda: "" if shutil.which("gcc") or shutil.which("cc") else "not on the PATH: gcc, cc",
 }

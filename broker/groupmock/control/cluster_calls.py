@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from ..core.groups.registry import TYPES
 from ..core.groups.view import GroupView
 from ..core.steering.find import group_of
 from ..core.units import NS_PER_MS
@@ -80,7 +81,7 @@ class NodeHealth(msgspec.Struct):
 
 
 class Health(msgspec.Struct):
-    """The cluster. `t`: run time in ns, as in journal rows; `seq`: the number of the last row."""
+    """The cluster. `t`: run time in ns, as in journal rows; `seq`: the number of the last row; `audited`: is there GET /audit?"""
 
     ok: bool
     version: str
@@ -91,12 +92,15 @@ class Health(msgspec.Struct):
     seq: int
     nodes: list[NodeHealth]
     topics: dict[str, int]
+    audited: bool
 
 
 class GroupRow(msgspec.Struct):
-    """A group in one line. `protocol`: the assignor of its generation; `held`: the state that it is held in, or will be."""
+    """A group in one line. `type`: whose machine it is (GET /states); `protocol`: the assignor of its generation; `held`: the state that it
+    is held in, or will be."""
 
     group_id: str
+    type: str
     state: str
     generation: int
     protocol: str | None
@@ -117,6 +121,13 @@ class GroupDetails(msgspec.Struct):
     frozen: list[str]
     silent_ms: dict[str, int | None]
     story: list[str]
+
+
+class StateRow(msgspec.Struct):
+    """A state of a type of group, and which may come next."""
+
+    state: str
+    next: list[str]
 
 
 class Seed(msgspec.Struct, forbid_unknown_fields=True):
@@ -148,7 +159,9 @@ async def health(context: ControlContext, call: ControlCall) -> Health:
     ]
     topics = {name: cluster.topics.partitions(name) or 0 for name in cluster.topics.names()}
     t, seq = running.clock.now(), running.server.journal.sequence
-    return Health(True, __version__, running.bootstrap, running.config.profile.name, running.seed, t, seq, nodes, topics)
+    return Health(
+        True, __version__, running.bootstrap, running.config.profile.name, running.seed, t, seq, nodes, topics, running.beside is not None
+    )
 
 
 async def groups(context: ControlContext, call: ControlCall) -> list[GroupRow]:
@@ -157,6 +170,7 @@ async def groups(context: ControlContext, call: ControlCall) -> list[GroupRow]:
     return [
         GroupRow(
             each.group_id,
+            each.group_type,
             str(each.state),
             each.generation,
             each.protocol_name,
@@ -167,6 +181,15 @@ async def groups(context: ControlContext, call: ControlCall) -> list[GroupRow]:
         )
         for each in cluster.groups.all()
     ]
+
+
+async def states(context: ControlContext, call: ControlCall) -> dict[str, list[StateRow]]:
+    """The machine of each type of group, from the table that the coordinator holds every move against."""
+    return {
+        kind.group_type: [StateRow(str(state), [str(each) for each in kind.may_follow if each in after])
+                          for state, after in kind.may_follow.items()]
+        for kind in TYPES
+    }  # fmt: skip
 
 
 async def group(context: ControlContext, call: ControlCall) -> GroupDetails:

@@ -13,6 +13,8 @@ from ..journal.file import without_empty_tags
 from ..journal.ring import Ring
 from ..journal.rows import CANNOT_ACCEPT, Row
 from .arrivals import Arrivals
+from .listeners import Listeners
+from .pictures import Pictures
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -33,7 +35,7 @@ class ControlContext:
 
     def __init__(self, running: Running, restart: Callable[[Running, Config], Awaitable[Running]]) -> None:
         self.running = running
-        self.arrivals = Arrivals(running.server.journal, self.ring)
+        self._begin()
         self._restart = restart
         self._one_at_a_time = asyncio.Lock()
         self._resets: set[asyncio.Task[None]] = set()
@@ -71,10 +73,16 @@ class ControlContext:
         if self._resets:
             await asyncio.wait(self._resets)
 
+    def _begin(self) -> None:
+        journal = self.running.server.journal
+        self.arrivals = Arrivals(journal, self.ring)
+        self.listeners = Listeners(journal, self.ring)
+        self.pictures = Pictures(journal.header, self.ring, self.running.clock.now)
+
     async def _reset(self, config: Config | None) -> None:
         async with self._one_at_a_time:
             self.running = await self._restart(self.running, config or self.running.config)
-            self.arrivals = Arrivals(self.running.server.journal, self.ring)
+            self._begin()
 
 
 async def plain_rows(rows: Sequence[Row]) -> list[Any]:

@@ -11,7 +11,8 @@ import msgspec
 from ..bounded_text import MAX_BYTES
 from ..version import __version__
 from .arrivals import MAX_WAITS
-from .route import JSON_LINES, Nothing, Route
+from .listeners import MAX_LISTENERS
+from .route import EVENTS, JSON, JSON_LINES, Nothing, Route
 
 REFERENCE: Final = "#/components/schemas/{name}"
 STATUSES: Final = {
@@ -23,8 +24,14 @@ STATUSES: Final = {
     409: "It is there, but not in a state in which that can be done.",
     413: f"The body has more bytes than it may: {MAX_BYTES}, where a route does not say more.",
     415: "The body is packed; it is wanted as it is.",
-    503: f"{MAX_WAITS} wait for rows already.",
+    503: f"{MAX_WAITS} wait for rows already, or {MAX_LISTENERS} listen.",
 }
+
+
+RESUME: Final = {
+    "name": "Last-Event-ID", "in": "header", "required": False, "description": "id of the last event that was read: the next ones follow",
+    "schema": {"type": "string"},
+}  # fmt: skip
 
 
 class Error(msgspec.Struct):
@@ -60,14 +67,18 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
 
 
 def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
-    kind = "text/plain" if route.answer is str else "application/json"
+    kind = "text/plain" if route.answer is str and route.gives == JSON else route.gives
     told: dict[str, Any] = {"200": {"description": "Done.", "content": {kind: {"schema": by_type[route.answer]}}}}
     for status in statuses(route):
         told[str(status)] = {"description": STATUSES[status], "content": {"application/json": {"schema": by_type[Error]}}}
     found: dict[str, Any] = {
         "operationId": operation_id(route),
         "summary": route.about,
-        "parameters": [*_parameters(route.params, "path"), *_parameters(route.query, "query")],
+        "parameters": [
+            *_parameters(route.params, "path"),
+            *_parameters(route.query, "query"),
+            *([RESUME] if route.gives == EVENTS else []),
+        ],
         "responses": told,
     }
     if route.body is not Nothing:
@@ -81,13 +92,13 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
 
 def operation_id(route: Route) -> str:
     """A name: the verb's words, or the path's."""
-    words = route.verb or re.findall(r"\w+", route.path)
+    words = route.verb or re.findall(r"\w+", route.path) or ("page",)
     return "_".join(words)
 
 
 def statuses(route: Route) -> list[int]:
     """What may come instead of 200."""
-    found = [401, 403]
+    found = [403] if route.free else [401, 403]
     if route.method != "GET" or route.query is not Nothing:
         found.append(400)
     if route.params is not Nothing or route.body is not Nothing:
@@ -98,6 +109,8 @@ def statuses(route: Route) -> list[int]:
         found += [413, 415]
     if route.path.endswith("/wait"):
         found += [408, 503]
+    if route.gives == EVENTS:
+        found.append(503)
     return sorted(found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from .context import ControlContext
 
 PREFIX: Final = "/v1"
+JSON: Final = "application/json"
+EVENTS: Final = "text/event-stream"
+HTML: Final = "text/html"
 JSON_LINES: Final = "application/jsonl"
 
 
@@ -31,12 +34,28 @@ class NotInTime(Exception):
 
 
 class ControlCall(NamedTuple):
-    """One request of a client, checked: `path` and `query` are structs made of texts, `body` of JSON; `raw` is the body as it came."""
+    """One request of a client, checked: `path` and `query` are structs made of texts, `body` of JSON; `raw` is the body as it came,
+    `last_event` the header Last-Event-ID of whoever goes on with a stream."""
 
     path: Any
     query: Any
     body: Any
     raw: bytes
+    last_event: str = ""
+
+
+class Document(NamedTuple):
+    """An answer that is no JSON. `media`: its type."""
+
+    media: str
+    body: bytes
+
+
+class Stream(NamedTuple):
+    """An answer that goes on: server-sent events (WHATWG HTML, 9.2). `close` is called once, whatever ends it."""
+
+    parts: AsyncIterator[bytes]
+    close: Callable[[], None]
 
 
 Do = Callable[["ControlContext", ControlCall], Awaitable[Any]]
@@ -60,6 +79,10 @@ class Route(NamedTuple):
     """What such a body may be instead of JSON."""
     most: int = MAX_BYTES
     """So many bytes may a body have."""
+    gives: str = JSON
+    """What the answer is."""
+    free: bool = False
+    """Without a token: it holds no data."""
 
     @property
     def full_path(self) -> str:
@@ -67,7 +90,7 @@ class Route(NamedTuple):
         return self.path if self.path in UNVERSIONED else PREFIX + self.path
 
 
-UNVERSIONED: Final = ("/metrics", "/openapi.json")
+UNVERSIONED: Final = ("/", "/page/{file}", "/metrics", "/openapi.json")
 
 ERRORS: Final[tuple[tuple[type[Exception], int], ...]] = (
     (NotInTime, 408),

@@ -15,15 +15,29 @@ from ..data.lines import RecordLine
 from ..data.seed import Seeded, SeedLine
 from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
-from . import audits, cluster_calls, data_calls, queries, record_calls, rules, waits
-from .cluster_calls import GroupAsk, GroupDetails, GroupPath, GroupRow, Health, MoreNode, NodeAdded, NodePath, Seed, TopicName, TopicPath
+from ..timeline.model import Timeline
+from . import audits, cluster_calls, data_calls, events, page, picture_calls, queries, record_calls, rules, waits
+from .cluster_calls import (
+    GroupAsk,
+    GroupDetails,
+    GroupPath,
+    GroupRow,
+    Health,
+    MoreNode,
+    NodeAdded,
+    NodePath,
+    Seed,
+    StateRow,
+    TopicName,
+    TopicPath,
+)  # fmt: skip
 from .context import ControlContext, Done
 from .data_calls import NodeOrAll
 from .openapi import document
 from .queries import Counted, Find, Found, Wait
-from .route import JSON_LINES, ControlCall, Do, Nothing, Route, given
+from .route import EVENTS, HTML, JSON_LINES, ControlCall, Do, Nothing, Route, given
 from .row_test import Filter
-from .rules import Added, PlanRow, Ready, RulePath, RuleState, Which
+from .rules import Added, Grammar, PlanRow, Ready, RulePath, RuleState, Which
 
 COMMANDS: Final = every_command()
 
@@ -60,6 +74,10 @@ async def _described(context: ControlContext, call: ControlCall) -> dict[str, An
 
 
 ROUTES: Final[tuple[Route, ...]] = (
+    Route("GET", "/", None, "The live page: this API for people (docs/how-to/live-page.md). It holds no data, and asks for the token.",
+          page.index, answer=str, gives=HTML, free=True),
+    Route("GET", "/page/{file}", None, "A script, a style or the sign of the live page.", page.part, page.PagePath, answer=str,
+          gives=HTML, free=True),
     Route("GET", "/health", ("cluster", "health"), "The cluster: nodes, topics, time, seed.", cluster_calls.health, answer=Health),
     Route("POST", "/reset", ("cluster", "reset"), "Forget every topic, group, connection, rule and row; configuration and addresses stay. "
           "Topics, seed data and the plan of the start come back.", cluster_calls.reset, answer=Health),
@@ -103,6 +121,8 @@ ROUTES: Final[tuple[Route, ...]] = (
           "data say (docs/how-to/seed-and-read.md).", record_calls.seed_data, body=SeedLine, answer=Seeded, text=True,
           media=JSON_LINES, most=record_calls.MOST_BYTES),
     Route("GET", "/groups", ("group", "list"), "Every group, a line each.", cluster_calls.groups, answer=list[GroupRow]),
+    Route("GET", "/states", ("group", "states"), "The states of each type of group and which may follow: the coordinator's own table.",
+          cluster_calls.states, answer=dict[str, list[StateRow]]),
     Route("GET", "/groups/{group}", ("group", "show"), "One group: members, assignments decoded, offsets, what is held, its story.",
           cluster_calls.group, GroupPath, GroupAsk, answer=GroupDetails),
     Route("GET", "/groups/{group}/lag", ("group", "lag"), "How far a group is behind: committed and end offset of each partition, and who "
@@ -134,6 +154,8 @@ ROUTES: Final[tuple[Route, ...]] = (
           "over.", waits.for_rule, RulePath, query=waits.FaultWait, answer=RuleState),
     Route("POST", "/faults/{name}/wait", None, "The same as GET.", waits.for_rule, RulePath, query=waits.FaultWait, answer=RuleState),
     _command("POST", "/faults/{name}/release", ("faults", "release"), "release_fault", RulePath),
+    Route("GET", "/grammar", ("faults", "grammar"), "What a fault rule may say: conditions, stages, kinds with their arguments, requests.",
+          rules.grammar, answer=Grammar),
     Route("GET", "/plans", ("faults", "plans"), "The ready plans that come with groupmock, and what each asks of a client.", rules.plans,
           answer=list[PlanRow]),
     Route("POST", "/plan", ("faults", "plan"), "Register every rule of a plan, or none: a plan file (TOML, or the same in JSON) in the "
@@ -142,6 +164,10 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/journal/find", ("journal", "find"), "The kept rows that fit.", queries.find, query=Find, answer=Found),
     Route("GET", "/journal/wait", ("journal", "wait"), "Wait until so many rows fit; 408 when the time is over.", queries.wait, query=Wait,
           answer=Found),
+    Route("GET", "/events", None, "Server-sent events: the rows that fit, as they come (`curl -N`). `lost`: who read too slowly missed so "
+          "many; `end`: the cluster is reset, or is no more.", events.events, query=events.Listen, answer=str, gives=EVENTS),
+    Route("GET", "/timeline/{group}", None, "The picture of a group's last seconds, as data: lanes, bands, marks "
+          "(docs/how-to/timeline.md).", picture_calls.picture, GroupPath, picture_calls.Window, answer=Timeline),
     Route("GET", "/audit", None, "What the clients were found to do, rule by rule; 409 where nobody is audited (`--audit`).",
           audits.verdicts, query=audits.Which, answer=audits.Audited),
     Route("GET", "/audit/findings", None, "What they did wrong, at most 20 findings of one rule; the rows of the journal have up to 1,000.",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
+from groupmock_codec import APIS
+
 from .. import bounded_text
-from ..faults.plan import BadPlan, make_plan, make_rule, parse_plan, read_plan, ready_plans, rule_as_data
+from ..faults.kind import Fault, all_kinds
+from ..faults.plan import ABOUT, STAGES, BadPlan, make_plan, make_rule, parse_plan, read_plan, ready_plans, rule_as_data
 from .context import ControlContext
 from .route import ControlCall
 
@@ -32,6 +36,33 @@ class Ready(msgspec.Struct, forbid_unknown_fields=True):
     """A plan that comes with groupmock, instead of one in the body."""
 
     ready: Annotated[str | None, Meta(description="its name; GET /v1/plans lists them")] = None
+
+
+class KindField(msgspec.Struct):
+    """Something that `do` may say of a kind."""
+
+    name: str
+    about: str
+    required: bool
+    default: Any
+
+
+class KindRow(msgspec.Struct):
+    """What a rule may do; `stages`: where, the usual one first."""
+
+    name: str
+    about: str
+    stages: list[str]
+    fields: list[KindField]
+
+
+class Grammar(msgspec.Struct):
+    """What a rule may say. `when`: its conditions, each with its meaning; `apis`: names of requests."""
+
+    kinds: list[KindRow]
+    stages: list[str]
+    when: dict[str, str]
+    apis: list[str]
 
 
 class RuleState(msgspec.Struct):
@@ -111,6 +142,21 @@ def _json(raw: bytes) -> Any:
         return bounded_text.json(raw)
     except bounded_text.BadText as bad:
         raise BadPlan(f"body: {bad}") from None
+
+
+async def grammar(context: ControlContext, call: ControlCall) -> Grammar:
+    """What is in the program; the same for every cluster."""
+    kinds = [
+        KindRow(name, " ".join((kind.__doc__ or "").split()), list(kind.STAGES), list(_fields(kind))) for name, kind in all_kinds().items()
+    ]
+    return Grammar(kinds, list(STAGES), dict(ABOUT), sorted(api.name for api in APIS.values()))
+
+
+def _fields(kind: type[Fault]) -> Iterator[KindField]:
+    schema = msgspec.json.schema(kind)["$defs"][kind.__name__]["properties"]
+    for field in msgspec.structs.fields(kind):
+        default = None if field.required else field.default
+        yield KindField(field.name, schema[field.encode_name].get("description", ""), field.required, default)
 
 
 async def plans(context: ControlContext, call: ControlCall) -> list[PlanRow]:

@@ -16,15 +16,15 @@ from ..bounded_text import MAX_BYTES
 from ..config import LOOPBACK, Config
 from ..net.listen import bracketed, listen
 from ..suggest import did_you_mean
+from . import page
 from .context import ControlContext
-from .route import ControlCall, Nothing, Route, read_body, read_strings, said, status_of
+from .route import EVENTS, JSON, ControlCall, Document, Nothing, Route, Stream, read_body, read_strings, said, status_of
 from .routes import ROUTES
 from .visitor import MAX_VISITORS, PATIENCE, Patience, Reception
 
 if TYPE_CHECKING:
     from ..running import Running
 
-JSON: Final = "application/json"
 OWN_PAGES: Final = ("same-origin", "none")
 """Values of Sec-Fetch-Site: a page of this very address, and an address that somebody typed."""
 
@@ -111,7 +111,8 @@ def _handler(context: ControlContext, visitors: Reception, route: Route) -> Hand
         if (visitor := visitors.visitor(request.protocol)) is not None:
             visitor.whole()
         body = Nothing() if route.text or route.method == "GET" else read_body(raw, route.body)
-        return _answered(await route.do(context, ControlCall(path, query, body, raw)))
+        value = await route.do(context, ControlCall(path, query, body, raw, request.headers.get("Last-Event-ID", "")))
+        return await _streamed(request, value) if isinstance(value, Stream) else _answered(value)
 
     return handle
 
@@ -127,7 +128,23 @@ async def _body(request: web.Request, visitors: Reception, most: int) -> bytes |
         return None
 
 
+async def _streamed(request: web.Request, stream: Stream) -> web.StreamResponse:
+    """What is written waits until the peer has read most of what was written before; one that reads nothing is hung up on (`visitor`)."""
+    try:
+        response = web.StreamResponse(headers={"Content-Type": EVENTS, "Cache-Control": "no-store", **page.HEADERS})
+        await response.prepare(request)
+        async for part in stream.parts:
+            await response.write(part)
+        await response.write_eof()
+        return response
+    finally:
+        stream.close()
+
+
 def _answered(value: Any) -> web.Response:
+    if isinstance(value, Document):
+        headers = {"Content-Type": f"{value.media}; charset=utf-8", "Cache-Control": "no-cache", **page.HEADERS}
+        return web.Response(body=value.body, headers=headers)
     if isinstance(value, bytes):
         return web.Response(body=value, content_type="text/plain", charset="utf-8")
     return web.Response(body=msgspec.json.encode(value) + b"\n", content_type=JSON)
@@ -171,7 +188,11 @@ def _guarded(host: str, token: str | None, handler: Handler) -> Handler:
             return _refused(403, f"pages of other sites may not ask this cluster (Sec-Fetch-Site: {site})")
         given = request.headers.get("Authorization", "")
         # The time that it takes tells nothing of the token. As bytes: compare_digest refuses texts that are not ASCII.
-        if token is not None and not hmac.compare_digest(given.encode(errors="surrogateescape"), f"Bearer {token}".encode()):
+        if (
+            token is not None
+            and not page.is_part(request.path)
+            and not hmac.compare_digest(given.encode(errors="surrogateescape"), f"Bearer {token}".encode())
+        ):
             return _refused(401, "a token is wanted: Authorization: Bearer TOKEN", **{"WWW-Authenticate": "Bearer"})
         if request.headers.get("Expect", CONTINUE).lower() != CONTINUE:
             return _refused(417, f"Expect: nothing but {CONTINUE} can be expected")

@@ -90,6 +90,8 @@ class Visitor(asyncio.Protocol):
         self._peers_turn()
 
     def _peers_turn(self) -> None:
+        # An answer that goes on (text/event-stream) is read again: it is the server's turn until it ends.
+        self._stop()
         if not self._served:
             self._wait(self._patience.half if self._begun else self._patience.idle)
 

@@ -7,6 +7,7 @@ group of thousands, is kept without what makes it big, so that no frame drives t
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from typing import Final
 
 from msgspec import structs
@@ -50,6 +51,18 @@ class Ring(Sink):
         self._fresh.append(row)
         if len(self._fresh) >= self._batch or (row.__class__ not in MODEST and getattr(row, "size", MODEST_FRAME) >= MODEST_FRAME):
             self._weigh()
+
+    @property
+    def taken(self) -> int:
+        """So many rows came until now, those that are no longer kept among them."""
+        return self.dropped + len(self.rows)
+
+    def after(self, taken: int, most: int | None = None) -> list[Row]:
+        """The rows that came when so many had been taken, the oldest `most` of them (None: all), as far as they are still kept."""
+        behind = min(self.taken - taken, len(self.rows))
+        newer = list(islice(reversed(self.rows), behind))
+        newer.reverse()
+        return newer[:most]
 
     def _weigh(self) -> None:
         rows, largest = self.rows, self.max_bytes // LARGEST

@@ -60,6 +60,15 @@ Where = tuple[str, int | None]
 """A group and the place of a lane in it; None: all of the group."""
 
 
+class Limits(NamedTuple):
+    """Marks of accepted heartbeats and commits, marks of all else, events, spans of a kind."""
+
+    routine: int
+    special: int
+    events: int
+    spans: int
+
+
 class Asked(NamedTuple):
     """A request that has no answer yet."""
 
@@ -82,19 +91,24 @@ class TimelineBuilder:
         self._name, self._header, self._tables, self._only = name, header, tables, group
         self._begin, self._end, self._findings = begin, end, findings
         self._now = begin
-        self._room = Room(Spans[Band](MOST_SPANS), Spans[Gap](4 * MOST_SPANS), Spans[Shared](MOST_SPANS))
+        most = self.limits()
+        self._room = Room(Spans[Band](most.spans), Spans[Gap](4 * most.spans), Spans[Shared](most.spans))
         self._tracks: dict[str, GroupTrack] = {}
         self.others: set[str] = set()
         """Groups that are not drawn, the first thousands of them."""
         self._rebalances = Rebalances(group, self._watched)
-        self._routine = Dots[Asking](MOST_ROUTINE, more_asking)
-        self._special = Dots[Asking](MOST_SPECIAL, more_asking)
-        self._events = Dots[Event](MOST_EVENTS, more_events)
+        self._routine = Dots[Asking](most.routine, more_asking)
+        self._special = Dots[Asking](most.special, more_asking)
+        self._events = Dots[Event](most.events, more_events)
         self._asked: OrderedDict[int, Asked] = OrderedDict()
         self._libraries: OrderedDict[int, str] = OrderedDict()  # by connection
         self._spoke: OrderedDict[int, dict[Where, None]] = OrderedDict()  # connection -> who spoke by it
         self._stalled: dict[Any, Event] = {}
         self._untold = 0
+
+    def limits(self) -> Limits:
+        """How much is kept."""
+        return Limits(MOST_ROUTINE, MOST_SPECIAL, MOST_EVENTS, MOST_SPANS)
 
     def feed(self, row: Row | UnknownRow) -> None:
         """One more."""
@@ -132,7 +146,7 @@ class TimelineBuilder:
         for rebalance in self._rebalances.close():
             if (track := self._track(rebalance.group)) is not None:
                 track.over(rebalance)
-        groups = [track.group(source, _Both(self._special, self._routine), self._events) for track in self._tracks.values()]
+        groups = [track.group(source, BothDots(self._special, self._routine), self._events) for track in self._tracks.values()]
         header = self._header
         events = [each for (group, *_), found in self._events.items() if group is None for each in found]
         made = Source(
@@ -325,7 +339,7 @@ class TimelineBuilder:
             self._events.add((group, place, *alike), at, told, lambda: Event(at, until, "", ""))
 
 
-class _Both(Dots[Asking]):
+class BothDots(Dots[Asking]):
     """The marks of both kinds, one after the other."""
 
     def __init__(self, *dots: Dots[Asking]) -> None:

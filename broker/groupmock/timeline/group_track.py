@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Final
+
+from msgspec import structs
 
 from ..journal.rows import MovedRow
 from ..rounds import GroupFold, Rebalance
@@ -74,42 +77,53 @@ class GroupTrack:
     def over(self, found: Rebalance) -> None:
         """A rebalance, at its end or the journal's."""
         if len(self._rounds) < MOST_STATES:
-            self._rounds.append(
-                Round(
-                    found.number, found.began, found.ended, found.ended_in or "", shortened(found.reason), text(found.cause),
-                    found.generation_before, found.generation_after, found.members_after,
-                    leader=self.lanes.label(found.leader) if found.leader else "",
-                    last_joined=self.lanes.label(found.last_joined) if found.last_joined else "", moves=len(found.moves),
-                    preparing=found.spent(PREPARING), completing=found.spent(COMPLETING),
-                )
-            )  # fmt: skip
+            self._rounds.append(self._round(found))
 
     def generation(self, fold: GroupFold) -> None:
         """Perhaps there is a new one: what was heard of the last is known then."""
         if fold.generation is not self._newest and fold.generation is not None:
-            self._keep_generation()
+            self._generations += self._newest_facts()
             self._newest = fold.generation
 
-    def group(self, source: int, asked: Dots[Asking], done: Dots[Event]) -> Group:
-        """All of it. `asked`, `done`: those of all groups of the journal."""
-        self._keep_generation()
-        found = Group(self.name, source, self._states, self._rounds, self._generations)
+    def group(self, source: int, asked: Dots[Asking], done: Dots[Event], under_way: Rebalance | None = None) -> Group:
+        """All of it up to now, in lists of its own: more may come. `asked`, `done`: those of all groups of the journal; `under_way`: a
+        rebalance that has not ended."""
+        rounds = [*self._rounds, *([self._round(under_way)] if under_way is not None else [])]
+        found = Group(self.name, source, [*self._states], rounds, [*self._generations, *self._newest_facts()])
+        marks: defaultdict[int, list[Mark]] = defaultdict(list)
+        befell: defaultdict[int, list[Event]] = defaultdict(list)
         for (group, place, api, result), dots in asked.items():
             if group == self.name:
-                self.lanes.all[place].marks += [self._mark(api, result, each) for each in dots]
+                marks[place] += [self._mark(api, result, each) for each in dots]
         for (group, where, *_), events in done.items():
             if group == self.name:
-                (found.events if where is None else self.lanes.all[where].events).extend(events)
-        for _, lane in self.lanes.finished():
-            lane.bands = self.holdings.bands(lane.member_id) if lane.member_id else []
-            lane.marks.sort(key=lambda each: (each.at, each.seq))
-            lane.events.sort(key=lambda each: each.at)
-            self._began_before(lane.lives, [each.since for each in lane.bands] + self._accepted(lane.marks))
-            found.lanes.append(lane)
+                (found.events if where is None else befell[where]).extend(events)
+        for place, lane in self.lanes.finished():
+            bands = self.holdings.bands(lane.member_id) if lane.member_id else []
+            marks[place].sort(key=lambda each: (each.at, each.seq))
+            befell[place].sort(key=lambda each: each.at)
+            self._began_before(lane.lives, [each.since for each in bands] + self._accepted(marks[place]))
+            found.lanes.append(structs.replace(lane, bands=bands, marks=marks[place], events=befell[place]))
         found.events.sort(key=lambda each: each.at)
         found.gaps, found.doubles = self.holdings.gaps(), self.holdings.doubles()
         found.name = text(self.name)
         return found
+
+    def forget(self, before: int) -> None:
+        """What ended before that moment is not asked for any more."""
+        self._states = [each for each in self._states if each.until is None or each.until >= before]
+        self._rounds = [each for each in self._rounds if each.ended is None or each.ended >= before]
+        self._generations = [each for each in self._generations if each.began >= before]
+
+    def _round(self, found: Rebalance) -> Round:
+        label = self.lanes.label
+        return Round(
+            found.number, found.began, found.ended, found.ended_in or "", shortened(found.reason), text(found.cause),
+            found.generation_before, found.generation_after, found.members_after,
+            leader=label(found.leader) if found.leader else "",
+            last_joined=label(found.last_joined) if found.last_joined else "", moves=len(found.moves),
+            preparing=found.spent(PREPARING), completing=found.spent(COMPLETING),
+        )  # fmt: skip
 
     def _accepted(self, marks: list[Mark]) -> list[int]:
         accepted = self._tables.texts.get(OK)
@@ -128,12 +142,12 @@ class GroupTrack:
             tables.said(asking.answered),
         )  # fmt: skip
 
-    def _keep_generation(self) -> None:
+    def _newest_facts(self) -> list[GenerationFacts]:
         last = self._newest
-        if last is not None and len(self._generations) < MOST_STATES:
-            self._generations.append(
-                GenerationFacts(
-                    last.number, last.began, self.lanes.label(last.leader), text(last.protocol), len(last.claims), last.planned,
-                    len(last.heard.keys() & last.claims.keys()), last.settled,
-                )
-            )  # fmt: skip
+        if last is None or len(self._generations) >= MOST_STATES:
+            return []
+        told = GenerationFacts(
+            last.number, last.began, self.lanes.label(last.leader), text(last.protocol), len(last.claims), last.planned,
+            len(last.heard.keys() & last.claims.keys()), last.settled,
+        )  # fmt: skip
+        return [told]

@@ -36,6 +36,11 @@ class Tables:
             place = self._said[message] = self.text(message.said())
         return place
 
+    def begin_texts(self) -> None:
+        """Those of another picture: what is not in it leaves none behind."""
+        self.texts.clear()
+        self._said.clear()
+
     def settled(self, groups: Iterable[Group]) -> tuple[list[str], list[list[Topics]]]:
         """Names of topics, and the sets that these groups use, which are numbered anew: what was thinned out leaves none behind."""
         wanted = list(self.sets)

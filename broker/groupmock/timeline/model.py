@@ -19,6 +19,8 @@ LOST: Final = "the answer did not arrive"
 NEVER: Final = "never answered"
 OPEN: Final = "no answer in this journal"
 """Results of marks, where they are no error of Kafka's."""
+WAITS: Final = "waits for its answer"
+"""... of one that is under way, in a picture that grows."""
 EXPECTED: Final = ("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS")
 """Errors by which a coordinator leads a member on: come back with this id (KIP-394), join again. Nothing went wrong."""
 

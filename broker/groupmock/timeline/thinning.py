@@ -59,6 +59,12 @@ class Dots(Generic[D]):
         for key, kept in self._kept.items():
             yield key, sorted(kept.values(), key=lambda each: each.at)
 
+    def forget(self, before: int) -> None:
+        """Those that are over by then go, and with fewer of them buckets are as narrow as at first."""
+        kept = {key: {dot.at: dot for dot in dots.values() if dot.until >= before} for key, dots in self._kept.items()}
+        self._kept = {key: dots for key, dots in kept.items() if dots}
+        self._count, self.width = sum(map(len, self._kept.values())), 1
+
     @property
     def together(self) -> tuple[int, int]:
         """How many dots stand for several, and for how many."""
@@ -118,6 +124,15 @@ class Spans(Generic[S]):
     def of(self, key: Hashable) -> list[S]:
         """Those of a key, in the order in which they came."""
         return self._kept.get(key, [])
+
+    def forget(self, before: int) -> None:
+        """Those that are over by then go."""
+        self._kept = {
+            key: kept
+            for key, spans in self._kept.items()
+            if (kept := [each for each in spans if each.until is None or each.until >= before])
+        }
+        self._count, self.shortest = sum(map(len, self._kept.values())), 0
 
     def _thin(self) -> None:
         lasting = sorted(each.until - each.since for kept in self._kept.values() for each in kept if each.until is not None)

@@ -1,4 +1,4 @@
-"""Chromium, started once, and a page of every situation. Screenshots go to `build/timeline`, for who reads the report of `make live`."""
+"""A page of every situation. Screenshots go to `build/timeline`, for who reads the report of `make live`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from benchmarks.browser import chromium
 from playwright.sync_api import Browser, Page
 from situations import SITUATIONS
 
@@ -15,12 +14,6 @@ from groupmock.timeline.drawing import save
 
 SHOTS: Final = Path(__file__).resolve().parents[3] / "build" / "timeline"
 Open = Callable[..., Page]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ A type is a folder beside `classic/` with a subclass of `GroupType`, a line in `
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 import msgspec
@@ -72,6 +72,8 @@ class GroupType(ABC):
 
     group_type: ClassVar[str]
     """As ListGroups writes it (Kafka's Group.GroupType)."""
+    may_follow: ClassVar[Mapping[str, Collection[str]]]
+    """State -> the states that may come next, in the order in which they are told of."""
     timers: ClassVar[tuple[str, ...]]
     """Names (core.timers.NAMES) of the timers that the type sets for the group's id, and perhaps more."""
     follows_topics: ClassVar[bool]

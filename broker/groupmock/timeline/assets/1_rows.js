@@ -1,8 +1,8 @@
 "use strict";
 // The picture's data, as rows of items. A row is a line of the picture; an item is what can be hovered, focused and found in the table:
 // {a, b: from and to (ns), kind, row, ...}. `describe` says an item in words. Nothing here touches the page.
-const Rows = (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+let Rows = null; // what is drawn now: a page that grows is given others again and again
+function rowsOf(data) {
   const begin = Math.min(...data.sources.map((each) => each.begin), Infinity);
   const whole = {
     a: Number.isFinite(begin) ? begin : 0,
@@ -46,6 +46,8 @@ const Rows = (() => {
     made.points = made.items.filter((item) => item.point).sort((one, other) => one.a - other.a);
     made.spans = made.items.filter((item) => !item.point).sort((one, other) => one.a - other.a);
     made.text = `${made.title} ${made.text}`.toLowerCase();
+    // The same row of a later picture has the same key.
+    made.key = [made.kind, made.group ? made.group.name : "", made.lane?.member_id || made.text].join("\n");
     rows.push(made);
     return made;
   }
@@ -176,4 +178,4 @@ const Rows = (() => {
   };
 
   return { data, whole, rows, groups, describe, describeRow, line, held, colour, count, seconds, lasted };
-})();
+}

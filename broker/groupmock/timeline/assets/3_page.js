@@ -10,13 +10,15 @@
   };
   const [scroller, inner, list, canvas] = [find("scroll"), find("inner"), find("labels"), find("canvas")];
   const context = canvas.getContext("2d");
-  const { whole, rows, groups } = Rows;
+  Rows = rowsOf(JSON.parse(find("data").textContent));
+  let { whole, rows, groups } = Rows;
   const LEAST_NS = 1000;
+  const LOW = 30; // more members than that have low rows at first
   const MOST_STOPS = 120; // marks of a lane that Tab reaches at once: to reach more, zoom in
   const PER_PAGE = 200;
   const view = { ...whole };
-  const lanes = rows.filter((row) => row.kind === "lane").length;
-  const state = { compact: lanes > 30, hot: null, pinned: null, cursor: null, group: "", words: [], shown: rows, dirty: false, row: null };
+  const laneCount = (some) => some.filter((row) => row.kind === "lane").length;
+  const state = { compact: laneCount(rows) > LOW, chose: false, hot: null, pinned: null, cursor: null, group: "", words: [], shown: rows, dirty: false, row: null };
   const darkWanted = window.matchMedia("(prefers-color-scheme: dark)");
   const dark = () => (document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : darkWanted.matches);
 
@@ -33,7 +35,7 @@
       y += row.h;
     }
     inner.style.height = `${y + Draw.AXIS + 2}px`;
-    const lane = state.shown.filter((row) => row.kind === "lane").length;
+    const [lane, lanes] = [laneCount(state.shown), laneCount(rows)];
     find("count").textContent = lane === lanes ? `${lanes} members` : `${lane} of ${lanes} members`;
     labels();
     resize();
@@ -44,26 +46,37 @@
     return row.kind !== "lane" || state.words.every((word) => row.text.includes(word));
   }
 
+  // What stays, stays the same element: the focus is not lost when the picture grows.
+  let elements = new Map();
   function labels() {
-    list.replaceChildren(...state.shown.map((row) => {
-      const item = make("li", null, `row ${row.kind}`);
+    const before = elements;
+    elements = new Map(state.shown.map((row) => [row.key, before.get(row.key) ?? labelled(row)]));
+    for (const [key, item] of before) if (!elements.has(key)) item.remove();
+    state.shown.forEach((row, place) => {
+      const item = elements.get(row.key);
       item.style.top = `${row.y}px`;
       item.style.height = `${row.h}px`;
-      if (row.kind === "title") {
-        item.append(make("h2", row.title));
-        return item;
-      }
-      const button = make("button", row.title, "label");
-      button.type = "button";
-      button.addEventListener("focus", () => enter(row));
-      button.addEventListener("click", () => tell(Rows.describeRow(row)));
-      button.addEventListener("mouseenter", () => state.pinned ?? tell(Rows.describeRow(row)));
-      item.append(button);
-      row.element = item;
-      row.button = button;
+      [row.element, row.button] = [item, item.querySelector(".label")];
+      (row.button ?? item.firstChild).textContent = row.title;
+      if (row.button) row.button.row = row;
+      if (list.children[place] !== item) list.insertBefore(item, list.children[place] ?? null);
+    });
+    reenter();
+  }
+
+  function labelled(row) {
+    const item = make("li", null, `row ${row.kind}`);
+    if (row.kind === "title") {
+      item.append(make("h2"));
       return item;
-    }));
-    state.row = null;
+    }
+    const button = make("button", null, "label");
+    button.type = "button";
+    button.addEventListener("focus", () => enter(button.row));
+    button.addEventListener("click", () => tell(Rows.describeRow(button.row)));
+    button.addEventListener("mouseenter", () => state.pinned ?? tell(Rows.describeRow(button.row)));
+    item.append(button);
+    return item;
   }
 
   // -- the marks of the lane in which the focus is, as places that Tab reaches
@@ -76,6 +89,23 @@
     }
     stops();
     tell(Rows.describeRow(row));
+  }
+
+  const again = (row, item) => row?.items.find((each) => each.kind === item.kind && each.a === item.a);
+
+  // The lane with the focus is another object now, or gone.
+  function reenter() {
+    const old = state.row;
+    if (!old) return;
+    const row = state.shown.find((each) => each.key === old.key) ?? null;
+    if (row === old) return;
+    state.row = row;
+    if (row) row.stops = new Map();
+    for (const [item, button] of old.stops) {
+      const now = again(row, item);
+      if (now) row.stops.set(now, Object.assign(button, { item: now }));
+      else button.remove();
+    }
   }
 
   function stops() {
@@ -105,7 +135,8 @@
     button.setAttribute("role", "img");
     button.tabIndex = 0;
     button.setAttribute("aria-label", `${what}${result ? `: ${result}` : ""}, at ${Rows.seconds(item.a)} s, ${row.title}`);
-    button.addEventListener("focus", () => choose(item));
+    button.item = item;
+    button.addEventListener("focus", () => choose(button.item));
     button.addEventListener("blur", () => choose(null));
     row.stops.set(item, button);
     return button;
@@ -155,11 +186,13 @@
     const wide = Math.max(80, scroller.clientWidth - labelWidth());
     const high = Math.min(scroller.clientHeight, inner.clientHeight);
     const dense = window.devicePixelRatio || 1;
-    canvas.style.width = `${wide}px`;
-    canvas.style.height = `${high}px`;
-    canvas.width = Math.round(wide * dense);
-    canvas.height = Math.round(high * dense);
-    context.setTransform(dense, 0, 0, dense, 0, 0);
+    const [across, down] = [Math.round(wide * dense), Math.round(high * dense)];
+    if (canvas.width !== across || canvas.height !== down) {
+      canvas.style.width = `${wide}px`;
+      canvas.style.height = `${high}px`;
+      [canvas.width, canvas.height] = [across, down];
+      context.setTransform(dense, 0, 0, dense, 0, 0);
+    }
     stops();
     draw();
   }
@@ -287,7 +320,7 @@
   press("right", () => pan(0.3));
   press("home", () => show(whole.a, whole.b));
   press("compact", (event) => {
-    state.compact = !state.compact;
+    [state.compact, state.chose] = [!state.compact, true];
     event.currentTarget.setAttribute("aria-pressed", String(state.compact));
     arrange();
   });
@@ -402,22 +435,48 @@
   window.addEventListener("beforeprint", onPaper);
   window.addEventListener("afterprint", () => find("paper").replaceChildren());
 
-  // -- begin
+  // -- begin, and go on
 
-  for (const group of groups) {
-    const option = make("option", group.name);
-    option.value = String(group.place);
-    find("group").append(option);
+  function name() {
+    find("group").replaceChildren(make("option", "all groups"), ...groups.map((group) => make("option", group.name)));
+    [...find("group").options].forEach((option, place) => { option.value = place ? String(groups[place - 1].place) : ""; });
+    find("group").value = state.group;
+    find("group").closest("label").hidden = groups.length < 2;
+    const { sources } = Rows.data;
+    find("about").textContent = sources.map((each) => [each.name, each.run && `run ${each.run}`, each.profile, each.product].filter(Boolean).join(", ")).join(" \u00b7 ");
+    find("notices").replaceChildren(...sources.flatMap((each) => (each.notices || []).map((text) => make("li", sources.length > 1 ? `${each.name}: ${text}` : text))));
+    find("compact").setAttribute("aria-pressed", String(state.compact));
   }
-  find("group").closest("label").hidden = groups.length < 2;
-  const { sources } = Rows.data;
-  find("about").textContent = sources.map((each) => [each.name, each.run && `run ${each.run}`, each.profile, each.product].filter(Boolean).join(", ")).join(" \u00b7 ");
-  find("notices").replaceChildren(...sources.flatMap((each) => (each.notices || []).map((text) => make("li", sources.length > 1 ? `${each.name}: ${text}` : text))));
-  find("compact").setAttribute("aria-pressed", String(state.compact));
+
+  function welcome() {
+    if (groups.length) tell({ what: "Details", result: "", facts: [["how", "point at something in the picture, or reach it with Tab"]] });
+    else tell({ what: "Nothing to draw", result: "", facts: [["why", "no group is in these rows"]] });
+  }
+
+  // The picture as it is later, for a page that grows (groupmock's live page): what was seen is seen still; who saw the end sees the end.
+  function grow(data) {
+    const [all, last, span] = [view.a <= whole.a && view.b >= whole.b, view.b >= whole.b, view.b - view.a];
+    const empty = !groups.length;
+    const held = [state.hot, state.pinned].map((item) => item && [item.row.key, item]);
+    Rows = rowsOf(data);
+    ({ whole, rows, groups } = Rows);
+    if (empty) welcome();
+    [state.hot, state.pinned] = held.map((pair) => pair && (again(rows.find((row) => row.key === pair[0]), pair[1]) ?? null));
+    lines = null;
+    if (!state.chose) state.compact = laneCount(rows) > LOW;
+    name();
+    arrange();
+    table();
+    if (all) show(whole.a, whole.b);
+    else if (last) show(whole.b - span, whole.b);
+    else show(view.a, view.b);
+  }
+  window.Picture = { grow };
+
+  name();
   arrange();
   legend();
   show(whole.a, whole.b);
-  if (groups.length) tell({ what: "Details", result: "", facts: [["how", "point at something in the picture, or reach it with Tab"]] });
-  else tell({ what: "Nothing to draw", result: "", facts: [["why", "no group is in these rows"]] });
+  welcome();
   document.documentElement.dataset.ready = "yes";
 })();

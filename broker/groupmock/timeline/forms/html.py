@@ -14,11 +14,7 @@ from ...printable import ascii_json
 from ..model import Timeline
 
 SCRIPTS: Final = ("1_rows.js", "2_draw.js", "3_page.js")
-BODY: Final = """
-<header>
-<h1>Timeline</h1>
-<p id="about"></p>
-<ul id="notices"></ul>
+TOOLS: Final = """
 <div class="tools" role="group" aria-label="View">
 <button type="button" id="out" aria-label="Zoom out">&minus;</button>
 <button type="button" id="in" aria-label="Zoom in">+</button>
@@ -33,10 +29,8 @@ BODY: Final = """
 <span class="quiet" id="count" role="status"></span>
 <span class="quiet" id="span"></span>
 </div>
-<noscript><p>This page draws with its own script, which is switched off here.
-<code>groupmock timeline JOURNAL -o out.svg</code> needs none.</p></noscript>
-</header>
-<main>
+"""
+SECTIONS: Final = """
 <section id="picture" aria-label="Picture">
 <div id="stage">
 <div id="scroll" tabindex="0" role="group" aria-label="Lanes">
@@ -65,8 +59,17 @@ drag to move, wheel over the axis or with <kbd>Ctrl</kbd> to zoom.</p>
 <tbody id="body"></tbody>
 </table></div>
 </section>
-</main>
 """
+BODY: Final = f"""
+<header>
+<h1>Timeline</h1>
+<p id="about"></p>
+<ul id="notices"></ul>{TOOLS}<noscript><p>This page draws with its own script, which is switched off here.
+<code>groupmock timeline JOURNAL -o out.svg</code> needs none.</p></noscript>
+</header>
+<main>{SECTIONS}</main>
+"""
+"""The picture and what belongs to it: the live page has the same parts, and its script looks for them by their names."""
 
 
 def write(timeline: Timeline) -> str:

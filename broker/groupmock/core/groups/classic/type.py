@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from ...turn import Turn
@@ -10,7 +11,7 @@ from ..causes import Why
 from ..type import Base, Committer, Home
 from . import admission, rebalance, sessions, storage
 from .group import Group, StoredGroup
-from .states import DEAD, EMPTY, STABLE
+from .states import DEAD, EMPTY, MAY_FOLLOW, STABLE
 from .timing import FIRES
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class ClassicGroup(Group):
 
     __slots__ = ()
     group_type: ClassVar[str] = "classic"
+    may_follow: ClassVar[Mapping[str, Collection[str]]] = {str(state): after for state, after in MAY_FOLLOW.items()}
     timers: ClassVar[tuple[str, ...]] = tuple(FIRES)
     follows_topics: ClassVar[bool] = False  # the leader's client sees it in its metadata and joins again (SERVER-18)
 

@@ -1,0 +1,84 @@
+// Groups, the chosen one's machine and members: what GET /groups, /groups/{group} and /groups/{group}/lag say.
+import { called, choice, find, keyed, make, partitions, say } from "./dom.js";
+import { machine } from "./machine.js";
+
+/* global Draw */
+const hue = (state) => Draw.STATES[state] ?? "#8d8d8d";
+
+export function showGroups(groups, lags, chosen, choose) {
+  find("no-groups").hidden = groups.length > 0;
+  keyed(find("group-rows"), groups, (each) => each.group_id, () => choice("group", ["state", "number", "number", "number"], choose), (row, group) => {
+    row.item = group;
+    row.radio.checked = group.group_id === chosen;
+    say(row.label, group.group_id);
+    const [, state, generation, members, lag] = row.children;
+    state.style.setProperty("--hue", hue(group.state));
+    say(state, group.state);
+    state.classList.toggle("held", Boolean(group.held));
+    say(generation, group.generation);
+    say(members, group.members);
+    say(lag, lags.get(group.group_id) ?? "");
+  });
+}
+
+let drawn = "";
+export function showMachine(states, group, details) {
+  const kind = states[group?.type] ?? Object.values(states)[0] ?? [];
+  say(find("machine-head"), group ? `Group ${group.group_id}` : "State machine");
+  const key = JSON.stringify([kind, group?.state, group?.held]);
+  if (key !== drawn) {
+    drawn = key;
+    const picture = machine(kind, group?.state, group?.held);
+    for (const box of picture.querySelectorAll(".state-box")) box.style.setProperty("--hue", hue(box.dataset.state));
+    find("machine").replaceChildren(picture);
+    const before = find("hold-state").value;
+    find("hold-state").replaceChildren(...kind.filter((each) => each.next.length).map(({ state }) => make("option", state)));
+    find("hold-state").value = kind.some((each) => each.state === before && before) ? before : "PreparingRebalance";
+  }
+  const leader = details?.group.members.find((each) => each.member_id === details.group.leader);
+  const facts = group ? [
+    ["generation", group.generation], ["protocol", group.protocol ?? "-"], ["leader", leader ? called(leader) : "-"],
+    ["coordinator", group.coordinator == null ? "-" : `node ${group.coordinator}`], ["waiting", details?.waiting ? `${details.waiting} held back` : ""],
+  ].filter(([, value]) => value !== "") : [];
+  keyed(find("group-facts"), facts, ([name]) => name, ([name]) => {
+    const made = make("div");
+    made.append(make("dt", name), make("dd"));
+    return made;
+  }, (pair, [, value]) => say(pair.lastChild, value));
+  for (const id of ["hold", "rebalance"]) find(id).disabled = !group;
+  find("release").disabled = !group?.held;
+}
+
+export function showMembers(details, lag, chosen, choose) {
+  const members = details?.group.members ?? [];
+  const behind = new Map();
+  for (const each of lag?.partitions ?? []) if (each.member_id) behind.set(each.member_id, (behind.get(each.member_id) ?? 0) + (each.lag ?? 0));
+  say(find("members-head"), members.length ? `Members (${members.length})` : "Members");
+  find("no-members").hidden = members.length > 0;
+  keyed(find("member-rows"), members, (each) => each.member_id, () => choice("member", ["number", "", "owns"], choose), (row, member) => {
+    row.item = member;
+    row.radio.checked = member.member_id === chosen;
+    row.title = member.member_id;
+    say(row.label, called(member) + (member.member_id === details.group.leader ? " (leads)" : ""));
+    const [, late, heard, owns] = row.children;
+    const some = Object.keys(member.assignment).length > 0;
+    say(late, some ? behind.get(member.member_id) ?? 0 : "-");
+    const [text, old] = silence(details, member);
+    say(heard, text);
+    heard.className = old ? "old" : "";
+    say(owns, partitions(member.assignment) || "nothing");
+  });
+  const member = members.find((each) => each.member_id === chosen);
+  for (const id of ["expire", "freeze", "thaw"]) find(id).disabled = !member;
+  say(find("chosen-member"), member ? called(member) : members.length ? "choose a member" : "");
+}
+
+// When something was heard of it; past half of its session, of how much.
+function silence(details, member) {
+  const frozen = [member.member_id, member.group_instance_id].some((each) => each && details.frozen.includes(each));
+  const ms = details.silent_ms[member.member_id];
+  if (ms == null) return [frozen ? "waits (frozen)" : "waits", frozen];
+  const old = 2 * ms > member.session_timeout_ms;
+  const told = `${(ms / 1000).toFixed(1)}${old ? ` of ${member.session_timeout_ms / 1000}` : ""} s ago`;
+  return [frozen ? `${told} (frozen)` : told, old || frozen];
+}

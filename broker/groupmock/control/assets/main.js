@@ -1,0 +1,240 @@
+// The live page. It is told what may have changed (GET /events?form=changes) and asks for that; it acts by the routes that curl has too.
+import { Refused, Silent, ask, asCurl, listen, query, segment, setToken } from "./api.js";
+import { find, make, say, seconds } from "./dom.js";
+import { prepareFaults, showFaults } from "./faults.js";
+import { showFindings } from "./findings.js";
+import { showGroups, showMachine, showMembers } from "./groups.js";
+import { keys } from "./keys.js";
+import { filterTail, follow, pauseTail } from "./tail.js";
+
+/* global Picture */
+const LEAST_MS = 300; // between two looks at what changed
+const SLOW_MS = 2000; // what changes without a row: lag, silence, counts of rules
+const PICTURE_MS = 1000;
+const LAGS = 8; // groups whose lag is asked for, chosen or not
+
+const state = { health: null, groups: [], chosen: null, details: null, lag: null, lags: new Map(), states: {}, faults: [], findings: null, member: null, paused: false };
+
+// -- what there is
+
+const group = () => state.groups.find((each) => each.group_id === state.chosen) ?? null;
+const ofGroup = (name, end = "") => `/v1/groups/${segment(name)}${end}`;
+const gone = (error) => {
+  if (error instanceof Refused && error.status === 404) return null; // since the groups were listed
+  throw error;
+};
+
+async function look() {
+  const [health, groups, faults] = await Promise.all(["/v1/health", "/v1/groups", "/v1/faults"].map((path) => ask("GET", path)));
+  Object.assign(state, { health, groups, faults });
+  state.findings = health.audited ? await ask("GET", "/v1/audit/findings?waived=false") : null;
+  if (!group()) state.chosen = groups[0]?.group_id ?? null;
+  const wanted = new Set([...(state.chosen == null ? [] : [state.chosen]), ...groups.slice(0, LAGS).map((each) => each.group_id)]);
+  const found = await Promise.all([...wanted].map(async (name) => [name, await ask("GET", ofGroup(name, "/lag")).catch(gone)]));
+  state.lags = new Map(found.map(([name, lag]) => [name, lag?.lag]));
+  state.lag = found.find(([name]) => name === state.chosen)?.[1] ?? null;
+  state.details = state.chosen == null ? null : await ask("GET", `${ofGroup(state.chosen)}?story=false`).catch(gone);
+  show();
+}
+
+function show() {
+  const { health } = state;
+  const nodes = health.nodes.map((each) => (each.state === "running" ? "" : `node ${each.id} ${each.state}`)).filter(Boolean);
+  const told = [health.bootstrap, health.profile, `seed ${health.seed}`, `${health.nodes.length} ${health.nodes.length === 1 ? "node" : "nodes"}`, ...nodes, `${seconds(health.t)} s`];
+  say(find("cluster"), told.join(" \u00b7 "));
+  showGroups(state.groups, state.lags, state.chosen, (chosen) => choose(chosen.group_id));
+  showMachine(state.states, group(), state.details);
+  showMembers(state.details, state.lag, state.member, (member) => { state.member = member.member_id; show(); });
+  showFaults(state.faults, act);
+  showFindings(state.findings);
+}
+
+function choose(name) {
+  Object.assign(state, { chosen: name, details: null, lag: null, member: null });
+  drawn = 0;
+  again();
+  picture();
+  tail();
+}
+
+// One look at a time, and not too often; what is asked for meanwhile is one more look.
+let looking = false;
+let wanted = false;
+async function again() {
+  wanted = true;
+  if (looking || state.paused || document.hidden) return;
+  looking = true;
+  while (wanted && !state.paused && !document.hidden) {
+    wanted = false;
+    try {
+      await look();
+    } catch (error) {
+      failed(error);
+    }
+    await pause(LEAST_MS);
+  }
+  looking = false;
+}
+
+const pause = (ms) => new Promise((done) => { setTimeout(done, ms); });
+
+// -- the picture
+
+let drawing = false;
+let drawn = 0;
+async function picture() {
+  const name = state.chosen;
+  if (drawing || performance.now() < drawn + LEAST_MS || state.paused || document.hidden || name == null) return;
+  [drawing, drawn] = [true, performance.now()];
+  try {
+    const found = await ask("GET", `/v1/timeline/${segment(name)}${query({ seconds: find("window").value })}`).catch(gone);
+    if (found && name === state.chosen && !state.paused) Picture.grow(found);
+  } catch (error) {
+    failed(error);
+  }
+  drawing = false;
+}
+
+// -- the server
+
+function status(is, text) {
+  const line = find("status");
+  line.dataset.is = is;
+  say(line, text);
+}
+
+const live = () => status(state.paused ? "paused" : "live", state.paused ? "paused" : "live");
+
+function failed(error) {
+  if (error instanceof Refused && error.status === 401) wantToken(error.message);
+  else if (error instanceof Refused) say(find("said"), error.message);
+  else if (error instanceof Silent) status("gone", "nobody answers: trying again");
+  else throw error;
+}
+
+let asked = null; // settles when a token is given
+function wantToken(why) {
+  find("refused").textContent = why;
+  find("ask").hidden = false;
+  find("all").hidden = true;
+  status("asks", "a token is wanted");
+  asked ??= new Promise((given) => {
+    find("ask").addEventListener("submit", (event) => {
+      event.preventDefault();
+      setToken(find("token").value);
+      find("ask").reset();
+      find("ask").hidden = true;
+      asked = null;
+      given();
+    }, { once: true });
+  });
+  find("token").focus();
+  return asked;
+}
+
+async function begin() {
+  state.states = await ask("GET", "/v1/states");
+  await prepareOnce();
+  find("all").hidden = false;
+}
+
+let prepared = null;
+const prepareOnce = () => (prepared ??= prepareFaults(act).catch((error) => { prepared = null; throw error; }));
+
+async function watch() {
+  for (;;) {
+    try {
+      if (asked) await asked;
+      await begin();
+      await listen("/v1/events?form=changes", (name, data) => {
+        if (name === "begin") {
+          live();
+          tail();
+        }
+        if (name === "end") status("gone", `${data.why}: connecting again`);
+        else {
+          again();
+          picture();
+        }
+      });
+    } catch (error) {
+      failed(error);
+    }
+    await pause(500);
+  }
+}
+
+const tail = () => follow(state.chosen, failed);
+
+// -- what people do
+
+async function act(method, path, body) {
+  const command = find("curl");
+  command.hidden = false;
+  say(command, asCurl(method, path, body));
+  try {
+    const answer = await ask(method, path, body);
+    say(find("said"), answer.seq ? `Done: row ${answer.seq}.` : "Done.");
+    again();
+    return true;
+  } catch (error) {
+    if (error instanceof Refused && error.status !== 401) say(find("said"), error.message);
+    else failed(error);
+    return false;
+  }
+}
+
+const steer = (word, body) => state.chosen != null && act("POST", ofGroup(state.chosen, `/${word}`), body);
+const steerMember = (word) => state.member != null && steer(word, { member: state.member });
+
+function setPaused(wanted) {
+  state.paused = wanted;
+  find("pause").setAttribute("aria-pressed", String(wanted));
+  pauseTail(wanted);
+  live();
+  if (!wanted) again();
+}
+
+const focus = (id) => () => {
+  const part = find(id);
+  (part.matches("input, select, button") ? part : part.querySelector("input:checked, input, [tabindex='0'], button"))?.focus();
+  part.closest("section")?.scrollIntoView({ block: "nearest" });
+};
+const press = (id) => () => { if (!find(id).disabled) find(id).click(); };
+
+const CLICKS = {
+  hold: () => steer("hold", { state: find("hold-state").value }), release: () => steer("release"), rebalance: () => steer("rebalance"),
+  expire: () => steerMember("expire"), freeze: () => steerMember("freeze"), thaw: () => steerMember("thaw"),
+  pause: () => setPaused(!state.paused), reset: () => find("reset-dialog").showModal(), help: () => find("keys-dialog").showModal(),
+};
+for (const [id, done] of Object.entries(CLICKS)) find(id).addEventListener("click", done);
+find("step").addEventListener("submit", (event) => {
+  event.preventDefault();
+  act("POST", "/v1/clock/step", { ms: Number(find("step-ms").value) });
+});
+find("reset-dialog").addEventListener("close", () => { if (find("reset-dialog").returnValue === "reset") act("POST", "/v1/reset"); });
+find("window").addEventListener("change", () => { drawn = 0; picture(); });
+find("tail-filter").addEventListener("submit", (event) => event.preventDefault());
+find("tail-filter").addEventListener("change", (event) => { if (event.target.id !== "tail-words") tail(); });
+find("tail-words").addEventListener("input", filterTail);
+document.addEventListener("visibilitychange", () => { if (!document.hidden) again(); });
+
+keys([
+  ["g", "groups", focus("group-rows")], ["m", "members", focus("member-rows")], ["t", "timeline", () => find("scroll").focus()],
+  ["f", "faults: a new rule", () => { find("adding").open = true; focus("rule-kind")(); }], ["n", "findings", focus("findings")], ["j", "journal", () => find("tail").focus()],
+  ["/", "words of the journal", focus("tail-words")], ["h", "hold the group", press("hold")], ["r", "release it", press("release")],
+  ["b", "make it rebalance", press("rebalance")], ["e", "expire the chosen member", press("expire")], ["z", "freeze it", press("freeze")],
+  ["y", "thaw it", press("thaw")], ["s", "step the clock", () => find("step").requestSubmit()], ["p", "pause, go on", press("pause")],
+  ["?", "these keys", press("help")],
+]);
+
+// The picture's parts that are not for every moment stand where they are in nobody's way.
+say(find("home"), "All, and follow");
+find("theme-place").replaceWith(find("theme"));
+const signs = make("details");
+signs.append(make("summary", "Signs and keys of the picture"), find("legend"), find("keys"));
+find("picture").after(signs);
+setInterval(again, SLOW_MS);
+setInterval(picture, PICTURE_MS);
+if (document.body.dataset.token === "wanted") wantToken("");
+watch();

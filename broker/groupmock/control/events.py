@@ -1,0 +1,239 @@
+"""GET /events: what happens, as server-sent events (WHATWG HTML, 9.2), for the live page and for `curl -N`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Annotated, Any, Final, Literal, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from ..journal.file import without_empty_tags
+from ..journal.ring import Ring
+from ..journal.rows import CommandRow, FaultRow, FindingRow, NoteRow, Row, kind_of
+from ..journal.whose import group_of
+from ..story.sentences import sentence
+from ..watch.levels import level_of, of_log
+from ..watch.log_lines import LogLine
+from ..watch.shortened import Shortened
+from .arrivals import OpenRequests
+from .context import ControlContext
+from .listeners import Listener
+from .route import ControlCall, Stream
+from .row_test import Filter, RowTest
+
+PACE: Final = 0.05
+"""s between looks at what is new: what comes closer together goes out together."""
+QUIET: Final = 15.0
+"""s without anything to tell, then a comment says that the connection stands."""
+CHUNK: Final = 64 * 1024
+"""Bytes that go out at once: more of them wait for the peer to read."""
+MOST_GROUPS: Final = 50
+"""Groups that one event names; beyond, it says that all may have changed."""
+QUIET_APIS: Final = frozenset(("Heartbeat", "OffsetFetch"))
+"""Requests that change nothing of a group that anybody sees."""
+RESET: Final = "the cluster is reset, or is no more"
+
+
+class Listen(Filter, kw_only=True, forbid_unknown_fields=True):
+    """Which rows, and as what. `since` and the header Last-Event-ID: go on behind that row, as far as rows are kept."""
+
+    form: Annotated[
+        Literal["rows", "lines", "log", "changes"],
+        Meta(
+            description="rows: as in a journal file; lines: a sentence each; log: the lines of `serve --log text`, of all or of one "
+            "group; changes: what may look different now"
+        ),
+    ] = "rows"
+    last: Annotated[int, Meta(description="begin with what came of so many of the kept rows", ge=0, le=100_000)] = 0
+
+
+class Form(Protocol):
+    """Rows to events."""
+
+    def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
+        """The events of some rows more."""
+
+
+async def events(context: ControlContext, call: ControlCall) -> Stream:
+    """As long as the visitor or the cluster stays. Raises TooMany, ValueError."""
+    wanted: Listen = call.query
+    run, seq = _resumed(call.last_event, wanted.since)
+    await context.settle()  # a reset that is under way: the next cluster is meant
+    listener = context.listeners.listen()
+    try:
+        header = context.running.server.journal.header
+        # A cluster that is reset keeps the name of its run where that comes of a seed, and counts its rows anew.
+        now = f"{header.run}.{header.epoch_ns}"
+        form = _form(wanted, now, context.ring)
+        again = run not in ("", now)
+        return Stream(_parts(listener, form, now, wanted.last, None if again or not seq else seq, again), listener.leave)
+    except BaseException:
+        listener.leave()
+        raise
+
+
+def _resumed(last_event: str, since: int) -> tuple[str, int]:
+    """The run and the number of the row behind which somebody goes on; `RUN/SEQ` or a number alone. Raises ValueError."""
+    run, _, number = last_event.rpartition("/")
+    if number and not (number.isascii() and number.isdigit()):
+        raise ValueError(f"Last-Event-ID: {last_event!r} is the id of no event: it ends in the number of a row")
+    return run, int(number) if number else since
+
+
+def _form(wanted: Listen, run: str, ring: Ring) -> Form:
+    if wanted.form == "changes":
+        return Changes()
+    if wanted.form == "log":
+        others = [name for name in Filter.__struct_fields__ if name not in ("group", "since") and getattr(wanted, name) is not None]
+        if others:
+            raise ValueError(f"query: of form log, group is the only condition ({others[0]}: form lines has a line per row)")
+        return Log(run, wanted.group)
+    return Rows(run, RowTest(msgspec.structs.replace(wanted, since=0)), ring, wanted.form == "lines")
+
+
+async def _parts(listener: Listener, form: Form, run: str, last: int, seq: int | None, again: bool) -> AsyncIterator[bytes]:
+    """`last`, `seq`: where it begins; `again`: who comes back knows another run."""
+    now = listener.taken
+    yield _event("begin", {"run": run, "again": again})
+    if isinstance(form, Log):
+        # What a line says of a rebalance is in all rows before it.
+        listener.taken = 0
+        listener.lost()
+        begin = now - last
+        if seq is not None:
+            form.since = seq
+            begin = 0
+        async for part in form.early(listener, now, begin):
+            yield part
+    elif seq is not None:
+        if lost := listener.back_to(seq):
+            yield _event("lost", {"rows": lost})
+    else:
+        listener.back_by(last)
+    while True:
+        while listener.behind:
+            if lost := listener.lost():
+                yield _event("lost", {"rows": lost})
+            for part in _joined(form.tell(listener.next())):
+                yield part
+            await asyncio.sleep(PACE)
+        if listener.over:
+            yield _event("end", {"why": RESET})
+            return
+        if not await listener.news(QUIET):
+            yield b": nothing new\n\n"
+
+
+def _joined(told: Iterable[bytes]) -> Iterator[bytes]:
+    """Events as few and not too large pieces."""
+    pieces: list[bytes] = []
+    size = 0
+    for each in told:
+        pieces.append(each)
+        size += len(each)
+        if size >= CHUNK:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+    if pieces:
+        yield b"".join(pieces)
+
+
+def _event(name: str, data: Any, place: str = "") -> bytes:
+    # JSON has no line ends but those that are escaped, so that a text of a peer cannot end an event or begin another.
+    told = data if isinstance(data, bytes) else msgspec.json.encode(data)
+    return b"%sevent: %s\ndata: %s\n\n" % (f"id: {place}\n".encode() if place else b"", name.encode(), told)
+
+
+class Rows:
+    """The rows that fit: `plain`, each as a sentence."""
+
+    def __init__(self, run: str, test: RowTest, ring: Ring, plain: bool) -> None:
+        self._run, self._test, self._ring, self._plain = run, test, ring, plain
+        self._requests = OpenRequests(ring.rows) if test.group is not None else None
+
+    def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
+        """See `Form`."""
+        if self._requests is not None and self._ring.rows:
+            self._requests.forget(self._ring.rows[0].seq)
+        for row in rows:
+            group = self._requests.group_of(row) if self._requests is not None else None
+            if self._test.group in (None, group) and self._test.fits(row):
+                place = f"{self._run}/{row.seq}"
+                if self._plain:
+                    yield _event("line", _line(LogLine(row.t, level_of(row) or "debug", sentence(row), row), row), place)
+                else:
+                    yield _event("row", without_empty_tags(msgspec.json.encode(row)), place)
+
+
+class Log:
+    """The shortened log's lines."""
+
+    def __init__(self, run: str, group: str | None) -> None:
+        self.since = 0
+        self._run, self._group = run, group
+        self._lines = Shortened()
+
+    async def early(self, listener: Listener, now: int, begin: int) -> AsyncIterator[bytes]:
+        """Fold the kept rows, and tell what came of those from `begin` on. Kafka's clients are served between slices."""
+        for rows in listener.up_to(now):
+            at = listener.taken - len(rows)
+            told = [each for place, row in enumerate(rows, at) for each in self._of(row) if place >= begin]
+            for part in _joined(told):
+                yield part
+            await asyncio.sleep(0)
+
+    def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
+        """See `Form`."""
+        for row in rows:
+            yield from self._of(row)
+
+    def _of(self, row: Row) -> Iterator[bytes]:
+        if not of_log(row):
+            return
+        for line in self._lines.tell(row):
+            told = _line(line, row)
+            if row.seq > self.since and self._group in (None, told["group"]):
+                yield _event("line", told, f"{self._run}/{row.seq}")
+
+
+def _line(line: LogLine, row: Row) -> dict[str, Any]:
+    about = line.about
+    if isinstance(about, Row):
+        return {"seq": row.seq, "t": line.at, "level": line.level, "kind": kind_of(about), "group": group_of(about), "text": line.text}
+    kind, group = about.get("kind", ""), about.get("group")
+    return {"seq": row.seq, "t": line.at, "level": line.level, "kind": kind, "group": group, "text": line.text}
+
+
+class Changed(msgspec.Struct, omit_defaults=True):
+    """What may look different since the last such event. `all`: every group, and the cluster."""
+
+    seq: int
+    t: int
+    groups: list[str] = []
+    faults: bool = False
+    findings: bool = False
+    all: bool = False
+
+
+class Changes:
+    """Rows as what they change: at most one event per look, however many rows there are."""
+
+    def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
+        """See `Form`."""
+        changed = Changed(0, 0)
+        groups: dict[str, None] = {}
+        for row in rows:
+            if getattr(row, "api_name", None) in QUIET_APIS:
+                continue
+            changed.seq, changed.t = row.seq, max(row.t, changed.t)
+            changed.faults |= isinstance(row, FaultRow | CommandRow)
+            changed.findings |= isinstance(row, FindingRow)
+            changed.all |= isinstance(row, CommandRow | NoteRow)
+            if (group := group_of(row)) is not None:
+                groups[group] = None
+        changed.all |= len(groups) > MOST_GROUPS
+        changed.groups = [] if changed.all else list(groups)
+        if groups or changed.all or changed.faults or changed.findings:
+            yield _event("changed", changed)

@@ -1,0 +1,75 @@
+"""The live page: plain files (`assets`, and those of the timeline, which draw its picture). What it shows and does it asks of the routes.
+
+Its policy (Content Security Policy level 3, W3C) runs the scripts of this server and nothing that stands in the page, so that a name that
+a peer made up is only text; trusted types refuse to make markup of a text at all.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from ..core.steering import NoSuch
+from ..html_document import NOTHING
+from ..journal.rows import KINDS
+from ..timeline.forms.html import SCRIPTS, SECTIONS, TOOLS, as_data
+from ..timeline.model import Timeline
+from ..version import __version__
+from .context import ControlContext
+from .route import HTML, ControlCall, Document
+
+POLICY: Final = (
+    f"{NOTHING}; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+HEADERS: Final = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+MEDIA: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+FOLDER: Final = "/page/"
+HOME: Final = "page.html"
+
+
+class PagePath(msgspec.Struct):
+    """One file."""
+
+    file: Annotated[str, Meta(description="name of a file of the page")]
+
+
+def is_part(path: str) -> bool:
+    """Is that the page or a file of it, which everybody may have? It holds no data."""
+    return path == "/" or path.startswith(FOLDER)
+
+
+async def index(context: ControlContext, call: ControlCall) -> Document:
+    """The page. It says whether a token is wanted, and nothing else of the cluster."""
+    return Document(HTML, _home(context.running.config.token is not None))
+
+
+async def part(context: ControlContext, call: ControlCall) -> Document:
+    """A file of it. Raises NoSuch."""
+    found = _parts().get(call.path.file)
+    if found is None:
+        raise NoSuch(f"the page has no file {call.path.file!r}: it has {', '.join(_parts())}")
+    return found
+
+
+@cache
+def _home(token: bool) -> bytes:
+    kinds = "".join(f"<option>{kind}</option>" for kind in KINDS)
+    nothing = as_data(Timeline(__version__, [], [], [], [], []))
+    text = (files("groupmock.control") / "assets" / HOME).read_text(encoding="utf-8")
+    for mark, instead in (("TOOLS", TOOLS), ("SECTIONS", SECTIONS), ("DATA", nothing), ("KINDS", kinds)):
+        text = text.replace(f"<!-- {mark} -->", instead.strip())
+    return text.replace("<body>", '<body data-token="wanted">' if token else "<body>").encode()
+
+
+@cache
+def _parts() -> dict[str, Document]:
+    drawing, own = files("groupmock.timeline") / "assets", files("groupmock.control") / "assets"
+    there = {each.name: each for each in own.iterdir()} | {name: drawing / name for name in (*SCRIPTS, "timeline.css")}
+    return {
+        name: Document(MEDIA[kind], file.read_bytes()) for name, file in sorted(there.items()) if (kind := name.rpartition(".")[2]) in MEDIA
+    }

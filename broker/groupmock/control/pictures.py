@@ -1,0 +1,90 @@
+"""GET /timeline/{group}: the picture of a group's last seconds, as it grows (`timeline.growing`).
+
+Nothing is done while nobody asks. Whoever asks is given what was made for another, unless that is old enough: making pictures takes at
+most a share of the time, however many pages are open and however large the group is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from ..core.units import NS_PER_S
+from ..timeline.growing import Growing
+
+if TYPE_CHECKING:
+    from ..journal.ring import Ring
+    from ..journal.rows import Header
+
+MOST_PICTURES: Final = 8
+"""Groups that are drawn at a time; the one that was not asked for the longest goes."""
+MOST_SECONDS: Final = 3600
+SHARE: Final = 10
+"""A picture is made anew when it is so many times as old as making it took."""
+AT_ONCE: Final = 200
+"""Rows of one slice."""
+
+
+class Pictures:
+    """Those of one cluster, by group. `now`: ns of the run."""
+
+    def __init__(self, header: Header, ring: Ring, now: Callable[[], int]) -> None:
+        self._header, self._ring, self._now = header, ring, now
+        self._kept: OrderedDict[str, Picture] = OrderedDict()
+
+    async def of(self, group: str, seconds: int) -> bytes:
+        """The picture as JSON."""
+        kept = self._kept.get(group)
+        if kept is None:
+            kept = self._kept[group] = Picture(group, self._header, self._ring, self._now)
+            if len(self._kept) > MOST_PICTURES:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(group)
+        return await kept.last(seconds)
+
+
+class Picture:
+    """One group's: what its rows were so far, and the JSON that was made last."""
+
+    def __init__(self, group: str, header: Header, ring: Ring, now: Callable[[], int]) -> None:
+        self._group, self._header, self._ring, self._now = group, header, ring, now
+        self._one_at_a_time = asyncio.Lock()
+        self._made: tuple[int, bytes] = (0, b"")
+        self._fresh_until = 0.0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._growing = Growing(self._group, self._header)
+        self._taken = self._ring.dropped
+        self._worn = False
+
+    async def last(self, seconds: int) -> bytes:
+        """The last seconds up to now, or to a moment ago."""
+        async with self._one_at_a_time:
+            clock = asyncio.get_running_loop().time
+            if self._made[0] != seconds or clock() >= self._fresh_until:
+                took = await self._catch_up(clock)
+                began = clock()
+                self._growing.forget(self._now() - MOST_SECONDS * NS_PER_S)
+                self._made = seconds, msgspec.json.encode(self._growing.picture(self._now() - seconds * NS_PER_S, self._now()))
+                self._fresh_until = clock() + SHARE * (took + clock() - began)
+            return self._made[1]
+
+    async def _catch_up(self, clock: Callable[[], float]) -> float:
+        """Read the rows that are new; returns how long that took."""
+        if self._growing.worn or self._taken < self._ring.dropped:
+            # Rows went by unread, or members and sets of partitions came and went in masses: what is kept says enough of the last while.
+            self._begin()
+        took, taken = 0.0, self._ring.taken
+        while self._taken < taken and (rows := self._ring.after(self._taken, min(AT_ONCE, taken - self._taken))):
+            began = clock()
+            for row in rows:
+                self._growing.feed(row)
+            self._taken += len(rows)
+            took += clock() - began
+            await asyncio.sleep(0)
+        return took

@@ -1,0 +1,114 @@
+"""The picture of one group while it runs: rows come in, and at any time it can be had as it is up to now.
+
+It is that of a journal's part (`builder`): what is under way is drawn as far as it has come. Memory does not grow with the run: less is
+kept than of a journal, what ended long ago is forgotten, and who came and went in masses makes it `worn`: then it is begun anew.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from msgspec import structs
+
+from ..journal.rows import Header
+from ..version import __version__
+from .builder import BothDots, Limits, TimelineBuilder
+from .interned import Tables
+from .model import APIS, EXPECTED, WAITS, Group, Lane, Mark, Source, Timeline
+from .said import said
+
+MOST_SETS: Final = 5_000
+MORE_LANES: Final = 500
+"""Members that may come and go until it is worn."""
+
+
+class Forgetful(Protocol):
+    """What keeps things that have an end."""
+
+    def forget(self, before: int) -> None:
+        """Without those that ended before that moment."""
+
+
+class Growing(TimelineBuilder):
+    """`feed` it rows of one run in their order."""
+
+    def __init__(self, group: str, header: Header | None) -> None:
+        super().__init__("", header, Tables(), group)
+        self._group = group
+        self._lanes_at_first: int | None = None
+
+    def limits(self) -> Limits:
+        """As of `TimelineBuilder.limits`: it is sent again and again."""
+        return Limits(6_000, 6_000, 1_000, 10_000)
+
+    @property
+    def worn(self) -> bool:
+        """Is there more in it than what runs?"""
+        lanes = len(self._tracks[self._group].lanes.all) if self._group in self._tracks else 0
+        return len(self._tables.sets) > MOST_SETS or lanes > (self._lanes_at_first or 0) + MORE_LANES
+
+    def forget(self, before: int) -> None:
+        """What ended before that moment (ns of the run) is not asked for any more."""
+        room = self._room
+        kept: list[Forgetful] = [self._routine, self._special, self._events, *self._tracks.values(), room.bands, room.gaps, room.doubles]
+        for each in kept:
+            each.forget(before)
+
+    def picture(self, begin: int, end: int) -> Timeline:
+        """From `begin` to `end` (ns of the run), the last row or later."""
+        begin, end = max(0, begin), max(end, self._now)
+        self._tables.begin_texts()
+        groups = [self._so_far(begin, end)] if self._group in self._tracks else []
+        if groups and self._lanes_at_first is None:
+            self._lanes_at_first = len(self._tracks[self._group].lanes.all)
+        topics, sets = self._tables.settled(groups)
+        header = self._header
+        events = [each for (group, *_), found in self._events.items() if group is None for each in found if each.until >= begin]
+        source = Source(
+            "", header.run if header else "", "", header.profile if header else "", header.epoch_ns if header else 0, begin, end,
+            [*self._left_out()], sorted(events, key=lambda each: each.at),
+        )  # fmt: skip
+        return Timeline(__version__, [source], groups, topics, sets, [*self._tables.texts], expected=(*EXPECTED, WAITS))
+
+    def _so_far(self, begin: int, end: int) -> Group:
+        fold = self._rebalances.groups[self._group]
+        fold.spend(end)
+        for asked in self._asked.values():
+            for member in asked.members:
+                self._tracks[self._group].lanes.place(member)
+        found = self._tracks[self._group].group(0, BothDots(self._special, self._routine), self._events, fold.rebalance)
+        self._without_answer(found, end)
+        found.states = [each for each in found.states if each.until is None or each.until >= begin]
+        found.gaps = [each for each in found.gaps if each.until is None or each.until >= begin]
+        found.doubles = [each for each in found.doubles if each.until is None or each.until >= begin]
+        found.rounds = [each for each in found.rounds if each.ended is None or each.ended >= begin]
+        found.generations = [each for each in found.generations if each.began >= begin]
+        found.events = [each for each in found.events if each.until >= begin]
+        self._seen_lanes(found, begin)
+        return found
+
+    def _without_answer(self, found: Group, end: int) -> None:
+        """Requests that wait: marks as long as they have waited."""
+        text = self._tables.text
+        for row, _, members in self._asked.values():
+            api, since = APIS.index(row.api_name), max(0, end - row.received)
+            asked = text(f"{row.api_name} v{row.api_version}: {said(row)}")
+            mark = Mark(row.t, row.t, api, text(WAITS), 1, since, row.seq, asked, text(""))
+            for member in members:
+                found.lanes[self._tracks[self._group].lanes.place(member)].marks.append(mark)
+
+    def _seen_lanes(self, found: Group, begin: int) -> None:
+        """Without the lanes in which nothing is seen. Bands are copies: their numbers are those of this picture."""
+        places: dict[int, int] = {}
+        kept: list[Lane] = []
+        for place, lane in enumerate(found.lanes):
+            lives = [each for each in lane.lives if each.until is None or each.until >= begin]
+            bands = [structs.replace(each) for each in lane.bands if each.until is None or each.until >= begin]
+            marks = [each for each in lane.marks if max(each.until, each.at + each.latency) >= begin]
+            events = [each for each in lane.events if each.until >= begin]
+            if lives or bands or marks or events:
+                places[place] = len(kept)
+                kept.append(structs.replace(lane, lives=lives, bands=bands, marks=marks, events=events))
+        found.lanes = kept
+        for double in found.doubles:
+            double.lanes = [places[each] for each in double.lanes if each in places]

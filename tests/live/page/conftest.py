@@ -1,0 +1,64 @@
+"""The live page of a cluster in this process, in Chromium. Screenshots go to `build/page`, for who reads the report of `make live`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from crowd import Crowd
+from page_visit import Visit
+from playwright.sync_api import Browser, Page
+
+from groupmock import Broker
+
+SHOTS: Final = Path(__file__).resolve().parents[3] / "build" / "page"
+
+
+Opens = Callable[..., Visit]
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker(topics={"orders": 12}, seed=1, control=0, nodes=1, audit=True) as broker:
+        yield broker
+
+
+@pytest.fixture
+def crowd(broker: Broker) -> Iterator[Callable[..., Crowd]]:
+    """Members of a group; Stable when it is given."""
+    crowds: list[Crowd] = []
+
+    def gathered(names: Iterable[str] = ("anna", "ben", "cleo"), group: str = "kitchen", **how: Any) -> Crowd:
+        names = list(names)
+        crowds.append(Crowd(int(broker.bootstrap.rpartition(":")[2]), names, group=group, **how))
+        broker.wait_for(group, state="Stable", members=len(names), timeout=60)
+        return crowds[-1]
+
+    yield gathered
+    for each in crowds:
+        each.end()
+
+
+@pytest.fixture
+def visit(browser: Browser, broker: Broker) -> Iterator[Opens]:
+    """Open the page. At the end: nothing was said on the console, nobody but the server was asked."""
+    visits: list[Visit] = []
+
+    def opened(**how: Any) -> Visit:
+        visits.append(Visit(browser, f"{broker.control}/", **how))
+        return visits[-1]
+
+    yield opened
+    for each in visits:
+        each.context.close()
+        assert [text for text in each.said if not each.may_say or each.may_say not in text] == []
+        assert [url for url in each.asked if not url.startswith(f"{broker.control}/")] == []
+
+
+@pytest.fixture
+def keep() -> Callable[[Page, str], None]:
+    """A screenshot."""
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    return lambda page, name: page.screenshot(path=SHOTS / f"{name}.png", full_page=True) and None

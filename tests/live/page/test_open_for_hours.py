@@ -1,0 +1,86 @@
+"""A page that is open for eight hours of a busy run: neither the browser nor the server keeps more in the end than after a while."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crowd import Crowd
+from page_visit import Visit, until
+
+HOURS = 8
+STEP_S = 20
+"""The clock is moved on by so much at a time, several times a second: eight hours pass in some minutes."""
+MOST_HEAP = 6_000_000
+MOST_RESIDENT = 25_000_000
+"""Bytes more at the end than after two hours."""
+
+
+@pytest.fixture
+def server() -> Iterator[dict[str, Any]]:
+    words = ["serve", "--port", "0", "--control", "0", "--topic", "orders:12", "--log", "off", "--seed", "1", "--audit"]
+    with subprocess.Popen([sys.executable, "-m", "groupmock", *words], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())
+        process.terminate()
+
+
+def post(url: str, **body: Any) -> None:
+    asked = urllib.request.Request(url, json.dumps(body).encode(), method="POST")
+    with urllib.request.urlopen(asked, timeout=60):
+        pass
+
+
+def resident(pid: int) -> int:
+    fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return int(fields["VmRSS"].split()[0]) * 1024
+
+
+def kept(visit: Visit, pid: int) -> dict[str, int]:
+    """Bytes and elements after a collection of garbage."""
+    session = visit.context.new_cdp_session(visit.page)
+    session.send("HeapProfiler.enable")
+    session.send("HeapProfiler.collectGarbage")
+    session.send("Performance.enable")
+    told = {each["name"]: int(each["value"]) for each in session.send("Performance.getMetrics")["metrics"]}
+    session.detach()
+    return {"heap": told["JSHeapUsedSize"], "nodes": told["Nodes"], "listeners": told["JSEventListeners"], "resident": resident(pid)}
+
+
+def test_memory_stays_flat(browser, server: dict[str, Any]) -> None:
+    port, control = server["nodes"][0]["port"], server["control"]
+    crowd = Crowd(port, [f"m{number:02}" for number in range(12)], commit_s=0.02, beat_s=0.02, session_ms=240_000)
+    visit = Visit(browser, f"{control}/")
+    page = visit.steady(12)
+    page.select_option("#window", "3600")
+    page.select_option("#tail-form", "lines")
+    found: list[dict[str, int]] = []
+    for hour in range(1, HOURS + 1):
+        for minute in range(60):
+            for _ in range(60 // STEP_S):
+                post(f"{control}/v1/clock/step", ms=STEP_S * 1000)
+                time.sleep(0.12)  # the members go on meanwhile
+            if minute == 30:
+                post(f"{control}/v1/groups/kitchen/rebalance")
+        crowd.crash(f"m{hour:02}")
+        post(f"{control}/v1/groups/kitchen/expire", member=f"m{hour:02}")
+        crowd.come(f"m{hour:02}")
+        page.wait_for_timeout(500)
+        found.append(kept(visit, server["pid"]))
+        print(hour, found[-1], flush=True)
+    crowd.end()
+    until(page, "() => document.getElementById('tail').children.length <= 500")
+    early, late = found[1], found[-1]
+    assert visit.said == []
+    assert late["heap"] - early["heap"] < MOST_HEAP, found
+    assert late["resident"] - early["resident"] < MOST_RESIDENT, found
+    assert late["nodes"] < 1.5 * early["nodes"] + 2000, found
+    assert late["listeners"] < 1.5 * early["listeners"] + 200, found
+    visit.context.close()

@@ -1,0 +1,39 @@
+"""The live page, open in a browser, for `make live` and for its picture in the docs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from waiting import until as waited
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+
+def until(page: Page, so: str, arg: Any = None) -> None:
+    """Until a function of JavaScript says yes. Playwright's own `wait_for_function` makes code of a text, against the page's policy."""
+    waited(so, lambda: page.evaluate(so, arg), lambda: page.evaluate("() => document.getElementById('status').textContent"), 30)
+
+
+class Visit:
+    """A page that is open. `said`: what the console had, of which `may_say` is no mistake, `asked`: the addresses that were asked for."""
+
+    def __init__(self, browser: Browser, url: str, **how: Any) -> None:
+        size = {"width": how.pop("width", 1400), "height": how.pop("height", 1000)}
+        self.context = browser.new_context(viewport=size, **how)
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.may_say = ""
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.url = url
+        self.page.goto(url)
+
+    def steady(self, members: int) -> Page:
+        """Until the members are shown and drawn."""
+        until(self.page, f"() => document.querySelectorAll('#member-rows tr').length === {members}")
+        until(self.page, f"() => document.querySelectorAll('.row.lane').length >= {members}")
+        until(self.page, "() => document.querySelectorAll('#tail li').length > 0")
+        return self.page

@@ -1,0 +1,18 @@
+"""What axe is asked, and what it finds wrong in a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+WCAG: Final = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
+
+
+def violations(page: Page) -> list[str]:
+    """One text per rule that is broken, with the elements."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, options=WCAG)
+    return [f"{each['id']}: {[node['html'][:160] for node in each['nodes']][:3]}" for each in found.response["violations"]]
