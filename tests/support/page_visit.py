@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from waiting import until as waited
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, ViewportSize
 
 
 def until(page: Page, so: str, arg: Any = None) -> None:
@@ -19,7 +19,7 @@ class Visit:
     """A page that is open. `said`: what the console had, of which `may_say` is no mistake, `asked`: the addresses that were asked for."""
 
     def __init__(self, browser: Browser, url: str, **how: Any) -> None:
-        size = {"width": how.pop("width", 1400), "height": how.pop("height", 1000)}
+        size: ViewportSize = {"width": how.pop("width", 1400), "height": how.pop("height", 1000)}
         self.context = browser.new_context(viewport=size, **how)
         self.page = self.context.new_page()
         self.said: list[str] = []

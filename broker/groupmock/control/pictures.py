@@ -25,6 +25,8 @@ MOST_PICTURES: Final = 8
 MOST_SECONDS: Final = 3600
 SHARE: Final = 10
 """A picture is made anew when it is so many times as old as making it took."""
+OLDEST_S: Final = 5.0
+"""... or so many seconds old, whatever it took."""
 AT_ONCE: Final = 200
 """Rows of one slice."""
 
@@ -71,7 +73,7 @@ class Picture:
                 began = clock()
                 self._growing.forget(self._now() - MOST_SECONDS * NS_PER_S)
                 self._made = seconds, msgspec.json.encode(self._growing.picture(self._now() - seconds * NS_PER_S, self._now()))
-                self._fresh_until = clock() + SHARE * (took + clock() - began)
+                self._fresh_until = clock() + min(OLDEST_S, SHARE * (took + clock() - began))
             return self._made[1]
 
     async def _catch_up(self, clock: Callable[[], float]) -> float:

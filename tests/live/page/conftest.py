@@ -61,4 +61,8 @@ def visit(browser: Browser, broker: Broker) -> Iterator[Opens]:
 def keep() -> Callable[[Page, str], None]:
     """A screenshot."""
     SHOTS.mkdir(parents=True, exist_ok=True)
-    return lambda page, name: page.screenshot(path=SHOTS / f"{name}.png", full_page=True) and None
+
+    def kept(page: Page, name: str) -> None:
+        page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+
+    return kept

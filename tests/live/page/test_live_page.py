@@ -207,7 +207,9 @@ def test_hostile_names_do_nothing_but_show(broker: Broker, crowd, visit, keep: K
 
 def test_a_reset_is_survived(broker: Broker, crowd, visit) -> None:
     three: Crowd = crowd()
-    page = visit().steady(3)
+    here = visit()
+    here.may_say = "404 (Not Found)"  # of a group that was asked for as it went
+    page = here.steady(3)
     three.end()
     page.click("#reset")
     page.click("#reset-dialog button:has-text('Reset')")
