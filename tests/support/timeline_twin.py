@@ -103,6 +103,7 @@ class OnTheStage(Setting):
         self.stage.hang_up(name)
 
     def wait_for(self, state: str, members: int) -> None:
+        group = None
         for _ in range(600):
             group = self.stage.ask(DESCRIBE, VERSIONS[DESCRIBE], DescribeGroupsRequest([GROUP]), connection="-", client_id="-").groups[0]
             if (group.group_state, len(group.members)) == (state, members):
