@@ -8,12 +8,10 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+from wrong_client import wrong
 
 from groupmock import Broker
-from groupmock.rig.wire import Client
 from groupmock.running import NotAudited
-from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 SETTINGS = {"group.initial.rebalance.delay.ms": 0}
 
@@ -30,21 +28,6 @@ def refused(broker: Broker, path: str) -> tuple[int, str]:
         pass
     with caught.value as answer:
         return answer.code, answer.read().decode()
-
-
-def wrong(bootstrap: str, group: str = "billing") -> None:
-    """A client that syncs a generation which it was never told."""
-    host, port = bootstrap.split(":")
-    with Client(host, int(port), "wrong\x1b[31m-app") as client:
-        join = JoinGroupRequest(
-            group_id=group, session_timeout_ms=6000, rebalance_timeout_ms=6000, protocol_type="consumer",
-            protocols=[JoinGroupRequestProtocol(name="range", metadata=bytes(10))],
-        )  # fmt: skip
-        join.member_id = client.ask(11, 5, join).member_id
-        member = client.ask(11, 5, join)
-        assignments = [SyncGroupRequestAssignment(member_id=member.member_id, assignment=b"")]
-        sync = SyncGroupRequest(group_id=group, generation_id=7, member_id=member.member_id, assignments=assignments)
-        assert client.ask(14, 3, sync).error_code == 22
 
 
 def test_verdicts_findings_and_metrics() -> None:

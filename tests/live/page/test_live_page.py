@@ -10,6 +10,7 @@ from crowd import Crowd
 from page_visit import Visit, until
 from playwright.sync_api import Page
 from wcag import violations
+from wrong_client import wrong
 
 from groupmock import Broker
 
@@ -224,15 +225,18 @@ def test_three_hundred_members(broker: Broker, crowd, visit, keep: Keep) -> None
     crowd([f"m{number:03}" for number in range(300)], partitions=12, beat_s=2.0, commit_s=2.0)
     page = visit().steady(300)
     keep(page, "three-hundred")
-    page.screenshot(path="build/page/three-hundred-top.png")
 
 
 def test_findings_appear(broker: Broker, crowd, visit, keep: Keep) -> None:
     crowd()
     page = visit().steady(3)
-    # A commit of somebody who is no member, with a generation that never was.
-    keep(page, "findings")
     assert page.text_content("#no-findings") == "No client did anything wrong so far."
+    wrong(broker.bootstrap)
+    until(page, "() => document.querySelectorAll('#finding-rows tr').length === 1")
+    told = page.text_content("#finding-rows tr") or ""
+    assert "CLIENT-05" in told and "billing" in told and "sent a SyncGroup for generation 7" in told and "Right: " in told
+    assert page.is_hidden("#no-findings")
+    keep(page, "findings")
 
 
 @pytest.fixture
