@@ -58,11 +58,11 @@ def visit(browser: Browser, broker: Broker) -> Iterator[Opens]:
 
 
 @pytest.fixture
-def keep() -> Callable[[Page, str], None]:
-    """A screenshot."""
+def keep() -> Callable[..., None]:
+    """A screenshot, of the whole page or of what a window shows."""
     SHOTS.mkdir(parents=True, exist_ok=True)
 
-    def kept(page: Page, name: str) -> None:
-        page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+    def kept(page: Page, name: str, whole: bool = True) -> None:
+        page.screenshot(path=SHOTS / f"{name}.png", full_page=whole)
 
     return kept

@@ -14,7 +14,7 @@ from wrong_client import wrong
 
 from groupmock import Broker
 
-Keep = Callable[[Page, str], None]
+Keep = Callable[..., None]
 EVIL: Final = "</script><img src=x onerror=\"document.title='taken'\">\u2028\u202e<b>"
 LOOKS: Final[dict[str, dict[str, Any]]] = {
     "light": {},
@@ -84,6 +84,32 @@ def test_a_crash_is_seen_as_it_happens(broker: Broker, crowd, visit, keep: Keep)
     wait_lit(page, "Stable")
     until(page, "() => document.querySelectorAll('#member-rows tr').length === 2")
     until(page, "() => document.getElementById('tail').textContent.includes('ben')")
+
+
+def test_a_shift_in_the_kitchen(broker: Broker, crowd, visit, keep: Keep) -> None:
+    """Its screenshot, docs/images/live-page.png, is what the docs show."""
+    shift: Crowd = crowd()
+    page = visit(height=1180).steady(3)
+    page.select_option("#window", "30")
+    broker.add_fault(name="slow-commit", when={"api": "OffsetCommit", "client_id": "ben"}, do={"kind": "delay", "seconds": 0.3})
+    broker.add_fault(name="lost-sync", when={"api": "SyncGroup", "client_id": "finn"}, do={"kind": "drop"})
+    until(page, "() => Number(document.querySelector('#fault-rows .number')?.textContent ?? 0) >= 2")
+    shift.crash("ben")
+    broker.expire("kitchen", "ben")
+    broker.wait_for("kitchen", state="Stable", members=2, timeout=60)
+    shift.come("dora")
+    broker.wait_for("kitchen", state="Stable", members=3, timeout=60)
+    until(page, "() => document.querySelectorAll('.row.lane').length === 4")
+    broker.hold("kitchen", "CompletingRebalance")
+    shift.come("emil")
+    wait_lit(page, "CompletingRebalance")
+    page.locator("#member-rows input").nth(1).check()
+    until(page, "() => document.querySelectorAll('#member-rows tr').length === 4 && !document.getElementById('expire').disabled")
+    until(page, "() => document.querySelectorAll('.row.lane').length === 5")
+    assert "SyncGroup" in (page.text_content("#fault-rows .near") or "") + (page.locator("#fault-rows tr").nth(1).text_content() or "")
+    keep(page, "live-page", False)
+    broker.release("kitchen")
+    wait_lit(page, "Stable")
 
 
 def test_everything_can_be_done_by_keys(broker: Broker, crowd, visit) -> None:
