@@ -126,6 +126,7 @@ class Quirks(msgspec.Struct, frozen=True):
     append_time_bit_refused: bool = False  # 2.8: a produced batch that claims LogAppendTime: 32
     null_records_refused: bool = False  # 2.8: Produce with null records: -1; later nobody answers
     features_updated_one_by_one: bool = False  # 3.9: UpdateFeatures refuses single features, in other words (later: all or none)
+    stable_offset_within_log: bool = False  # 3.9 2.8: with a log cut amid a batch of an open transaction it is stable up to its start
     old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection
 
 
@@ -207,6 +208,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     producer_id_expiration_ms: Annotated[
         int, setting("producer.id.expiration.ms", "how long a partition remembers an idempotent producer that writes nothing", 1)
     ] = 86_400_000
+    transaction_partition_verification_enable: Annotated[
+        bool,
+        setting(
+            "transaction.partition.verification.enable",
+            "a transactional batch is taken only into a partition that was added to its transaction (KIP-890); else into any",
+        ),
+    ] = True
     fetch_answer_max_bytes: Annotated[
         int,
         setting(

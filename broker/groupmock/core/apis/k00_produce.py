@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 IDS_SINCE: Final = 13
+NEW_TRANSACTIONS_SINCE: Final = 12  # KIP-890
 LEADER_HINTS_SINCE: Final = 10
 NO_OFFSET: Final = -1
 PARTITION_COST: Final = 9  # core.budget; what is in the records has bounds of its own
@@ -76,6 +77,7 @@ class Produce:
     def __init__(self, cluster: Cluster, request: Request, asked: ProduceRequest, turn: Turn) -> None:
         self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn
         self._room = turn.settings.room()
+        self._verifies = turn.settings.transaction_partition_verification_enable
         self.grown: list[tuple[str, int]] = []
 
     def refused(self) -> dict[Place, PartitionProduceResponse]:
@@ -181,8 +183,9 @@ class Produce:
             self._check_replicas(topic, partition)
             if isinstance(batches, TooShort):
                 raise batches
+            self._verify(partition, batches)
             self._check(topic, partition, batches)
-            appended = self._topics.write(self._turn, topic, partition, batches)
+            appended = self._topics.write(self._turn, topic, partition, batches, self._begins_at_zero(batches))
         except RecordsError as error:
             return _refused(place, error, partition)
         if appended.grew:
@@ -199,10 +202,17 @@ class Produce:
         if self._asked.acks == -1 and wanted > len(partition.replicas):
             raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.replicas)} replicas, {wanted} must be in sync")
 
+    def _verify(self, partition: Partition, batches: list[Batch]) -> None:
+        """The first batch of a transaction in a partition is taken if the coordinator knows of it (KIP-890; TX-67 to TX-69)."""
+        for batch in batches:
+            if batch.transactional and not partition.producers.in_transaction(batch) and self._verifies:
+                # InitProducerId refuses every transactional id: no transaction that such a batch belongs to can exist here.
+                raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "there are no transactions here", logged=False)
+
+    def _begins_at_zero(self, batches: list[Batch]) -> bool:
+        return self._request.version >= NEW_TRANSACTIONS_SINCE and batches[0].transactional
+
     def _check(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
-        if any(batch.transactional for batch in batches):
-            # InitProducerId refuses every transactional id with 35: no transaction that such a batch belongs to can exist here.
-            raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "there are no transactions here", logged=False)
         wall_ms = self._turn.wall_ms
         limits = self._topics.limits(topic, partition.leader)
         claims_refused = self._turn.quirks.append_time_bit_refused

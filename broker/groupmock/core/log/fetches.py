@@ -190,8 +190,14 @@ class Fetches:
         for slot in fetch.context.slots.values():
             partition = None if slot.topic is None else self._topics.find(slot.topic, slot.partition)
             if partition is not None:
-                there += min(partition.available(slot.fetch_offset, partition.end_at(fetch.node)), slot.max_bytes)
+                end = partition.end_at(fetch.node)
+                if fetch.isolation_level == READ_COMMITTED:
+                    end = min(end, self._stable(partition))
+                there += min(partition.available(slot.fetch_offset, end), slot.max_bytes)
         return there >= fetch.min_bytes
+
+    def _stable(self, partition: Partition) -> int:
+        return partition.stable(self._environment.settings.quirks.stable_offset_within_log)
 
     def _read(self, fetch: WaitingFetch, parked: bool = False) -> tuple[Rows, bool]:
         """(rows, is it time to answer). An unknown topic or partition alone does not end the wait of the others, as in Kafka.
@@ -242,6 +248,7 @@ class Reader:
         self._topics = topics
         self._environment = environment
         self._no_lists = settings.quirks.failed_fetch_without_lists
+        self._pinned = settings.quirks.stable_offset_within_log
         self._fetch = fetch
         self._room = fetch.max_bytes
         self._unpacked = settings.room()
@@ -317,17 +324,26 @@ class Reader:
         # After the divergence: an offset beyond a log that was cut is to be told where, not that it is out of range
         if not partition.start <= slot.fetch_offset <= partition.end_at(self._fetch.node):
             return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
-        size = min(self._room, slot.max_bytes)
-        row = self._row(slot, partition, self._records(slot, partition, size), EpochEndOffset())
-        if not row.records and 0 < size < partition.first_size(slot.fetch_offset):
+        size, end = min(self._room, slot.max_bytes), self._upper(partition)
+        row = self._row(slot, partition, self._records(slot, partition, size, end), EpochEndOffset())
+        if not row.records and slot.fetch_offset < end and 0 < size < partition.first_size(slot.fetch_offset):
             row.aborted_transactions = None  # Kafka throws its list away together with a first batch that does not fit
+        elif row.aborted_transactions is not None:
+            row.aborted_transactions = [
+                AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+                for each in partition.aborted(slot.fetch_offset, end)
+            ]
         return row
 
-    def _records(self, slot: Slot, partition: Partition, size: int) -> bytes:
+    def _upper(self, partition: Partition) -> int:
+        """How far this reader gets: to the log's end on this node, or to where it is stable."""
+        end = partition.end_at(self._fetch.node)
+        return min(end, partition.stable(self._pinned)) if self._fetch.isolation_level == READ_COMMITTED else end
+
+    def _records(self, slot: Slot, partition: Partition, size: int, end: int) -> bytes:
         whole_first = self._fetch.version >= WHOLE_FIRST_BATCH_SINCE
         if whole_first and self.bytes and partition.first_size(slot.fetch_offset) > size:
             return b""  # only the first batch of an answer may be larger than allowed
-        end = partition.end_at(self._fetch.node)
         found = partition.read(slot.fetch_offset, size, at_least_one=whole_first and not self.bytes, end=end)
         self._room = max(0, self._room - len(found))
         self.bytes += len(found)
@@ -338,7 +354,7 @@ class Reader:
         row = PartitionData(
             partition_index=slot.partition,
             high_watermark=end,
-            last_stable_offset=end,
+            last_stable_offset=min(end, partition.stable(self._pinned)),
             log_start_offset=partition.start,
             diverging_epoch=diverging,
             aborted_transactions=[] if self._fetch.isolation_level == READ_COMMITTED else None,

@@ -1,0 +1,36 @@
+"""Who wants to hear what happens to topics: parts of the core that topics need not know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..turn import Turn
+
+OfTopic = Callable[["Turn", str], None]
+"""What is called with the name of a topic."""
+
+
+class Listeners:
+    """Of topics, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._changes: list[OfTopic] = []
+        self._deletions: list[OfTopic] = []
+
+    def when_changed(self, told: OfTopic) -> None:
+        """`told` hears the name of every topic that is created, or grows, from now on."""
+        self._changes.append(told)
+
+    def when_deleted(self, told: OfTopic) -> None:
+        """`told` hears the name of every topic that is deleted from now on."""
+        self._deletions.append(told)
+
+    def _tell_changed(self, turn: Turn, name: str) -> None:
+        for told in self._changes:
+            told(turn, name)
+
+    def _tell_deleted(self, turn: Turn, name: str) -> None:
+        for told in self._deletions:
+            told(turn, name)
