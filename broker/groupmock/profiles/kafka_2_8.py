@@ -67,6 +67,10 @@ PROFILE = Profile(
     quirks=frozenset(
         {
             "stable_offset_within_log",
+            "transactional_commit_to_unknown_group_is_unknown_member",
+            "lax_transactional_commits",
+            "fenced_epoch_forgotten",
+            "added_partitions_answered_by_hash",
             "malformed_subscription_hangs",  # P1-b5, P1-b6
             "group_record_limit",  # docs/kafka/differences.md#groups, S-leader-failure
             "failing_join_unanswered",  # P1-b5

@@ -59,6 +59,7 @@ PROFILE = Profile(
         57: (0, 2),  # UpdateFeatures
         60: (0, 2),  # DescribeCluster
         61: (0, 0),  # DescribeProducers
+        65: (0, 0),  # DescribeTransactions
         66: (0, 2),  # ListTransactions
         68: (0, 1),  # ConsumerGroupHeartbeat
         69: (0, 1),  # ConsumerGroupDescribe

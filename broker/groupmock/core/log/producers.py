@@ -60,10 +60,10 @@ class ProducerStates:
         """By producer id."""
         return self._states
 
-    def in_transaction(self, batch: Batch) -> bool:
-        """Is the transaction open here that a batch says it is of? Then nobody is asked about it any more (KIP-890)."""
-        state = self._states.get(batch.producer_id)
-        return state is not None and state.epoch == batch.producer_epoch and self.open_from(batch.producer_id) is not None
+    def in_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Is a transaction of that producer open here? Then nobody is asked about its batches any more (KIP-890)."""
+        state = self._states.get(producer_id)
+        return state is not None and state.epoch == epoch and self.open_from(producer_id) is not None
 
     def open_from(self, producer_id: int) -> int | None:
         """Where the producer's open transaction begins here; None: it has none."""
@@ -86,6 +86,8 @@ class ProducerStates:
                 ErrorCode.INVALID_PRODUCER_EPOCH,
                 f"epoch {batch.producer_epoch} of producer {batch.producer_id}, the last seen is {state.epoch}",
             )
+        if batch.base_sequence < 0:
+            return None  # a coordinator's: clients write none without a sequence
         if batch.producer_epoch > state.epoch:
             # A bumped epoch counts from 0 again (KIP-360; ProducerAppendInfo.checkSequence)
             _in_order(batch, 0)

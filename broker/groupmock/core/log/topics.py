@@ -247,6 +247,7 @@ class Topics(Listeners):
             found.replicas = [node, *found.replicas[1:]]
         found.lead(node)
         turn.note("leader_moved", topic=name, partition=found.index, leader=node, leader_epoch=found.leader_epoch)
+        self._tell_led(turn, name)
 
     def node_stopped(self, turn: Turn, node: int) -> None:
         """What the node led goes to the next replica that runs; without one it has no leader (-1). Group coordinators went before."""
@@ -270,6 +271,7 @@ class Topics(Listeners):
             turn.note("leader_moved", topic=topic.name, partition=each.index, leader=each.leader, leader_epoch=each.leader_epoch)
         if moved:
             self.fetches.changed(turn, [(topic.name, each.index) for each in moved])
+            self._tell_led(turn, topic.name)
 
     def append(self, turn: Turn, topic: str, partition: int, batch: bytes) -> int:
         """Append record batches on the server's side and wake who waits; returns the first offset. Raises TopicRefused, RecordsError."""
@@ -296,6 +298,7 @@ class Topics(Listeners):
         """Append the marker of a transaction's end; the caller tells `fetches.changed`. Raises RecordsError for one of the past."""
         limits = self.limits(topic, partition.leader)
         self._watch_age(turn, topic, partition, limits, partition.mark(marker, limits, turn.wall_ms))
+        self._tell_marked(turn, topic.name, partition.index, marker)
 
     def _watch_age(self, turn: Turn, topic: Topic, partition: Partition, limits: LogLimits, offset: int) -> None:
         """Only the oldest segment says when something is too old, and it ages no sooner by what comes to it."""
