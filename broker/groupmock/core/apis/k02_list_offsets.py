@@ -35,6 +35,8 @@ Row = tuple[Place, ListOffsetsPartitionResponse]
 
 TOPIC_COST: Final = 8  # core.budget
 PARTITION_COST: Final = 7
+CONSUMER: Final = -1
+"""The replica id of who is none."""
 LATEST: Final = -1
 EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
@@ -149,8 +151,9 @@ def _gate(
 
 
 def _upper(cluster: Cluster, asked: ListOffsetsRequest, partition: Partition) -> int:
-    """Where the log ends for who asks: with read_committed where it is stable (TX-89)."""
-    if asked.isolation_level != READ_COMMITTED:
+    """Where the log ends for who asks: for a consumer with read_committed where it is stable (TX-89). Who says it is a replica has no
+    isolation level (KafkaApis.handleListOffsetRequest; seen on 4.3.0, 3.9.1)."""
+    if asked.isolation_level != READ_COMMITTED or asked.replica_id != CONSUMER:
         return partition.end
     return partition.stable(cluster.environment.settings.quirks.stable_offset_within_log)
 

@@ -167,10 +167,10 @@ class TransactionCoordinator:
         known = self._known(turn, name, by, client_id)
         if isinstance(known, ErrorCode):
             return known
-        fresh = [at for at in places if known.state is not State.ONGOING or at not in known.partitions]
-        if not fresh:
-            return OK
         before = known.state
+        fresh = [at for at in places if before is not State.ONGOING or at not in known.partitions]
+        if not fresh and before is State.ONGOING:
+            return OK  # an empty list does begin a transaction (seen on 4.3.0, 3.9.1, 2.8.2)
         if before is not State.ONGOING:
             known.state, known.started_ms, known.marked = State.ONGOING, turn.wall_ms, 0
         known.partitions.update(dict.fromkeys(fresh))

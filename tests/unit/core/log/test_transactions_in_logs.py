@@ -65,9 +65,9 @@ class TxnWorld(LogWorld):
         topics = [DeleteRecordsTopic(name="t", partitions=[DeleteRecordsPartition(partition_index=0, offset=offset)])]
         return self.ask(21, 2, DeleteRecordsRequest(topics=topics)).topics[0].partitions[0]
 
-    def listed(self, timestamp: int, level: int) -> int:
+    def listed(self, timestamp: int, level: int, replica: int = -1) -> int:
         partitions = [ListOffsetsPartition(partition_index=0, timestamp=timestamp)]
-        asked = ListOffsetsRequest(isolation_level=level, topics=[ListOffsetsTopic(name="t", partitions=partitions)])
+        asked = ListOffsetsRequest(replica_id=replica, isolation_level=level, topics=[ListOffsetsTopic(name="t", partitions=partitions)])
         return int(self.ask(2, 7, asked).topics[0].partitions[0].offset)
 
     def producers(self) -> Any:
@@ -236,6 +236,7 @@ def test_offsets_are_listed_by_isolation_level() -> None:
     asked = (("latest", -1), ("earliest", -2), ("by time", WALL_MS), ("largest time", -3))
     found = [(name, world.listed(timestamp, 0), world.listed(timestamp, 1)) for name, timestamp in asked]
     assert found == [("latest", 2, 1), ("earliest", 0, 0), ("by time", 1, -1), ("largest time", 1, -1)]
+    assert world.listed(-1, 1, replica=0) == 2, "who says it is a replica has no level"
     world.sleep(50)
     world.end(1, False)
     assert [world.listed(WALL_MS, 1), world.listed(WALL_MS + 50, 1), world.listed(-1, 1)] == [1, 2, 3]

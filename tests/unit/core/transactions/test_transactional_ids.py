@@ -223,10 +223,11 @@ def test_with_an_unknown_partition_nothing_is_added() -> None:
     assert (world.add(pid, 0, 7, 1), world.add(pid, topic="nowhere"), world.state()) == ([55, 3, 55], [3], ("Empty", 0))
 
 
-def test_an_empty_list_is_answered_with_one() -> None:
+def test_an_empty_list_is_answered_with_one_and_begins_a_transaction() -> None:
+    """The second half: seen on 4.3.0, 3.9.1 and 2.8.2, by EndTxn."""
     world = TransactionWorld()
     pid = world.init()
-    assert (world.add_nothing(pid), world.state()) == ([], ("Empty", 0))
+    assert (world.add_nothing(pid), world.state(), world.end(pid), world.state()) == ([], ("Ongoing", 0), 0, ("CompleteCommit", 0))
 
 
 def test_brokers_ask_only() -> None:
