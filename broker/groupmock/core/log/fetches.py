@@ -191,13 +191,10 @@ class Fetches:
             partition = None if slot.topic is None else self._topics.find(slot.topic, slot.partition)
             if partition is not None:
                 end = partition.end_at(fetch.node)
-                if fetch.isolation_level == READ_COMMITTED:
-                    end = min(end, self._stable(partition))
+                if fetch.isolation_level == READ_COMMITTED and partition.producers.transactions is not None:
+                    end = min(end, partition.stable(self._environment.settings.quirks.stable_offset_within_log))
                 there += min(partition.available(slot.fetch_offset, end), slot.max_bytes)
         return there >= fetch.min_bytes
-
-    def _stable(self, partition: Partition) -> int:
-        return partition.stable(self._environment.settings.quirks.stable_offset_within_log)
 
     def _read(self, fetch: WaitingFetch, parked: bool = False) -> tuple[Rows, bool]:
         """(rows, is it time to answer). An unknown topic or partition alone does not end the wait of the others, as in Kafka.
@@ -281,7 +278,7 @@ class Reader:
 
     def _elsewhere(self, slot: Slot, partition: Partition, replica: int) -> PartitionData:
         self.sent_elsewhere = True
-        row = self._row(slot, partition, b"", EpochEndOffset())
+        row = self._row(slot, partition, b"", EpochEndOffset(), partition.end_at(self._fetch.node))
         row.preferred_read_replica, row.aborted_transactions = replica, None
         return row
 
@@ -318,27 +315,27 @@ class Reader:
             # The log was cut behind what the client read: it is told where the epochs part, to go back to there (KIP-595)
             if known.epoch < slot.last_fetched_epoch or known.start < slot.fetch_offset:
                 self.trouble = True
-                row = self._row(slot, partition, b"", EpochEndOffset(epoch=known.epoch, end_offset=known.start))
+                diverging = EpochEndOffset(epoch=known.epoch, end_offset=known.start)
+                row = self._row(slot, partition, b"", diverging, partition.end_at(self._fetch.node))
                 row.aborted_transactions = None
                 return row
         # After the divergence: an offset beyond a log that was cut is to be told where, not that it is out of range
-        if not partition.start <= slot.fetch_offset <= partition.end_at(self._fetch.node):
+        end = upper = partition.end_at(self._fetch.node)
+        if not partition.start <= slot.fetch_offset <= end:
             return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
-        size, end = min(self._room, slot.max_bytes), self._upper(partition)
-        row = self._row(slot, partition, self._records(slot, partition, size, end), EpochEndOffset())
-        if not row.records and slot.fetch_offset < end and 0 < size < partition.first_size(slot.fetch_offset):
+        committed = partition.producers.transactions is not None and self._fetch.isolation_level == READ_COMMITTED
+        if committed:  # it gets as far as the log is stable
+            upper = min(end, partition.stable(self._pinned))
+        size = min(self._room, slot.max_bytes)
+        row = self._row(slot, partition, self._records(slot, partition, size, upper), EpochEndOffset(), end)
+        if not row.records and slot.fetch_offset < upper and 0 < size < partition.first_size(slot.fetch_offset):
             row.aborted_transactions = None  # Kafka throws its list away together with a first batch that does not fit
-        elif row.aborted_transactions is not None:
+        elif committed:
             row.aborted_transactions = [
                 AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
-                for each in partition.aborted(slot.fetch_offset, end)
+                for each in partition.aborted(slot.fetch_offset, upper)
             ]
         return row
-
-    def _upper(self, partition: Partition) -> int:
-        """How far this reader gets: to the log's end on this node, or to where it is stable."""
-        end = partition.end_at(self._fetch.node)
-        return min(end, partition.stable(self._pinned)) if self._fetch.isolation_level == READ_COMMITTED else end
 
     def _records(self, slot: Slot, partition: Partition, size: int, end: int) -> bytes:
         whole_first = self._fetch.version >= WHOLE_FIRST_BATCH_SINCE
@@ -349,12 +346,11 @@ class Reader:
         self.bytes += len(found)
         return found
 
-    def _row(self, slot: Slot, partition: Partition, records: bytes, diverging: EpochEndOffset) -> PartitionData:
-        end = partition.end_at(self._fetch.node)
+    def _row(self, slot: Slot, partition: Partition, records: bytes, diverging: EpochEndOffset, end: int) -> PartitionData:
         row = PartitionData(
             partition_index=slot.partition,
             high_watermark=end,
-            last_stable_offset=min(end, partition.stable(self._pinned)),
+            last_stable_offset=end if partition.producers.transactions is None else min(end, partition.stable(self._pinned)),
             log_start_offset=partition.start,
             diverging_epoch=diverging,
             aborted_transactions=[] if self._fetch.isolation_level == READ_COMMITTED else None,
