@@ -108,8 +108,13 @@ class TransactionMachine(RuleBasedStateMachine):
         if not one.new:
             self.world.add(one.pid, partition, name=one.name)
         value = str(self._next()).encode()
-        bits = {"producer_id": one.pid.id, "producer_epoch": one.pid.epoch, "attributes": TRANSACTIONAL}
-        sent = batch(value, base_sequence=one.sequences[partition], **bits)
+        sent = batch(
+            value,
+            producer_id=one.pid.id,
+            producer_epoch=one.pid.epoch,
+            base_sequence=one.sequences[partition],
+            attributes=TRANSACTIONAL,
+        )
         row = self.world.produce(sent, transactional_id=one.name, version=12 if one.new else 9, partition=partition)
         if not row.get("error_code", 0):
             one.sequences[partition] += 1

@@ -323,12 +323,11 @@ class StoryTeller:
             for section in self._sections.values():
                 yield section, Line(row.t, f"{text(row.what.replace('_', ' '))} {facts(row.fields)}".rstrip())
         elif row.what == "offsets_of_transaction":
-            section = self._section(row.fields["group"])
-            if section is not None:
-                told = f"{text(row.fields['reason'], SENTENCE)} ({row.fields['offsets']} of the group's offsets are new)"
-                yield section, Line(row.t, told)
-        elif row.fields.get("cause") in WHO_WRITES and (told := of_transaction(row)) is not None:
-            yield from ((section, Line(row.t, told)) for section in self._sections.values())
+            told = f"{text(row.fields['reason'], SENTENCE)} ({row.fields['offsets']} of the group's offsets are new)"
+            mine = self._section(row.fields["group"])
+            yield from ((mine, Line(row.t, told)),) if mine is not None else ()
+        elif row.fields.get("cause") in WHO_WRITES and (said_so := of_transaction(row)) is not None:
+            yield from ((section, Line(row.t, said_so)) for section in self._sections.values())
 
     # -- lines
 

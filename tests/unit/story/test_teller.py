@@ -248,7 +248,7 @@ def test_transactions_of_its_members_are_told() -> None:
     by_whom = "producer 7 (epoch 0) was fenced by a newer one with the same transactional id"
     fenced = {"transactional_id": "p-7", "cause": "fenced", "reason": by_whom}
     dropped = {"group": "kitchen", "offsets": 0, "cause": "transaction_aborted", "reason": "the transaction of producer 7 was aborted"}
-    moved = {"transactional_id": "p-7", "before": "Ongoing", "after": "PrepareAbort", "cause": "timed_out", "reason": "it was open too long"}
+    moved = {"transactional_id": "p-7", "before": "Ongoing", "after": "PrepareAbort", "cause": "timed_out", "reason": "open too long"}
     notes = [("producer_fenced", fenced), ("offsets_of_transaction", dropped), ("transaction_moved", moved)]
     last = list(stage.ring.rows)[-1]
     more = [NoteRow(seq=last.seq + 1 + place, t=last.t, what=what, fields=told) for place, (what, told) in enumerate(notes)]
@@ -256,5 +256,5 @@ def test_transactions_of_its_members_are_told() -> None:
     assert [re.sub(r"^ +[0-9.]+  ", "", line) for line in tell(rows)][-3:] == [
         f"transactional id p-7: {by_whom}",
         "the transaction of producer 7 was aborted (0 of the group's offsets are new)",
-        "transactional id p-7 (Ongoing -> PrepareAbort): it was open too long",
+        "transactional id p-7 (Ongoing -> PrepareAbort): open too long",
     ]
