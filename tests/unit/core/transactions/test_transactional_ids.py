@@ -130,6 +130,15 @@ def test_who_lost_the_answer_is_told_again_and_only_who_was_there_last() -> None
     assert world.init_code("x", third) == (90, *NOBODY)
 
 
+def test_a_zombie_that_says_who_it_was_aborts_the_open_transaction_of_the_newer_one() -> None:
+    """Seen on 4.3.0 and 3.9.1: 51, its epoch is not looked at before the transaction is over."""
+    world = TransactionWorld()
+    zombie = world.init()
+    newer = world.init()
+    world.add(newer)
+    assert [world.init_code("x", zombie)[0], world.state(), world.init_code("x", zombie)[0]] == [51, ("CompleteAbort", 2), 90]
+
+
 @for_each("version", [3, 5])
 def test_an_open_transaction_is_aborted_before_the_next_producer_is_let_in(version: int) -> None:
     """TX-21, for old and new clients."""
