@@ -26,9 +26,7 @@ from .classic.type import ClassicGroup
 from .listing import ByPartition, InOneMap, Listing
 from .offsets import retention
 from .offsets.by_topic import ByTopic
-from .offsets.commits import Commit, size_error, stored_offset, too_large, utf16_length
 from .offsets.committed import CommittedOffsets, Offset
-from .offsets.records import transactional_batch
 from .type import GroupType
 
 if TYPE_CHECKING:
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from ..environment import Environment
     from ..log.topics import Topics
     from ..log.transactions import Marker
+    from .offsets.commits import Commit
 
 TYPES: Final[tuple[type[GroupType], ...]] = (ClassicGroup,)
 """Every type of group that there is. The first one is that of groups which only ever commit, as in Kafka (`simple` groups)."""
@@ -180,6 +179,9 @@ class GroupRegistry:
 
     def write_pending(self, turn: Turn, group: GroupType, wanted: list[Commit], producer_id: int, epoch: int) -> list[int]:
         """What a transaction commits, as far as it may be stored; a code per commit. It stands in the log of the group's partition."""
+        from .offsets.commits import size_error, stored_offset, too_large, utf16_length  # a server that listens has no need of them yet
+        from .offsets.records import transactional_batch
+
         limit = turn.settings.offset_metadata_max_bytes
         errors = [codes.OFFSET_METADATA_TOO_LARGE if utf16_length(each.metadata) > limit else codes.NONE for each in wanted]
         if too_large(turn, group.home, group.partition, group.group_id, wanted):

@@ -23,7 +23,6 @@ from ..hosting import Hosting
 from ..java.hashes import partition_for
 from ..log import internal
 from ..log.names import OFFSETS_TOPIC, TRANSACTION_TOPIC
-from ..log.transactions import Marker
 from ..units import NS_PER_MS
 from . import causes
 from .causes import Why
@@ -33,6 +32,7 @@ from .transactional_id import LAST_EPOCH, NONE, At, Holder, TransactionalId
 if TYPE_CHECKING:
     from ..environment import Environment
     from ..log.topics import Topics
+    from ..log.transactions import Marker
     from ..turn import TimerHandler, Turn
 
 OK: Final = ErrorCode.NONE
@@ -262,6 +262,8 @@ class TransactionCoordinator:
                 self._mark(turn, self._ids[name])
 
     def _mark(self, turn: Turn, known: TransactionalId) -> None:
+        from ..log.transactions import Marker  # a server that listens has no need of it yet
+
         marker = Marker(known.producer_id, known.epoch, known.state is State.PREPARE_COMMIT, self._epoch(known))
         told: list[At] = []
         for at in list(known.partitions):
