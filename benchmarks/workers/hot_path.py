@@ -1,7 +1,8 @@
 """How much CPU one build's driver takes for a kind of work as a share of another's: `python hot_path.py KIND BUILD OTHER PAIRS [AUDITED]`.
 
 KIND: lease (equal heartbeats, repeated), full (the same with repeating off), rounds (JoinGroup and SyncGroup of one member), storm (members
-who come together: two JoinGroups and a SyncGroup each, on connections of their own, until their sessions end).
+who come together: two JoinGroups and a SyncGroup each, on connections of their own, until their sessions end), produce (a batch of one
+record), fetch (the newest one, read_committed).
 AUDITED: one or other: whose clients are audited beside (`serve --audit`).
 BUILD, OTHER: folders with `broker` and `codec`. Both builds live in this process and take turns of about a millisecond, one quartet (BUILD,
 OTHER, OTHER, BUILD) after the other: whatever the host does meanwhile, both have their share of it. Prints the median of the quartets.
@@ -19,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-COUNTS: Final = {"lease": 2_000, "full": 200, "rounds": 20, "storm": 30}
+COUNTS: Final = {"lease": 2_000, "full": 200, "rounds": 20, "storm": 30, "produce": 30, "fetch": 30}
 """Work of a turn by kind."""
 STORM_DELAY_MS: Final = 3000
 """Into which all members of a storm fit."""
@@ -52,14 +53,15 @@ class Build:
         """CPU nanoseconds of one turn. Ends the process if the work was not done as its kind says."""
         sys.modules.update(self.modules)
         count, driver = COUNTS[self.kind], self.work.driver
-        work = {"rounds": self.work.rounds, "storm": self.work.storm}.get(self.kind, self.work.heartbeats)
+        kinds = {"rounds": self.work.rounds, "storm": self.work.storm, "produce": self.work.produce, "fetch": self.work.fetch}
+        work = kinds.get(self.kind, self.work.heartbeats)
         handled, repeated = driver.counters.handled, driver.counters.repeated_heartbeats
         begun = time.process_time_ns()
         work(count)
         used = time.process_time_ns() - begun
         self.modules = taken_out()
         handled, repeated = driver.counters.handled - handled, driver.counters.repeated_heartbeats - repeated
-        expected = {"lease": 0, "full": count, "rounds": 2 * count + 1, "storm": 3 * count}[self.kind]
+        expected = {"lease": 0, "full": count, "rounds": 2 * count + 1, "storm": 3 * count}.get(self.kind, count)
         if not expected <= handled - repeated <= expected + 1 or driver.counters.internal_errors:
             raise SystemExit(f"{self.kind}: {handled} requests were handled, {repeated} of them repeated: {driver.counters}")
         return used

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from groupmock.clock import VirtualClock
+from groupmock.core.events import Command
 from groupmock.core.settings import Settings
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
@@ -17,9 +18,12 @@ from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header
+from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from groupmock_codec.records import NewRecord, encode_batch
 
 try:
     from groupmock.core.core import core_of
@@ -28,7 +32,7 @@ except ImportError:  # a build before the core had a funnel of its own
     from groupmock.core.cluster import ApiRange, Identity, Node  # type: ignore[no-redef,attr-defined]
     from groupmock.core.cluster import Cluster as core_of  # type: ignore[no-redef,assignment]
 
-JOIN, HEARTBEAT, SYNC = (11, 5), (12, 3), (14, 3)
+JOIN, HEARTBEAT, SYNC, PRODUCE, FETCH = (11, 5), (12, 3), (14, 3), (0, 9), (1, 11)
 RESPONSE_HEADER = 8  # length and correlation id
 
 
@@ -79,9 +83,10 @@ class Work:
 
     def __init__(self, delay_ms: int, audited: bool = False) -> None:
         self.storms = 0
+        self.records = self.fetched = b""
         self.delay_ms = delay_ms
         self.clock = VirtualClock()
-        identity = Identity("hot", (Node(1, "h", 1),), tuple(ApiRange(key, *APIS[key].versions) for key in (11, 12, 14, 18)))
+        identity = Identity("hot", (Node(1, "h", 1),), tuple(ApiRange(key, *APIS[key].versions) for key in (0, 1, 11, 12, 14, 18)))
         self.core = core_of(Settings(group_initial_rebalance_delay_ms=delay_ms), identity, Random(1), 0)
         header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)
         self.driver = Driver(self.core, self.clock, Journal(header), NO_SLICES)
@@ -118,6 +123,26 @@ class Work:
         beat = frame(HEARTBEAT, self.heartbeat())
         for _ in range(count):
             self.connection.data_received(beat)
+
+    def produce(self, count: int) -> None:
+        """So many equal requests with a batch of one record; the topic is made with the first."""
+        if not self.records:
+            self.driver.submit(Command("create_topic", {"name": "t", "partitions": 1}))
+            data = PartitionProduceData(index=0, records=encode_batch([NewRecord(value=bytes(100), timestamp=1)]))
+            topic = TopicProduceData(name="t", partition_data=[data])
+            self.records = frame(PRODUCE, ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[topic]))
+            partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1)
+            wanted = [FetchTopic(topic="t", partitions=[partition])]
+            self.fetched = frame(FETCH, FetchRequest(max_bytes=1 << 20, session_epoch=-1, isolation_level=1, topics=wanted))
+        for _ in range(count):
+            self.connection.data_received(self.records)
+
+    def fetch(self, count: int) -> None:
+        """So many equal ones of the first record."""
+        if not self.records:
+            self.produce(1)
+        for _ in range(count):
+            self.connection.data_received(self.fetched)
 
     def storm(self, members: int) -> None:
         """So many members come to a new group over connections of their own: two JoinGroups and a SyncGroup each; then all hang up."""

@@ -44,6 +44,10 @@ CONTROL_BIT: Final = 0x20
 DELETE_HORIZON_BIT: Final = 0x40
 """The base timestamp is the time from which on the batch's tombstones may go (KIP-534)."""
 
+MARKER_VERSION: Final = 0
+_MARKER_KEY: Final = Struct(">hh")
+_MARKER_VALUE: Final = Struct(">hi")
+
 Headers = Sequence[tuple[str, bytes | None]]
 Head = tuple[int, int, bool]
 """When and where a record is: timestamp in ms since 1970 and absolute offset; and whether it has no key."""
@@ -265,6 +269,26 @@ def encode_batch(
         data=b"",
     )
     return _sealed(batch, compress(payload, code)).data
+
+
+def marker_batch(committed: bool, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp: int) -> Batch:
+    """The control batch that ends a transaction: one record, of 78 bytes with its header (KIP-98; EndTransactionMarker).
+
+    Its key is a version and what it says (0 abort, 1 commit), its value a version and the epoch of the coordinator that says so.
+    """
+    key, value = _MARKER_KEY.pack(MARKER_VERSION, committed), _MARKER_VALUE.pack(MARKER_VERSION, coordinator_epoch)
+    record = NewRecord(key, value, timestamp=timestamp)
+    bits = TRANSACTIONAL_BIT | CONTROL_BIT
+    return read_batches(encode_batch([record], producer_id=producer_id, producer_epoch=producer_epoch, attributes=bits))[0]
+
+
+def marker_of(batch: Batch) -> bool | None:
+    """What a control batch says of its transaction: True, it is committed; False, it is aborted. None: it is none that does."""
+    record = next(iter(decode_records(batch)), None)
+    if record is None or record.key is None or len(record.key) < _MARKER_KEY.size:
+        return None
+    kind = _MARKER_KEY.unpack_from(record.key)[1]
+    return bool(kind) if kind in (0, 1) else None
 
 
 def empty_batch(first: int, last: int) -> Batch:

@@ -14,6 +14,7 @@ MARK = "groupmock-was-here"
 PROGRAM = r'''
 import json, os, pickle, random, sys
 
+from groupmock.core.log.broker_configs import broker_keys
 from groupmock.journal.file import FileSink
 from groupmock.rig.wire import request
 from groupmock.rig.wire_rig import WireRig
@@ -72,6 +73,8 @@ def ask(times, seed):
     return answers
 
 ask(1, 1)  # annotations of messages are read (compiled, as Python has it) when a codec is first made
+rig.core.cluster.topics.record_limit('topic', 1)  # and those of settings, by the first log that is written to
+broker_keys(rig.core.environment.settings.quirks)  # and by who asks for configs first
 sys.addaudithook(watch)
 watching = True
 answered = ask(12, 14)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from cases import for_each
 from fault_world import ends
 
-from groupmock.faults.entities import answered, asked
+from groupmock.faults.entities import ERRORS, answered, asked
 from groupmock.rig import WireRig
 from groupmock.rig.wire import read_response, request
 from groupmock_codec import APIS
@@ -35,7 +35,7 @@ PLAIN: Final[dict[str, Any]] = {
 TOPICS: Final = ("orders", "bills")
 NAMES: Final = (
     "group_id", "partition_index", "index", "partition", "partition_id", "resource_name", "log_dir", "user", "feature", "member_id", "name",
-    "topic", "topic_name", "key",
+    "topic", "topic_name", "key", "transactional_id",
 )  # fmt: skip
 RESOURCES: Final = {"DescribeUserScramCredentials": "user:bills", "DescribeLogDirs": "log_dir:*", "UpdateFeatures": "feature:bills"}
 """What the resources of these are called; of the others they are those of configs."""
@@ -89,7 +89,7 @@ class House:
             return 2
         if field.name == "member_id" and message is not APIS[key].request.message:
             return ("m1", "m2")[place] if APIS[key].name == "LeaveGroup" else ""
-        if field.name == "group_id" and message is not APIS[key].request.message:
+        if field.name in ("group_id", "transactional_id") and message is not APIS[key].request.message:
             return "gh"[place]
         if field.wire.kind == "array" and field.name not in ("configs", "assignments", "forgotten_topics_data", "configuration_keys"):
             element = field.wire.element_wire
@@ -185,7 +185,7 @@ def struck(key: int, version: int, kind: str, stage: str, do: dict[str, Any]) ->
 @for_each(("key", "version", "kind", "stage"), CASES, ids=str)
 def test_the_chosen_entity_alone_carries_the_error(key: int, version: int, kind: str, stage: str) -> None:
     found, expected = struck(key, version, kind, stage, {"kind": "error", "code": CODE}), usual(key, version)
-    errors = {fields["error_code"] for path, fields in found.items() if is_chosen(path, kind) and "error_code" in fields}
+    errors = {fields[name] for path, fields in found.items() if is_chosen(path, kind) for name in ERRORS if name in fields}
     assert errors == {CODE}
     assert others(found, kind) == others(expected, kind)
 

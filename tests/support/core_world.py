@@ -16,6 +16,7 @@ from groupmock.core.identity import Identity, Node
 from groupmock.core.log.partition import Partition
 from groupmock.core.log.topics import Topic
 from groupmock.core.settings import Quirks, Settings
+from groupmock.core.transactions.coordinator import TransactionCoordinator
 from groupmock.core.turn import Turn
 from groupmock.rig import Ask, CoreRig
 from groupmock_codec.declare import Message
@@ -76,6 +77,12 @@ class StandInTopics:
     def when_deleted(self, told: object) -> None:
         """None is ever deleted."""
 
+    def when_led(self, told: object) -> None:
+        """No leader moves."""
+
+    def when_marked(self, told: object) -> None:
+        """No transaction ends."""
+
     def timer_handlers(self) -> dict[str, Any]:
         """No fetch waits for these."""
         return {}
@@ -120,7 +127,8 @@ class World:
             return cls(Core(cluster_on(environment)))
         counts = {"orders": 4} if topics is None else topics
         stand_in: Any = StandInTopics(counts, environment.settings.message_max_bytes)  # all that groups need
-        return cls(Core(Cluster(environment, stand_in, GroupRegistry(environment, stand_in))))
+        parts = GroupRegistry(environment, stand_in), TransactionCoordinator(environment, stand_in)
+        return cls(Core(Cluster(environment, stand_in, *parts)))
 
     @property
     def now(self) -> int:

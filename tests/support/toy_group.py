@@ -77,6 +77,10 @@ class ToyGroup(GroupType):
         """Members, and anybody while there are none."""
         return codes.NONE if by.member_id in self.members or (not by.named and not self.members) else codes.UNKNOWN_MEMBER_ID
 
+    def admit_transactional_commit(self, turn: Turn, by: Committer) -> int:
+        """The same."""
+        return self.admit_commit(turn, by, 0)
+
     def admit_deletion(self) -> int:
         """While nobody ticks."""
         return codes.NON_EMPTY_GROUP if self.members else codes.NONE

@@ -60,6 +60,8 @@ _WORDS: Final[dict[str, Names]] = {
     "group_instance_id": lambda state: state.instances,
     "configuration_keys": _configs,
     "subscribed_topic_names": _topics,
+    "transactional_ids": _groups,
+    "transactional_id": _groups,
     "state_filters": lambda state: ["Ongoing"],
     "states_filter": lambda state: ["Stable"],
     "types_filter": lambda state: ["classic"],

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final, get_type_hints
 
 from groupmock.core.groups.causes import CAUSES
+from groupmock.core.transactions.causes import CAUSES as OF_TRANSACTIONS
 from groupmock.journal.rows import KINDS, LEFT_OUT, ROWS, Header, documentation
 
 from .markdown import cell, notice, table
@@ -39,6 +40,10 @@ did not end."""
 ABOUT_CAUSES: Final = """\
 `cause` of `moved` and `member` rows is one of these words; `reason` says the same to people, and may be put in other words at any time."""
 
+ABOUT_TRANSACTIONS: Final = """\
+Of transactional ids there are notes: `transaction_moved` (`before` and `after` are states as DescribeTransactions has them, empty for an id
+that comes or goes), `producer_fenced`, `offsets_of_transaction`. Their fields `cause` and `reason` are the same kind of thing:"""
+
 ABOUT_ERRORS: Final = """\
 `error` of a `reply` is the first error anywhere in the answer: of the whole, else of a topic, partition, group, coordinator, member or
 resource. `errors` has each with its place (`topics[0].partitions[2].error_code`). Journals written before there were `errors` have the
@@ -64,6 +69,7 @@ def text() -> str:
             *table(["field", "meaning"], ([f"`{n}`", cell(t)] for n, t in documentation(kind).items())),
         ]
     lines += ["", "## Causes", "", ABOUT_CAUSES, "", ", ".join(f"`{cause}`" for cause in CAUSES) + "."]
+    lines += ["", ABOUT_TRANSACTIONS, "", ", ".join(f"`{cause}`" for cause in OF_TRANSACTIONS) + "."]
     lines += ["", "## Errors", "", *ABOUT_ERRORS.splitlines()]
     return "\n".join(lines) + "\n"
 

@@ -8,21 +8,30 @@ from typing import TYPE_CHECKING
 from .environment import Environment
 from .groups.registry import GroupRegistry
 from .log.topics import Topics
+from .transactions.coordinator import TransactionCoordinator
 
 if TYPE_CHECKING:
+    from .hosting import Hosting
     from .quotas import Quotas
 
 
 class Cluster:
-    """Topics, and the groups that live in partitions of __consumer_offsets, on their common ground.
+    """Topics, the groups that live in partitions of __consumer_offsets, the transactions in those of __transaction_state, on their common
+    ground.
 
     No NamedTuple: reading a part of one costs a heartbeat 4 % (CPython 3.11 specialises attributes of plain objects only).
     """
 
-    def __init__(self, environment: Environment, topics: Topics, groups: GroupRegistry) -> None:
+    def __init__(self, environment: Environment, topics: Topics, groups: GroupRegistry, transactions: TransactionCoordinator) -> None:
         self.environment = environment
         self.topics = topics
         self.groups = groups
+        self.transactions = transactions
+
+    @property
+    def hostings(self) -> tuple[Hosting, ...]:
+        """Where coordinators of each kind live."""
+        return self.groups.hosting, self.transactions.hosting
 
     @cached_property
     def quotas(self) -> Quotas:
@@ -33,6 +42,6 @@ class Cluster:
 
 
 def cluster_on(environment: Environment) -> Cluster:
-    """A cluster without topics and groups."""
+    """A cluster without topics, groups and transactions."""
     topics = Topics(environment)
-    return Cluster(environment, topics, GroupRegistry(environment, topics))
+    return Cluster(environment, topics, GroupRegistry(environment, topics), TransactionCoordinator(environment, topics))

@@ -66,6 +66,7 @@ class Core:
         self.timer_handlers: dict[str, TimerHandler] = {
             **cluster.topics.timer_handlers(),
             **cluster.groups.timer_handlers(),
+            **cluster.transactions.timer_handlers(),
             "stall": self._steered("stall"),
             "thaw": self._steered("thaw"),
         }

@@ -126,6 +126,12 @@ class Quirks(msgspec.Struct, frozen=True):
     append_time_bit_refused: bool = False  # 2.8: a produced batch that claims LogAppendTime: 32
     null_records_refused: bool = False  # 2.8: Produce with null records: -1; later nobody answers
     features_updated_one_by_one: bool = False  # 3.9: UpdateFeatures refuses single features, in other words (later: all or none)
+    lax_transactional_commits: bool = False  # 2.8: TxnOffsetCommit looks at member, instance, generation where given
+    transactional_commit_to_unknown_group_is_unknown_member: bool = False  # 3.9 2.8: TxnOffsetCommit of a generation, no group: 25, not 22
+    start_of_transaction_stays: bool = False  # 3.9: DescribeTransactions after InitProducerId tells when the last transaction began
+    fenced_epoch_forgotten: bool = False  # 3.9 2.8: who was fenced by an abort cannot go on with InitProducerId: 90 (later: KIP-890)
+    added_partitions_answered_by_hash: bool = False  # 2.8: AddPartitionsToTxn answers topics in the order of a map
+    stable_offset_within_log: bool = False  # 3.9 2.8: with a log cut amid a batch of an open transaction it is stable up to its start
     old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection
 
 
@@ -207,6 +213,46 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     producer_id_expiration_ms: Annotated[
         int, setting("producer.id.expiration.ms", "how long a partition remembers an idempotent producer that writes nothing", 1)
     ] = 86_400_000
+    transactions_enable: Annotated[
+        bool,
+        setting(
+            "groupmock.transactions.enable",
+            "serve transactional producers; false: their ids are refused (53), as by a broker on which nobody may write with them",
+        ),
+    ] = True
+    transaction_markers_delay_ms: Annotated[
+        int,
+        setting(
+            "groupmock.transaction.markers.delay.ms",
+            "how long after its end was decided the markers of a transaction are written: who goes on meanwhile is told 51",
+            0,
+        ),
+    ] = 0
+    transaction_max_timeout_ms: Annotated[
+        int, setting("transaction.max.timeout.ms", "longest transaction timeout that a producer may ask for", 1)
+    ] = 900_000
+    transaction_abort_cleanup_interval_ms: Annotated[
+        int,
+        setting(
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms", "how often transactions that are open too long are looked for", 1
+        ),
+    ] = 10_000
+    transactional_id_expiration_ms: Annotated[
+        int, setting("transactional.id.expiration.ms", "how long a transactional id that nobody uses is remembered", 1)
+    ] = 604_800_000
+    transactional_id_cleanup_interval_ms: Annotated[
+        int,
+        setting(
+            "transaction.remove.expired.transaction.cleanup.interval.ms", "how often transactional ids that nobody uses are looked for", 1
+        ),
+    ] = 3_600_000
+    transaction_partition_verification_enable: Annotated[
+        bool,
+        setting(
+            "transaction.partition.verification.enable",
+            "a transactional batch is taken only into a partition that was added to its transaction (KIP-890); else into any",
+        ),
+    ] = True
     fetch_answer_max_bytes: Annotated[
         int,
         setting(

@@ -29,11 +29,11 @@ REFUSED: Final = {
 }  # fmt: skip
 """What a refusal says in these fields."""
 SAME: Final = {"partition": "partition_index", "groups_names": "group_id"}
-IDENTITIES: Final = ("key", "group_id", "name")
+IDENTITIES: Final = ("key", "group_id", "name", "transactional_id")
 """The field that names an element which the request lists as a plain text."""
 NAMES: Final = (
     *IDENTITIES, "topic", "topic_id", "partition", "partition_index", "index", "resource_type", "resource_name", "member_id",
-    "group_instance_id", "transactional_id", "topic_name", "partition_id", "log_dir", "user", "feature",
+    "group_instance_id", "topic_name", "partition_id", "log_dir", "user", "feature",
 )  # fmt: skip
 """Fields that say what was asked for, and stand in the answer too."""
 STAYS: Final = ("is_internal", "replica_nodes", "isr_nodes", "offline_replicas", "eligible_leader_replicas", "last_known_elr")

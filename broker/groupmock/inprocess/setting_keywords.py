@@ -33,6 +33,13 @@ class SettingKeywords(TypedDict, total=False):
     log_message_timestamp_before_max_ms: int
     log_message_timestamp_after_max_ms: int
     producer_id_expiration_ms: int
+    transactions_enable: bool
+    transaction_markers_delay_ms: int
+    transaction_max_timeout_ms: int
+    transaction_abort_cleanup_interval_ms: int
+    transactional_id_expiration_ms: int
+    transactional_id_cleanup_interval_ms: int
+    transaction_partition_verification_enable: bool
     fetch_answer_max_bytes: int
     request_max_decompressed_bytes: int
     request_max_records: int

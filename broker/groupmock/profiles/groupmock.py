@@ -31,6 +31,7 @@ PROFILE = Profile(
         24: (0, 5),  # AddPartitionsToTxn
         25: (0, 4),  # AddOffsetsToTxn
         26: (0, 5),  # EndTxn
+        27: (0, 2),  # WriteTxnMarkers
         28: (0, 5),  # TxnOffsetCommit
         29: (0, 3),  # DescribeAcls
         30: (0, 3),  # CreateAcls
@@ -53,6 +54,8 @@ PROFILE = Profile(
         55: (0, 2),  # DescribeQuorum
         57: (0, 2),  # UpdateFeatures
         60: (0, 2),  # DescribeCluster
+        61: (0, 0),  # DescribeProducers
+        65: (0, 0),  # DescribeTransactions
         66: (0, 2),  # ListTransactions
         68: (0, 1),  # ConsumerGroupHeartbeat
         69: (0, 1),  # ConsumerGroupDescribe

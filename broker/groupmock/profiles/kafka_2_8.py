@@ -34,6 +34,7 @@ PROFILE = Profile(
         24: (0, 3),  # AddPartitionsToTxn
         25: (0, 3),  # AddOffsetsToTxn
         26: (0, 3),  # EndTxn
+        27: (0, 1),  # WriteTxnMarkers
         28: (0, 3),  # TxnOffsetCommit
         29: (0, 2),  # DescribeAcls
         30: (0, 2),  # CreateAcls
@@ -55,14 +56,21 @@ PROFILE = Profile(
         50: (0, 0),  # DescribeUserScramCredentials
         57: (0, 0),  # UpdateFeatures
         60: (0, 0),  # DescribeCluster
+        61: (0, 0),  # DescribeProducers
     },
     settings={
         **KAFKA_DEFAULTS,
         "log.message.timestamp.after.max.ms": 2**63 - 1,
+        "transaction.partition.verification.enable": False,  # that came with KIP-890
         "producer.id.expiration.ms": 604_800_000,  # 2.8 has one time for producers and transactional ids (KIP-854 parted them)
     },
     quirks=frozenset(
         {
+            "stable_offset_within_log",
+            "transactional_commit_to_unknown_group_is_unknown_member",
+            "lax_transactional_commits",
+            "fenced_epoch_forgotten",
+            "added_partitions_answered_by_hash",
             "malformed_subscription_hangs",  # P1-b5, P1-b6
             "group_record_limit",  # docs/kafka/differences.md#groups, S-leader-failure
             "failing_join_unanswered",  # P1-b5

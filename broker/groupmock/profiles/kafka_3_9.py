@@ -34,6 +34,7 @@ PROFILE = Profile(
         24: (0, 5),  # AddPartitionsToTxn
         25: (0, 4),  # AddOffsetsToTxn
         26: (0, 4),  # EndTxn
+        27: (0, 1),  # WriteTxnMarkers
         28: (0, 4),  # TxnOffsetCommit
         29: (0, 3),  # DescribeAcls
         30: (0, 3),  # CreateAcls
@@ -56,6 +57,8 @@ PROFILE = Profile(
         55: (0, 2),  # DescribeQuorum
         57: (0, 1),  # UpdateFeatures
         60: (0, 1),  # DescribeCluster
+        61: (0, 0),  # DescribeProducers
+        65: (0, 0),  # DescribeTransactions
         66: (0, 1),  # ListTransactions
         68: (0, 0),  # ConsumerGroupHeartbeat; advertised, and answered 35 with default settings (P1-c10)
         69: (0, 0),  # ConsumerGroupDescribe
@@ -103,6 +106,10 @@ PROFILE = Profile(
             "no_cordoned_log_dirs",
             "features_updated_one_by_one",
             "topic_configs_before_4",
+            "stable_offset_within_log",
+            "transactional_commit_to_unknown_group_is_unknown_member",
+            "start_of_transaction_stays",
+            "fenced_epoch_forgotten",
         }
     ),
     features=(FeatureLevel("metadata.version", 1, 21, 21), FeatureLevel("kraft.version", 0, 1, None)),

@@ -26,6 +26,7 @@ from ..journal.whose import field
 from ..printable import printable
 from .words import NS_PER_S, SENTENCE, count, facts, listed, member_text, seconds, shortened, text
 
+OF_TRANSACTIONS: Final = frozenset(("transaction_moved", "producer_fenced"))
 NS_PER_MS: Final = NS_PER_S // 1000
 
 
@@ -157,8 +158,19 @@ def plain(row: CommandRow | NoteRow) -> str:
     """For the shortened log: no bytes, no topic ids, member ids made short."""
     if isinstance(row, CommandRow):
         return f"command {text(row.name)} {facts(row.arguments)}".rstrip()
+    if (told := of_transaction(row)) is not None:
+        return told
     noted = {name: value for name, value in row.fields.items() if name != "topic_id"}
     return f"{text(row.what, SENTENCE)} {facts(noted)}".rstrip()
+
+
+def of_transaction(row: NoteRow) -> str | None:
+    """A note about a transactional id, in words; None: it is another one."""
+    if row.what not in OF_TRANSACTIONS:
+        return None
+    before, after = row.fields.get("before"), row.fields.get("after")
+    moved = f" ({text(before)} -> {text(after)})" if before and after else ""
+    return f"transactional id {text(row.fields['transactional_id'])}{moved}: {text(row.fields['reason'], SENTENCE)}"
 
 
 def _client(row: ClientRow) -> str:

@@ -35,8 +35,9 @@ from ..printable import one_line
 from ..rounds import Partition, Rebalances
 from .exchanged import ANSWERED, TopicNames, items, said
 from .folding import Folded, Line
+from .sentences import of_transaction
 from .tale import Asked, Tale
-from .words import facts, listed, text
+from .words import SENTENCE, facts, listed, text
 
 MOST: Final = 400
 """Lines of one group's story."""
@@ -52,6 +53,9 @@ EARLIER: Final = 20
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
 """Commands that no story needs: what comes of them is told."""
 NOTES: Final = frozenset((NODE_STALLED, NODE_RESUMED, "internal error"))
+WHO_WRITES: Final = frozenset(("producer_came", "producer_replaced", "timed_out", "epochs_ended", "fenced"))
+"""Causes of notes about transactional ids that every story tells: whose producer it is, nobody says. The ends of its transactions are told
+by the group whose offsets they commit."""
 
 Ends = Callable[[str, int], int | None]
 
@@ -318,6 +322,12 @@ class StoryTeller:
         elif row.what in NOTES:
             for section in self._sections.values():
                 yield section, Line(row.t, f"{text(row.what.replace('_', ' '))} {facts(row.fields)}".rstrip())
+        elif row.what == "offsets_of_transaction":
+            told = f"{text(row.fields['reason'], SENTENCE)} ({row.fields['offsets']} of the group's offsets are new)"
+            mine = self._section(row.fields["group"])
+            yield from ((mine, Line(row.t, told)),) if mine is not None else ()
+        elif row.fields.get("cause") in WHO_WRITES and (said_so := of_transaction(row)) is not None:
+            yield from ((section, Line(row.t, said_so)) for section in self._sections.values())
 
     # -- lines
 

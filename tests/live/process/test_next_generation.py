@@ -53,7 +53,7 @@ def test_librdkafka_hears_that_there_is_no_sasl() -> None:
 
 
 def test_librdkafka_takes_a_refused_transactional_id_as_final() -> None:
-    with Broker(topics={"orders": 1}) as broker:
+    with Broker(topics={"orders": 1}, settings={"groupmock.transactions.enable": False}) as broker:
         producer = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": "tx", "log_level": 0})
         try:
             producer.init_transactions(PATIENCE)

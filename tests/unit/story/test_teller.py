@@ -240,3 +240,21 @@ def test_messages_that_are_not_what_their_api_has_hurt_nobody(message: Any) -> N
         rows.append(RequestRow(t=0, received=0, handled=0, size=9, message=asked, client_id="anna", **place))
         rows.append(ReplyRow(t=0, size=9, message=message, error="UNKNOWN_MEMBER_ID", **place))
     assert list(tell(rows))
+
+
+def test_transactions_of_its_members_are_told() -> None:
+    """Who is fenced, and what becomes of offsets."""
+    stage = TwoMembers()
+    by_whom = "producer 7 (epoch 0) was fenced by a newer one with the same transactional id"
+    fenced = {"transactional_id": "p-7", "cause": "fenced", "reason": by_whom}
+    dropped = {"group": "kitchen", "offsets": 0, "cause": "transaction_aborted", "reason": "the transaction of producer 7 was aborted"}
+    moved = {"transactional_id": "p-7", "before": "Ongoing", "after": "PrepareAbort", "cause": "timed_out", "reason": "open too long"}
+    notes = [("producer_fenced", fenced), ("offsets_of_transaction", dropped), ("transaction_moved", moved)]
+    last = list(stage.ring.rows)[-1]
+    more = [NoteRow(seq=last.seq + 1 + place, t=last.t, what=what, fields=told) for place, (what, told) in enumerate(notes)]
+    rows = [*stage.ring.rows, *more]
+    assert [re.sub(r"^ +[0-9.]+  ", "", line) for line in tell(rows)][-3:] == [
+        f"transactional id p-7: {by_whom}",
+        "the transaction of producer 7 was aborted (0 of the group's offsets are new)",
+        "transactional id p-7 (Ongoing -> PrepareAbort): open too long",
+    ]

@@ -25,6 +25,7 @@ from ..log.partition import Partition
 from ..log.place import Place, by_id, by_name
 from ..log.topics import Topic
 from ..log.validation import ONE_BATCH_SINCE, HandlerFails, Refused, TooShort, check, is_transactional, read_produced
+from ..transactions.transactional_id import Holder
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 IDS_SINCE: Final = 13
+ABORTABLE_SINCE: Final = 11  # KIP-890: 120 in the place of 48
+NEW_TRANSACTIONS_SINCE: Final = 12  # KIP-890: a partition is added to its transaction by the first write
 LEADER_HINTS_SINCE: Final = 10
 NO_OFFSET: Final = -1
 PARTITION_COST: Final = 9  # core.budget; what is in the records has bounds of its own
@@ -75,7 +78,9 @@ class Produce:
 
     def __init__(self, cluster: Cluster, request: Request, asked: ProduceRequest, turn: Turn) -> None:
         self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn
+        self._transactions = cluster.transactions
         self._room = turn.settings.room()
+        self._verifies = turn.settings.transaction_partition_verification_enable
         self.grown: list[tuple[str, int]] = []
 
     def refused(self) -> dict[Place, PartitionProduceResponse]:
@@ -181,8 +186,9 @@ class Produce:
             self._check_replicas(topic, partition)
             if isinstance(batches, TooShort):
                 raise batches
+            self._verify(topic, partition, batches)
             self._check(topic, partition, batches)
-            appended = self._topics.write(self._turn, topic, partition, batches)
+            appended = self._topics.write(self._turn, topic, partition, batches, self._begins_at_zero(batches))
         except RecordsError as error:
             return _refused(place, error, partition)
         if appended.grew:
@@ -199,10 +205,23 @@ class Produce:
         if self._asked.acks == -1 and wanted > len(partition.replicas):
             raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.replicas)} replicas, {wanted} must be in sync")
 
+    def _verify(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
+        """The first batch of a transaction in a partition is taken if the coordinator knows of it, or hears of it now (KIP-890; TX-67 to
+        TX-69)."""
+        for batch in batches:
+            if batch.transactional and not partition.producers.in_transaction(batch.producer_id, batch.producer_epoch) and self._verifies:
+                name, adds = self._asked.transactional_id or "", self._request.version >= NEW_TRANSACTIONS_SINCE
+                by, at = Holder(batch.producer_id, batch.producer_epoch), (topic.name, partition.index)
+                code = self._transactions.check(self._turn, name, by, at, adds, self._request.client_id)
+                if code is ErrorCode.TRANSACTION_ABORTABLE and self._request.version < ABORTABLE_SINCE:
+                    code = ErrorCode.INVALID_TXN_STATE
+                if code is not ErrorCode.NONE:
+                    raise Refused(code, f"{topic.name}-{partition.index} is not in an open transaction of that producer", logged=False)
+
+    def _begins_at_zero(self, batches: list[Batch]) -> bool:
+        return self._request.version >= NEW_TRANSACTIONS_SINCE and batches[0].transactional
+
     def _check(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
-        if any(batch.transactional for batch in batches):
-            # InitProducerId refuses every transactional id with 35: no transaction that such a batch belongs to can exist here.
-            raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "there are no transactions here", logged=False)
         wall_ms = self._turn.wall_ms
         limits = self._topics.limits(topic, partition.leader)
         claims_refused = self._turn.quirks.append_time_bit_refused

@@ -22,7 +22,7 @@ from groupmock_codec.room import Room
 from ..budget import Ration, within
 from ..java.hashes import java_hash
 from ..java.orders import scala_table_order, scala_trie_order
-from ..log.fetches import fence
+from ..log.fetches import READ_COMMITTED, fence
 from ..log.partition import NOTHING, Partition, TimestampAndOffset
 from ..log.place import Place, by_name
 
@@ -35,6 +35,8 @@ Row = tuple[Place, ListOffsetsPartitionResponse]
 
 TOPIC_COST: Final = 8  # core.budget
 PARTITION_COST: Final = 7
+CONSUMER: Final = -1
+"""The replica id of who is none."""
 LATEST: Final = -1
 EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
@@ -116,8 +118,9 @@ def _answer(
         return _refused(wanted.partition_index, code)
     if request.version == 0:
         return _old_style(cluster, partition, wanted)
+    quirks = cluster.environment.settings.quirks
     try:
-        found = _look_up(partition, wanted.timestamp, cluster.environment.settings.quirks.negative_timestamps_are_times, room)
+        found = _look_up(partition, wanted.timestamp, _upper(cluster, asked, partition), quirks.negative_timestamps_are_times, room)
     except OverLimit:
         # A client asks again for what it was not told, and then less is asked for: docs/kafka/differences.md#budgets-of-one-request
         late = ErrorCode.OFFSET_NOT_AVAILABLE if request.version >= NOT_AVAILABLE_SINCE else ErrorCode.LEADER_NOT_AVAILABLE
@@ -147,9 +150,23 @@ def _gate(
     return fence(wanted.current_leader_epoch, partition)
 
 
-def _look_up(partition: Partition, timestamp: int, only_two: bool, room: Room) -> TimestampAndOffset:
+def _upper(cluster: Cluster, asked: ListOffsetsRequest, partition: Partition) -> int:
+    """Where the log ends for who asks: for a consumer with read_committed where it is stable (TX-89). Who says it is a replica has no
+    isolation level (KafkaApis.handleListOffsetRequest; seen on 4.3.0, 3.9.1)."""
+    if asked.isolation_level != READ_COMMITTED or asked.replica_id != CONSUMER:
+        return partition.end
+    return partition.stable(cluster.environment.settings.quirks.stable_offset_within_log)
+
+
+def _look_up(partition: Partition, timestamp: int, upper: int, only_two: bool, room: Room) -> TimestampAndOffset:
     if timestamp == LATEST:
-        return TimestampAndOffset(-1, partition.end, partition.leader_epoch)
+        return TimestampAndOffset(-1, upper, partition.leader_epoch)
+    found = _look_for(partition, timestamp, only_two, room)
+    # A log that was cut in the midst of a transaction begins behind what is stable of it, and its beginning is told all the same
+    return NOTHING if found.offset >= upper and timestamp not in (EARLIEST, EARLIEST_LOCAL) else found
+
+
+def _look_for(partition: Partition, timestamp: int, only_two: bool, room: Room) -> TimestampAndOffset:
     # 2.8 knows no other constants: -3 and below are times before every record (Quirks.negative_timestamps_are_times).
     if timestamp < EARLIEST and only_two:
         return partition.by_timestamp(timestamp, room)

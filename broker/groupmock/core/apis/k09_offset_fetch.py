@@ -151,9 +151,9 @@ def _fetch(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted | None, s
     """The offsets of the listed partitions, or of all that have one. `stable`: 88 where a commit is on its way (KIP-447)."""
     group = cluster.groups.find(group_id)
     offsets = CommittedOffsets() if group is None else group.offsets
-    # There are no transactions here: what lingers is a commit that 2.8 refused and never took off its list (KAFKA-16371):
+    # Those of open transactions, and on 2.8 a commit that it refused and never took off its list (KAFKA-16371):
     # docs/kafka/differences.md#groups
-    unstable = offsets.lingering if stable else frozenset()
+    unstable = offsets.unstable if stable else frozenset()
     if wanted is None:
         return _all(turn, offsets, unstable)
     if turn.quirks.duplicates_answered_once:

@@ -8,10 +8,6 @@ from groupmock_codec.messages.k10_find_coordinator import Coordinator, FindCoord
 
 from ..budget import Ration
 from ..groups import codes
-from ..java.hashes import partition_for
-from ..log import internal
-from ..log.names import TRANSACTION_TOPIC
-from ..log.refusal import TopicRefused
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -23,6 +19,8 @@ MOST_DIGITS: Final = 100
 GROUP: Final = 0
 TRANSACTION: Final = 1
 SHARE: Final = 2
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Final = 53
+_NOT_AUTHORIZED: Final = "Transactional Id authorization failed."
 _NOT_AVAILABLE: Final = "The coordinator is not available."
 # Kafka's default text of INVALID_REQUEST, word for word (P2-b7).
 _MALFORMED: Final = (
@@ -57,6 +55,9 @@ def _find(cluster: Cluster, turn: Turn, request: Request, key_type: int, key: st
         return _refused(key, codes.INVALID_REQUEST, _MALFORMED)
     if key_type == SHARE:
         return _share_coordinator(cluster, version, key)
+    if key_type == TRANSACTION and not turn.settings.transactions_enable:
+        turn.note("transactions_not_served", transactional_id=key)
+        return _refused(key, TRANSACTIONAL_ID_AUTHORIZATION_FAILED, _NOT_AUTHORIZED if version < 4 else "")
     node = _node_of_group(cluster, turn, key) if key_type == GROUP else _node_of_transaction(cluster, turn, key)
     # A partition keeps its leader while that node is down; 15 makes the client ask again: docs/kafka/apis.md#findcoordinator
     if node is None or node not in {each.node_id for each in turn.environment.up}:
@@ -78,16 +79,10 @@ def _node_of_group(cluster: Cluster, turn: Turn, group_id: str) -> int | None:
 
 
 def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) -> int | None:
-    """The number of partitions is the one a node began with, whatever the topic has (as for groups)."""
-    try:
-        topic = internal.make(turn, cluster.topics, TRANSACTION_TOPIC)
-    except TopicRefused as refused:
-        turn.note("topic_not_created", topic=TRANSACTION_TOPIC, reason=refused.message)
-        return None
-    # Somebody may have made the topic by hand with fewer partitions: ids of the missing ones have no coordinator:
+    """Somebody may have made the topic by hand with fewer partitions: ids of the missing ones have no coordinator."""
+    hosting = cluster.transactions.hosting
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-    partition = partition_for(transactional_id, internal.TRANSACTION_PARTITIONS)
-    return topic.partitions[partition].leader if partition < len(topic.partitions) else None
+    return hosting.node_of(transactional_id) if hosting.make_topic(turn) else None
 
 
 def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:

@@ -1,4 +1,5 @@
-"""InitProducerId (22): ids for idempotent producers; v3 may name the id it had (KIP-360), which changes nothing without transactions."""
+"""InitProducerId (22): an id for an idempotent producer, or the producer id and the next epoch of a transactional id. v3 may name who the
+producer was (KIP-360), v4 has an error of its own for who is fenced (KIP-588)."""
 
 from __future__ import annotations
 
@@ -7,39 +8,48 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
+from ..transactions.coordinator import Given, fenced_code
+from ..transactions.transactional_id import NONE, Holder
+
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
 
-# The default of transaction.max.timeout.ms.
-MAX_TRANSACTION_TIMEOUT_MS: Final = 900_000
-NONE: Final = -1
+FENCED_SINCE: Final = 4
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """A fresh id with epoch 0. Transactions are not served: a transactional id is refused with 53, as by a broker on which nobody may
-    write with it. librdkafka and the Java client take that as final (librdkafka asks again for ever after 35)."""
+    """Who comes with a transactional id fences whoever had it before."""
     asked = request.message
     assert isinstance(asked, InitProducerIdRequest)
-    code = _refusal(asked)
-    if code is not ErrorCode.NONE:
-        if code is ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-            turn.note("transactions_not_served", transactional_id=asked.transactional_id)
-        answer = InitProducerIdResponse(error_code=code, producer_id=NONE, producer_epoch=NONE)
-    else:
-        answer = InitProducerIdResponse(producer_id=cluster.topics.new_producer_id(), producer_epoch=0)
+    given = _given(cluster, request, asked, turn)
+    answer = InitProducerIdResponse(
+        error_code=fenced_code(given.code, FENCED_SINCE, request.version),
+        producer_id=given.holder.producer_id,
+        producer_epoch=given.holder.epoch,
+    )
     turn.reply(request.ticket, answer)
+    cluster.transactions.settle(turn)
 
 
-def _refusal(asked: InitProducerIdRequest) -> ErrorCode:
+def _given(cluster: Cluster, request: Request, asked: InitProducerIdRequest, turn: Turn) -> Given:
     if (asked.producer_id == NONE) != (asked.producer_epoch == NONE):
-        return ErrorCode.INVALID_REQUEST
-    # The order of TransactionCoordinator.handleInitProducerId: a bad request gets Kafka's code, only what Kafka would serve gets 53.
-    if asked.transactional_id is None:
-        return ErrorCode.NONE
-    if not asked.transactional_id:
-        return ErrorCode.INVALID_REQUEST
-    if not 0 < asked.transaction_timeout_ms <= MAX_TRANSACTION_TIMEOUT_MS:
-        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
-    return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return Given(ErrorCode.INVALID_REQUEST)
+    name = asked.transactional_id
+    if name is None:
+        return Given(ErrorCode.NONE, Holder(cluster.topics.new_producer_id(), 0))
+    # The order of TransactionCoordinator.handleInitProducerId: a bad request is told so whoever coordinates
+    if not name:
+        return Given(ErrorCode.INVALID_REQUEST)
+    if not 0 < asked.transaction_timeout_ms <= turn.settings.transaction_max_timeout_ms:
+        return Given(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+    if not turn.settings.transactions_enable:
+        # 53 is final for librdkafka and the Java client, as where nobody may write with the id; librdkafka asks again for ever after 35
+        turn.note("transactions_not_served", transactional_id=name)
+        return Given(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    code = cluster.transactions.gate(name, request.node)
+    if code is not ErrorCode.NONE:
+        return Given(code)
+    own = None if asked.producer_id == NONE else Holder(asked.producer_id, asked.producer_epoch)
+    return cluster.transactions.init(turn, name, asked.transaction_timeout_ms, own, request.client_id)

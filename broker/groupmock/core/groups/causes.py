@@ -49,6 +49,9 @@ Cause = Literal[
     "leader_gone",
     "leader_silent",
     "leader_chosen",
+    # a transaction ends
+    "transaction_committed",
+    "transaction_aborted",
     # somebody steered
     "forced",
     "released",
@@ -268,6 +271,19 @@ def leader_gone(member_id: str) -> Why:
 def leads(member_id: str, why: Why) -> Why:
     """`why` it does."""
     return Why(why.cause, f"member {member_id} leads: {why.sentence}")
+
+
+# -- a transaction ends ------------------------------------------------------------------------------------------------
+
+
+def transaction_committed(producer_id: int) -> Why:
+    """What it committed of the group's offsets counts."""
+    return Why("transaction_committed", f"the transaction of producer {producer_id} was committed")
+
+
+def transaction_aborted(producer_id: int) -> Why:
+    """What it committed of the group's offsets is dropped."""
+    return Why("transaction_aborted", f"the transaction of producer {producer_id} was aborted: what it committed is dropped")
 
 
 # -- somebody steered --------------------------------------------------------------------------------------------------

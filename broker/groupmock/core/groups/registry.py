@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
+from groupmock_codec.compression import RecordsError
+
 from ..hosting import Hosting
 from ..java.hashes import java_hash, partition_for, partition_hash
 from ..java.orders import java_order, scala_table_order
 from ..log.names import OFFSETS_TOPIC
 from ..turn import TimerHandler, Turn
 from ..units import NS_PER_MS
-from . import causes, telling
+from . import causes, codes, telling
 from .causes import Why
 from .classic.type import ClassicGroup
 from .listing import ByPartition, InOneMap, Listing
@@ -28,8 +30,12 @@ from .offsets.committed import CommittedOffsets, Offset
 from .type import GroupType
 
 if TYPE_CHECKING:
+    from groupmock_codec.records import Batch
+
     from ..environment import Environment
     from ..log.topics import Topics
+    from ..log.transactions import Marker
+    from .offsets.commits import Commit
 
 TYPES: Final[tuple[type[GroupType], ...]] = (ClassicGroup,)
 """Every type of group that there is. The first one is that of groups which only ever commit, as in Kafka (`simple` groups)."""
@@ -64,6 +70,10 @@ class GroupRegistry:
         """Offsets of OffsetCommit v0 where the release keeps them in ZooKeeper (2.8)."""
         topics.when_deleted(self.topic_deleted)
         topics.when_changed(self.topic_changed)
+        topics.when_marked(self._transaction_ended)
+        self._topics = topics
+        self._in_transactions: dict[tuple[int, int], dict[str, None]] = {}
+        """(partition, producer id) -> groups of which that producer has offsets pending."""
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
@@ -165,6 +175,48 @@ class GroupRegistry:
         assert leader is not None, f"partition {partition} of {OFFSETS_TOPIC} has groups and nobody leads it"
         return leader
 
+    # -- transactions --------------------------------------------------------------------------------------------------
+
+    def write_pending(self, turn: Turn, group: GroupType, wanted: list[Commit], producer_id: int, epoch: int) -> list[int]:
+        """What a transaction commits, as far as it may be stored; a code per commit. It stands in the log of the group's partition."""
+        from .offsets.commits import size_error, stored_offset, too_large, utf16_length  # a server that listens has no need of them yet
+        from .offsets.records import transactional_batch
+
+        limit = turn.settings.offset_metadata_max_bytes
+        errors = [codes.OFFSET_METADATA_TOO_LARGE if utf16_length(each.metadata) > limit else codes.NONE for each in wanted]
+        if too_large(turn, group.home, group.partition, group.group_id, wanted):
+            return [error or size_error(turn) for error in errors]
+        stored = [
+            ((each.topic, each.partition), stored_offset(turn, each)) for each, error in zip(wanted, errors, strict=True) if not error
+        ]
+        if not stored:
+            return errors
+        try:
+            self._log(turn, group, transactional_batch(group.group_id, stored, producer_id, epoch, turn.wall_ms))
+        except RecordsError as refused:
+            return [error or int(refused.error_code) for error in errors]
+        for at, offset in stored:
+            group.offsets.commit_in_transaction(producer_id, at, offset)
+        self._in_transactions.setdefault((group.partition, producer_id), {})[group.group_id] = None
+        return errors
+
+    def _log(self, turn: Turn, group: GroupType, batch: Batch) -> None:
+        partition = self._topics.require_partition(OFFSETS_TOPIC, group.partition)
+        self._topics.write(turn, self._topics.require(OFFSETS_TOPIC), partition, [batch])
+        self._topics.fetches.changed(turn, [(OFFSETS_TOPIC, group.partition)])
+
+    def _transaction_ended(self, turn: Turn, topic: str, partition: int, marker: Marker) -> None:
+        """Its marker stands in a partition of offsets: what was pending is the group's now, or nobody's."""
+        if topic != OFFSETS_TOPIC:
+            return
+        for group_id in self._in_transactions.pop((partition, marker.producer_id), ()):
+            group, log = self._groups.get(group_id), self._logs.get(partition, {})
+            offsets = group.offsets if group is not None else log[group_id].offsets if group_id in log else None
+            if offsets is not None:
+                count = offsets.end_transaction(marker.producer_id, marker.committed)
+                why = (causes.transaction_committed if marker.committed else causes.transaction_aborted)(marker.producer_id)
+                turn.note("offsets_of_transaction", group=group_id, offsets=count, cause=why.cause, reason=why.sentence)
+
     # -- topics --------------------------------------------------------------------------------------------------------
 
     def topic_changed(self, turn: Turn, name: str) -> None:
@@ -177,6 +229,7 @@ class GroupRegistry:
         if name == OFFSETS_TOPIC:
             self._logs.clear()
             self._remembered.clear()
+            self._in_transactions.clear()
         for _, group_id in self._with_offsets.owners(name):
             for at in self._groups[group_id].offsets.discard_topic(name):
                 turn.note("offset_removed", group=group_id, topic=name, partition=at[1], reason="the topic was deleted")
@@ -245,7 +298,7 @@ class GroupRegistry:
         """They are back as their last records say, offsets in any case."""
         why = causes.coordinator_loaded(partition, node)
         for group_id, kept in self._logs.pop(partition, {}).items():
-            if kept.stored is None and not kept.offsets:
+            if kept.stored is None and kept.offsets.used_up:
                 continue  # only ever in memory: reservations of the old coordinator
             group = self._add(turn, group_id, kept.kind)
             group.offsets.refill(kept.offsets)

@@ -118,6 +118,10 @@ class GroupType(ABC):
         """The code of an OffsetCommit by them; a member's session starts again when it may commit."""
 
     @abstractmethod
+    def admit_transactional_commit(self, turn: Turn, by: Committer) -> int:
+        """The code of a TxnOffsetCommit by them. It is no sign of life."""
+
+    @abstractmethod
     def admit_deletion(self) -> int:
         """The code of DeleteGroups (Kafka's validateDeleteGroup); at 0 the registry deletes the group."""
 

@@ -36,6 +36,11 @@ def _utf16_units(text: str) -> tuple[int, ...]:
     return unpack(f"<{len(raw) // 2}H", raw)
 
 
+def long_hash(value: int) -> int:
+    """`Long.hashCode()`."""
+    return (value ^ value >> 32) & MASK
+
+
 def partition_hash(at: tuple[str, int]) -> int:
     """`TopicPartition.hashCode()`."""
     topic, index = at

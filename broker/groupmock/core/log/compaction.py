@@ -2,8 +2,8 @@
 
 One round, `compact`, does this:
 
-1. What may be cleaned ends where the active segment begins, and before the first segment with a record younger than
-   min.compaction.lag.ms. The active segment is never touched: so the log's end, and what was just written, stay.
+1. What may be cleaned ends where the active segment begins, at the last stable offset, and before the first segment with a record younger
+   than min.compaction.lag.ms. The active segment is never touched: so the log's end, and what was just written, stay.
 2. Of the part that no round has seen yet (from `Partition.cleaned_to` on) the last offset of every key is noted.
 3. Everything from the log's start to that border is written anew without the records that a later one of their key was noted for.
    Offsets never change: there are gaps from now on, and a Fetch in a gap is answered from the next batch on.
@@ -17,6 +17,7 @@ What stays of a batch:
 - A tombstone (a null value) stays at first, and its batch gets a *delete horizon*: the time of the round plus delete.retention.ms, written
   in the place of its base timestamp. A later round after that time drops it. So a consumer that reads from the start has that long to
   see it. (The first round that meets it never drops it, however old it is.)
+- What was aborted goes, and counts for nothing as a newer record of its key. Markers stay.
 - A record without a key goes: a compacted topic takes none, and one that was written before the topic was compacted counts for nothing.
 
 A batch that cannot be read here (its compression is snappy, lz4 or zstd, or its gzip is broken) stays whole. A tombstone behind one
@@ -56,8 +57,8 @@ def border(partition: Partition, limits: LogLimits, wall_ms: int) -> int:
         for segment in partition.segments.kept():
             young = segment.newest_ms > wall_ms - limits.min_compaction_lag_ms
             if segment.base_offset >= partition.cleaned_to and young:
-                return segment.base_offset
-    return active.base_offset
+                return min(segment.base_offset, partition.stable())
+    return min(active.base_offset, partition.stable())
 
 
 def compact(partition: Partition, limits: LogLimits, wall_ms: int) -> Round | None:
@@ -116,7 +117,7 @@ class _Cleaner:
     def note_keys(self, dirty: int) -> None:
         """Where each key is written last, from that offset on."""
         for batch in _until(self._partition, self._upto):
-            if batch.last_offset >= dirty:
+            if batch.last_offset >= dirty and not batch.control and not self._aborted(batch):
                 self._newest.update((record.key, record.offset) for record in self._records(batch) or () if record.key is not None)
 
     def kept(self) -> list[Batch]:
@@ -130,8 +131,14 @@ class _Cleaner:
         except RecordsError:
             return None
 
+    def _aborted(self, batch: Batch) -> bool:
+        transactions = self._partition.producers.transactions
+        return batch.transactional and transactions is not None and transactions.aborted_batch(batch.producer_id, batch.base_offset)
+
     def _cleaned(self, batch: Batch) -> Batch | None:
-        records = self._records(batch)
+        if batch.control:
+            return batch
+        records = [] if self._aborted(batch) else self._records(batch)
         if records is None:
             self.opaque += 1
             return batch

@@ -190,7 +190,10 @@ class Fetches:
         for slot in fetch.context.slots.values():
             partition = None if slot.topic is None else self._topics.find(slot.topic, slot.partition)
             if partition is not None:
-                there += min(partition.available(slot.fetch_offset, partition.end_at(fetch.node)), slot.max_bytes)
+                end = partition.end_at(fetch.node)
+                if fetch.isolation_level == READ_COMMITTED and partition.producers.transactions is not None:
+                    end = min(end, partition.stable(self._environment.settings.quirks.stable_offset_within_log))
+                there += min(partition.available(slot.fetch_offset, end), slot.max_bytes)
         return there >= fetch.min_bytes
 
     def _read(self, fetch: WaitingFetch, parked: bool = False) -> tuple[Rows, bool]:
@@ -242,6 +245,7 @@ class Reader:
         self._topics = topics
         self._environment = environment
         self._no_lists = settings.quirks.failed_fetch_without_lists
+        self._pinned = settings.quirks.stable_offset_within_log
         self._fetch = fetch
         self._room = fetch.max_bytes
         self._unpacked = settings.room()
@@ -274,7 +278,7 @@ class Reader:
 
     def _elsewhere(self, slot: Slot, partition: Partition, replica: int) -> PartitionData:
         self.sent_elsewhere = True
-        row = self._row(slot, partition, b"", EpochEndOffset())
+        row = self._row(slot, partition, b"", EpochEndOffset(), partition.end_at(self._fetch.node))
         row.preferred_read_replica, row.aborted_transactions = replica, None
         return row
 
@@ -311,34 +315,42 @@ class Reader:
             # The log was cut behind what the client read: it is told where the epochs part, to go back to there (KIP-595)
             if known.epoch < slot.last_fetched_epoch or known.start < slot.fetch_offset:
                 self.trouble = True
-                row = self._row(slot, partition, b"", EpochEndOffset(epoch=known.epoch, end_offset=known.start))
+                diverging = EpochEndOffset(epoch=known.epoch, end_offset=known.start)
+                row = self._row(slot, partition, b"", diverging, partition.end_at(self._fetch.node))
                 row.aborted_transactions = None
                 return row
         # After the divergence: an offset beyond a log that was cut is to be told where, not that it is out of range
-        if not partition.start <= slot.fetch_offset <= partition.end_at(self._fetch.node):
+        end = upper = partition.end_at(self._fetch.node)
+        if not partition.start <= slot.fetch_offset <= end:
             return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
+        committed = partition.producers.transactions is not None and self._fetch.isolation_level == READ_COMMITTED
+        if committed:  # it gets as far as the log is stable
+            upper = min(end, partition.stable(self._pinned))
         size = min(self._room, slot.max_bytes)
-        row = self._row(slot, partition, self._records(slot, partition, size), EpochEndOffset())
-        if not row.records and 0 < size < partition.first_size(slot.fetch_offset):
+        row = self._row(slot, partition, self._records(slot, partition, size, upper), EpochEndOffset(), end)
+        if not row.records and slot.fetch_offset < upper and 0 < size < partition.first_size(slot.fetch_offset):
             row.aborted_transactions = None  # Kafka throws its list away together with a first batch that does not fit
+        elif committed:
+            row.aborted_transactions = [
+                AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+                for each in partition.aborted(slot.fetch_offset, upper)
+            ]
         return row
 
-    def _records(self, slot: Slot, partition: Partition, size: int) -> bytes:
+    def _records(self, slot: Slot, partition: Partition, size: int, end: int) -> bytes:
         whole_first = self._fetch.version >= WHOLE_FIRST_BATCH_SINCE
         if whole_first and self.bytes and partition.first_size(slot.fetch_offset) > size:
             return b""  # only the first batch of an answer may be larger than allowed
-        end = partition.end_at(self._fetch.node)
         found = partition.read(slot.fetch_offset, size, at_least_one=whole_first and not self.bytes, end=end)
         self._room = max(0, self._room - len(found))
         self.bytes += len(found)
         return found
 
-    def _row(self, slot: Slot, partition: Partition, records: bytes, diverging: EpochEndOffset) -> PartitionData:
-        end = partition.end_at(self._fetch.node)
+    def _row(self, slot: Slot, partition: Partition, records: bytes, diverging: EpochEndOffset, end: int) -> PartitionData:
         row = PartitionData(
             partition_index=slot.partition,
             high_watermark=end,
-            last_stable_offset=end,
+            last_stable_offset=end if partition.producers.transactions is None else min(end, partition.stable(self._pinned)),
             log_start_offset=partition.start,
             diverging_epoch=diverging,
             aborted_transactions=[] if self._fetch.isolation_level == READ_COMMITTED else None,

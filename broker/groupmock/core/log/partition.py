@@ -1,7 +1,7 @@
 """One partition's log: batches as they came, offsets, leader epochs, producers, segments; bounded by retention.
 
-There is one copy of every record whatever the replication factor says: all replicas are in sync, so the high watermark and the last
-stable offset are the end of the log.
+There is one copy of every record whatever the replication factor says: all replicas are in sync, so the high watermark is the end of
+the log. The last stable offset lies before it while transactions are open (transactions.py).
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
-from groupmock_codec.records import NO_TIMESTAMP, Batch, Head, RecordsError, empty_batch, iter_heads
+from groupmock_codec.records import NO_TIMESTAMP, Batch, Head, RecordsError, empty_batch, iter_heads, marker_batch
 from groupmock_codec.room import OPENED, Room
 
 from .limits import LogLimits
 from .producers import ProducerStates
 from .segments import Segments
+from .transactions import Aborted, Marker
 
 NO_EPOCH: Final = -1
 NO_OFFSET: Final = -1
@@ -93,15 +94,35 @@ class Partition:
         """Where the log ends on that replica."""
         return max(self.start, self.lagging.get(node, self.end)) if self.lagging else self.end
 
-    def append(self, batches: list[Batch], limits: LogLimits, wall_ms: int) -> Appended:
+    def stable(self, pinned: bool = False) -> int:
+        """The last stable offset. `pinned`: it never lies before the log's start (quirk `stable_offset_within_log`)."""
+        transactions = self.producers.transactions
+        first = None if transactions is None else transactions.first_open()
+        if first is None:
+            return self.end
+        return first if first >= self.start else self._stable_start(pinned)
+
+    def _stable_start(self, pinned: bool) -> int:
+        """Records of an open transaction may be deleted: from then on it begins where the log does. Where that is in the midst of a batch,
+        4.3.0 says the offset of that batch, 3.9.1 and 2.8.2 the log's start (TX-90)."""
+        place = self._batch_at(self.start)
+        return self.start if pinned or place == len(self._batches) else self._batches[place].base_offset
+
+    def aborted(self, offset: int, upper: int) -> list[Aborted]:
+        """The aborted transactions that a reader from `offset` to `upper` has to leave out."""
+        transactions = self.producers.transactions
+        return [] if transactions is None else transactions.aborted(offset, upper)
+
+    def append(self, batches: list[Batch], limits: LogLimits, wall_ms: int, begins_at_zero: bool = False) -> Appended:
         """Append checked batches. A batch that repeats one of its producer's last five is not written again: its old offset is the answer.
 
-        Raises RecordsError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER).
+        `begins_at_zero`: see `ProducerStates.check`. Raises RecordsError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER,
+        INVALID_TXN_STATE).
         """
         for batch in batches:
             if batch.producer_id < 0:
                 continue
-            written = self.producers.check(batch)
+            written = self.producers.check(batch, begins_at_zero)
             if written is not None:
                 return Appended(written.base_offset, written.timestamp, grew=False)
         base_offset, self.written_ms = self.end, wall_ms
@@ -117,6 +138,22 @@ class Partition:
         self.retain(limits.retention_bytes)
         self._forget_producers(wall_ms, limits.producer_expiration_ms)
         return Appended(base_offset, wall_ms if limits.log_append_time else -1, grew=True)
+
+    def mark(self, marker: Marker, limits: LogLimits, wall_ms: int) -> int:
+        """Append the marker that ends a producer's transaction; its offset. Raises RecordsError(INVALID_PRODUCER_EPOCH,
+        TRANSACTION_COORDINATOR_FENCED)."""
+        self.producers.check_marker(marker)
+        batch = marker_batch(marker.committed, marker.producer_id, marker.producer_epoch, marker.coordinator_epoch, wall_ms)
+        if limits.log_append_time:
+            batch = batch.appended_at(wall_ms)
+        self.written_ms = wall_ms
+        self.segments.wrote(self.end, wall_ms, len(batch.data), limits)
+        placed = batch.placed(self.end, self.leader_epoch)
+        self.producers.marked(marker, placed.base_offset, wall_ms)
+        self._keep(placed)
+        self.end = placed.next_offset
+        self.retain(limits.retention_bytes)
+        return placed.base_offset
 
     def read(self, offset: int, max_bytes: int, at_least_one: bool, end: int | None = None) -> bytes:
         """From the batch that holds `offset` on up to `end` (None: the log's), at most `max_bytes`: the last batch may be cut, as Kafka
@@ -284,6 +321,8 @@ class Partition:
     def _trim_epochs(self) -> None:
         """Epochs and segments that ended before the log start are forgotten; the epoch it lies in begins there."""
         self.segments.trim(self.start)
+        if self.producers.transactions is not None:
+            self.producers.transactions.trim(self.start)
         while len(self.epochs) > 1 and self.epochs[1].start <= self.start:
             del self.epochs[0]
         if self.epochs[0].start < self.start:

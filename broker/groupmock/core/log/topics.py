@@ -5,7 +5,7 @@ A server imports this before it listens, so logs, configs and fetches are import
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import msgspec
 from groupmock_codec.errors import ErrorCode
 
 from . import names, placement
+from .listeners import Listeners
 from .placement import NO_LEADER, Host
 from .refusal import TopicRefused
 from .replicas import elected, may_lead
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .limits import LogLimits
     from .partition import Appended, Partition
     from .retention import Aging
+    from .transactions import Marker
 
 
 class Topic(msgspec.Struct, eq=False):
@@ -45,14 +47,13 @@ class Topic(msgspec.Struct, eq=False):
         return len(self.partitions[0].replicas)
 
 
-class Topics:
+class Topics(Listeners):
     """Every topic by name and id, and the fetches that wait for their records."""
 
     def __init__(self, environment: Environment) -> None:
+        super().__init__()
         self._environment = environment
         self._hosts: dict[str, Host] = {}
-        self._changes: list[Callable[[Turn, str], None]] = []
-        self._deletions: list[Callable[[Turn, str], None]] = []
         self._topics: dict[str, Topic] = {}
         self._names: dict[bytes, str] = {}
         self._printed: dict[str, tuple[str, ...]] = {}  # as metrics have it -> the topics
@@ -69,14 +70,6 @@ class Topics:
     def hosted_by(self, name: str, host: Host) -> None:
         """Whoever hosts an internal topic decides from now on who leads it, and is told of new partitions."""
         self._hosts[name] = host
-
-    def when_changed(self, told: Callable[[Turn, str], None]) -> None:
-        """`told` hears the name of every topic that is created, or grows, from now on."""
-        self._changes.append(told)
-
-    def when_deleted(self, told: Callable[[Turn, str], None]) -> None:
-        """`told` hears the name of every topic that is deleted from now on."""
-        self._deletions.append(told)
 
     @cached_property
     def fetches(self) -> Fetches:
@@ -153,7 +146,7 @@ class Topics:
         self._printed[printed] = (*self._printed.get(printed, ()), name)
         turn.note("topic_created", topic=name, partitions=len(topic.partitions), topic_id=topic.topic_id)
         self._elected(turn, topic, 0)
-        self._changed(turn, topic)
+        self._tell_changed(turn, topic.name)
         return topic
 
     def _new_id(self) -> bytes:
@@ -199,11 +192,7 @@ class Topics:
         turn.note("topic_grown", topic=topic.name, partitions=len(topic.partitions))
         self._elected(turn, topic, first)
         self.fetches.changed(turn, [(topic.name, partition.index) for partition in topic.partitions[first:]])
-        self._changed(turn, topic)
-
-    def _changed(self, turn: Turn, topic: Topic) -> None:
-        for told in self._changes:
-            told(turn, topic.name)
+        self._tell_changed(turn, topic.name)
 
     def delete(self, turn: Turn, name: str) -> None:
         """Delete a topic, its records and what groups committed for it. Raises TopicRefused."""
@@ -214,8 +203,7 @@ class Topics:
         self._partition_count -= len(topic.partitions)
         self._forget_printed(name)
         turn.note("topic_deleted", topic=name)
-        for told in self._deletions:
-            told(turn, name)
+        self._tell_deleted(turn, name)
         self.fetches.changed(turn, [(name, partition.index) for partition in topic.partitions])
 
     def _forget_printed(self, name: str) -> None:
@@ -259,6 +247,7 @@ class Topics:
             found.replicas = [node, *found.replicas[1:]]
         found.lead(node)
         turn.note("leader_moved", topic=name, partition=found.index, leader=node, leader_epoch=found.leader_epoch)
+        self._tell_led(turn, name)
 
     def node_stopped(self, turn: Turn, node: int) -> None:
         """What the node led goes to the next replica that runs; without one it has no leader (-1). Group coordinators went before."""
@@ -282,6 +271,7 @@ class Topics:
             turn.note("leader_moved", topic=topic.name, partition=each.index, leader=each.leader, leader_epoch=each.leader_epoch)
         if moved:
             self.fetches.changed(turn, [(topic.name, each.index) for each in moved])
+            self._tell_led(turn, topic.name)
 
     def append(self, turn: Turn, topic: str, partition: int, batch: bytes) -> int:
         """Append record batches on the server's side and wake who waits; returns the first offset. Raises TopicRefused, RecordsError."""
@@ -295,16 +285,27 @@ class Topics:
         self.fetches.changed(turn, [(topic, partition)])
         return appended.base_offset
 
-    def write(self, turn: Turn, topic: Topic, partition: Partition, batches: list[Batch]) -> Appended:
-        """Append checked batches; the caller tells `fetches.changed` once all of a request is written, as Kafka does."""
+    def write(self, turn: Turn, topic: Topic, partition: Partition, batches: list[Batch], begins_at_zero: bool = False) -> Appended:
+        """Append checked batches; the caller tells `fetches.changed` once all of a request is written, as Kafka does.
+
+        `begins_at_zero`: see `ProducerStates.check`."""
         limits = self.limits(topic, partition.leader)
-        appended = partition.append(batches, limits, turn.wall_ms)
-        # Only the oldest segment says when something is too old, and it ages no sooner by what comes to it
-        if limits.retention_ms >= 0 and partition.segments.begins_at(appended.base_offset):
+        appended = partition.append(batches, limits, turn.wall_ms, begins_at_zero)
+        self._watch_age(turn, topic, partition, limits, appended.base_offset)
+        return appended
+
+    def mark(self, turn: Turn, topic: Topic, partition: Partition, marker: Marker) -> None:
+        """Append the marker of a transaction's end; the caller tells `fetches.changed`. Raises RecordsError for one of the past."""
+        limits = self.limits(topic, partition.leader)
+        self._watch_age(turn, topic, partition, limits, partition.mark(marker, limits, turn.wall_ms))
+        self._tell_marked(turn, topic.name, partition.index, marker)
+
+    def _watch_age(self, turn: Turn, topic: Topic, partition: Partition, limits: LogLimits, offset: int) -> None:
+        """Only the oldest segment says when something is too old, and it ages no sooner by what comes to it."""
+        if limits.retention_ms >= 0 and partition.segments.begins_at(offset):
             from . import retention
 
             retention.watch(turn, [retention.Aging(topic.name, partition, limits)])
-        return appended
 
     def get(self, name: str) -> Topic | None:
         """The topic of that name."""

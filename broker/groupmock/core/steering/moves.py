@@ -48,10 +48,10 @@ def move_leaders(cluster: Cluster, arguments: MoveLeaders, turn: Turn) -> None:
 
 
 def _moves(cluster: Cluster, arguments: MoveLeaders) -> Iterator[tuple[str, int, int]]:
-    topics, hosting = cluster.topics, cluster.groups.hosting
+    topics, hosted = cluster.topics, {hosting.topic: hosting.places for hosting in cluster.hostings}
     for name in topics.names() if arguments.topic is None else [arguments.topic]:
         for partition in topics.require(name).partitions:
-            if (name == hosting.topic and partition.index < hosting.places) or arguments.node not in (None, partition.leader):
+            if partition.index < hosted.get(name, 0) or arguments.node not in (None, partition.leader):
                 continue
             to = heir(cluster.environment, partition) if arguments.to is None else arguments.to
             if to is not None and to != partition.leader:

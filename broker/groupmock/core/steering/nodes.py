@@ -114,13 +114,14 @@ def stop_node(cluster: Cluster, arguments: StopNode, turn: Turn) -> None:
     # Effects happen in order: a node that dies is gone before the 16 of its coordinators, which reach nobody then
     if not arguments.clean:
         turn.out.append(stopped)
-    for partition in cluster.groups.hosting.led_by(arguments.node):
-        heir = next_up(turn, arguments.node)
-        if heir is None:
-            cluster.groups.hosting.unload(turn, partition)
-        else:
-            cluster.groups.hosting.load(turn, partition, heir, arguments.loading_ms)
-    cluster.groups.hosting.stopped(arguments.node)
+    for hosting in cluster.hostings:
+        for partition in hosting.led_by(arguments.node):
+            heir = next_up(turn, arguments.node)
+            if heir is None:
+                hosting.unload(turn, partition)
+            else:
+                hosting.load(turn, partition, heir, arguments.loading_ms)
+        hosting.stopped(arguments.node)
     cluster.topics.node_stopped(turn, arguments.node)
     if arguments.clean:
         turn.out.append(stopped)
@@ -141,8 +142,9 @@ def start_node(cluster: Cluster, arguments: StartNode, turn: Turn) -> None:
         resume(turn, node)
         return
     turn.environment.up = tuple([each for each in turn.environment.identity.nodes if each in turn.environment.up or each.node_id == node])
-    for partition in cluster.groups.hosting.led_by(None):
-        cluster.groups.hosting.load(turn, partition, node, arguments.loading_ms)
+    for hosting in cluster.hostings:
+        for partition in hosting.led_by(None):
+            hosting.load(turn, partition, node, arguments.loading_ms)
     cluster.topics.node_started(turn, node)
     turn.out.append(NodeChanged(node, "started"))
 

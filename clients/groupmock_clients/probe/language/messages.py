@@ -24,6 +24,11 @@ ELEMENTS: Final = {"OffsetFetch": "groups", "DescribeGroups": "groups", "FindCoo
 """Where the fields of a one-group answer are found when they are not at the top: in the first element of this list."""
 LISTED: Final = {"LeaveGroup": "members", "OffsetFetch": "groups", "DescribeGroups": "groups"}
 """Lists that are made of one member's or group's fields, where a request has them and an exchange does not name them (`_wrapped`)."""
+LISTS: Final = (
+    "groups", "coordinators", "results", "topics", "partitions", "responses", "partition_responses", "results_by_topic_v3_and_below",
+    "results_by_partition", "markers", "transaction_states",
+)  # fmt: skip
+"""Lists of answers that lead to error codes."""
 Names = Callable[[str], "bytes | None"]
 
 
@@ -147,10 +152,11 @@ def _names(struct: dict[str, Value]) -> list[Value]:
 
 def error_codes(api: str, answer: dict[str, Value]) -> list[Value]:
     """The error codes a leading number speaks of: the answer's own, else those of all its groups, else those of all its partitions."""
-    if "error_code" in answer:
-        return [answer["error_code"]]
+    own = next((answer[name] for name in ("error_code", "partition_error_code") if name in answer), None)
+    if own is not None:
+        return [own]
     found: list[Value] = []
-    for name in ("groups", "coordinators", "results", "topics", "partitions", "responses", "partition_responses"):
+    for name in LISTS:
         inner = answer.get(name)
         if isinstance(inner, list):
             for each in inner:

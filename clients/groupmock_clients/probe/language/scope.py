@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupmock_codec.embedded import connect, consumer
-from groupmock_codec.records import NewRecord, encode_batch
+from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, encode_batch
 
 from .syntax import REFERENCE, ExchangeError, Expr, FunctionCall, Literal, Ref, Regex, Sequence, Struct, Text
 
@@ -175,6 +175,12 @@ def _sequenced(producer_id: int, epoch: int, sequence: int, *values: str) -> byt
     return encode_batch(records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
 
 
+def _transactional(producer_id: int, epoch: int, sequence: int, *values: str) -> bytes:
+    """The same within a transaction."""
+    records = [NewRecord(value=value.encode()) for value in values]
+    return encode_batch(records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, attributes=TRANSACTIONAL_BIT)
+
+
 def _put(topic: str, index: int, records: bytes) -> Value:
     return {"name": topic, "partition_data": [{"index": index, "records": records}]}
 
@@ -256,6 +262,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "records": _records,
     "stamped": _stamped,
     "sequenced": _sequenced,
+    "transactional": _transactional,
     "put": _put,
     "read": _read,
     "seek": _seek,

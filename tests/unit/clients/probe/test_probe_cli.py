@@ -44,10 +44,10 @@ rows: R5
 stages: core
 A: Heartbeat member_id=x generation_id=1 -> 25
 
-exchange needing "a transaction"
+exchange needing "a consumer group"
 rows: R6
-needs: transactions
-A: EndTxn -> 0
+needs: kip848
+A: ConsumerGroupHeartbeat -> 0
 
 exchange old "an older release"
 rows: R7

@@ -473,7 +473,7 @@ PRODUCERS: list[tuple[str, int, dict[str, Any], int]] = [
     ("empty transactional id", 0, {"transactional_id": "", "transaction_timeout_ms": 1000}, 42),
     ("timeout -1", 0, {"transactional_id": "tx", "transaction_timeout_ms": -1}, 50),
     ("timeout too long", 0, {"transactional_id": "tx", "transaction_timeout_ms": 900_001}, 50),
-    ("transactions are not served", 0, {"transactional_id": "tx", "transaction_timeout_ms": 900_000}, 53),
+    ("a transactional id", 0, {"transactional_id": "tx", "transaction_timeout_ms": 900_000}, 0),
 ]
 
 

@@ -10,23 +10,22 @@ from log_world import WALL_MS, LogWorld, batch
 
 from groupmock import profiles
 from groupmock.core import log
+from groupmock.core.log.transactions import Marker
 from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
-from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from groupmock_codec.messages.k33_alter_configs import AlterConfigsRequest, AlterConfigsResource
 
 MONTH_MS: Final = 31 * 24 * 3600 * 1000
 ZSTD: Final = 4
-TRANSACTIONAL: Final = 0x10
 COLLIDES: Final = 17
 SHOWN: Final = {
     "One copy of each record": "test_every_running_replica_is_in_sync_and_has_all_records",
     "Compaction comes by command only": "test_nobody_compacts_unless_told_to",
     "Compression other than none and gzip": "test_other_compressions_are_not_opened",
-    "No transactions": "test_transactions_are_refused",
+    "Markers of transactions outlive compaction": "test_markers_outlive_compaction",
     "ListOffsets v0 knows one segment": "test_one_segment_is_listed_whatever_segment_bytes_says",
     "Partition leaders follow": "test_a_leader_moves_by_command_or_with_its_node_and_stays_where_it_is",
     "Two topics of one CreateTopics": "test_topics_of_one_request_may_collide_under_no_profile",
@@ -94,13 +93,17 @@ def test_other_compressions_are_not_opened(configs: dict[str, str], sent: dict[s
     assert "error_code" not in world.produce(opaque(b"a", **sent))  # type: ignore[arg-type]
 
 
-def test_transactions_are_refused() -> None:
+def test_markers_outlive_compaction() -> None:
     world = LogWorld()
-    world.topic("t")
-    asked = InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=1000)
-    assert world.ask(22, 4, asked).error_code == 53
-    sent = batch(b"a", attributes=TRANSACTIONAL, producer_id=1, producer_epoch=0, base_sequence=0)
-    assert world.produce(sent, transactional_id="x")["error_code"] == 49
+    world.topic("t", cleanup_policy="compact", segment_bytes="1048576", delete_retention_ms="0")
+    partition = world.topics.require_partition("t", 0)
+    for pid in range(2):
+        partition.mark(Marker(pid, 0, committed=True), world.topics.limits(world.topics.require("t"), 1), WALL_MS)
+    world.sleep(MONTH_MS)
+    world.append(batch(b"newer", keys=[b"k"]))
+    world.command("compact_topic", topic="t")
+    world.command("compact_topic", topic="t")
+    assert [each.control for each in world.topics.batches("t", 0)] == [True, True, False]
 
 
 def test_one_segment_is_listed_whatever_segment_bytes_says() -> None:

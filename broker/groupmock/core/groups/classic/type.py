@@ -44,6 +44,10 @@ class ClassicGroup(Group):
         """Ids, generation, state."""
         return admission.commit(turn, self, by)
 
+    def admit_transactional_commit(self, turn: Turn, by: Committer) -> int:
+        """Ids and generation, where they are given."""
+        return admission.transactional_commit(turn, self, by)
+
     def admit_deletion(self) -> int:
         """Empty groups only."""
         return admission.deletion(self)

@@ -35,6 +35,18 @@ def admit(turn: Turn, group: GroupType | None, by: Committer, version: int) -> i
     return codes.GROUP_ID_NOT_FOUND if version >= 9 and not old else codes.ILLEGAL_GENERATION
 
 
+def admit_transactional(turn: Turn, group: GroupType | None, by: Committer) -> int:
+    """The same for a transaction: who only knows the group's name may commit whatever its state (KIP-447; TX-75)."""
+    if group is not None:
+        return group.admit_transactional_commit(turn, by)
+    if turn.quirks.lax_transactional_commits and by.member_id:
+        return codes.UNKNOWN_MEMBER_ID
+    if by.generation < 0 or (turn.quirks.lax_transactional_commits and by.generation == 0):
+        return codes.NONE
+    old = turn.quirks.transactional_commit_to_unknown_group_is_unknown_member
+    return codes.UNKNOWN_MEMBER_ID if old and by.member_id else codes.ILLEGAL_GENERATION
+
+
 def utf16_length(text: str) -> int:
     """The length as Java counts it."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
@@ -47,10 +59,10 @@ def write(turn: Turn, group: GroupType, commits: list[Commit]) -> list[int]:
     if turn.quirks.refused_commit_lingers and not all(errors):
         _on_its_way(group, commits, errors)
     if too_large(turn, group.home, group.partition, group.group_id, commits):
-        return [error or _size_error(turn) for error in errors]
+        return [error or size_error(turn) for error in errors]
     for commit, error in zip(commits, errors, strict=True):
         if not error:
-            group.offsets[commit.topic, commit.partition] = _stored(turn, commit)
+            group.offsets.commit((commit.topic, commit.partition), stored_offset(turn, commit))
     return errors
 
 
@@ -61,14 +73,16 @@ def _on_its_way(group: GroupType, commits: list[Commit], errors: list[int]) -> N
         note((commit.topic, commit.partition))
 
 
-def _stored(turn: Turn, commit: Commit) -> Offset:
+def stored_offset(turn: Turn, commit: Commit) -> Offset:
+    """As the group keeps it."""
     # Only v1 names a commit time, only v2 to v4 a retention (docs/kafka/offsets.md#per-partition)
     committed = turn.wall_ms if commit.timestamp_ms is None else commit.timestamp_ms
     expires = None if commit.retention_ms is None else committed + commit.retention_ms
     return Offset(commit.offset, commit.leader_epoch, commit.metadata, committed, expires)
 
 
-def _size_error(turn: Turn) -> int:
+def size_error(turn: Turn) -> int:
+    """The code of a commit that is larger than a batch may be."""
     return codes.INVALID_COMMIT_OFFSET_SIZE if turn.quirks.large_commit_invalid_size else codes.UNKNOWN_SERVER_ERROR
 
 

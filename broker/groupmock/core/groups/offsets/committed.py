@@ -14,6 +14,7 @@ from ...java.hashes import java_hash, partition_hash
 from ...java.orders import SMALLEST_TABLE, scala_map_order, scala_table_order, table_for
 from ...java.tables import Timeline, signed
 from .by_topic import ByTopic, Owner
+from .pending import PendingOffsets
 
 At = tuple[str, int]
 
@@ -41,7 +42,7 @@ class _Topic(Timeline):
 class CommittedOffsets(dict[At, Offset]):
     """(topic, partition) -> what was committed last, in the order of the first commits. Changed only by the methods below."""
 
-    __slots__ = ("_filed", "_lingering", "_owner", "_scala_table", "_tables", "_topics")
+    __slots__ = ("_filed", "_lingering", "_owner", "_pending", "_scala_table", "_tables", "_topics")
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,6 +50,7 @@ class CommittedOffsets(dict[At, Offset]):
         self._tables: dict[str, _Topic] = {}
         self._scala_table = SMALLEST_TABLE
         self._lingering: dict[str, set[int]] | None = None  # seldom: see `linger`
+        self._pending: PendingOffsets | None = None  # from the first offset that a transaction commits on
         self._filed: ByTopic | None = None
         self._owner: Owner = (0, "")
 
@@ -60,7 +62,33 @@ class CommittedOffsets(dict[At, Offset]):
     @property
     def used_up(self) -> bool:
         """Does nothing here keep an Empty group alive?"""
-        return not self and not self._lingering
+        return not self and not self._lingering and not self._pending
+
+    def commit(self, at: At, offset: Offset) -> None:
+        """A plain commit, which is later than all that transactions have written so far."""
+        self[at] = offset
+        if self._pending is not None:
+            self._pending.overtaken(at)
+
+    def commit_in_transaction(self, producer_id: int, at: At, offset: Offset) -> None:
+        """It counts when the producer's transaction is committed."""
+        if self._pending is None:
+            self._pending = PendingOffsets()
+        self._pending.write(producer_id, at, offset)
+        if self._filed is not None:
+            self._filed.add(at[0], self._owner)
+
+    def end_transaction(self, producer_id: int, committed: bool) -> int:
+        """What the producer has pending becomes the group's, or is dropped; how many offsets are new."""
+        if self._pending is None:
+            return 0
+        topics = {at[0] for at in self._pending.places()}
+        won = self._pending.ended(producer_id, committed)
+        for at, offset in won.items():
+            self[at] = offset
+        for topic in topics:
+            self._left(topic)
+        return len(won)
 
     def __setitem__(self, at: At, offset: Offset) -> None:
         table = self._tables.get(at[0])
@@ -89,13 +117,24 @@ class CommittedOffsets(dict[At, Offset]):
 
     def _left(self, topic: str) -> None:
         """No offset of that topic is here any more, or none lingers."""
-        if self._filed is not None and topic not in self._tables and not (self._lingering and topic in self._lingering):
+        if topic in self._tables or (self._lingering and topic in self._lingering) or (self._pending and self._pending.in_topic(topic)):
+            return
+        if self._filed is not None:
             self._filed.discard(topic, self._owner)
 
     @property
     def lingering(self) -> frozenset[At]:
         """Every partition that lingers."""
         return frozenset((topic, partition) for topic, partitions in (self._lingering or {}).items() for partition in partitions)
+
+    @property
+    def unstable(self) -> frozenset[At]:
+        """Partitions in which a commit is on its way: a transaction's, or one that lingers."""
+        return self.lingering | self._pending.places() if self._pending else self.lingering
+
+    def is_unstable(self, at: At) -> bool:
+        """Is that one of them?"""
+        return self.lingers(at) or (self._pending is not None and at in self._pending)
 
     def lingers(self, at: At) -> bool:
         """Does a commit of that partition count as on its way until another one comes (quirk `refused_commit_lingers`)?"""
@@ -122,8 +161,12 @@ class CommittedOffsets(dict[At, Offset]):
     def discard(self, at: At) -> None:
         """Forget a partition; nothing happens when it has no offset."""
         self.arrive(at)
+        if self._pending is not None:
+            self._pending.discard(at)
         if at in self:
             del self[at]
+        else:
+            self._left(at[0])
 
     def discard_topic(self, name: str) -> list[At]:
         """Forget a topic; its partitions that had an offset."""
@@ -131,22 +174,31 @@ class CommittedOffsets(dict[At, Offset]):
         found = [] if table is None else [(name, partition) for partition in table.partitions]
         if self._lingering:
             self._lingering.pop(name, None)
+        if self._pending is not None:
+            self._pending.discard_topic(name)
         for at in found:
             del self[at]
         self._left(name)
         return found
 
     def refill(self, offsets: Mapping[At, Offset]) -> None:
-        """Take over what a log remembers."""
+        """Take over what a log remembers, what is pending among it."""
         for at, offset in offsets.items():
             self[at] = offset
+        if isinstance(offsets, CommittedOffsets) and offsets._pending:
+            self._pending = offsets._pending
+            if self._filed is not None:
+                for topic, _ in self._pending.places():
+                    self._filed.add(topic, self._owner)
 
     def clear(self) -> None:
         """Forget all."""
         if self._filed is not None:
-            for topic in {**self._tables, **(self._lingering or {})}:
+            pending = self._pending.places() if self._pending is not None else ()
+            for topic in {*self._tables, *(self._lingering or {}), *(at[0] for at in pending)}:
                 self._filed.discard(topic, self._owner)
         super().clear()
+        self._pending = None
         self._tables.clear()
         self._lingering = None
         self._topics = Timeline()

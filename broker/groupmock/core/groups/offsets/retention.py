@@ -21,7 +21,7 @@ def sweep(turn: Turn, group: GroupType) -> bool:
 
 
 def _expired(turn: Turn, group: GroupType, at: At, offset: Offset, base_ms: int) -> bool:
-    if group.subscribed_to(at[0]) or group.offsets.lingers(at):
+    if group.subscribed_to(at[0]) or group.offsets.is_unstable(at):
         return False
     if offset.expire_ms is not None:  # asked for by a commit v2 to v4, before KIP-211
         return turn.wall_ms >= offset.expire_ms

@@ -1,0 +1,98 @@
+"""AddPartitionsToTxn (24): partitions of a transaction before something is written there (KIP-98). v2 has an error of its own for who is
+fenced (KIP-588); v4 and v5 are sent by brokers, several transactions at once, also to ask only (KIP-890; TX-44)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k24_add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTopicResult,
+    AddPartitionsToTxnTransaction,
+)
+
+from ..budget import Ration, within
+from ..java.hashes import java_hash
+from ..java.orders import scala_map_order
+from ..transactions import causes
+from ..transactions.coordinator import fenced_code
+from ..transactions.transactional_id import At, Holder
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..turn import Turn
+
+FENCED_SINCE: Final = 2
+BATCHED_SINCE: Final = 4
+TRANSACTION_COST: Final = 6  # core.budget
+TOPIC_COST: Final = 4
+PARTITION_COST: Final = 5
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """Up to v3 one transaction; each partition with a code, nearly always that of the whole."""
+    asked = request.message
+    assert isinstance(asked, AddPartitionsToTxnRequest)
+    wanted = asked.transactions if request.version >= BATCHED_SINCE else [_only(asked)]
+    ration = Ration(turn.settings)
+    ration.take_names([each.transactional_id for each in wanted], TRANSACTION_COST)
+    for each in wanted:
+        ration.take_names([topic.name for topic in each.topics], TOPIC_COST)
+        ration.take(within([topic.partitions for topic in each.topics]), PARTITION_COST)
+    results = [_added(cluster, request, turn, each) for each in wanted]
+    if request.version >= BATCHED_SINCE:
+        turn.reply(request.ticket, AddPartitionsToTxnResponse(results_by_transaction=results))
+    else:
+        turn.reply(request.ticket, AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results[0].topic_results))
+
+
+def _only(asked: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
+    return AddPartitionsToTxnTransaction(
+        transactional_id=asked.v3_and_below_transactional_id,
+        producer_id=asked.v3_and_below_producer_id,
+        producer_epoch=asked.v3_and_below_producer_epoch,
+        topics=asked.v3_and_below_topics,
+    )
+
+
+def _added(cluster: Cluster, request: Request, turn: Turn, asked: AddPartitionsToTxnTransaction) -> AddPartitionsToTxnResult:
+    places = list(dict.fromkeys((topic.name, index) for topic in asked.topics for index in topic.partitions))
+    topics = _topics(turn, asked.topics, dict(_codes(cluster, request, turn, asked, places)))
+    return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=topics)
+
+
+def _codes(
+    cluster: Cluster, request: Request, turn: Turn, asked: AddPartitionsToTxnTransaction, places: Sequence[At]
+) -> Iterable[tuple[At, ErrorCode]]:
+    unknown = {at for at in places if cluster.topics.find(*at) is None}
+    if unknown:  # nothing is added, and those that there are are told so (TX-41)
+        others = ErrorCode.OPERATION_NOT_ATTEMPTED
+        return [(at, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if at in unknown else others) for at in places]
+    transactions, name = cluster.transactions, asked.transactional_id
+    by, client_id = Holder(asked.producer_id, asked.producer_epoch), request.client_id
+    code = transactions.gate(name, request.node)
+    if code is ErrorCode.NONE and asked.verify_only:
+        return [(at, transactions.verify(turn, name, by, at, client_id)) for at in places]
+    if code is ErrorCode.NONE:
+        code = transactions.add(turn, name, by, places, causes.partitions_added(len(places)), client_id)
+    return [(at, fenced_code(code, FENCED_SINCE, request.version)) for at in places]
+
+
+def _topics(turn: Turn, asked: list[AddPartitionsToTxnTopic], codes: dict[At, ErrorCode]) -> list[AddPartitionsToTxnTopicResult]:
+    """As asked, a topic that is named twice once; 2.8 has them in a map."""
+    topics: dict[str, dict[int, None]] = {}
+    for topic in asked:
+        topics.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions))
+    names = scala_map_order(topics, java_hash) if turn.quirks.added_partitions_answered_by_hash else list(topics)
+    return [AddPartitionsToTxnTopicResult(name=name, results_by_partition=_rows(name, topics[name], codes)) for name in names]
+
+
+def _rows(name: str, indexes: Iterable[int], codes: dict[At, ErrorCode]) -> list[AddPartitionsToTxnPartitionResult]:
+    return [AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=codes[name, index]) for index in indexes]

@@ -1,0 +1,32 @@
+"""AddOffsetsToTxn (25): a transaction is going to commit offsets of a group (KIP-98): its partition of __consumer_offsets is added."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+
+from ..transactions import causes
+from ..transactions.coordinator import fenced_code
+from ..transactions.transactional_id import Holder
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..turn import Turn
+
+FENCED_SINCE: Final = 2
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """The group need not be there, and an empty id is one (TX-45)."""
+    asked = request.message
+    assert isinstance(asked, AddOffsetsToTxnRequest)
+    code = cluster.transactions.gate(asked.transactional_id, request.node)
+    if code is ErrorCode.NONE:
+        hosting = cluster.groups.hosting
+        by, at = Holder(asked.producer_id, asked.producer_epoch), (hosting.topic, hosting.partition_of(asked.group_id))
+        why = causes.group_added(asked.group_id)
+        code = cluster.transactions.add(turn, asked.transactional_id, by, (at,), why, request.client_id)
+    turn.reply(request.ticket, AddOffsetsToTxnResponse(error_code=fenced_code(code, FENCED_SINCE, request.version)))

@@ -1,0 +1,38 @@
+"""EndTxn (26): a producer commits or aborts its transaction (KIP-98). v2 has an error of its own for who is fenced (KIP-588); v5 answers
+who the producer is in the next transaction (KIP-890)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k26_end_txn import EndTxnRequest, EndTxnResponse
+
+from ..transactions.coordinator import Given, fenced_code
+from ..transactions.transactional_id import Holder
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..turn import Turn
+
+FENCED_SINCE: Final = 2
+BUMPS_SINCE: Final = 5
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """Answered when the end is decided; the markers come behind it (TX-57)."""
+    asked = request.message
+    assert isinstance(asked, EndTxnRequest)
+    name, by = asked.transactional_id, Holder(asked.producer_id, asked.producer_epoch)
+    code = cluster.transactions.gate(name, request.node)
+    given = Given(code)
+    if code is ErrorCode.NONE:
+        given = cluster.transactions.end(turn, name, by, asked.committed, request.version >= BUMPS_SINCE, request.client_id)
+    answer = EndTxnResponse(
+        error_code=fenced_code(given.code, FENCED_SINCE, request.version),
+        producer_id=given.holder.producer_id,
+        producer_epoch=given.holder.epoch,
+    )
+    turn.reply(request.ticket, answer)
+    cluster.transactions.settle(turn)

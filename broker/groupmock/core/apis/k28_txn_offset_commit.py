@@ -1,0 +1,102 @@
+"""TxnOffsetCommit (28): a transaction commits offsets of a group (KIP-98). v3 says which member of it does (KIP-447), v5 puts the group
+into the transaction by itself (KIP-890). Order of the checks: docs/kafka/transactions.md#tx-74."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k28_txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+from ..budget import Ration, within
+from ..groups import causes, codes
+from ..groups.offsets import commits
+from ..groups.offsets.commits import Commit
+from ..groups.type import Committer
+from ..transactions.transactional_id import Holder
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..turn import Turn
+
+TOPIC_COST: Final = 5  # core.budget
+PARTITION_COST: Final = 9
+ABORTABLE_SINCE: Final = 4  # KIP-890: 120 in the place of 48
+ADDS_SINCE: Final = 5
+
+
+class Line(NamedTuple):
+    """One partition of the request; `entry` numbers the topic elements."""
+
+    entry: int
+    topic: str
+    partition: TxnOffsetCommitRequestPartition
+
+
+Result = tuple[Line, int]
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """Each partition with a code; what passes is pending until its transaction ends."""
+    asked = request.message
+    assert isinstance(asked, TxnOffsetCommitRequest)
+    ration = Ration(turn.settings)
+    ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
+    ration.take(within([topic.partitions for topic in asked.topics]), PARTITION_COST)
+    lines = [Line(entry, topic.name, partition) for entry, topic in enumerate(asked.topics) for partition in topic.partitions]
+    known = [line for line in lines if cluster.topics.find(line.topic, line.partition.partition_index) is not None]
+    errors = _commit(cluster, request, asked, turn, known) if known else []
+    refused = [(line, codes.UNKNOWN_TOPIC_OR_PARTITION) for line in lines if line not in known]
+    turn.reply(request.ticket, TxnOffsetCommitResponse(topics=_grouped(refused, list(zip(known, errors, strict=True)))))
+
+
+def _commit(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn, lines: list[Line]) -> list[int]:
+    groups, by = cluster.groups, Committer(asked.generation_id, asked.member_id, asked.group_instance_id)
+    error = codes.INVALID_GROUP_ID if not asked.group_id else groups.gate(asked.group_id, request.node)
+    error = error or _verified(cluster, request, asked, turn)
+    group = groups.find(asked.group_id)
+    error = error or commits.admit_transactional(turn, group, by)
+    if error:
+        return [error] * len(lines)
+    # Pending offsets keep a group of which nobody is a member yet (TX-77)
+    if group is None:
+        group = groups.create_simple(turn, asked.group_id, causes.first_commit(request.client_id))
+    return groups.write_pending(turn, group, [_wanted(line) for line in lines], asked.producer_id, asked.producer_epoch)
+
+
+def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn) -> int:
+    """Is the group's partition in the open transaction? Asked at the first write of each transaction only (KIP-890)."""
+    hosting, by = cluster.groups.hosting, Holder(asked.producer_id, asked.producer_epoch)
+    hosting.make_topic(turn)
+    at = (hosting.topic, hosting.partition_of(asked.group_id))
+    partition = cluster.topics.find(*at)
+    if partition is None or not turn.settings.transaction_partition_verification_enable or partition.producers.in_transaction(*by):
+        return codes.NONE
+    adds = request.version >= ADDS_SINCE
+    code = cluster.transactions.check(turn, asked.transactional_id, by, at, adds, request.client_id)
+    if code is ErrorCode.TRANSACTION_ABORTABLE and request.version < ABORTABLE_SINCE:
+        return int(ErrorCode.INVALID_TXN_STATE)
+    # What a log says of itself a coordinator says of itself (CoordinatorOperationExceptionHelper)
+    return codes.COORDINATOR_NOT_AVAILABLE if code is ErrorCode.NOT_ENOUGH_REPLICAS else int(code)
+
+
+def _wanted(line: Line) -> Commit:
+    each = line.partition
+    return Commit(line.topic, each.partition_index, each.committed_offset, each.committed_leader_epoch, each.committed_metadata or "")
+
+
+def _grouped(refused: list[Result], done: list[Result]) -> list[TxnOffsetCommitResponseTopic]:
+    """As asked; where something is not there, that first, and a topic that is named twice once (as OffsetCommit)."""
+    topics: dict[str | int, TxnOffsetCommitResponseTopic] = {}
+    for line, error in (*refused, *done):
+        key = line.topic if refused else line.entry
+        topic = topics.setdefault(key, TxnOffsetCommitResponseTopic(name=line.topic))
+        topic.partitions.append(TxnOffsetCommitResponsePartition(partition_index=line.partition.partition_index, error_code=error))
+    return list(topics.values())

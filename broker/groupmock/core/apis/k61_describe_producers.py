@@ -1,0 +1,73 @@
+"""DescribeProducers (61): what a partition knows of the producers that wrote to it (KIP-664)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k61_describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+
+from ..budget import Ration, within
+from ..java.hashes import long_hash
+from ..java.orders import java_order
+from ..log.producers import ProducerStates
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..turn import Turn
+
+TOPIC_COST: Final = 4  # core.budget
+PARTITION_COST: Final = 5
+PRODUCER_COST: Final = 3
+PRODUCER_BYTES: Final = 40
+NONE: Final = -1
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """Topics and partitions as asked; only a partition's leader answers."""
+    asked = request.message
+    assert isinstance(asked, DescribeProducersRequest)
+    ration = Ration(turn.settings)
+    ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
+    ration.take(within([topic.partition_indexes for topic in asked.topics]), PARTITION_COST)
+    topics = []
+    for topic in asked.topics:
+        rows = [_described(cluster, request.node, ration, topic.name, index) for index in topic.partition_indexes]
+        topics.append(TopicResponse(name=topic.name, partitions=rows))
+    turn.reply(request.ticket, DescribeProducersResponse(topics=topics))
+
+
+def _described(cluster: Cluster, node: int, ration: Ration, topic: str, index: int) -> PartitionResponse:
+    partition = cluster.topics.find(topic, index)
+    if partition is None:
+        return PartitionResponse(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if partition.leader != node:
+        return PartitionResponse(partition_index=index, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    count = len(partition.producers)
+    ration.take(count, PRODUCER_COST, count * PRODUCER_BYTES)
+    return PartitionResponse(partition_index=index, active_producers=_producers(partition.producers))
+
+
+def _producers(known: ProducerStates) -> list[ProducerState]:
+    states = known.all()
+    rows = []
+    for producer_id in java_order(states, long_hash):
+        state, start = states[producer_id], known.open_from(producer_id)
+        rows.append(
+            ProducerState(
+                producer_id=producer_id,
+                producer_epoch=state.epoch,
+                last_sequence=state.last_sequence,
+                last_timestamp=state.timestamp,
+                coordinator_epoch=state.coordinator_epoch,
+                current_txn_start_offset=NONE if start is None else start,
+            )
+        )
+    return rows

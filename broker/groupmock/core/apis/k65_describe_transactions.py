@@ -1,0 +1,63 @@
+"""DescribeTransactions (65): what their coordinator knows of transactional ids (KIP-664)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k65_describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TopicData,
+    TransactionState,
+)
+
+from ..budget import Ration
+from ..java.hashes import partition_hash
+from ..java.orders import java_order
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..transactions.transactional_id import TransactionalId
+    from ..turn import Turn
+
+ID_COST: Final = 8  # core.budget
+PARTITION_COST: Final = 3
+PARTITION_BYTES: Final = 20
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """In the order asked, as often as asked."""
+    asked = request.message
+    assert isinstance(asked, DescribeTransactionsRequest)
+    ration = Ration(turn.settings)
+    ration.take_names(asked.transactional_ids, ID_COST)
+    states = [_described(cluster, request.node, ration, name) for name in asked.transactional_ids]
+    turn.reply(request.ticket, DescribeTransactionsResponse(transaction_states=states))
+
+
+def _described(cluster: Cluster, node: int, ration: Ration, name: str) -> TransactionState:
+    code = cluster.transactions.gate(name, node)
+    if code is not ErrorCode.NONE:
+        return TransactionState(error_code=code, transactional_id=name)
+    known = cluster.transactions.find(name)
+    if known is None:
+        return TransactionState(error_code=ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, transactional_id=name)
+    ration.take(len(known.partitions), PARTITION_COST, size=len(known.partitions) * PARTITION_BYTES)
+    return TransactionState(
+        transactional_id=name,
+        transaction_state=str(known.state),
+        transaction_timeout_ms=known.timeout_ms,
+        transaction_start_time_ms=known.started_ms,
+        producer_id=known.producer_id,
+        producer_epoch=known.epoch,
+        topics=_topics(known),
+    )
+
+
+def _topics(known: TransactionalId) -> list[TopicData]:
+    topics: dict[str, TopicData] = {}
+    for name, index in java_order(known.partitions, partition_hash):
+        topics.setdefault(name, TopicData(topic=name)).partitions.append(index)
+    return list(topics.values())

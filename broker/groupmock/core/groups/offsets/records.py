@@ -1,0 +1,44 @@
+"""Committed offsets as records of __consumer_offsets, as Kafka writes them (GroupMetadataManager, OffsetCommitKey and OffsetCommitValue).
+
+Here they are written for transactions alone, whose markers stand behind them; what else groups remember is no record
+(docs/kafka/differences.md#transactions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.records import TRANSACTIONAL_BIT, Batch, NewRecord, encode_batch, read_batches
+
+if TYPE_CHECKING:
+    from .committed import At, Offset
+
+KEY_VERSION: Final = 1
+VALUE_VERSION: Final = 3
+_VERSION: Final = Struct(">h")
+_PARTITION: Final = Struct(">i")
+_OFFSET: Final = Struct(">hqi")
+_TIME: Final = Struct(">q")
+
+
+def transactional_batch(group_id: str, offsets: Iterable[tuple[At, Offset]], producer_id: int, epoch: int, wall_ms: int) -> Batch:
+    """One batch, of a transaction: it has a producer and no sequence."""
+    records = [NewRecord(_key(group_id, at), _value(offset), timestamp=wall_ms) for at, offset in offsets]
+    data = encode_batch(records, producer_id=producer_id, producer_epoch=epoch, attributes=TRANSACTIONAL_BIT)
+    return read_batches(data)[0]
+
+
+def _key(group_id: str, at: At) -> bytes:
+    return _VERSION.pack(KEY_VERSION) + _text(group_id) + _text(at[0]) + _PARTITION.pack(at[1])
+
+
+def _value(offset: Offset) -> bytes:
+    head = _OFFSET.pack(VALUE_VERSION, offset.offset, offset.leader_epoch)
+    return head + _text(offset.metadata) + _TIME.pack(offset.commit_ms)
+
+
+def _text(text: str) -> bytes:
+    data = text.encode("utf-8", "surrogatepass")
+    return _VERSION.pack(len(data)) + data

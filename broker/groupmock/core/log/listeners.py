@@ -1,0 +1,57 @@
+"""Who wants to hear what happens to topics: parts of the core that topics need not know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..turn import Turn
+    from .transactions import Marker
+
+OfTopic = Callable[["Turn", str], None]
+"""What is called with the name of a topic."""
+OfMarker = Callable[["Turn", str, int, "Marker"], None]
+"""What is called with topic, partition and marker of a transaction that ended there."""
+
+
+class Listeners:
+    """Of topics, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._changes: list[OfTopic] = []
+        self._deletions: list[OfTopic] = []
+        self._elections: list[OfTopic] = []
+        self._marks: list[OfMarker] = []
+
+    def when_changed(self, told: OfTopic) -> None:
+        """`told` hears the name of every topic that is created, or grows, from now on."""
+        self._changes.append(told)
+
+    def when_deleted(self, told: OfTopic) -> None:
+        """`told` hears the name of every topic that is deleted from now on."""
+        self._deletions.append(told)
+
+    def when_led(self, told: OfTopic) -> None:
+        """`told` hears the name of every topic of which a partition is led by another node from now on."""
+        self._elections.append(told)
+
+    def when_marked(self, told: OfMarker) -> None:
+        """`told` hears of every transaction that ends in a partition from now on."""
+        self._marks.append(told)
+
+    def _tell_changed(self, turn: Turn, name: str) -> None:
+        for told in self._changes:
+            told(turn, name)
+
+    def _tell_deleted(self, turn: Turn, name: str) -> None:
+        for told in self._deletions:
+            told(turn, name)
+
+    def _tell_led(self, turn: Turn, name: str) -> None:
+        for told in self._elections:
+            told(turn, name)
+
+    def _tell_marked(self, turn: Turn, name: str, partition: int, marker: Marker) -> None:
+        for told in self._marks:
+            told(turn, name, partition, marker)

@@ -1,0 +1,79 @@
+"""Which transactions are open in one log and which were aborted there: how far a reader of what is committed gets (KIP-98).
+
+A transaction is open in a log from its first batch there to its marker, a control batch that says commit or abort. What lies behind the
+first batch of the oldest open one is not stable: a reader of level read_committed is not shown it, plain records and whole transactions
+among it, until the marker comes (`last stable offset`). What was aborted stays where it is and is handed out: with it goes a list of the
+aborted transactions, producer and first offset, in the order of their markers, by which the reader leaves out their batches itself.
+In Kafka: ProducerStateManager.firstUnstableOffset, TransactionIndex.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from operator import attrgetter
+from typing import NamedTuple
+
+_marker = attrgetter("marker_offset")
+
+
+class Marker(NamedTuple):
+    """How a producer's transaction ended. `coordinator_epoch`: leader epoch of the coordinator that says so, which an older one may not
+    contradict."""
+
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+    coordinator_epoch: int = 0
+
+
+class Aborted(NamedTuple):
+    """One transaction that was aborted, in one log: offsets of its first batch and of its marker."""
+
+    producer_id: int
+    first_offset: int
+    marker_offset: int
+
+
+class LogTransactions:
+    """Those of one log."""
+
+    __slots__ = ("_aborted", "_open")
+
+    def __init__(self) -> None:
+        self._open: dict[int, int] = {}  # producer id -> first offset, the oldest first
+        self._aborted: list[Aborted] = []  # in the order of their markers
+
+    def began(self, producer_id: int, offset: int) -> None:
+        """A batch of a transaction was written there; only the first of each counts."""
+        self._open.setdefault(producer_id, offset)
+
+    def ended(self, marker: Marker, offset: int) -> None:
+        """Its marker was written there. A transaction that wrote nothing here leaves nothing."""
+        first = self._open.pop(marker.producer_id, None)
+        if first is not None and not marker.committed:
+            self._aborted.append(Aborted(marker.producer_id, first, offset))
+
+    def open_from(self, producer_id: int) -> int | None:
+        """Where that producer's open transaction begins; None: it has none."""
+        return self._open.get(producer_id)
+
+    def first_open(self) -> int | None:
+        """Where the oldest open one begins."""
+        return next(iter(self._open.values()), None)
+
+    def aborted(self, offset: int, upper: int) -> list[Aborted]:
+        """What a reader from `offset` to `upper` has to leave out."""
+        return [each for each in self._aborted[bisect_left(self._aborted, offset, key=_marker) :] if each.first_offset < upper]
+
+    def trim(self, start: int) -> None:
+        """The log starts there now: whose marker lies before it is behind every reader."""
+        gone = bisect_left(self._aborted, start, key=_marker)
+        if gone:
+            del self._aborted[:gone]
+
+    def aborted_batch(self, producer_id: int, offset: int) -> bool:
+        """Does a batch of that producer at that offset belong to a transaction that was aborted?"""
+        for each in self._aborted[bisect_left(self._aborted, offset, key=_marker) :]:
+            if each.producer_id == producer_id:
+                return each.first_offset <= offset
+        return False

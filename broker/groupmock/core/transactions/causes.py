@@ -1,0 +1,118 @@
+"""Why a transactional id changed, or a producer was turned away: a word for programs, a sentence for people. All of both stand here.
+
+Notes `transaction_moved` and `producer_fenced` carry them as `cause` and `reason`; the words are a closed set, as those of groups are
+(core.groups.causes).
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args
+
+import msgspec
+
+Cause = Literal[
+    # somebody comes
+    "id_created",
+    "producer_came",
+    "producer_went_on",
+    "epochs_ended",
+    # a transaction
+    "partitions_added",
+    "group_added",
+    "committed",
+    "aborted",
+    "producer_replaced",
+    "timed_out",
+    "markers_written",
+    # the id goes
+    "id_expired",
+    "coordinator_left",
+    "coordinator_loaded",
+    # who is turned away
+    "fenced",
+]
+CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
+
+
+class Why(msgspec.Struct, frozen=True, gc=False):
+    """A cause and its sentence."""
+
+    cause: Cause
+    sentence: str
+
+
+def _client(client_id: str | None) -> str:
+    return f"client {client_id or ''!r}"
+
+
+def id_created(client_id: str | None) -> Why:
+    """Nobody had that id."""
+    return Why("id_created", f"{_client(client_id)} is the first with this transactional id")
+
+
+def producer_came(client_id: str | None, epoch: int) -> Why:
+    """Whoever had the id before is fenced; `epoch`: the one before."""
+    return Why("producer_came", f"{_client(client_id)} came with this transactional id: whoever has epoch {epoch} or less is fenced")
+
+
+def producer_went_on(client_id: str | None) -> Why:
+    """The producer that had the id wants a fresh epoch after an error (KIP-360)."""
+    return Why("producer_went_on", f"{_client(client_id)} goes on under this transactional id with a fresh epoch")
+
+
+def epochs_ended(producer_id: int) -> Why:
+    """The id goes on with another producer id."""
+    return Why("epochs_ended", f"the epochs of producer {producer_id} are used up: another producer id follows")
+
+
+def partitions_added(count: int) -> Why:
+    """AddPartitionsToTxn, or a Produce that adds on the way (KIP-890)."""
+    return Why("partitions_added", f"the transaction began with {count} partition{'' if count == 1 else 's'}")
+
+
+def group_added(group_id: str) -> Why:
+    """AddOffsetsToTxn, or a TxnOffsetCommit that adds on the way (KIP-890)."""
+    return Why("group_added", f"the transaction began with offsets of group {group_id!r}")
+
+
+def ended(committed: bool, client_id: str | None) -> Why:
+    """EndTxn."""
+    return Why("committed" if committed else "aborted", f"{_client(client_id)} {'commits' if committed else 'aborts'} the transaction")
+
+
+def producer_replaced(client_id: str | None) -> Why:
+    """A newer producer came while a transaction was open."""
+    return Why("producer_replaced", f"{_client(client_id)} came with this transactional id: the open transaction is aborted")
+
+
+def timed_out(timeout_ms: int) -> Why:
+    """transaction.timeout.ms of the producer is over."""
+    return Why("timed_out", f"the transaction was open for more than {timeout_ms} ms")
+
+
+def markers_written(count: int) -> Why:
+    """Everybody who reads committed may see the end."""
+    return Why("markers_written", f"markers are in {count} partition{'' if count == 1 else 's'}")
+
+
+def id_expired(after_ms: int) -> Why:
+    """transactional.id.expiration.ms."""
+    return Why("id_expired", f"nobody used this transactional id for {after_ms} ms")
+
+
+def coordinator_left(partition: int, node: int | None) -> Why:
+    """The id lives on in the log alone."""
+    return Why("coordinator_left", f"partition {partition} of __transaction_state left node {node}")
+
+
+def coordinator_loaded(partition: int, node: int | None) -> Why:
+    """Read from the log of __transaction_state."""
+    return Why("coordinator_loaded", f"node {node} loaded partition {partition} of __transaction_state")
+
+
+def fenced(producer_id: int, epoch: int, current: int) -> Why:
+    """A producer that is not the one with the id any more asked for something."""
+    if epoch > current:
+        return Why("fenced", f"producer {producer_id} says epoch {epoch}, which it never got: {current} is the current one")
+    newer = f"a newer one with the same transactional id (epoch {current})"
+    return Why("fenced", f"producer {producer_id} (epoch {epoch}) was fenced by {newer}")

@@ -1,0 +1,429 @@
+"""The transaction coordinator: gives out epochs, knows what is in each open transaction, decides how it ends and sees to the markers.
+
+It lives in the partitions of __transaction_state as groups live in those of __consumer_offsets (`hosting`): an id is answered by the node
+that leads its partition, and is back from the log when another node has loaded it. What an id does is in `states`.
+
+The order of its checks (TX-32): 42 for an empty id, 49 for one that nobody has, 51 while markers are under way, 49 for another producer id,
+then the epoch, then the state. An epoch that is not the current one is `FENCED` here; old versions of requests say 47 for it, newer ones 90
+(`fenced_code`).
+
+Markers are written in the same entry in which the end was decided, behind the answer that tells of it (`settle`), or
+groupmock.transaction.markers.delay.ms later. A partition that nobody leads waits for a leader, and the id with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from groupmock_codec.compression import RecordsError
+from groupmock_codec.errors import ErrorCode
+
+from ..hosting import Hosting
+from ..java.hashes import partition_for
+from ..log import internal
+from ..log.names import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from ..units import NS_PER_MS
+from . import causes
+from .causes import Why
+from .states import COMPLETED, IDLE, NEW, OLD, PREPARED, RETRIED, End, State
+from .transactional_id import LAST_EPOCH, NONE, At, Holder, TransactionalId
+
+if TYPE_CHECKING:
+    from ..environment import Environment
+    from ..log.topics import Topics
+    from ..log.transactions import Marker
+    from ..turn import TimerHandler, Turn
+
+OK: Final = ErrorCode.NONE
+NOT_VALID: Final = ErrorCode.INVALID_REQUEST
+NO_SUCH: Final = ErrorCode.INVALID_PRODUCER_ID_MAPPING
+BUSY: Final = ErrorCode.CONCURRENT_TRANSACTIONS
+FENCED: Final = ErrorCode.PRODUCER_FENCED
+NEVER: Final = ErrorCode.INVALID_TXN_STATE
+NOT_ADDED: Final = ErrorCode.TRANSACTION_ABORTABLE
+TIMEOUTS: Final = ("transaction_timeout",)
+EXPIRY: Final = ("transaction_expiry",)
+MARKERS: Final = "markers"
+NOBODY: Final = Holder(NONE, NONE)
+
+
+def fenced_code(code: ErrorCode, since: int, version: int) -> ErrorCode:
+    """47 for who does not know 90 yet (KIP-588); `since`: the version that does."""
+    return ErrorCode.INVALID_PRODUCER_EPOCH if code is FENCED and version < since else code
+
+
+class Given(NamedTuple):
+    """What a producer is told: an error, or who it is from now on."""
+
+    code: ErrorCode
+    holder: Holder = NOBODY
+
+
+class TransactionCoordinator:
+    """Every transactional id of the cluster, whichever node coordinates it."""
+
+    def __init__(self, environment: Environment, topics: Topics) -> None:
+        self._environment = environment
+        self._topics = topics
+        self._ids: dict[str, TransactionalId] = {}
+        self._logs: dict[int, dict[str, TransactionalId]] = {}
+        self._decided: list[str] = []
+        self._waiting: dict[str, None] = {}  # ids of which a partition has no leader that could write the marker
+        self.hosting = Hosting(environment, topics, TRANSACTION_TOPIC, partition_for, internal.TRANSACTION_PARTITIONS, LOAD, self)
+        """Which node has which partition of __transaction_state."""
+        topics.when_deleted(self._topic_deleted)
+        topics.when_led(self._led)
+
+    # -- looking -------------------------------------------------------------------------------------------------------
+
+    def gate(self, name: str, node: int) -> ErrorCode:
+        """May that node answer for the id? 42 for none, 14 while it loads, 16 when another leads."""
+        if not name:
+            return NOT_VALID
+        return ErrorCode(self.hosting.gate(self.hosting.partition_of(name), node))
+
+    def find(self, name: str) -> TransactionalId | None:
+        """The id, if somebody has it and its coordinator is there."""
+        return self._ids.get(name)
+
+    def on(self, node: int) -> list[TransactionalId]:
+        """Those that a node coordinates, by partition."""
+        mine = [each for each in self._ids.values() if self.hosting.gate(each.partition, node) == OK]
+        return sorted(mine, key=lambda each: each.partition)
+
+    def all(self) -> Iterable[TransactionalId]:
+        """Every id that somebody coordinates."""
+        return self._ids.values()
+
+    def _known(self, turn: Turn, name: str, by: Holder, client_id: str | None) -> ErrorCode | TransactionalId:
+        """The id, for a producer that has its current epoch and is not in between; else the error (TX-32)."""
+        known = self._ids.get(name)
+        if known is None:
+            return NO_SUCH
+        if known.state in PREPARED:
+            return BUSY
+        if known.producer_id != by.producer_id:
+            return NO_SUCH
+        return known if known.epoch == by.epoch else self._fenced(turn, known, by, client_id)
+
+    def _fenced(self, turn: Turn, known: TransactionalId, by: Holder, client_id: str | None) -> ErrorCode:
+        why = causes.fenced(by.producer_id, by.epoch, known.epoch)
+        told = {"transactional_id": known.name, "producer_id": by.producer_id, "producer_epoch": by.epoch}
+        turn.note("producer_fenced", **told, client_id=client_id, current_epoch=known.epoch, cause=why.cause, reason=why.sentence)
+        return FENCED
+
+    # -- InitProducerId ------------------------------------------------------------------------------------------------
+
+    def init(self, turn: Turn, name: str, timeout_ms: int, own: Holder | None, client_id: str | None) -> Given:
+        """A producer comes with the id; `own`: who it was, if it goes on after an error (KIP-360)."""
+        known = self._ids.get(name)
+        if known is None:
+            return self._create(turn, name, timeout_ms, client_id)
+        if known.state in PREPARED:
+            return Given(BUSY)
+        if own is not None and not _may_be(known, own):
+            return Given(self._fenced(turn, known, own, client_id))
+        if known.state is State.ONGOING:
+            self._abort(turn, known, causes.producer_replaced(client_id))
+            return Given(BUSY)
+        return self._next(turn, known, timeout_ms, own, client_id)
+
+    def _create(self, turn: Turn, name: str, timeout_ms: int, client_id: str | None) -> Given:
+        producer_id = self._topics.new_producer_id()
+        known = TransactionalId(name, self.hosting.partition_of(name), producer_id, timeout_ms, turn.wall_ms)
+        self._ids[name] = known
+        self.hosting.make_topic(turn)
+        self._moved(turn, known, "", causes.id_created(client_id))
+        return Given(OK, Holder(producer_id, 0))
+
+    def _next(self, turn: Turn, known: TransactionalId, timeout_ms: int, own: Holder | None, client_id: str | None) -> Given:
+        """The next epoch of an id without a transaction (TransactionMetadata.prepareIncrementProducerEpoch)."""
+        before, epoch = known.state, known.epoch
+        if known.exhausted and (own is None or own.epoch == epoch):
+            why = causes.epochs_ended(known.producer_id)
+            known.rotate(self._topics.new_producer_id(), NONE if own is None else epoch)
+        elif own is None:
+            why = causes.producer_came(client_id, epoch)
+            known.bump(NONE)
+        elif own.epoch == epoch:
+            why = causes.producer_went_on(client_id)
+            known.bump(epoch)
+        elif own.epoch == known.last_epoch:
+            why = causes.producer_went_on(client_id)  # the answer was lost: it is given again
+        else:
+            return Given(self._fenced(turn, known, own, client_id))
+        known.timeout_ms = timeout_ms
+        known.state = State.EMPTY
+        if not turn.quirks.start_of_transaction_stays:
+            known.started_ms = NONE
+        self._moved(turn, known, before, why)
+        return Given(OK, Holder(known.producer_id, known.epoch))
+
+    # -- what is in a transaction --------------------------------------------------------------------------------------
+
+    def add(self, turn: Turn, name: str, by: Holder, places: Iterable[At], why: Why, client_id: str | None) -> ErrorCode:
+        """Put partitions into the producer's transaction; the first ones begin it."""
+        known = self._known(turn, name, by, client_id)
+        if isinstance(known, ErrorCode):
+            return known
+        before = known.state
+        fresh = [at for at in places if before is not State.ONGOING or at not in known.partitions]
+        if not fresh and before is State.ONGOING:
+            return OK  # an empty list does begin a transaction (seen on 4.3.0, 3.9.1, 2.8.2)
+        if before is not State.ONGOING:
+            known.state, known.started_ms, known.marked = State.ONGOING, turn.wall_ms, 0
+        known.partitions.update(dict.fromkeys(fresh))
+        known.changed_ms = turn.wall_ms
+        if before is not State.ONGOING:
+            self._moved(turn, known, before, why)
+            self._watch_timeout(turn, known)
+        return OK
+
+    def verify(self, turn: Turn, name: str, by: Holder, at: At, client_id: str | None) -> ErrorCode:
+        """Is the partition in the producer's open transaction (KIP-890)?"""
+        known = self._known(turn, name, by, client_id)
+        if isinstance(known, ErrorCode):
+            return known
+        return OK if known.state is State.ONGOING and at in known.partitions else NOT_ADDED
+
+    def check(self, turn: Turn, name: str, by: Holder, at: At, adds: bool, client_id: str | None) -> ErrorCode:
+        """What a partition's leader hears when a transaction first writes there: it asks the coordinator, wherever that is.
+
+        `adds`: the write puts the partition into the transaction. 19 while nobody coordinates: clients try again without looking for
+        another leader (ReplicaManager.handleProduceAppend).
+        """
+        partition = self.hosting.partition_of(name)
+        leader = self.hosting.leader_of(partition)
+        if leader is None or self.hosting.gate(partition, leader) != OK:
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        if adds:
+            why = causes.group_added(at[0]) if at[0] == OFFSETS_TOPIC else causes.partitions_added(1)
+            code = self.add(turn, name, by, (at,), why, client_id)
+        else:
+            code = self.verify(turn, name, by, at, client_id)
+        if code is BUSY and not adds:
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        return fenced_code(code, 1, 0)
+
+    # -- EndTxn --------------------------------------------------------------------------------------------------------
+
+    def end(self, turn: Turn, name: str, by: Holder, committed: bool, bumps: bool, client_id: str | None) -> Given:
+        """The producer ends its transaction; `bumps`: a new client's, whose next transaction has an epoch of its own (v5)."""
+        known = self._ids.get(name)
+        if known is None:
+            return Given(NO_SUCH)
+        if known.state in PREPARED:
+            return Given(BUSY)
+        overflow = bumps and (known.previous_id, known.epoch) == (by.producer_id, 0) and by.epoch == LAST_EPOCH
+        if known.producer_id != by.producer_id and not overflow:
+            return Given(NO_SUCH)
+        table = OLD if not bumps else RETRIED if overflow or known.epoch == by.epoch + 1 else NEW
+        if table is not RETRIED and known.epoch != by.epoch:
+            return Given(self._fenced(turn, known, by, client_id))
+        what = table[known.state, committed]
+        if what is End.DECIDE:
+            return self._decide(turn, known, committed, bumps, causes.ended(committed, client_id))
+        if what is End.FENCED:
+            return Given(self._fenced(turn, known, by, client_id))
+        return Given(_ENDS[what], Holder(known.producer_id, known.epoch) if what is End.DONE else NOBODY)
+
+    def _decide(self, turn: Turn, known: TransactionalId, committed: bool, bumps: bool, why: Why) -> Given:
+        before = known.state
+        if bumps:
+            if known.exhausted:
+                known.next_id = self._topics.new_producer_id()
+            known.bump(known.epoch)
+        if before is not State.ONGOING:  # a new client may abort what it never began
+            known.started_ms, known.marked = turn.wall_ms, 0
+        known.state = State.PREPARE_COMMIT if committed else State.PREPARE_ABORT
+        self._moved(turn, known, before, why)
+        self._decided.append(known.name)
+        return Given(OK, Holder(known.producer_id, known.epoch) if known.next_id == NONE else Holder(known.next_id, 0))
+
+    def _abort(self, turn: Turn, known: TransactionalId, why: Why) -> None:
+        """End a transaction without its producer, which is fenced by it. From 4.x on it may still ask who it is (TX-23, TX-24)."""
+        before = known.state
+        known.bump(NONE if turn.quirks.fenced_epoch_forgotten else known.epoch)
+        known.state = State.PREPARE_ABORT
+        self._moved(turn, known, before, why)
+        self._decided.append(known.name)
+
+    # -- markers -------------------------------------------------------------------------------------------------------
+
+    def settle(self, turn: Turn) -> None:
+        """Write the markers of what was decided in this entry, or see to it that they are written later."""
+        decided, self._decided = self._decided, []
+        delay_ms = turn.settings.transaction_markers_delay_ms
+        for name in decided:
+            if delay_ms:
+                turn.timers.set((MARKERS, name), turn.after(delay_ms))
+            else:
+                self._mark(turn, self._ids[name])
+
+    def _mark(self, turn: Turn, known: TransactionalId) -> None:
+        from ..log.transactions import Marker  # a server that listens has no need of it yet
+
+        marker = Marker(known.producer_id, known.epoch, known.state is State.PREPARE_COMMIT, self._epoch(known))
+        told: list[At] = []
+        for at in list(known.partitions):
+            if self._writable(at):
+                self._write(turn, at, marker, told)
+                del known.partitions[at]
+        known.marked += len(told)
+        self._topics.fetches.changed(turn, told)
+        if known.partitions:
+            self._waiting[known.name] = None
+        else:
+            self._complete(turn, known)
+
+    def _writable(self, at: At) -> bool:
+        """A partition that is gone needs no marker (TX-58); one that nobody leads waits."""
+        partition = self._topics.find(*at)
+        return partition is None or partition.leader in {node.node_id for node in self._environment.up}
+
+    def _write(self, turn: Turn, at: At, marker: Marker, told: list[At]) -> None:
+        partition = self._topics.find(*at)
+        if partition is None:
+            return
+        try:
+            self._topics.mark(turn, self._topics.require(at[0]), partition, marker)
+        except RecordsError as refused:  # somebody else wrote markers of the future there (WriteTxnMarkers): Kafka gives up as well
+            turn.note("marker_refused", topic=at[0], partition=at[1], producer_id=marker.producer_id, reason=refused.reason)
+        else:
+            told.append(at)
+
+    def _epoch(self, known: TransactionalId) -> int:
+        """The coordinator's epoch: that of its partition's leader."""
+        partition = self._topics.find(TRANSACTION_TOPIC, known.partition)
+        return 0 if partition is None else partition.leader_epoch
+
+    def _complete(self, turn: Turn, known: TransactionalId) -> None:
+        self._waiting.pop(known.name, None)
+        before, known.state = known.state, COMPLETED[known.state]
+        if known.next_id != NONE:
+            known.rotate(known.next_id, known.last_epoch)
+        self._moved(turn, known, before, causes.markers_written(known.marked))
+
+    def _go_on(self, turn: Turn) -> None:
+        for name in list(self._waiting):
+            self._mark(turn, self._ids[name])
+
+    def _led(self, turn: Turn, topic: str) -> None:
+        """Partitions of that topic have other leaders: markers may wait for one."""
+        if self._waiting:
+            self._go_on(turn)
+
+    def _topic_deleted(self, turn: Turn, topic: str) -> None:
+        if topic == TRANSACTION_TOPIC:
+            self._logs.clear()
+        elif self._waiting:
+            self._go_on(turn)
+
+    # -- timers --------------------------------------------------------------------------------------------------------
+
+    def timer_handlers(self) -> dict[str, TimerHandler]:
+        """Timer name -> what happens when it fires."""
+        return {
+            TIMEOUTS[0]: self._on_timeouts,
+            EXPIRY[0]: self._on_expiry,
+            MARKERS: self._on_markers,
+            **self.hosting.timer_handlers(),
+        }
+
+    def _on_markers(self, subject: tuple[str, ...], turn: Turn) -> bool:
+        self._mark(turn, self._ids[subject[0]])
+        return True
+
+    def _watch_timeout(self, turn: Turn, known: TransactionalId) -> None:
+        """The coordinator looks at fixed times; here at the first of these at which something has timed out (TX-91)."""
+        self._arm(turn, TIMEOUTS, known.started_ms + known.timeout_ms + 1, turn.settings.transaction_abort_cleanup_interval_ms)
+
+    def _arm(self, turn: Turn, key: tuple[str], due_ms: int, interval_ms: int) -> None:
+        interval = interval_ms * NS_PER_MS
+        wanted = max((due_ms - turn.environment.wall_ms(0)) * NS_PER_MS, turn.now + 1)
+        at = -(-wanted // interval) * interval
+        armed = turn.timers.get(key)
+        if armed is None or at < armed.deadline:
+            turn.timers.set(key, at)
+
+    def _on_timeouts(self, subject: tuple[str, ...], turn: Turn) -> bool:
+        for known in list(self._ids.values()):
+            if known.state is State.ONGOING:
+                if known.started_ms + known.timeout_ms < turn.wall_ms:
+                    self._abort(turn, known, causes.timed_out(known.timeout_ms))
+                else:
+                    self._watch_timeout(turn, known)
+        self.settle(turn)
+        return True
+
+    def _watch_expiry(self, turn: Turn, known: TransactionalId) -> None:
+        settings = turn.settings
+        self._arm(turn, EXPIRY, known.changed_ms + settings.transactional_id_expiration_ms, settings.transactional_id_cleanup_interval_ms)
+
+    def _on_expiry(self, subject: tuple[str, ...], turn: Turn) -> bool:
+        lifetime_ms = turn.settings.transactional_id_expiration_ms
+        for known in list(self._ids.values()):
+            if known.state in IDLE and known.changed_ms + lifetime_ms <= turn.wall_ms:
+                del self._ids[known.name]
+                self._told(turn, known, known.state, "", causes.id_expired(lifetime_ms))
+            elif known.state in IDLE:
+                self._watch_expiry(turn, known)
+        return True
+
+    # -- telling -------------------------------------------------------------------------------------------------------
+
+    def _moved(self, turn: Turn, known: TransactionalId, before: str, why: Why) -> None:
+        known.changed_ms = turn.wall_ms
+        self._told(turn, known, before, known.state, why)
+        if known.state in IDLE:
+            self._watch_expiry(turn, known)
+
+    def _told(self, turn: Turn, known: TransactionalId, before: str, after: str, why: Why) -> None:
+        told = {"transactional_id": known.name, "producer_id": known.producer_id, "producer_epoch": known.epoch}
+        turn.note("transaction_moved", **told, before=str(before), after=str(after), cause=why.cause, reason=why.sentence)
+
+    # -- what the hosting tells ----------------------------------------------------------------------------------------
+
+    def led(self, partitions: Iterable[int], node: int) -> None:
+        """Nothing is kept by node."""
+
+    def left(self, partition: int, node: int) -> None:
+        """Nothing is kept by node."""
+
+    def stopped(self, node: int) -> None:
+        """Nothing is kept by node."""
+
+    def unload(self, turn: Turn, partition: int, node: int | None) -> None:
+        """Its ids live on in the log."""
+        why = causes.coordinator_left(partition, node)
+        log = self._logs[partition] = {each.name: each for each in self._ids.values() if each.partition == partition}
+        for known in log.values():
+            del self._ids[known.name]
+            self._waiting.pop(known.name, None)
+            turn.timers.cancel((MARKERS, known.name))
+            self._told(turn, known, known.state, "", why)
+
+    def load(self, turn: Turn, partition: int, node: int | None) -> None:
+        """They are back as they were; what was decided goes on."""
+        why = causes.coordinator_loaded(partition, node)
+        log: Mapping[str, TransactionalId] = self._logs.pop(partition, {})
+        for known in log.values():
+            self._ids[known.name] = known
+            self._told(turn, known, "", known.state, why)
+            if known.state is State.ONGOING:
+                self._watch_timeout(turn, known)
+            elif known.state in PREPARED:
+                self._decided.append(known.name)
+            else:
+                self._watch_expiry(turn, known)
+        self.settle(turn)
+
+
+_ENDS: Final = {End.DONE: OK, End.NEVER: NEVER, End.WAIT: BUSY}
+LOAD: Final = "load_transactions"
+
+
+def _may_be(known: TransactionalId, own: Holder) -> bool:
+    """May it be who it says? (TransactionCoordinator.prepareInitProducerIdTransit; its epoch is looked at later.)"""
+    return own.producer_id == known.producer_id or (own.producer_id == known.previous_id and own.epoch >= LAST_EPOCH)

@@ -1,0 +1,61 @@
+"""What a coordinator keeps of one transactional id, in memory and in its log alike."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import msgspec
+
+from .states import State
+
+NONE: Final = -1
+LAST_EPOCH: Final = 32_766
+"""The largest epoch that a producer gets; one more is for the marker that ends its transaction (TransactionMetadata.isEpochExhausted)."""
+
+At = tuple[str, int]
+"""Topic and partition."""
+
+
+class Holder(NamedTuple):
+    """Who a producer says it is."""
+
+    producer_id: int
+    epoch: int
+
+
+class TransactionalId(msgspec.Struct, eq=False):
+    """One transactional id. Times are ms since 1970; `started_ms` -1: no transaction since a producer came.
+
+    `last_epoch`: the one before, if its producer may still ask with it, because the answer that told it of the current one may be lost;
+    `previous_id`, `next_id`: producer ids before and after the current one, where epochs are used up. `partitions`: of the open
+    transaction, those without a marker while it ends; a group's is that of __consumer_offsets.
+    """
+
+    name: str
+    partition: int
+    producer_id: int
+    timeout_ms: int
+    changed_ms: int
+    epoch: int = 0
+    state: State = State.EMPTY
+    last_epoch: int = NONE
+    previous_id: int = NONE
+    next_id: int = NONE
+    started_ms: int = NONE
+    partitions: dict[At, None] = msgspec.field(default_factory=dict)
+    marked: int = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Has it no epoch left to give?"""
+        return self.epoch >= LAST_EPOCH
+
+    def rotate(self, producer_id: int, last_epoch: int) -> None:
+        """Another producer id, from epoch 0 on."""
+        self.previous_id, self.producer_id = self.producer_id, producer_id
+        self.last_epoch, self.epoch, self.next_id = last_epoch, 0, NONE
+
+    def bump(self, last_epoch: int) -> None:
+        """The next epoch."""
+        self.last_epoch = last_epoch
+        self.epoch += 1

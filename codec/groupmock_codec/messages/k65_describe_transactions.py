@@ -1,0 +1,42 @@
+"""DescribeTransactions (key 65): version 0, flexible from 0.
+
+v0 new (KIP-664): what a coordinator knows of transactional ids.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array
+
+
+class DescribeTransactionsRequest(Message):
+    """Request half of DescribeTransactions."""
+
+    transactional_ids: Annotated[list[str], array(STRING)] = []
+
+
+class TopicData(Message):
+    topic: Annotated[str, STRING] = ""
+    partitions: Annotated[list[int], array(INT32)] = []
+
+
+class TransactionState(Message):
+    error_code: Annotated[int, INT16] = 0
+    transactional_id: Annotated[str, STRING] = ""
+    transaction_state: Annotated[str, STRING] = ""
+    transaction_timeout_ms: Annotated[int, INT32] = 0
+    transaction_start_time_ms: Annotated[int, INT64] = 0
+    producer_id: Annotated[int, INT64] = 0
+    producer_epoch: Annotated[int, INT16] = 0
+    topics: Annotated[list[TopicData], array(TopicData)] = []
+
+
+class DescribeTransactionsResponse(Message):
+    """Response half of DescribeTransactions."""
+
+    throttle_time_ms: Annotated[int, INT32] = 0
+    transaction_states: Annotated[list[TransactionState], array(TransactionState)] = []
+
+
+API = ApiDeclaration(65, "DescribeTransactions", Versions(0, 0), 0, DescribeTransactionsRequest, DescribeTransactionsResponse)

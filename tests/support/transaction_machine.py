@@ -1,0 +1,215 @@
+"""Producers with two transactional ids, zombies among them, drawn at random against the pure core, and a judge that knows what each of them
+was told. What must hold:
+
+- who reads committed sees each record that was committed once, and none that was not; once nothing is open it has seen all of them;
+- a log's last stable offset never goes back;
+- no epoch of a producer id is handed out twice;
+- offsets and records of one transaction appear together, and of two commits of a partition the one that was written later stands.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from log_world import batch
+from offsets_world import OffsetsWorld
+from transaction_world import TRANSACTIONAL, Pid
+
+from groupmock_codec.records import decode_records, marker_of, read_batches
+
+NAMES = ("x", "y")
+PARTITIONS = (0, 1)
+PATIENCE_MS = 100_000
+DELAY_MS = 20
+
+
+class Transaction:
+    """What one transaction wrote and was told that it had: values by partition, offsets by partition with their place in the order."""
+
+    def __init__(self) -> None:
+        self.values: dict[int, list[bytes]] = {0: [], 1: []}
+        self.offsets: dict[int, tuple[int, int]] = {}
+
+
+class Producer:
+    """A process: who it is, how it speaks, and where its sequences stand."""
+
+    def __init__(self, name: str, pid: Pid, new: bool) -> None:
+        self.name, self.pid, self.new = name, pid, new
+        self.sequences = dict.fromkeys(PARTITIONS, 0)
+
+
+class TransactionMachine(RuleBasedStateMachine):
+    """Markers in the same moment."""
+
+    delay_ms: ClassVar[int] = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = OffsetsWorld(transaction_markers_delay_ms=self.delay_ms)
+        self.producers: list[Producer] = []
+        self.open: dict[str, Transaction] = {}
+        self.given: Counter[Pid] = Counter()
+        self.committed: dict[int, Counter[bytes]] = {0: Counter(), 1: Counter()}
+        self.stable = dict.fromkeys(PARTITIONS, 0)
+        self.offsets: dict[int, tuple[int, int]] = {}
+        self.number = 0
+
+    def _anybody(self) -> st.SearchStrategy[Producer]:
+        """The newest ones first, which may do most."""
+        return st.sampled_from(self.producers[::-1])
+
+    def _next(self) -> int:
+        self.number += 1
+        return self.number
+
+    def _given(self, pid: Pid) -> None:
+        self.given[pid] += 1
+        assert self.given[pid] == 1, f"{pid} was handed out twice"
+
+    def _over(self, name: str, committed: bool) -> None:
+        """The transaction of that id has ended; nothing of it is seen before its markers are there."""
+        if self.delay_ms:
+            self.readers_see_what_is_committed()
+            self.offsets_are_those_written_last()
+            self.world.sleep(self.delay_ms)
+        transaction = self.open.pop(name, None)
+        if transaction is None or not committed:
+            return
+        for partition, values in transaction.values.items():
+            self.committed[partition].update(values)
+        for partition, offset in transaction.offsets.items():
+            self.offsets[partition] = max(self.offsets.get(partition, (0, 0)), offset)
+
+    # -- what producers do
+
+    @initialize(new=st.booleans())
+    def somebody_is_there(self, new: bool) -> None:
+        for name in NAMES:
+            self.comes(name, new)
+            new = not new
+
+    @rule(name=st.sampled_from(NAMES), new=st.booleans())
+    def comes(self, name: str, new: bool) -> None:
+        code, *pid = self.world.init_code(name)
+        if code == 51:
+            self._over(name, committed=False)
+            code, *pid = self.world.init_code(name)
+        assert code == 0
+        self._given(Pid(*pid))
+        self.producers.append(Producer(name, Pid(*pid), new))
+
+    @rule(data=st.data(), partition=st.sampled_from(PARTITIONS))
+    def writes(self, data: st.DataObject, partition: int) -> None:
+        one = data.draw(self._anybody())
+        if not one.new:
+            self.world.add(one.pid, partition, name=one.name)
+        value = str(self._next()).encode()
+        sent = batch(
+            value,
+            producer_id=one.pid.id,
+            producer_epoch=one.pid.epoch,
+            base_sequence=one.sequences[partition],
+            attributes=TRANSACTIONAL,
+        )
+        row = self.world.produce(sent, transactional_id=one.name, version=12 if one.new else 9, partition=partition)
+        if not row.get("error_code", 0):
+            one.sequences[partition] += 1
+            self.open.setdefault(one.name, Transaction()).values[partition].append(value)
+
+    @rule(data=st.data(), partition=st.sampled_from(PARTITIONS))
+    def commits_an_offset(self, data: st.DataObject, partition: int) -> None:
+        one, offset = data.draw(self._anybody()), self._next()
+        if not one.new:
+            self.world.offsets(one.pid, name=one.name)
+        if self.world.txn(one.pid, offset, partition=partition, name=one.name, version=5 if one.new else 3) == 0:
+            self.open.setdefault(one.name, Transaction()).offsets[partition] = (self._next(), offset)
+
+    @rule(data=st.data(), commit=st.booleans())
+    def ends(self, data: st.DataObject, commit: bool) -> None:
+        one = data.draw(self._anybody())
+        before = self.world.state(one.name)
+        code, *pid = self.world.finish(one.pid, commit, name=one.name, version=5 if one.new else 3)
+        if code == 0 and before != self.world.state(one.name):
+            self._over(one.name, commit)
+        if code == 0 and one.new and Pid(*pid) != one.pid:
+            if self.world.state(one.name)[1] != before[1]:  # a retry is told again what it was told
+                self._given(Pid(*pid))
+            one.pid = Pid(*pid)
+            one.sequences = dict.fromkeys(PARTITIONS, 0)
+
+    # -- what happens beside
+
+    @rule(partition=st.sampled_from(PARTITIONS))
+    def somebody_writes(self, partition: int) -> None:
+        value = str(self._next()).encode()
+        self.world.append(batch(value), partition=partition)
+        self.committed[partition][value] += 1
+
+    @rule(partition=st.sampled_from(PARTITIONS))
+    def somebody_commits(self, partition: int) -> None:
+        offset = self._next()
+        self.world.plain(offset, partition)
+        self.offsets[partition] = (self._next(), offset)
+
+    @rule()
+    def time_passes(self) -> None:
+        self.world.sleep(PATIENCE_MS)
+        for name in list(self.open):
+            assert self.world.state(name)[0] == "CompleteAbort"
+            self.open.pop(name)
+
+    @rule(of_groups=st.booleans())
+    def a_coordinator_is_loaded_anew(self, of_groups: bool) -> None:
+        cluster = self.world.cluster
+        hosting = cluster.groups.hosting if of_groups else cluster.transactions.hosting
+        for partition in range(hosting.places):
+            hosting.load(self.world.turn(), partition, 1, 0)
+
+    # -- what must hold
+
+    def _read(self, partition: int) -> list[bytes]:
+        """As a consumer reads: what was aborted is left out by the list that comes with the records (KIP-98)."""
+        row = self.world.ask_partition(partition)
+        waiting = sorted((each.first_offset, each.producer_id) for each in row.aborted_transactions)
+        aborted: set[int] = set()
+        values: list[bytes] = []
+        for each in read_batches(row.records or b""):
+            while waiting and waiting[0][0] <= each.base_offset:
+                aborted.add(waiting.pop(0)[1])
+            if each.control:
+                if marker_of(each) is False:
+                    aborted.discard(each.producer_id)
+            elif not (each.transactional and each.producer_id in aborted):
+                values += [record.value or b"" for record in decode_records(each)]
+        assert row.last_stable_offset >= self.stable[partition], "the last stable offset went back"
+        self.stable[partition] = row.last_stable_offset
+        return values
+
+    @invariant()
+    def readers_see_what_is_committed(self) -> None:
+        for partition in PARTITIONS:
+            seen = Counter(self._read(partition))
+            assert seen <= self.committed[partition], f"seen and not committed: {seen - self.committed[partition]}"
+            if not self.open:
+                assert seen == self.committed[partition], f"committed and not seen: {self.committed[partition] - seen}"
+
+    @invariant()
+    def offsets_are_those_written_last(self) -> None:
+        for partition in PARTITIONS:
+            wanted = self.offsets.get(partition, (0, -1))[1]
+            assert self.world.seen(partition)[1] == wanted
+            pending = any(partition in each.offsets for each in self.open.values())
+            assert self.world.seen(partition, stable=True)[0] == (88 if pending else 0)
+
+
+class LateMarkers(TransactionMachine):
+    """Markers that come later: nothing of the transaction is seen before."""
+
+    delay_ms = DELAY_MS
+
+
+MACHINES = (TransactionMachine, LateMarkers)

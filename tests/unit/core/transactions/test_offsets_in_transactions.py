@@ -1,0 +1,312 @@
+"""Offsets that transactions commit (docs/kafka/transactions.md, TX-70 to TX-78): who may, what is seen of them meanwhile, what stands."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cases import for_each
+from offsets_world import OffsetsWorld
+from transaction_world import Pid
+
+from groupmock.core.java.hashes import partition_for
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
+from groupmock_codec.messages.k16_list_groups import ListGroupsRequest
+from groupmock_codec.messages.k28_txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
+from groupmock_codec.messages.k47_offset_delete import OffsetDeleteRequest, OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
+from groupmock_codec.records import decode_records
+
+UNSTABLE: Final = (88, -1, -1, "")
+NONE: Final = (0, -1, -1, "")
+
+
+# -- what is seen of them: TX-70 to TX-72
+
+
+def test_pending_offsets_are_invisible_and_88_where_a_stable_one_is_wanted() -> None:
+    world = OffsetsWorld()
+    world.plain(3)
+    pid = world.begin()
+    assert [world.txn(pid, 5), world.txn(pid, 6, partition=1)] == [0, 0]
+    assert [world.seen(version=each)[:2] for each in (1, 5, 7)] == [(0, 3)] * 3
+    assert [world.seen(stable=True), world.seen(1), world.seen(1, stable=True)] == [UNSTABLE, NONE, UNSTABLE]
+    assert world.all_seen() == [(0, 88, -1)], "one that is only pending is not listed"
+    world.end(pid)
+    assert [world.seen(stable=True), world.seen(1, stable=True)] == [(0, 5, -1, "m"), (0, 6, -1, "m")]
+
+
+@for_each("how", ["abort", "fencing", "timeout"])
+def test_an_abort_takes_them_back(how: str) -> None:
+    world = OffsetsWorld()
+    world.plain(7)
+    pid = world.begin()
+    world.txn(pid, 5)
+    if how == "abort":
+        world.end(pid, False)
+    elif how == "fencing":
+        world.init()
+    else:
+        world.sleep(100_000)
+    assert world.seen(stable=True)[:2] == (0, 7)
+
+
+def test_the_last_one_counts_and_a_smaller_one_is_taken() -> None:
+    world = OffsetsWorld()
+    world.plain(9)
+    pid = world.begin()
+    world.txn(pid, 8)
+    world.txn(pid, 2)
+    world.end(pid)
+    assert world.seen()[:2] == (0, 2)
+
+
+def test_what_was_written_later_stands_whatever_ends_last() -> None:
+    world = OffsetsWorld()
+    pid = world.begin()
+    world.txn(pid, 5)
+    world.plain(7)
+    assert [world.seen()[1], world.seen(stable=True)] == [7, UNSTABLE]
+    world.end(pid)
+    assert world.seen(stable=True)[:2] == (0, 7)
+    one, two = world.begin("one"), world.begin("two")
+    world.txn(one, 10, name="one")
+    world.txn(two, 20, name="two")
+    world.end(two, name="two")
+    assert [world.seen()[1], world.seen(stable=True)] == [20, UNSTABLE]
+    world.end(one, name="one")
+    assert world.seen(stable=True)[:2] == (0, 20)
+    late = world.begin("one")
+    world.txn(late, 30, name="one")
+    world.end(late, name="one")
+    assert world.seen(stable=True)[:2] == (0, 30), "and the next one counts again"
+
+
+# -- who may: TX-73 to TX-75
+
+
+def test_without_the_group_in_the_transaction() -> None:
+    world = OffsetsWorld()
+    pid = world.init()
+    assert [world.txn(pid, version=each) for each in range(6)] == [48, 48, 48, 48, 120, 0]
+    assert (world.state()[0], [each.topic for each in world.described()[0].topics]) == ("Ongoing", ["__consumer_offsets"])
+
+
+def test_on_2_8_it_is_taken_and_hangs() -> None:
+    world = OffsetsWorld("kafka-2.8")
+    pid = world.init()
+    assert [world.txn(pid), world.txn(Pid(77, 5)), world.end(pid), world.seen(stable=True)] == [0, 0, 48, UNSTABLE]
+
+
+def test_at_v5_a_refused_member_has_begun_the_transaction_and_an_unknown_topic_has_not() -> None:
+    world = OffsetsWorld()
+    pid = world.init()
+    assert [world.txn(pid, version=5, topic="nowhere"), world.state()[0]] == [3, "Empty"]
+    assert [world.txn(pid, version=5, generation_id=4, member_id="x"), world.state()[0]] == [22, "Ongoing"]
+
+
+def test_the_order_of_errors() -> None:
+    world = OffsetsWorld()
+    pid = world.init()
+    long = {"metadata": "m" * 4097}
+    bad = {"generation_id": 4, "member_id": "x", **long}
+    older = pid.older(-1)
+    found = [
+        world.txn(Pid(99, 9), topic="nowhere", group="", **bad),
+        world.txn(Pid(99, 9), group="", **bad),
+        world.txn(Pid(99, 9), **bad),
+        world.txn(older, name="other", **bad),
+        world.txn(older, **bad),
+        world.txn(pid, **bad),
+    ]
+    world.offsets(pid)
+    found += [world.txn(pid, **bad), world.txn(pid, **long), world.txn(pid, -7, metadata=None)]
+    assert found == [3, 24, 49, 49, 47, 48, 22, 12, 0]
+
+
+def test_with_the_transaction_open_its_id_is_not_looked_at() -> None:
+    world = OffsetsWorld()
+    world.begin()
+    pid = world.begin()
+    world.txn(pid)
+    assert [world.txn(pid, name="other"), world.txn(pid, name=""), world.txn(pid.older())] == [0, 0, 47]
+
+
+def test_where_nothing_is_there_the_others_go_on() -> None:
+    world = OffsetsWorld()
+    pid = world.begin()
+    rows = [TxnOffsetCommitRequestPartition(partition_index=each, committed_offset=4) for each in (0, 9, 1)]
+    asked = TxnOffsetCommitRequest(
+        transactional_id="x",
+        group_id="g",
+        producer_id=pid.id,
+        producer_epoch=pid.epoch,
+        topics=[TxnOffsetCommitRequestTopic(name="t", partitions=rows)],
+    )
+    answer = world.ask(28, 3, asked)
+    assert [(row.partition_index, row.error_code) for row in answer.topics[0].partitions] == [(9, 3), (0, 0), (1, 0)]
+    assert world.ask(28, 3, TxnOffsetCommitRequest(transactional_id="x", group_id="g", producer_id=pid.id)).topics == []
+
+
+def test_another_node_does_not_coordinate_the_group() -> None:
+    world = OffsetsWorld(nodes=2)
+    pid = world.init(node=world.coordinator().node_id)
+    other = 2 - partition_for("g", 50) % 2
+    assert world.txn(pid, node=other) == 16
+
+
+MEMBERS: Final[list[tuple[str, str, int, str, str | None, tuple[int, int, int]]]] = [
+    # the group, generation, member id ("me": its member), instance; 4.3, 3.9, 2.8
+    ("nobody", "no group", -1, "", None, (0, 0, 0)),
+    ("an id", "no group", -1, "any", None, (0, 0, 25)),
+    ("a generation", "no group", 3, "any", None, (22, 25, 25)),
+    ("nobody", "Empty", -1, "", None, (0, 0, 0)),
+    ("an id", "Empty", -1, "any", None, (0, 0, 25)),
+    ("generation 0", "Empty", 0, "", None, (25, 25, 0)),
+    ("nobody", "Stable", -1, "", None, (0, 0, 0)),
+    ("itself", "Stable", 1, "me", None, (0, 0, 0)),
+    ("of a former generation", "Stable", 0, "me", None, (22, 22, 22)),
+    ("of a later one", "Stable", 2, "me", None, (22, 22, 22)),
+    ("a stranger", "Stable", 9, "ghost", None, (25, 25, 25)),
+    ("without generation", "Stable", -1, "me", None, (22, 22, 0)),
+    ("without id", "Stable", 1, "", None, (25, 25, 0)),
+    ("an instance of nobody", "Stable", 1, "me", "ghost", (25, 25, 0)),
+    ("its instance", "static", 1, "me", "i", (0, 0, 0)),
+    ("another's instance", "static", 1, "other", "i", (82, 82, 82)),
+    ("an instance without id", "static", -1, "", "i", (82, 82, 82)),
+    ("without its instance", "static", 1, "me", None, (0, 0, 0)),
+]
+
+
+def member_case(profile: str, state: str, generation: int, member_id: str, instance: str | None) -> int:
+    world = OffsetsWorld(profile)
+    me = ""
+    if state in ("Stable", "static"):
+        me = world.member("i" if state == "static" else None)
+    elif state == "Empty":
+        world.plain(1)
+    who = {"generation_id": generation, "member_id": me if member_id == "me" else member_id, "group_instance_id": instance}
+    return world.txn(world.begin(), **who)
+
+
+CALLED: Final = [f"{each[1]}: {each[0]}" for each in MEMBERS]
+
+
+@for_each("state, generation, member_id, instance, wanted", [each[1:] for each in MEMBERS], ids=CALLED)
+def test_which_member_may(state: str, generation: int, member_id: str, instance: str | None, wanted: tuple[int, int, int]) -> None:
+    found = [member_case(profile, state, generation, member_id, instance) for profile in ("groupmock", "kafka-3.9", "kafka-2.8")]
+    assert tuple(found) == wanted
+
+
+def test_while_the_group_rebalances() -> None:
+    """PreparingRebalance, CompletingRebalance: the state is not looked at; v0 to v2 know no members."""
+    world = OffsetsWorld()
+    me, pid = world.member(), world.begin()
+    protocols = [JoinGroupRequestProtocol(name="range", metadata=b"")]
+    asked = JoinGroupRequest(
+        group_id="g", session_timeout_ms=10_000, rebalance_timeout_ms=10_000, protocol_type="consumer", protocols=protocols
+    )
+    world.send(11, 3, asked, connection=None)
+    preparing = (world.group_state()[0], world.txn(pid, generation_id=1, member_id=me))
+    asked = JoinGroupRequest(**{**{name: getattr(asked, name) for name in asked.__struct_fields__}, "member_id": me})
+    world.send(11, 3, asked, connection=None)
+    completing = world.group_state()[0], [world.txn(pid, generation_id=each, member_id=me) for each in (2, 1)]
+    assert (preparing, completing) == (("PreparingRebalance", 0), ("CompletingRebalance", [0, 22]))
+    assert [world.txn(pid, version=each) for each in range(3)] == [0, 0, 0]
+
+
+def test_after_a_leave() -> None:
+    world = OffsetsWorld()
+    me = world.member()
+    world.ask(13, 1, LeaveGroupRequest(group_id="g", member_id=me))
+    assert world.txn(world.begin(), generation_id=1, member_id=me) == 25
+
+
+# -- groups and offsets that go: TX-77
+
+
+def test_a_group_of_pending_offsets_alone_is_there() -> None:
+    world = OffsetsWorld()
+    world.txn(world.begin())
+    listed = world.ask(16, 4, ListGroupsRequest()).groups
+    assert (world.group_state(), [each.group_id for each in listed]) == (("Empty", ""), ["g"])
+
+
+def test_a_deleted_group_takes_them_along() -> None:
+    world = OffsetsWorld()
+    pid = world.begin()
+    world.txn(pid)
+    assert world.ask(42, 1, DeleteGroupsRequest(groups_names=["g"])).results[0].error_code == 0
+    assert (world.end(pid), world.seen(), world.group_state()[0]) == (0, NONE, "Dead")
+
+
+def test_deleted_offsets_do_not_come_back() -> None:
+    world = OffsetsWorld()
+    world.plain(1)
+    pid = world.begin()
+    world.txn(pid)
+    topics = [OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition(partition_index=0)])]
+    assert world.ask(47, 0, OffsetDeleteRequest(group_id="g", topics=topics)).topics[0].partitions[0].error_code == 0
+    world.end(pid)
+    assert world.seen() == NONE
+
+
+def test_they_survive_members_retention_and_a_move() -> None:
+    world = OffsetsWorld(nodes=2, offsets_retention_minutes=1, offsets_retention_check_interval_ms=1000)
+    world.command("move_leader", topic="__transaction_state", partition=0, node=1) if "__transaction_state" in world.topics else None
+    node = world.coordinator().node_id
+    pid = world.init(node=node, timeout=900_000)
+    leader = world.cluster.groups.hosting.node_of("g") or 1
+    world.offsets(pid, node=node)
+    world.txn(pid, node=leader)
+    world.sleep(120_000)
+    world.command("move_coordinator", group="g", node=3 - leader)
+    world.end(pid, node=node)
+    group = world.cluster.groups.find("g")
+    assert group is not None and group.offsets["t", 0].offset == 5
+
+
+def test_a_deleted_topic_takes_them_along() -> None:
+    world = OffsetsWorld()
+    pid = world.begin()
+    world.txn(pid)
+    world.command("delete_topic", name="t")
+    world.end(pid)
+    world.topic("t", 2)
+    assert world.seen(stable=True) == NONE
+
+
+# -- the log: TX-78
+
+
+def test_they_stand_in_the_log_of_offsets_before_the_marker() -> None:
+    world = OffsetsWorld()
+    pid = world.begin()
+    world.txn(pid)
+    place = partition_for("g", 50)
+    log = world.topics.require_partition("__consumer_offsets", place)
+    ends = [(log.stable(), log.end)]
+    world.end(pid)
+    first = next(log.batches())
+    ends.append((log.stable(), log.end))
+    assert (ends, first.transactional, first.producer_id, world.markers(place, "__consumer_offsets")) == (
+        [(0, 1), (2, 2)], True, pid.id, [(pid.id, 0, True)],
+    )  # fmt: skip
+    key, value = decode_records(first)[0][2:4]
+    assert (key, value and value[:14]) == (b"\x00\x01\x00\x01g\x00\x01t" + bytes(4), b"\x00\x03" + (5).to_bytes(8) + b"\xff" * 4)
+
+
+def test_what_becomes_of_them_is_told() -> None:
+    world = OffsetsWorld()
+    for commit in True, False:
+        pid = world.begin()
+        world.txn(pid)
+        world.end(pid, commit)
+    assert [(note["group"], note["offsets"], note["cause"]) for note in world.notes("offsets_of_transaction")] == [
+        ("g", 1, "transaction_committed"),
+        ("g", 0, "transaction_aborted"),
+    ]

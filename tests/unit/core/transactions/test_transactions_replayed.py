@@ -1,0 +1,46 @@
+"""A journal of transactions, played again: the same epochs, markers, timeouts and notes, row by row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from log_world import batch, produce_request
+from rig_journal import never
+
+from groupmock.journal.file import FileSink
+from groupmock.replay import replay
+from groupmock.rig import WireRig
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
+from groupmock_codec.messages.k26_end_txn import EndTxnRequest
+from groupmock_codec.messages.k28_txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from groupmock_codec.records import TRANSACTIONAL_BIT
+
+
+def test_a_journal_of_transactions_plays_again(tmp_path: Path) -> None:
+    """One is committed, with markers that come late, one times out; then the id expires."""
+    settings = {"groupmock.transaction.markers.delay.ms": 30, "transactional.id.expiration.ms": 3_600_000}
+    rig = WireRig.make(topics={"t": 1}, seed=3, settings=settings, sinks=[FileSink(str(tmp_path / "run.jsonl"), never)])
+    wire = rig.connect()
+    for _ in range(2):
+        given = wire.ask(22, 4, InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=500), "anna")
+        pid, epoch = given.producer_id, given.producer_epoch
+        sent = batch(b"v", producer_id=pid, producer_epoch=epoch, base_sequence=0, attributes=TRANSACTIONAL_BIT)
+        wire.ask(0, 12, produce_request(sent, transactional_id="x"), "anna")
+        row = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=4)
+        topics = [TxnOffsetCommitRequestTopic(name="t", partitions=[row])]
+        offsets = TxnOffsetCommitRequest(transactional_id="x", group_id="g", producer_id=pid, producer_epoch=epoch, topics=topics)
+        wire.ask(28, 5, offsets, "anna")
+        if not epoch:
+            wire.ask(26, 3, EndTxnRequest(transactional_id="x", producer_id=pid, producer_epoch=epoch, committed=True), "anna")
+            rig.sleep(100)
+    rig.sleep(2 * 3_600_000)
+    rig.close()
+    told = (tmp_path / "run.jsonl").read_text()
+    causes = ("timed_out", "markers_written", "id_expired", "transaction_aborted")
+    assert [told.count(f'"cause":"{cause}"') for cause in causes] == [1, 2, 1, 1]
+    result = replay(tmp_path / "run.jsonl")
+    assert result.difference is None and result.rows > 30, result
