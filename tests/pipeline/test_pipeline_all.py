@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import logging
-import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -72,7 +71,7 @@ def test_what_is_new_in_every_table_as_the_jobs_make_it_one_by_one(
     def seen() -> None:
         batches.append({name: sink.head(spark, tables.place(str(other), name)).batch for name in TABLES})
 
-    monkeypatch.setattr(time, "sleep", Rounds(lambda: last.write_bytes(data), seen, seen))
+    monkeypatch.setattr(ingest, "sleep", Rounds(lambda: last.write_bytes(data), seen, seen))
     caplog.set_level(logging.INFO, "groupmock_pipeline")
     with pytest.raises(KeyboardInterrupt):
         everything.run(spark, options(everything, journals, other, "--follow", "7"))

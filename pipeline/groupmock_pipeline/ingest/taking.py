@@ -126,7 +126,7 @@ def _settle(spark: SparkSession, path: str, takes: list[int], reading: Reading, 
     says of `takes`. `silent`: files, of which those that the takes have not cannot be read."""
     head = sink.head(spark, path)
     left = journals.uncounted(head)
-    had = [take for take in takes if take not in left]
+    had = [take for take in takes if take not in left] if journals.RUNS in head.batches else []  # a take may have nothing
     known = _outcome(journals.ledger(spark, path, head).where(F.col(schema.TAKE).isin(had))) if had else Outcome()
     if not left and silent is None:
         return known

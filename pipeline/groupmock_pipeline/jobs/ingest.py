@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import time
 from collections.abc import Iterator
+from time import sleep
 from typing import TYPE_CHECKING
 
 from .. import tables
@@ -59,7 +59,7 @@ def rounds(spark: SparkSession, arguments: argparse.Namespace) -> Iterator[Outco
         yield outcome
         if arguments.follow is None:
             return
-        time.sleep(arguments.follow)
+        sleep(arguments.follow)
 
 
 def _reading(arguments: argparse.Namespace) -> Reading:
