@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import msgspec
+
 from .clock import Clock
 from .config import MAX_NODES, Config
 from .core.core import Core
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from .audit.sink import AuditSink
     from .audit.verdicts import Audit
     from .data.seed import SeedData
+    from .data.transactions import TransactionDetails, TransactionRow
     from .faults.plan import Plan
     from .faults.registry import RuleReport
 
@@ -181,6 +184,26 @@ class Running:
         topics = self.cluster.topics
         ends = {(name, place): each.end for name in topics.names() for place, each in enumerate(topics.require(name).partitions)}
         return await asyncio.to_thread(_told, list(self.ring.rows), group, member, self.seed, self.journal, self.ring.dropped, ends)
+
+    def transactions(self) -> list[TransactionRow]:
+        """Every transactional id, a line each."""
+        from .data.transactions import transaction_row
+
+        return [transaction_row(self.cluster, known, self._wall_ms()) for known in self.cluster.transactions.all()]
+
+    async def transaction(self, transactional_id: str) -> TransactionDetails:
+        """One transactional id, with its story as far as the rows are kept. Raises CannotSteer where there is none."""
+        from .core.steering.find import transactional_id_of
+        from .data.transactions import transaction_details
+        from .story.transactional import tell_id
+
+        known = transactional_id_of(self.cluster, transactional_id)
+        found = transaction_details(self.cluster, known, self._wall_ms(), [])
+        rows = [] if self.ring is None else list(self.ring.rows)
+        return msgspec.structs.replace(found, story=await asyncio.to_thread(tell_id, rows, transactional_id))
+
+    def _wall_ms(self) -> int:
+        return self.core.environment.wall_ms(self.clock.now())
 
     async def draw(self, file: str, group: str | None = None) -> None:
         """Write a picture of what happened so far (`groupmock.timeline`): of the journal's file if there is one, else of the rows that are

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,9 @@ from searching import decides, seeds
 from groupmock.core.events import Command
 from groupmock.core.steering import CannotSteer, UnknownCommand, load
 from groupmock.replay import replay
+from groupmock.rig.wire import request
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
+from groupmock_codec.messages.k24_add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from groupmock_codec.records import NewRecord, encode_batch
 
 SEEDS = 1500
@@ -33,6 +37,7 @@ RESETS: tuple[dict[str, Any], ...] = (
     {"shift": -1},
 )
 Make = Callable[[Random, list[str]], dict[str, Any]]
+OF_TRANSACTIONS = ("abort_transaction", "fence_transaction", "expire_transactional_id", "hold_markers", "release_markers")
 
 
 def _who(dice: Random, ids: list[str]) -> str:
@@ -185,6 +190,7 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
         "offsets": [{"topic": "T", "partition": 0, "offset": dice.randrange(9)}],
     },
     "reset_offsets": lambda dice, run: {"group": dice.choice("gh"), "topic": dice.choice(["T", None]), **dice.choice(RESETS)},
+    **dict.fromkeys(OF_TRANSACTIONS, lambda dice, run: {"transactional_id": dice.choice("xy")}),
 }
 
 
@@ -225,8 +231,26 @@ class SteeredRun(Run):
         self.driver.submit(Command("append", {"topic": "C", "partition": 0, "batch": BATCH}))
         super().play()
 
+    def _produces(self, dice: Random) -> None:
+        """A producer comes to each node with an id and perhaps begins a transaction; nobody ends it but the test."""
+        topics = [AddPartitionsToTxnTopic(name="T", partitions=[0])]
+        for name, node in itertools.product("xy", (1, 2)):
+            wire = self.rig.connect(node)
+            wire.send(request(22, 4, InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000), 1, "p"))
+            known = self.driver.core.cluster.transactions.find(name)
+            if known is not None and dice.random() < 0.7:
+                asked = AddPartitionsToTxnRequest(
+                    v3_and_below_transactional_id=name,
+                    v3_and_below_producer_id=known.producer_id,
+                    v3_and_below_producer_epoch=known.epoch,
+                    v3_and_below_topics=topics,
+                )
+                wire.send(request(24, 3, asked, 2, "p"))
+
     def _break(self, dice: Random) -> None:
         name = dice.choice(sorted(STEERED))
+        if name in OF_TRANSACTIONS:
+            self._produces(dice)
         try:
             self.driver.submit(Command(name, STEERED[name](dice, self)))
             self.done[name] += 1

@@ -141,6 +141,33 @@ class TransactionMachine(RuleBasedStateMachine):
             one.pid = Pid(*pid)
             one.sequences = dict.fromkeys(PARTITIONS, 0)
 
+    # -- what an operator does
+
+    def _idle(self, name: str) -> bool:
+        return self.world.state(name)[0] in ("Empty", "CompleteCommit", "CompleteAbort")
+
+    @rule(name=st.sampled_from(NAMES))
+    def the_transaction_is_aborted(self, name: str) -> None:
+        if not self._idle(name):
+            self.world.command("abort_transaction", transactional_id=name)
+            self._over(name, committed=False)
+
+    @rule(name=st.sampled_from(NAMES))
+    def whoever_has_it_is_fenced(self, name: str) -> None:
+        pid, idle = self.world.described(name)[0].producer_id, self._idle(name)
+        self.world.command("fence_transaction", transactional_id=name)
+        if not idle:
+            self._over(name, committed=False)
+        after = self.world.described(name)[0]
+        assert (after.transaction_state, after.producer_id) == ("Empty", pid)
+        self._given(Pid(pid, after.producer_epoch))
+
+    @rule(name=st.sampled_from(NAMES), data=st.data(), commit=st.booleans())
+    def its_markers_are_held_for_a_while(self, name: str, data: st.DataObject, commit: bool) -> None:
+        self.world.command("hold_markers", transactional_id=name)
+        self.ends(data, commit)
+        self.world.command("release_markers", transactional_id=name)
+
     # -- what happens beside
 
     @rule(partition=st.sampled_from(PARTITIONS))

@@ -40,8 +40,8 @@ time, of which WAITS may wait for rows. A wait costs other clients next to nothi
 A command answers `{"seq": N}`, the number of its row in the journal. What it causes is written in later rows, so
 `/v1/journal/wait?since=N&...` waits for an effect. Journal queries see the rows that are kept in memory: the last 8 MiB, without
 heartbeats that changed nothing. `/openapi.json` describes all of it to machines; the verbs `groupmock topic`, `group`, `faults`,
-`cluster`, `records` and `journal` are the same routes as commands, with `--control URL` or the variable `GROUPMOCK_CONTROL_URL`. In a
-container: `--control 0.0.0.0:9093 --token TOKEN`, and publish the port.
+`transaction`, `cluster`, `records` and `journal` are the same routes as commands, with `--control URL` or the variable
+`GROUPMOCK_CONTROL_URL`. In a container: `--control 0.0.0.0:9093 --token TOKEN`, and publish the port.
 
 In process, `Broker(control=0).control` is the URL, and `Broker` and the fixture `groupmock` have the same as
 [methods](python.md).

@@ -42,7 +42,8 @@ ABOUT_CAUSES: Final = """\
 
 ABOUT_TRANSACTIONS: Final = """\
 Of transactional ids there are notes: `transaction_moved` (`before` and `after` are states as DescribeTransactions has them, empty for an id
-that comes or goes), `producer_fenced`, `offsets_of_transaction`. Their fields `cause` and `reason` are the same kind of thing:"""
+that comes or goes), `producer_fenced`, `markers_held`, `offsets_of_transaction`. Their fields `cause` and `reason` are the same kind
+of thing:"""
 
 ABOUT_ERRORS: Final = """\
 `error` of a `reply` is the first error anywhere in the answer: of the whole, else of a topic, partition, group, coordinator, member or

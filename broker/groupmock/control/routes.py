@@ -13,10 +13,11 @@ from ..data.facts import ConfigRow, TopicFacts, TopicRow
 from ..data.lag import GroupLag
 from ..data.lines import RecordLine
 from ..data.seed import Seeded, SeedLine
+from ..data.transactions import TransactionDetails, TransactionRow
 from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
 from ..timeline.model import Timeline
-from . import audits, cluster_calls, data_calls, events, page, picture_calls, queries, record_calls, rules, waits
+from . import audits, cluster_calls, data_calls, events, page, picture_calls, queries, record_calls, rules, transaction_calls, waits
 from .cluster_calls import (
     GroupAsk,
     GroupDetails,
@@ -38,6 +39,7 @@ from .queries import Counted, Find, Found, Wait
 from .route import EVENTS, HTML, JSON_LINES, ControlCall, Do, Nothing, Route, given
 from .row_test import Filter
 from .rules import Added, Grammar, PlanRow, Ready, RulePath, RuleState, Which
+from .transaction_calls import TransactionPath
 
 COMMANDS: Final = every_command()
 
@@ -143,6 +145,15 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/groups/{group}/complete", ("group", "complete"), "complete_delay", GroupPath),
     _command("POST", "/groups/{group}/freeze", ("group", "freeze"), "freeze_member", GroupPath),
     _command("POST", "/groups/{group}/thaw", ("group", "thaw"), "thaw_member", GroupPath),
+    Route("GET", "/transactions", ("transaction", "list"), "Every transactional id, a line each.", transaction_calls.transactions,
+          answer=list[TransactionRow]),
+    Route("GET", "/transactions/{transactional_id}", ("transaction", "show"), "One transactional id: what is in its open transaction, "
+          "whose offsets wait for its end, its story.", transaction_calls.transaction, TransactionPath, answer=TransactionDetails),
+    _command("POST", "/transactions/{transactional_id}/abort", ("transaction", "abort"), "abort_transaction", TransactionPath),
+    _command("POST", "/transactions/{transactional_id}/fence", ("transaction", "fence"), "fence_transaction", TransactionPath),
+    _command("POST", "/transactions/{transactional_id}/expire", ("transaction", "expire"), "expire_transactional_id", TransactionPath),
+    _command("POST", "/transactions/{transactional_id}/hold", ("transaction", "hold"), "hold_markers", TransactionPath),
+    _command("POST", "/transactions/{transactional_id}/release", ("transaction", "release"), "release_markers", TransactionPath),
     Route("GET", "/faults", ("faults", "list"), "Every fault rule with its counts; for one that never fired, the nearest call and the "
           "conditions that failed.", rules.rules, query=Which, answer=list[RuleState]),
     Route("POST", "/faults", ("faults", "add"), "Register a rule (docs/how-to/faults.md), in JSON.", rules.add, body=Rule, answer=Added,

@@ -44,6 +44,9 @@ class Holds(Protocol):
     def keeps_group(self, group_id: str) -> bool:
         """Is the group not to be swept away?"""
 
+    def keeps_markers(self, transactional_id: str) -> bool:
+        """Are the markers of the id's transactions not to be written?"""
+
     def leader(self, group_id: str) -> str | None:
         """Who is to lead the group's next generation: a member id, an instance id or a client id."""
 
@@ -71,6 +74,10 @@ class NoHolds:
 
     def keeps_group(self, group_id: str) -> bool:
         """An empty group may be swept away."""
+        return False
+
+    def keeps_markers(self, transactional_id: str) -> bool:
+        """Every marker may be written."""
         return False
 
     def leader(self, group_id: str) -> str | None:

@@ -303,6 +303,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cluster_max_partitions: Annotated[
         int, setting("groupmock.cluster.max.partitions", "most partitions of all topics together; no further ones are made (44)", 1)
     ] = 12_000
+    cluster_max_transactional_ids: Annotated[
+        int,
+        setting("groupmock.cluster.max.transactional.ids", "most transactional ids that are remembered; further ones are refused (53)", 1),
+    ] = 10_000
+    transaction_max_partitions: Annotated[
+        int,
+        setting("groupmock.transaction.max.partitions", "most partitions that one transaction may have; no further ones are added (44)", 1),
+    ] = 1_000
     quirks: Quirks = Quirks()
 
     def room(self) -> Room:

@@ -21,7 +21,9 @@ Records = TypeVar("Records")
 View = TypeVar("View")
 Views = TypeVar("Views")
 Found = TypeVar("Found")
-"""What `records`, `wait_for`, `groups` and `audit` give: a value, or a coroutine of it."""
+Ids = TypeVar("Ids")
+Id = TypeVar("Id")
+"""What `records`, `wait_for`, `groups`, `audit`, `transactions` and `transaction` give: a value, or a coroutine of it."""
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
@@ -36,7 +38,26 @@ class InProcess(
     Faults[R, Block, Text, Texts, Number, Report, Reports],
     Data[R, Facts, Configs, Behind, Moved, Wrote, Sown],
     Generic[
-        R, Lasting, Block, Text, Texts, Number, Report, Reports, Records, View, Views, Found, Facts, Configs, Behind, Moved, Wrote, Sown
+        R,
+        Lasting,
+        Block,
+        Text,
+        Texts,
+        Number,
+        Report,
+        Reports,
+        Records,
+        View,
+        Views,
+        Found,
+        Facts,
+        Configs,
+        Behind,
+        Moved,
+        Wrote,
+        Sown,
+        Ids,
+        Id,
     ],
 ):
     """What both brokers are asked beside steering and faults."""
@@ -60,6 +81,16 @@ class InProcess(
     def groups(self) -> Views:
         """Every group by id, as it is now."""
         done: Views = self._ask(lambda: {group.group_id: group.view() for group in self._up().cluster.groups.all()})
+        return done
+
+    def transactions(self) -> Ids:
+        """Every transactional id, as it is now: state, producer, epoch, coordinator, how long its transaction has been open."""
+        done: Ids = self._ask(lambda: {each.transactional_id: each for each in self._up().transactions()})
+        return done
+
+    def transaction(self, transactional_id: str) -> Id:
+        """One transactional id: what is in its open transaction, whose offsets wait for its end, its story. CannotSteer without one."""
+        done: Id = self._do(lambda: self._run(self._up().transaction(transactional_id)))
         return done
 
     def produce(

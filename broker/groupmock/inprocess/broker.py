@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ..data.lag import GroupLag  # noqa: F401
     from ..data.seed import SeedData, Seeded  # noqa: F401
     from ..data.seed import Source as SeedSource
+    from ..data.transactions import TransactionDetails, TransactionRow  # noqa: F401
     from ..data.writing import Written  # noqa: F401
     from ..faults.registry import RuleReport  # noqa: F401  # bases name it in quotes: no rule, no registry
     from .setting_keywords import SettingKeywords
@@ -66,6 +67,8 @@ class Broker(
         "list[Reset]",
         "list[Written]",
         "Seeded",
+        "dict[str, TransactionRow]",
+        "TransactionDetails",
     ]
 ):
     """A mock Kafka cluster in this process.
@@ -278,6 +281,8 @@ class AsyncBroker(
         Later["list[Reset]"],
         Later["list[Written]"],
         Later["Seeded"],
+        Later["dict[str, TransactionRow]"],
+        Later["TransactionDetails"],
     ]
 ):
     """The same names as `Broker`: a property is a property here too, a method a method, and whatever `Broker` asks the cluster for is a

@@ -120,6 +120,27 @@ class Commands(Calls[R], Generic[R, Lasting]):
         """Let a frozen member go on."""
         return self._command("thaw_member", group=group, member=member)
 
+    def abort_transaction(self, transactional_id: str) -> R:
+        """Abort the open transaction of an id now, as at its timeout. CannotSteer where none is open."""
+        return self._command("abort_transaction", transactional_id=transactional_id)
+
+    def fence_transaction(self, transactional_id: str) -> R:
+        """Take a transactional id from its producer, as a newer one does; an open transaction is aborted."""
+        return self._command("fence_transaction", transactional_id=transactional_id)
+
+    def expire_transactional_id(self, transactional_id: str) -> R:
+        """Forget a transactional id now. CannotSteer while a transaction is open."""
+        return self._command("expire_transactional_id", transactional_id=transactional_id)
+
+    def hold_markers(self, transactional_id: str) -> Lasting:
+        """Keep the ends of an id's transactions from their readers until `release_markers`, or the end of a `with` block."""
+        held = {"transactional_id": transactional_id}
+        return self._lasting(lambda: self._command("hold_markers", **held), lambda: self.release_markers(transactional_id))
+
+    def release_markers(self, transactional_id: str) -> R:
+        """Let the markers of a transactional id go: those that waited are written now."""
+        return self._command("release_markers", transactional_id=transactional_id)
+
     def move_coordinator(self, group: str, node: int | None = None, loading: float = 0) -> R:
         """Move a group's coordinator to a node (None: the next one), which loads for so many seconds."""
         return self._command("move_coordinator", group=group, node=node, loading_ms=_ms(loading))

@@ -48,6 +48,8 @@ class SettingKeywords(TypedDict, total=False):
     member_max_protocols: int
     group_max_bytes: int
     cluster_max_partitions: int
+    cluster_max_transactional_ids: int
+    transaction_max_partitions: int
     socket_request_max_bytes: int
     queued_max_request_bytes: int
     max_connections: int

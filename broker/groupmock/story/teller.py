@@ -53,7 +53,10 @@ EARLIER: Final = 20
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
 """Commands that no story needs: what comes of them is told."""
 NOTES: Final = frozenset((NODE_STALLED, NODE_RESUMED, "internal error"))
-WHO_WRITES: Final = frozenset(("producer_came", "producer_replaced", "timed_out", "epochs_ended", "fenced"))
+WHO_WRITES: Final = frozenset(
+    ("producer_came", "producer_replaced", "timed_out", "epochs_ended", "fenced", "abort_ordered", "fence_ordered", "expiry_ordered",
+     "markers_held")
+)  # fmt: skip
 """Causes of notes about transactional ids that every story tells: whose producer it is, nobody says. The ends of its transactions are told
 by the group whose offsets they commit."""
 

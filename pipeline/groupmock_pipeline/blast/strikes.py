@@ -17,15 +17,16 @@ from pyspark.sql import functions as F
 from groupmock_codec.errors import ErrorCode
 
 BREAKING: Final = (
-    "complete_delay", "expire_member", "fence_instance", "force_rebalance", "freeze_member", "hold_group", "jump_timer", "lag_replica",
-    "load_coordinator", "move_coordinator", "move_coordinators", "move_leader", "move_leaders", "order_joins", "set_generation",
-    "stall_node", "step_clock", "stop_node", "unload_coordinator",
+    "abort_transaction", "complete_delay", "expire_member", "expire_transactional_id", "fence_instance", "fence_transaction",
+    "force_rebalance", "freeze_member", "hold_group", "hold_markers", "jump_timer", "lag_replica", "load_coordinator", "move_coordinator",
+    "move_coordinators", "move_leader", "move_leaders", "order_joins", "set_generation", "stall_node", "step_clock", "stop_node",
+    "unload_coordinator",
 )  # fmt: skip
 """Steering commands that break or delay something. The rest repairs, chooses or creates."""
 MENDING: Final = (
     "add_node", "append", "catch_up_replica", "choose_leader", "commit_offsets", "compact_topic", "configure_node", "configure_topic",
-    "create_topic", "delete_topic", "grow_topic", "produce", "release_group", "reseed", "reset_offsets", "retain_topic", "set_next_offset",
-    "start_node", "thaw_member",
+    "create_topic", "delete_topic", "grow_topic", "produce", "release_group", "release_markers", "reseed", "reset_offsets", "retain_topic",
+    "set_next_offset", "start_node", "thaw_member",
 )  # fmt: skip
 ENDS: Final = ("over", "released")
 """Actions of fault rows that end a wait (groupmock.net.fault_gate)."""

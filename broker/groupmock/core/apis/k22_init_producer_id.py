@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
-from ..transactions.coordinator import Given, fenced_code
+from ..transactions.codes import Given, fenced_code
 from ..transactions.transactional_id import NONE, Holder
 
 if TYPE_CHECKING:

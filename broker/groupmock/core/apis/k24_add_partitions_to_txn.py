@@ -21,7 +21,7 @@ from ..budget import Ration, within
 from ..java.hashes import java_hash
 from ..java.orders import scala_map_order
 from ..transactions import causes
-from ..transactions.coordinator import fenced_code
+from ..transactions.codes import fenced_code
 from ..transactions.transactional_id import At, Holder
 
 if TYPE_CHECKING:

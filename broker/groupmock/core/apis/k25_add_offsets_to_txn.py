@@ -8,7 +8,7 @@ from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 from ..transactions import causes
-from ..transactions.coordinator import fenced_code
+from ..transactions.codes import fenced_code
 from ..transactions.transactional_id import Holder
 
 if TYPE_CHECKING:

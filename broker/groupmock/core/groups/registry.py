@@ -217,6 +217,10 @@ class GroupRegistry:
                 why = (causes.transaction_committed if marker.committed else causes.transaction_aborted)(marker.producer_id)
                 turn.note("offsets_of_transaction", group=group_id, offsets=count, cause=why.cause, reason=why.sentence)
 
+    def in_transaction(self, producer_id: int) -> list[str]:
+        """Groups in which that producer has offsets that wait for its transaction's end."""
+        return sorted(group_id for (_, each), groups in self._in_transactions.items() if each == producer_id for group_id in groups)
+
     # -- topics --------------------------------------------------------------------------------------------------------
 
     def topic_changed(self, turn: Turn, name: str) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..log.partition import Partition
     from ..log.topics import Topic
+    from ..transactions.transactional_id import TransactionalId
     from ..turn import Turn
 
 LISTED = 5
@@ -58,6 +59,14 @@ def member_of(group: Group, name: str) -> Member:
     if not found:
         raise NoSuch(f"group {group.group_id!r} has no member {name!r}: there are {listed(list(group.members))}")
     return found[0]
+
+
+def transactional_id_of(cluster: Cluster, name: str) -> TransactionalId:
+    """The transactional id, where somebody has it and its coordinator is there. Raises NoSuch."""
+    known = cluster.transactions.find(name)
+    if known is None:
+        raise NoSuch(f"no transactional id {name!r}: there are {listed([each.name for each in cluster.transactions.all()])}")
+    return known
 
 
 def topic_of(cluster: Cluster, name: str) -> Topic:

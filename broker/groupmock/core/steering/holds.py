@@ -1,4 +1,4 @@
-"""Where requests and timers wait because somebody told them to: a held group, a frozen member, joins that are let in in an order.
+"""Where requests and timers wait because somebody told them to: a held group, a frozen member, joins that are let in in an order, markers.
 
 What waits is data, as a parked JoinGroup is. The core asks `keeps` before a request reaches its behaviour, the coordinator asks before a
 timer does something or a join phase ends. What may go on is put into `Environment.ready`, from which the core takes it.
@@ -64,6 +64,8 @@ class OperatorHolds:
         self.orders: dict[str, Order] = {}
         self.leaders: dict[str, str] = {}
         """Group -> who is to lead its next generation: member id, instance id or client id."""
+        self.markers: set[str] = set()
+        """Transactional ids whose transactions do not come to their end: what waits is with the coordinator."""
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
@@ -141,6 +143,10 @@ class OperatorHolds:
     def keeps_group(self, group_id: str) -> bool:
         """A held group is not swept away."""
         return group_id in self.groups
+
+    def keeps_markers(self, transactional_id: str) -> bool:
+        """The markers of an id that is held are not written."""
+        return transactional_id in self.markers
 
     def leader(self, group_id: str) -> str | None:
         """Who was chosen to lead; it need not have joined."""

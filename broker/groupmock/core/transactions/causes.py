@@ -23,6 +23,7 @@ Cause = Literal[
     "aborted",
     "producer_replaced",
     "timed_out",
+    "markers_held",
     "markers_written",
     # the id goes
     "id_expired",
@@ -30,6 +31,10 @@ Cause = Literal[
     "coordinator_loaded",
     # who is turned away
     "fenced",
+    # an operator (core.steering.transactions)
+    "abort_ordered",
+    "fence_ordered",
+    "expiry_ordered",
 ]
 CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
@@ -90,6 +95,11 @@ def timed_out(timeout_ms: int) -> Why:
     return Why("timed_out", f"the transaction was open for more than {timeout_ms} ms")
 
 
+def markers_held(count: int) -> Why:
+    """An operator keeps the end from its readers."""
+    return Why("markers_held", f"markers of {count} partition{'' if count == 1 else 's'} are held back until they are released")
+
+
 def markers_written(count: int) -> Why:
     """Everybody who reads committed may see the end."""
     return Why("markers_written", f"markers are in {count} partition{'' if count == 1 else 's'}")
@@ -98,6 +108,11 @@ def markers_written(count: int) -> Why:
 def id_expired(after_ms: int) -> Why:
     """transactional.id.expiration.ms."""
     return Why("id_expired", f"nobody used this transactional id for {after_ms} ms")
+
+
+ABORT_ORDERED: Final = Why("abort_ordered", "the coordinator was told to abort the transaction, as if its time were over")
+FENCE_ORDERED: Final = Why("fence_ordered", "the coordinator was told to fence whoever has this id, as if a newer producer had come")
+EXPIRY_ORDERED: Final = Why("expiry_ordered", "the coordinator was told to forget this transactional id, as if nobody had used it for long")
 
 
 def coordinator_left(partition: int, node: int | None) -> Why:

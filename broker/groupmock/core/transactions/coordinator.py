@@ -14,7 +14,7 @@ groupmock.transaction.markers.delay.ms later. A partition that nobody leads wait
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.compression import RecordsError
 from groupmock_codec.errors import ErrorCode
@@ -26,6 +26,20 @@ from ..log.names import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from ..units import NS_PER_MS
 from . import causes
 from .causes import Why
+from .codes import (
+    BUSY,
+    ENDS,
+    FENCED,
+    NO_SUCH,
+    NOBODY,
+    NOT_ADDED,
+    NOT_VALID,
+    OK,
+    TOO_MANY_IDS,
+    TOO_MANY_PARTITIONS,
+    Given,
+    fenced_code,
+)
 from .states import COMPLETED, IDLE, NEW, OLD, PREPARED, RETRIED, End, State
 from .transactional_id import LAST_EPOCH, NONE, At, Holder, TransactionalId
 
@@ -35,29 +49,9 @@ if TYPE_CHECKING:
     from ..log.transactions import Marker
     from ..turn import TimerHandler, Turn
 
-OK: Final = ErrorCode.NONE
-NOT_VALID: Final = ErrorCode.INVALID_REQUEST
-NO_SUCH: Final = ErrorCode.INVALID_PRODUCER_ID_MAPPING
-BUSY: Final = ErrorCode.CONCURRENT_TRANSACTIONS
-FENCED: Final = ErrorCode.PRODUCER_FENCED
-NEVER: Final = ErrorCode.INVALID_TXN_STATE
-NOT_ADDED: Final = ErrorCode.TRANSACTION_ABORTABLE
 TIMEOUTS: Final = ("transaction_timeout",)
 EXPIRY: Final = ("transaction_expiry",)
 MARKERS: Final = "markers"
-NOBODY: Final = Holder(NONE, NONE)
-
-
-def fenced_code(code: ErrorCode, since: int, version: int) -> ErrorCode:
-    """47 for who does not know 90 yet (KIP-588); `since`: the version that does."""
-    return ErrorCode.INVALID_PRODUCER_EPOCH if code is FENCED and version < since else code
-
-
-class Given(NamedTuple):
-    """What a producer is told: an error, or who it is from now on."""
-
-    code: ErrorCode
-    holder: Holder = NOBODY
 
 
 class TransactionCoordinator:
@@ -122,14 +116,18 @@ class TransactionCoordinator:
             return self._create(turn, name, timeout_ms, client_id)
         if known.state in PREPARED:
             return Given(BUSY)
-        if own is not None and not _may_be(known, own):
+        if own is not None and not known.may_be(own):
             return Given(self._fenced(turn, known, own, client_id))
         if known.state is State.ONGOING:
-            self._abort(turn, known, causes.producer_replaced(client_id))
+            self.abort(turn, known, causes.producer_replaced(client_id))
             return Given(BUSY)
         return self._next(turn, known, timeout_ms, own, client_id)
 
     def _create(self, turn: Turn, name: str, timeout_ms: int, client_id: str | None) -> Given:
+        most = turn.settings.cluster_max_transactional_ids
+        if len(self._ids) + sum(map(len, self._logs.values())) >= most:
+            turn.note("transactional_id_refused", transactional_id=name, reason=f"groupmock.cluster.max.transactional.ids is {most}")
+            return Given(TOO_MANY_IDS)
         producer_id = self._topics.new_producer_id()
         known = TransactionalId(name, self.hosting.partition_of(name), producer_id, timeout_ms, turn.wall_ms)
         self._ids[name] = known
@@ -139,7 +137,7 @@ class TransactionCoordinator:
 
     def _next(self, turn: Turn, known: TransactionalId, timeout_ms: int, own: Holder | None, client_id: str | None) -> Given:
         """The next epoch of an id without a transaction (TransactionMetadata.prepareIncrementProducerEpoch)."""
-        before, epoch = known.state, known.epoch
+        epoch = known.epoch
         if known.exhausted and (own is None or own.epoch == epoch):
             why = causes.epochs_ended(known.producer_id)
             known.rotate(self._topics.new_producer_id(), NONE if own is None else epoch)
@@ -154,11 +152,14 @@ class TransactionCoordinator:
         else:
             return Given(self._fenced(turn, known, own, client_id))
         known.timeout_ms = timeout_ms
-        known.state = State.EMPTY
+        self._emptied(turn, known, why)
+        return Given(OK, Holder(known.producer_id, known.epoch))
+
+    def _emptied(self, turn: Turn, known: TransactionalId, why: Why) -> None:
+        before, known.state = known.state, State.EMPTY
         if not turn.quirks.start_of_transaction_stays:
             known.started_ms = NONE
         self._moved(turn, known, before, why)
-        return Given(OK, Holder(known.producer_id, known.epoch))
 
     # -- what is in a transaction --------------------------------------------------------------------------------------
 
@@ -171,6 +172,10 @@ class TransactionCoordinator:
         fresh = [at for at in places if before is not State.ONGOING or at not in known.partitions]
         if not fresh and before is State.ONGOING:
             return OK  # an empty list does begin a transaction (seen on 4.3.0, 3.9.1, 2.8.2)
+        most = turn.settings.transaction_max_partitions
+        if len(known.partitions) + len(fresh) > most:
+            turn.note("partitions_refused", transactional_id=name, reason=f"groupmock.transaction.max.partitions is {most}")
+            return TOO_MANY_PARTITIONS
         if before is not State.ONGOING:
             known.state, known.started_ms, known.marked = State.ONGOING, turn.wall_ms, 0
         known.partitions.update(dict.fromkeys(fresh))
@@ -226,7 +231,7 @@ class TransactionCoordinator:
             return self._decide(turn, known, committed, bumps, causes.ended(committed, client_id))
         if what is End.FENCED:
             return Given(self._fenced(turn, known, by, client_id))
-        return Given(_ENDS[what], Holder(known.producer_id, known.epoch) if what is End.DONE else NOBODY)
+        return Given(ENDS[what], Holder(known.producer_id, known.epoch) if what is End.DONE else NOBODY)
 
     def _decide(self, turn: Turn, known: TransactionalId, committed: bool, bumps: bool, why: Why) -> Given:
         before = known.state
@@ -241,13 +246,27 @@ class TransactionCoordinator:
         self._decided.append(known.name)
         return Given(OK, Holder(known.producer_id, known.epoch) if known.next_id == NONE else Holder(known.next_id, 0))
 
-    def _abort(self, turn: Turn, known: TransactionalId, why: Why) -> None:
+    def abort(self, turn: Turn, known: TransactionalId, why: Why) -> None:
         """End a transaction without its producer, which is fenced by it. From 4.x on it may still ask who it is (TX-23, TX-24)."""
         before = known.state
         known.bump(NONE if turn.quirks.fenced_epoch_forgotten else known.epoch)
         known.state = State.PREPARE_ABORT
         self._moved(turn, known, before, why)
         self._decided.append(known.name)
+
+    def fence(self, turn: Turn, known: TransactionalId) -> None:
+        """What a newer producer does to whoever has the id: one InitProducerId where it is idle (TX-20), two where a transaction is open,
+        the second of them once that is aborted (TX-21)."""
+        if known.state is State.ONGOING:
+            known.fencing = True
+            self.abort(turn, known, causes.FENCE_ORDERED)
+            return
+        known.fencing = False
+        if known.exhausted:
+            known.rotate(self._topics.new_producer_id(), NONE)
+        else:
+            known.bump(NONE)
+        self._emptied(turn, known, causes.FENCE_ORDERED)
 
     # -- markers -------------------------------------------------------------------------------------------------------
 
@@ -264,6 +283,9 @@ class TransactionCoordinator:
     def _mark(self, turn: Turn, known: TransactionalId) -> None:
         from ..log.transactions import Marker  # a server that listens has no need of it yet
 
+        if self._environment.holds.keeps_markers(known.name):
+            self._note(turn, "markers_held", known, causes.markers_held(len(known.partitions)))
+            return
         marker = Marker(known.producer_id, known.epoch, known.state is State.PREPARE_COMMIT, self._epoch(known))
         told: list[At] = []
         for at in list(known.partitions):
@@ -304,6 +326,14 @@ class TransactionCoordinator:
         if known.next_id != NONE:
             known.rotate(known.next_id, known.last_epoch)
         self._moved(turn, known, before, causes.markers_written(known.marked))
+        if known.fencing:
+            self.fence(turn, known)
+
+    def release(self, turn: Turn, name: str) -> None:
+        """Nobody holds the markers of that id any more: those that waited are written now, unless their delay is not over yet."""
+        known = self._ids.get(name)
+        if known is not None and known.state in PREPARED and (MARKERS, name) not in turn.timers:
+            self._mark(turn, known)
 
     def _go_on(self, turn: Turn) -> None:
         for name in list(self._waiting):
@@ -351,7 +381,7 @@ class TransactionCoordinator:
         for known in list(self._ids.values()):
             if known.state is State.ONGOING:
                 if known.started_ms + known.timeout_ms < turn.wall_ms:
-                    self._abort(turn, known, causes.timed_out(known.timeout_ms))
+                    self.abort(turn, known, causes.timed_out(known.timeout_ms))
                 else:
                     self._watch_timeout(turn, known)
         self.settle(turn)
@@ -365,11 +395,15 @@ class TransactionCoordinator:
         lifetime_ms = turn.settings.transactional_id_expiration_ms
         for known in list(self._ids.values()):
             if known.state in IDLE and known.changed_ms + lifetime_ms <= turn.wall_ms:
-                del self._ids[known.name]
-                self._told(turn, known, known.state, "", causes.id_expired(lifetime_ms))
+                self.forget(turn, known, causes.id_expired(lifetime_ms))
             elif known.state in IDLE:
                 self._watch_expiry(turn, known)
         return True
+
+    def forget(self, turn: Turn, known: TransactionalId, why: Why) -> None:
+        """The next to come with an id that was idle is the first (TX-93)."""
+        del self._ids[known.name]
+        self._told(turn, known, known.state, "", why)
 
     # -- telling -------------------------------------------------------------------------------------------------------
 
@@ -380,8 +414,11 @@ class TransactionCoordinator:
             self._watch_expiry(turn, known)
 
     def _told(self, turn: Turn, known: TransactionalId, before: str, after: str, why: Why) -> None:
+        self._note(turn, "transaction_moved", known, why, before=str(before), after=str(after))
+
+    def _note(self, turn: Turn, what: str, known: TransactionalId, why: Why, **more: str) -> None:
         told = {"transactional_id": known.name, "producer_id": known.producer_id, "producer_epoch": known.epoch}
-        turn.note("transaction_moved", **told, before=str(before), after=str(after), cause=why.cause, reason=why.sentence)
+        turn.note(what, **told, **more, cause=why.cause, reason=why.sentence)
 
     # -- what the hosting tells ----------------------------------------------------------------------------------------
 
@@ -420,10 +457,4 @@ class TransactionCoordinator:
         self.settle(turn)
 
 
-_ENDS: Final = {End.DONE: OK, End.NEVER: NEVER, End.WAIT: BUSY}
 LOAD: Final = "load_transactions"
-
-
-def _may_be(known: TransactionalId, own: Holder) -> bool:
-    """May it be who it says? (TransactionCoordinator.prepareInitProducerIdTransit; its epoch is looked at later.)"""
-    return own.producer_id == known.producer_id or (own.producer_id == known.previous_id and own.epoch >= LAST_EPOCH)

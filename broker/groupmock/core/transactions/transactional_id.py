@@ -28,7 +28,8 @@ class TransactionalId(msgspec.Struct, eq=False):
 
     `last_epoch`: the one before, if its producer may still ask with it, because the answer that told it of the current one may be lost;
     `previous_id`, `next_id`: producer ids before and after the current one, where epochs are used up. `partitions`: of the open
-    transaction, those without a marker while it ends; a group's is that of __consumer_offsets.
+    transaction, those without a marker while it ends; a group's is that of __consumer_offsets. `fencing`: its end is to be followed by
+    what a newer producer's second InitProducerId does.
     """
 
     name: str
@@ -44,11 +45,16 @@ class TransactionalId(msgspec.Struct, eq=False):
     started_ms: int = NONE
     partitions: dict[At, None] = msgspec.field(default_factory=dict)
     marked: int = 0
+    fencing: bool = False
 
     @property
     def exhausted(self) -> bool:
         """Has it no epoch left to give?"""
         return self.epoch >= LAST_EPOCH
+
+    def may_be(self, own: Holder) -> bool:
+        """May that be its producer? (TransactionCoordinator.prepareInitProducerIdTransit; its epoch is looked at later.)"""
+        return own.producer_id == self.producer_id or (own.producer_id == self.previous_id and own.epoch >= LAST_EPOCH)
 
     def rotate(self, producer_id: int, last_epoch: int) -> None:
         """Another producer id, from epoch 0 on."""

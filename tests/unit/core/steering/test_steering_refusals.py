@@ -13,7 +13,7 @@ from groupmock.core.steering.holds import OperatorHolds
 
 
 def test_an_unknown_command_lists_those_there_are() -> None:
-    with pytest.raises(UnknownCommand, match=r"no command 'expire': there are .*expire_member, fence_instance"):
+    with pytest.raises(UnknownCommand, match=r"no command 'expire': there are .*expire_member, expire_transactional_id"):
         World.make().command("expire", group="g")
 
 

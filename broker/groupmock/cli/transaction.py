@@ -1,0 +1,18 @@
+"""Look at the transactional ids of a running cluster and steer them: abort, fence, expire, hold and release markers.
+
+One word per route of the control API (docs/reference/control.md); `groupmock transaction WORD --help` says more.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from ._remote import add_arguments as add_words
+from ._remote import run
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the words and their arguments."""
+    add_words(parser, "transaction")

@@ -1,0 +1,66 @@
+"""The facts of transactional ids, as their coordinator has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..core.transactions.states import IDLE
+from ..core.transactions.transactional_id import NONE
+
+if TYPE_CHECKING:
+    from ..core.cluster import Cluster
+    from ..core.transactions.transactional_id import TransactionalId
+
+
+class TransactionRow(msgspec.Struct, frozen=True):
+    """A transactional id in a line. `state`: as DescribeTransactions has it; `coordinator`: its node; `started_ms`: when its last
+    transaction began, ms since 1970, null before there was one; `partitions`: of the open transaction, those without a marker while it
+    ends; `open_ms`: how long its transaction has been open, null: none is; `held`: are its markers held back?"""
+
+    transactional_id: str
+    state: str
+    producer_id: int
+    epoch: int
+    coordinator: int | None
+    timeout_ms: int
+    started_ms: int | None
+    partitions: int
+    open_ms: int | None
+    held: bool
+
+
+class TransactionDetails(msgspec.Struct, frozen=True):
+    """A transactional id, what is in its open transaction, and its story. `partitions`: topic -> partitions; `groups`: those whose offsets
+    wait for the end of the transaction."""
+
+    transaction: TransactionRow
+    partitions: dict[str, list[int]]
+    groups: list[str]
+    story: list[str]
+
+
+def transaction_row(cluster: Cluster, known: TransactionalId, wall_ms: int) -> TransactionRow:
+    """The id in a line; `wall_ms`: now."""
+    return TransactionRow(
+        known.name,
+        str(known.state),
+        known.producer_id,
+        known.epoch,
+        cluster.transactions.hosting.node_of(known.name),
+        known.timeout_ms,
+        None if known.started_ms == NONE else known.started_ms,
+        len(known.partitions),
+        None if known.state in IDLE else wall_ms - known.started_ms,
+        cluster.environment.holds.keeps_markers(known.name),
+    )
+
+
+def transaction_details(cluster: Cluster, known: TransactionalId, wall_ms: int, story: list[str]) -> TransactionDetails:
+    """The id in full."""
+    partitions: dict[str, list[int]] = {}
+    for topic, partition in sorted(known.partitions):
+        partitions.setdefault(topic, []).append(partition)
+    groups = [] if known.state in IDLE else cluster.groups.in_transaction(known.producer_id)
+    return TransactionDetails(transaction_row(cluster, known, wall_ms), partitions, groups, story)
