@@ -19,7 +19,7 @@ TOO_MANY_IDS: Final = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 """Final for every client: after any other error that it does not know librdkafka asks again for ever."""
 TOO_MANY_PARTITIONS: Final = ErrorCode.POLICY_VIOLATION
 """Ends the transaction and not the producer: librdkafka (rdkafka_txnmgr.c, rd_kafka_txn_handle_AddPartitionsToTxn) takes what it does not
-know as permanent, Java's TransactionManager as abortable."""
+know as permanent, Java (TransactionManager.AddPartitionsToTxnHandler) as abortable."""
 ENDS: Final = {End.DONE: OK, End.NEVER: ErrorCode.INVALID_TXN_STATE, End.WAIT: BUSY}
 NOBODY: Final = Holder(NONE, NONE)
 
