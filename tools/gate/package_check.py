@@ -72,6 +72,7 @@ def check(scratch: Path, keep: Path | None) -> list[Path]:
     install_and_ask(wheel, keep or scratch / "venv")
     if keep:
         pip(keep, f"groupmock[cooperative-aiokafka,cooperative-kafka-python,pytest,control] @ {wheel.as_uri()}")
+        pip(keep, "confluent-kafka")  # of docs/how-to/transactions.md: the stock Python client with a whole transactional API
         print(f"kept: {keep}")
     return [wheel, sdist]
 
