@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 from raw_wire import until
 
-from groupmock.control import events, listeners
+from groupmock.control import event_stream
 from groupmock.control.visitor import Patience
 from groupmock.journal.ring import Ring
 from groupmock.journal.rows import NoteRow
@@ -114,7 +114,7 @@ async def test_who_comes_back_too_late_is_told_what_it_missed(api) -> None:
 
 
 async def test_a_slow_reader_keeps_nothing_and_is_told_what_it_missed(api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "PACE", 0)
+    monkeypatch.setattr(event_stream, "PACE", 0)
     ring: Ring = api.control.running.ring
     async with listening(api, kind="note") as heard:
         await heard.event()
@@ -131,7 +131,7 @@ async def test_a_slow_reader_keeps_nothing_and_is_told_what_it_missed(api, monke
 
 
 async def test_who_reads_nothing_is_hung_up_on(open_api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "PACE", 0)
+    monkeypatch.setattr(event_stream, "PACE", 0)
     async with open_api() as api:
         _, writer = await asyncio.open_connection("127.0.0.1", int(api.control.url.rpartition(":")[2]), limit=1)
         writer.write(b"GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -196,7 +196,7 @@ async def test_changes_say_what_looks_different_once_per_look(api) -> None:
 
 async def test_masses_of_changes_are_one(api) -> None:
     rows = [NoteRow(t=1, seq=number, what="x") for number in range(1000)]
-    assert len(list(events.Changes().tell(rows))) == 1
+    assert len(list(event_stream.Changes().tell(rows))) == 1
 
 
 async def changes_until(heard: Heard, so: Callable[[Any], Any]) -> Any:
@@ -232,7 +232,7 @@ async def test_nobody_listens_and_nothing_is_told(api) -> None:
 
 
 async def test_so_many_listen_and_no_more(api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listeners, "MAX_LISTENERS", 1)
+    monkeypatch.setattr("groupmock.control.listening.MAX_LISTENERS", 1)
     async with listening(api) as heard:
         await heard.event()
         assert (await api.ask("GET", PATH))[0] == 503

@@ -13,7 +13,7 @@ from ..journal.file import without_empty_tags
 from ..journal.ring import Ring
 from ..journal.rows import CANNOT_ACCEPT, Row
 from .arrivals import Arrivals
-from .listeners import Listeners
+from .listening import Listeners
 from .pictures import Pictures
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import msgspec
 from ..bounded_text import MAX_BYTES
 from ..version import __version__
 from .arrivals import MAX_WAITS
-from .listeners import MAX_LISTENERS
+from .listening import MAX_LISTENERS
 from .route import EVENTS, JSON, JSON_LINES, Nothing, Route
 
 REFERENCE: Final = "#/components/schemas/{name}"

@@ -17,7 +17,7 @@ from ..data.transactions import TransactionDetails, TransactionRow
 from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
 from ..timeline.model import Timeline
-from . import audits, cluster_calls, data_calls, events, page, picture_calls, queries, record_calls, rules, transaction_calls, waits
+from . import audits, cluster_calls, data_calls, event_stream, page, picture_calls, queries, record_calls, rules, transaction_calls, waits
 from .cluster_calls import (
     GroupAsk,
     GroupDetails,
@@ -176,7 +176,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/journal/wait", ("journal", "wait"), "Wait until so many rows fit; 408 when the time is over.", queries.wait, query=Wait,
           answer=Found),
     Route("GET", "/events", None, "Server-sent events: the rows that fit, as they come (`curl -N`). `lost`: who read too slowly missed so "
-          "many; `end`: the cluster is reset, or is no more.", events.events, query=events.Listen, answer=str, gives=EVENTS),
+          "many; `end`: the cluster is reset, or is no more.", event_stream.events, query=event_stream.Listen, answer=str, gives=EVENTS),
     Route("GET", "/timeline/{group}", None, "The picture of a group's last seconds, as data: lanes, bands, marks "
           "(docs/how-to/timeline.md).", picture_calls.picture, GroupPath, picture_calls.Window, answer=Timeline),
     Route("GET", "/audit", None, "What the clients were found to do, rule by rule; 409 where nobody is audited (`--audit`).",

@@ -35,8 +35,8 @@ JOIN_GROUP: Final = 11
 SYNC_GROUP: Final = 14
 OF_TOPICS: Final = ("create_topic", "grow_topic")
 """Commands that say how many partitions there are."""
-FRAMES: Final = frozenset((RequestRow, ReplyRow, AbandonedRow))
-FOLDED: Final = FRAMES | {MovedRow, MemberRow, CommandRow, CloseRow}
+FRAMES: Final = (RequestRow, ReplyRow, AbandonedRow)
+FOLDED: Final[frozenset[type]] = frozenset((*FRAMES, MovedRow, MemberRow, CommandRow, CloseRow))
 REPLACES: Final = " replaces "
 """In the reason of a `member` row that says `replaced`: who came, and then whom it replaced (KIP-345)."""
 NO_CLAIM: Final = Claim(frozenset(), frozenset())
@@ -351,8 +351,7 @@ class Rebalances:
 
 def _json_row(row: Row | UnknownRow) -> JsonRow | None:
     """As JSON has it, messages of the codec included; None: a row that says nothing about rebalances."""
-    kind = row.__class__
-    if kind not in FOLDED or (kind in FRAMES and row.api_key not in (JOIN_GROUP, SYNC_GROUP)):  # type: ignore[union-attr]  # FRAMES have one
+    if row.__class__ not in FOLDED or (isinstance(row, FRAMES) and row.api_key not in (JOIN_GROUP, SYNC_GROUP)):
         return None
     if isinstance(row, CommandRow) and row.name not in OF_TOPICS:  # its arguments may be megabytes of records
         return None

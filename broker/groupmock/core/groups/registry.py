@@ -180,7 +180,7 @@ class GroupRegistry:
     def write_pending(self, turn: Turn, group: GroupType, wanted: list[Commit], producer_id: int, epoch: int) -> list[int]:
         """What a transaction commits, as far as it may be stored; a code per commit. It stands in the log of the group's partition."""
         from .offsets.commits import size_error, stored_offset, too_large, utf16_length  # a server that listens has no need of them yet
-        from .offsets.records import transactional_batch
+        from .offsets.offset_records import transactional_batch
 
         limit = turn.settings.offset_metadata_max_bytes
         errors = [codes.OFFSET_METADATA_TOO_LARGE if utf16_length(each.metadata) > limit else codes.NONE for each in wanted]

@@ -14,10 +14,10 @@ import msgspec
 from groupmock_codec.errors import ErrorCode
 
 from . import names, placement
-from .listeners import Listeners
 from .placement import NO_LEADER, Host
 from .refusal import TopicRefused
 from .replicas import elected, may_lead
+from .topic_news import TopicNews
 
 if TYPE_CHECKING:
     from groupmock_codec.records import Batch
@@ -47,7 +47,7 @@ class Topic(msgspec.Struct, eq=False):
         return len(self.partitions[0].replicas)
 
 
-class Topics(Listeners):
+class Topics(TopicNews):
     """Every topic by name and id, and the fetches that wait for their records."""
 
     def __init__(self, environment: Environment) -> None:

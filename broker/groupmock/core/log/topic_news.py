@@ -15,8 +15,8 @@ OfMarker = Callable[["Turn", str, int, "Marker"], None]
 """What is called with topic, partition and marker of a transaction that ended there."""
 
 
-class Listeners:
-    """Of topics, in the order in which they came."""
+class TopicNews:
+    """Who is told, each in the order in which it came."""
 
     def __init__(self) -> None:
         self._changes: list[OfTopic] = []

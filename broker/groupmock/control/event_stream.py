@@ -19,7 +19,7 @@ from ..watch.log_lines import LogLine
 from ..watch.shortened import Shortened
 from .arrivals import OpenRequests
 from .context import ControlContext
-from .listeners import Listener
+from .listening import Listener
 from .route import ControlCall, Stream
 from .row_test import Filter, RowTest
 
