@@ -1,4 +1,5 @@
-"""The transaction coordinator: gives out epochs, knows what is in each open transaction, decides how it ends and sees to the markers.
+"""The transaction coordinator: gives out epochs, knows what is in each open transaction, decides how it ends and sees to the markers
+(`markers`).
 
 It lives in the partitions of __transaction_state as groups live in those of __consumer_offsets (`hosting`): an id is answered by the node
 that leads its partition, and is back from the log when another node has loaded it. What an id does is in `states`.
@@ -6,9 +7,6 @@ that leads its partition, and is back from the log when another node has loaded 
 The order of its checks (TX-32): 42 for an empty id, 49 for one that nobody has, 51 while markers are under way, 49 for another producer id,
 then the epoch, then the state. An epoch that is not the current one is `FENCED` here; old versions of requests say 47 for it, newer ones 90
 (`fenced_code`).
-
-Markers are written in the same entry in which the end was decided, behind the answer that tells of it (`settle`), or
-groupmock.transaction.markers.delay.ms later. A partition that nobody leads waits for a leader, and the id with it.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.compression import RecordsError
 from groupmock_codec.errors import ErrorCode
 
 from ..hosting import Hosting
@@ -40,18 +37,17 @@ from .codes import (
     Given,
     fenced_code,
 )
+from .markers import TIMER, Markers
 from .states import COMPLETED, IDLE, NEW, OLD, PREPARED, RETRIED, End, State
 from .transactional_id import LAST_EPOCH, NONE, At, Holder, TransactionalId
 
 if TYPE_CHECKING:
     from ..environment import Environment
     from ..log.topics import Topics
-    from ..log.transactions import Marker
     from ..turn import TimerHandler, Turn
 
 TIMEOUTS: Final = ("transaction_timeout",)
 EXPIRY: Final = ("transaction_expiry",)
-MARKERS: Final = "markers"
 
 
 class TransactionCoordinator:
@@ -62,12 +58,10 @@ class TransactionCoordinator:
         self._topics = topics
         self._ids: dict[str, TransactionalId] = {}
         self._logs: dict[int, dict[str, TransactionalId]] = {}
-        self._decided: list[str] = []
-        self._waiting: dict[str, None] = {}  # ids of which a partition has no leader that could write the marker
+        self._markers = Markers(environment, topics, self._complete)
         self.hosting = Hosting(environment, topics, TRANSACTION_TOPIC, partition_for, internal.TRANSACTION_PARTITIONS, LOAD, self)
         """Which node has which partition of __transaction_state."""
         topics.when_deleted(self._topic_deleted)
-        topics.when_led(self._led)
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
@@ -243,7 +237,7 @@ class TransactionCoordinator:
             known.started_ms, known.marked = turn.wall_ms, 0
         known.state = State.PREPARE_COMMIT if committed else State.PREPARE_ABORT
         self._moved(turn, known, before, why)
-        self._decided.append(known.name)
+        self._markers.owe(known)
         return Given(OK, Holder(known.producer_id, known.epoch) if known.next_id == NONE else Holder(known.next_id, 0))
 
     def abort(self, turn: Turn, known: TransactionalId, why: Why) -> None:
@@ -252,7 +246,7 @@ class TransactionCoordinator:
         known.bump(NONE if turn.quirks.fenced_epoch_forgotten else known.epoch)
         known.state = State.PREPARE_ABORT
         self._moved(turn, known, before, why)
-        self._decided.append(known.name)
+        self._markers.owe(known)
 
     def fence(self, turn: Turn, known: TransactionalId) -> None:
         """What a newer producer does to whoever has the id: one InitProducerId where it is idle (TX-20), two where a transaction is open,
@@ -271,57 +265,10 @@ class TransactionCoordinator:
     # -- markers -------------------------------------------------------------------------------------------------------
 
     def settle(self, turn: Turn) -> None:
-        """Write the markers of what was decided in this entry, or see to it that they are written later."""
-        decided, self._decided = self._decided, []
-        delay_ms = turn.settings.transaction_markers_delay_ms
-        for name in decided:
-            if delay_ms:
-                turn.timers.set((MARKERS, name), turn.after(delay_ms))
-            else:
-                self._mark(turn, self._ids[name])
-
-    def _mark(self, turn: Turn, known: TransactionalId) -> None:
-        from ..log.transactions import Marker  # a server that listens has no need of it yet
-
-        if self._environment.holds.keeps_markers(known.name):
-            self._note(turn, "markers_held", known, causes.markers_held(len(known.partitions)))
-            return
-        marker = Marker(known.producer_id, known.epoch, known.state is State.PREPARE_COMMIT, self._epoch(known))
-        told: list[At] = []
-        for at in list(known.partitions):
-            if self._writable(at):
-                self._write(turn, at, marker, told)
-                del known.partitions[at]
-        known.marked += len(told)
-        self._topics.fetches.changed(turn, told)
-        if known.partitions:
-            self._waiting[known.name] = None
-        else:
-            self._complete(turn, known)
-
-    def _writable(self, at: At) -> bool:
-        """A partition that is gone needs no marker (TX-58); one that nobody leads waits."""
-        partition = self._topics.find(*at)
-        return partition is None or partition.leader in {node.node_id for node in self._environment.up}
-
-    def _write(self, turn: Turn, at: At, marker: Marker, told: list[At]) -> None:
-        partition = self._topics.find(*at)
-        if partition is None:
-            return
-        try:
-            self._topics.mark(turn, self._topics.require(at[0]), partition, marker)
-        except RecordsError as refused:  # somebody else wrote markers of the future there (WriteTxnMarkers): Kafka gives up as well
-            turn.note("marker_refused", topic=at[0], partition=at[1], producer_id=marker.producer_id, reason=refused.reason)
-        else:
-            told.append(at)
-
-    def _epoch(self, known: TransactionalId) -> int:
-        """The coordinator's epoch: that of its partition's leader."""
-        partition = self._topics.find(TRANSACTION_TOPIC, known.partition)
-        return 0 if partition is None else partition.leader_epoch
+        """See to the markers of what was decided in this entry."""
+        self._markers.settle(turn)
 
     def _complete(self, turn: Turn, known: TransactionalId) -> None:
-        self._waiting.pop(known.name, None)
         before, known.state = known.state, COMPLETED[known.state]
         if known.next_id != NONE:
             known.rotate(known.next_id, known.last_epoch)
@@ -330,25 +277,16 @@ class TransactionCoordinator:
             self.fence(turn, known)
 
     def release(self, turn: Turn, name: str) -> None:
-        """Nobody holds the markers of that id any more: those that waited are written now, unless their delay is not over yet."""
+        """Nobody holds the markers of that id any more."""
         known = self._ids.get(name)
-        if known is not None and known.state in PREPARED and (MARKERS, name) not in turn.timers:
-            self._mark(turn, known)
-
-    def _go_on(self, turn: Turn) -> None:
-        for name in list(self._waiting):
-            self._mark(turn, self._ids[name])
-
-    def _led(self, turn: Turn, topic: str) -> None:
-        """Partitions of that topic have other leaders: markers may wait for one."""
-        if self._waiting:
-            self._go_on(turn)
+        if known is not None:
+            self._markers.release(turn, known)
 
     def _topic_deleted(self, turn: Turn, topic: str) -> None:
         if topic == TRANSACTION_TOPIC:
             self._logs.clear()
-        elif self._waiting:
-            self._go_on(turn)
+        else:
+            self._markers.topic_deleted(turn)
 
     # -- timers --------------------------------------------------------------------------------------------------------
 
@@ -357,12 +295,12 @@ class TransactionCoordinator:
         return {
             TIMEOUTS[0]: self._on_timeouts,
             EXPIRY[0]: self._on_expiry,
-            MARKERS: self._on_markers,
+            TIMER: self._on_markers,
             **self.hosting.timer_handlers(),
         }
 
     def _on_markers(self, subject: tuple[str, ...], turn: Turn) -> bool:
-        self._mark(turn, self._ids[subject[0]])
+        self._markers.write(turn, self._ids[subject[0]])
         return True
 
     def _watch_timeout(self, turn: Turn, known: TransactionalId) -> None:
@@ -414,11 +352,7 @@ class TransactionCoordinator:
             self._watch_expiry(turn, known)
 
     def _told(self, turn: Turn, known: TransactionalId, before: str, after: str, why: Why) -> None:
-        self._note(turn, "transaction_moved", known, why, before=str(before), after=str(after))
-
-    def _note(self, turn: Turn, what: str, known: TransactionalId, why: Why, **more: str) -> None:
-        told = {"transactional_id": known.name, "producer_id": known.producer_id, "producer_epoch": known.epoch}
-        turn.note(what, **told, **more, cause=why.cause, reason=why.sentence)
+        known.note(turn, "transaction_moved", why, before=str(before), after=str(after))
 
     # -- what the hosting tells ----------------------------------------------------------------------------------------
 
@@ -437,8 +371,7 @@ class TransactionCoordinator:
         log = self._logs[partition] = {each.name: each for each in self._ids.values() if each.partition == partition}
         for known in log.values():
             del self._ids[known.name]
-            self._waiting.pop(known.name, None)
-            turn.timers.cancel((MARKERS, known.name))
+            self._markers.forget(turn, known)
             self._told(turn, known, known.state, "", why)
 
     def load(self, turn: Turn, partition: int, node: int | None) -> None:
@@ -451,7 +384,7 @@ class TransactionCoordinator:
             if known.state is State.ONGOING:
                 self._watch_timeout(turn, known)
             elif known.state in PREPARED:
-                self._decided.append(known.name)
+                self._markers.owe(known)
             else:
                 self._watch_expiry(turn, known)
         self.settle(turn)

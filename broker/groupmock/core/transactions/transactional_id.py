@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from .states import State
+
+if TYPE_CHECKING:
+    from ..turn import Turn
+    from .causes import Why
 
 NONE: Final = -1
 LAST_EPOCH: Final = 32_766
@@ -65,3 +69,8 @@ class TransactionalId(msgspec.Struct, eq=False):
         """The next epoch."""
         self.last_epoch = last_epoch
         self.epoch += 1
+
+    def note(self, turn: Turn, what: str, why: Why, **more: str) -> None:
+        """A row about it."""
+        told = {"transactional_id": self.name, "producer_id": self.producer_id, "producer_epoch": self.epoch}
+        turn.note(what, **told, **more, cause=why.cause, reason=why.sentence)

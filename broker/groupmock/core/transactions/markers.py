@@ -1,0 +1,106 @@
+"""The markers of transactions whose end is decided: one in every partition of each, as soon as it may be written.
+
+A decision is written behind the answer that tells of it (`settle`), or groupmock.transaction.markers.delay.ms later. It waits where
+somebody holds it (`hold_markers`), and for a leader where a partition has none; what has its marker is out of the transaction by then.
+In Kafka: TransactionMarkerChannelManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.compression import RecordsError
+
+from ..log.names import TRANSACTION_TOPIC
+from . import causes
+from .states import PREPARED, State
+
+if TYPE_CHECKING:
+    from ..environment import Environment
+    from ..log.topics import Topics
+    from ..log.transactions import Marker
+    from ..turn import Turn
+    from .transactional_id import At, TransactionalId
+
+TIMER: Final = "markers"
+
+
+class Markers:
+    """Those that are owed. `complete` is called for an id whose last partition has its marker."""
+
+    def __init__(self, environment: Environment, topics: Topics, complete: Callable[[Turn, TransactionalId], None]) -> None:
+        self._environment, self._topics, self._complete = environment, topics, complete
+        self._decided: list[TransactionalId] = []
+        self._without_leader: dict[str, TransactionalId] = {}
+        topics.when_led(lambda turn, topic: self._go_on(turn))
+
+    def owe(self, known: TransactionalId) -> None:
+        """How its transaction ends is decided."""
+        self._decided.append(known)
+
+    def forget(self, turn: Turn, known: TransactionalId) -> None:
+        """Its coordinator is gone; the next one owes them anew."""
+        self._without_leader.pop(known.name, None)
+        turn.timers.cancel((TIMER, known.name))
+
+    def settle(self, turn: Turn) -> None:
+        """Write the markers of what was decided in this entry, or see to it that they are written later."""
+        decided, self._decided = self._decided, []
+        delay_ms = turn.settings.transaction_markers_delay_ms
+        for known in decided:
+            if delay_ms:
+                turn.timers.set((TIMER, known.name), turn.after(delay_ms))
+            else:
+                self.write(turn, known)
+
+    def release(self, turn: Turn, known: TransactionalId) -> None:
+        """Nobody holds them any more: they are written now, unless their delay is not over yet."""
+        if known.state in PREPARED and (TIMER, known.name) not in turn.timers:
+            self.write(turn, known)
+
+    def topic_deleted(self, turn: Turn) -> None:
+        """A partition that is gone needs no marker (TX-58)."""
+        self._go_on(turn)
+
+    def write(self, turn: Turn, known: TransactionalId) -> None:
+        """All of them that can be written."""
+        from ..log.transactions import Marker  # a server that listens has no need of it yet
+
+        if self._environment.holds.keeps_markers(known.name):
+            known.note(turn, "markers_held", causes.markers_held(len(known.partitions)))
+            return
+        marker = Marker(known.producer_id, known.epoch, known.state is State.PREPARE_COMMIT, self._coordinator_epoch(known))
+        told = [at for at in list(known.partitions) if self._written(turn, known, at, marker)]
+        known.marked += len(told)
+        self._topics.fetches.changed(turn, told)
+        if known.partitions:
+            self._without_leader[known.name] = known
+        else:
+            self._without_leader.pop(known.name, None)
+            self._complete(turn, known)
+
+    def _written(self, turn: Turn, known: TransactionalId, at: At, marker: Marker) -> bool:
+        """Does it stand in the log now? One that never can is not owed any more."""
+        partition = self._topics.find(*at)
+        if partition is not None and partition.leader not in {node.node_id for node in self._environment.up}:
+            return False
+        del known.partitions[at]
+        if partition is None:
+            return False
+        try:
+            self._topics.mark(turn, self._topics.require(at[0]), partition, marker)
+        except RecordsError as refused:  # somebody else wrote markers of the future there (WriteTxnMarkers): Kafka gives up as well
+            turn.note("marker_refused", topic=at[0], partition=at[1], producer_id=marker.producer_id, reason=refused.reason)
+            return False
+        return True
+
+    def _coordinator_epoch(self, known: TransactionalId) -> int:
+        """That of its partition's leader."""
+        partition = self._topics.find(TRANSACTION_TOPIC, known.partition)
+        return 0 if partition is None else partition.leader_epoch
+
+    def _go_on(self, turn: Turn) -> None:
+        """Partitions have other leaders, or are gone: markers may wait for that."""
+        for known in list(self._without_leader.values()):
+            self.write(turn, known)
