@@ -57,7 +57,7 @@ def test_the_same_in_process_and_by_verbs(capsys: pytest.CaptureFixture[str]) ->
     with Broker(topics={"orders": 2}, control=0) as broker:
         with Client("127.0.0.1", int(broker.bootstrap.rpartition(":")[2])) as client:
             client.ask(24, 3, adds(client.ask(22, 4, COMES)))
-        assert {name: row.state for name, row in broker.transactions().items()} == {"a/b": "Ongoing"}
+        assert {name: row.state for name, row in broker.transactions.items()} == {"a/b": "Ongoing"}
         with broker.hold_markers("a/b"):
             broker.abort_transaction("a/b")
             assert broker.transaction("a/b").partitions == {"orders": [0, 1]}

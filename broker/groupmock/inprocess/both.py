@@ -83,6 +83,7 @@ class InProcess(
         done: Views = self._ask(lambda: {group.group_id: group.view() for group in self._up().cluster.groups.all()})
         return done
 
+    @property
     def transactions(self) -> Ids:
         """Every transactional id, as it is now: state, producer, epoch, coordinator, how long its transaction has been open."""
         done: Ids = self._ask(lambda: {each.transactional_id: each for each in self._up().transactions()})

@@ -51,9 +51,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
     ration.take(within([topic.partitions for topic in asked.topics]), PARTITION_COST)
     lines = [Line(entry, topic.name, partition) for entry, topic in enumerate(asked.topics) for partition in topic.partitions]
-    known = [line for line in lines if cluster.topics.find(line.topic, line.partition.partition_index) is not None]
+    known: list[Line] = []
+    refused: list[Result] = []
+    for line in lines:
+        if cluster.topics.find(line.topic, line.partition.partition_index) is not None:
+            known.append(line)
+        else:
+            refused.append((line, codes.UNKNOWN_TOPIC_OR_PARTITION))
     errors = _commit(cluster, request, asked, turn, known) if known else []
-    refused = [(line, codes.UNKNOWN_TOPIC_OR_PARTITION) for line in lines if line not in known]
     turn.reply(request.ticket, TxnOffsetCommitResponse(topics=_grouped(refused, list(zip(known, errors, strict=True)))))
 
 

@@ -82,7 +82,7 @@ class CommittedOffsets(dict[At, Offset]):
         """What the producer has pending becomes the group's, or is dropped; how many offsets are new."""
         if self._pending is None:
             return 0
-        topics = {at[0] for at in self._pending.places()}
+        topics = {at[0] for at in self._pending.of(producer_id)}
         won = self._pending.ended(producer_id, committed)
         for at, offset in won.items():
             self[at] = offset

@@ -8,6 +8,8 @@ something pending there.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -22,12 +24,15 @@ class Pending(NamedTuple):
 
 
 class PendingOffsets:
-    """By producer id and partition."""
+    """By producer id and partition. Who asks about a partition does not wait for a look at every producer: `_producers` has those of each,
+    and `_topics` counts the partitions."""
 
-    __slots__ = ("_by_producer", "_number", "_settled")
+    __slots__ = ("_by_producer", "_number", "_producers", "_settled", "_topics")
 
     def __init__(self) -> None:
         self._by_producer: dict[int, dict[At, Pending]] = {}
+        self._producers: dict[At, set[int]] = {}
+        self._topics: Counter[str] = Counter()
         self._settled: dict[At, int] = {}
         self._number = 0
 
@@ -35,20 +40,28 @@ class PendingOffsets:
         return bool(self._by_producer)
 
     def __contains__(self, at: At) -> bool:
-        return any(at in mine for mine in self._by_producer.values())
+        return at in self._producers
 
     def places(self) -> frozenset[At]:
         """Every partition in which somebody has one."""
-        return frozenset(at for mine in self._by_producer.values() for at in mine)
+        return frozenset(self._producers)
 
     def in_topic(self, topic: str) -> bool:
         """Has somebody one there?"""
-        return any(at[0] == topic for mine in self._by_producer.values() for at in mine)
+        return topic in self._topics
+
+    def of(self, producer_id: int) -> Collection[At]:
+        """The partitions in which that producer has one."""
+        return self._by_producer.get(producer_id, {}).keys()
 
     def write(self, producer_id: int, at: At, offset: Offset) -> None:
         """A transaction commits that offset; the last one of a partition counts."""
         self._number += 1
-        self._by_producer.setdefault(producer_id, {})[at] = Pending(offset, self._number)
+        mine = self._by_producer.setdefault(producer_id, {})
+        if at not in self:
+            self._topics[at[0]] += 1
+        self._producers.setdefault(at, set()).add(producer_id)
+        mine[at] = Pending(offset, self._number)
 
     def overtaken(self, at: At) -> None:
         """A plain commit was written there: it is later than all that is pending."""
@@ -62,19 +75,30 @@ class PendingOffsets:
         won = {at: each for at, each in mine.items() if committed and each.number > self._settled.get(at, 0)}
         self._settled.update({at: each.number for at, each in won.items()})
         for at in mine:
-            if at not in self:
-                self._settled.pop(at, None)
+            self._gone(at, producer_id)
         return {at: each.offset for at, each in won.items()}
 
     def discard(self, at: At) -> None:
         """Nothing of that partition is pending any more."""
-        for producer_id, mine in list(self._by_producer.items()):
-            mine.pop(at, None)
+        for producer_id in list(self._producers.get(at, ())):
+            mine = self._by_producer[producer_id]
+            del mine[at]
             if not mine:
                 del self._by_producer[producer_id]
-        self._settled.pop(at, None)
+            self._gone(at, producer_id)
 
     def discard_topic(self, topic: str) -> None:
         """Nothing of that topic is."""
-        for at in [at for at in self.places() if at[0] == topic]:
+        for at in [at for at in self._producers if at[0] == topic]:
             self.discard(at)
+
+    def _gone(self, at: At, producer_id: int) -> None:
+        """That producer has none there any more."""
+        self._producers[at].remove(producer_id)
+        if self._producers[at]:
+            return
+        del self._producers[at]
+        self._settled.pop(at, None)
+        self._topics[at[0]] -= 1
+        if not self._topics[at[0]]:
+            del self._topics[at[0]]
