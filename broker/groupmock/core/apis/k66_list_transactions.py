@@ -3,15 +3,15 @@ pattern (KIP-1152)."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k66_list_transactions import ListTransactionsRequest, ListTransactionsResponse, TransactionState
 
-from ..budget import CHARACTERS_PER_UNIT, Ration
+from ..budget import CHARACTERS_PER_UNIT, Ration, fitting
 from ..java.hashes import java_hash
 from ..java.orders import scala_map_order
+from ..transactions.patterns import Unreadable, compiled
 from ..transactions.states import NAMES
 
 if TYPE_CHECKING:
@@ -35,35 +35,32 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if cluster.transactions.hosting.loading(request.node):
         turn.reply(request.ticket, ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
         return
-    if not _readable(asked.transactional_id_pattern):
-        turn.reply(request.ticket, ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION))
-        return
     unknown = [state for state in scala_map_order(asked.state_filters, java_hash) if state not in NAMES]
     found = cluster.transactions.on(request.node)
     ration.take(len(found), ID_COST, size=sum(len(each.name) for each in found))
+    try:
+        wanted = _wanted(asked, found, turn.wall_ms)
+    except Unreadable as problem:
+        turn.note("pattern_refused", pattern=fitting(asked.transactional_id_pattern or ""), reason=str(problem))
+        turn.reply(request.ticket, ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION))
+        return
     states = [
-        TransactionState(transactional_id=each.name, producer_id=each.producer_id, transaction_state=str(each.state))
-        for each in found
-        if _passes(asked, each, turn.wall_ms)
+        TransactionState(transactional_id=each.name, producer_id=each.producer_id, transaction_state=str(each.state)) for each in wanted
     ]
     turn.reply(request.ticket, ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=states))
 
 
-def _passes(asked: ListTransactionsRequest, known: TransactionalId, wall_ms: int) -> bool:
-    """An id that never had a transaction counts as one that is under way for ever (TX-97)."""
-    if asked.state_filters and known.state not in asked.state_filters:
-        return False
-    if asked.producer_id_filters and known.producer_id not in asked.producer_id_filters:
-        return False
-    if asked.duration_filter >= 0 and wall_ms - known.started_ms <= asked.duration_filter:
-        return False
-    return not asked.transactional_id_pattern or re.fullmatch(asked.transactional_id_pattern, known.name) is not None
-
-
-def _readable(pattern: str | None) -> bool:
-    """Python's own reader stands for RE2/J's: what only one of them takes is not told apart."""
-    try:
-        re.compile(pattern or "")
-    except (re.error, RecursionError, OverflowError):
-        return False
-    return True
+def _wanted(asked: ListTransactionsRequest, known: list[TransactionalId], wall_ms: int) -> list[TransactionalId]:
+    """Those that pass every filter; an id that never had a transaction counts as one under way for ever (TX-97). Raises Unreadable."""
+    states, producers, pattern = frozenset(asked.state_filters), frozenset(asked.producer_id_filters), asked.transactional_id_pattern
+    found = [
+        each
+        for each in known
+        if (not states or each.state in states)
+        and (not producers or each.producer_id in producers)
+        and (asked.duration_filter < 0 or wall_ms - each.started_ms > asked.duration_filter)
+    ]
+    if not pattern:
+        return found
+    matches = compiled(pattern, [each.name for each in found]).fullmatch
+    return [each for each in found if matches(each.name)]
