@@ -10,6 +10,7 @@ In Kafka: ProducerStateManager.firstUnstableOffset, TransactionIndex.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -37,11 +38,12 @@ class Aborted(NamedTuple):
 class LogTransactions:
     """Those of one log."""
 
-    __slots__ = ("_aborted", "_open")
+    __slots__ = ("_aborted", "_aborted_by", "_open")
 
     def __init__(self) -> None:
         self._open: dict[int, int] = {}  # producer id -> first offset, the oldest first
         self._aborted: list[Aborted] = []  # in the order of their markers
+        self._aborted_by: dict[int, list[Aborted]] = {}  # the same by producer id, for who asks batch after batch
 
     def began(self, producer_id: int, offset: int) -> None:
         """A batch of a transaction was written there; only the first of each counts."""
@@ -51,7 +53,9 @@ class LogTransactions:
         """Its marker was written there. A transaction that wrote nothing here leaves nothing."""
         first = self._open.pop(marker.producer_id, None)
         if first is not None and not marker.committed:
-            self._aborted.append(Aborted(marker.producer_id, first, offset))
+            aborted = Aborted(marker.producer_id, first, offset)
+            self._aborted.append(aborted)
+            self._aborted_by.setdefault(marker.producer_id, []).append(aborted)
 
     def open_from(self, producer_id: int) -> int | None:
         """Where that producer's open transaction begins; None: it has none."""
@@ -67,13 +71,16 @@ class LogTransactions:
 
     def trim(self, start: int) -> None:
         """The log starts there now: whose marker lies before it is behind every reader."""
-        gone = bisect_left(self._aborted, start, key=_marker)
-        if gone:
-            del self._aborted[:gone]
+        gone = self._aborted[: bisect_left(self._aborted, start, key=_marker)]
+        del self._aborted[: len(gone)]
+        for producer_id, count in Counter(each.producer_id for each in gone).items():
+            mine = self._aborted_by[producer_id]
+            del mine[:count]
+            if not mine:
+                del self._aborted_by[producer_id]
 
     def aborted_batch(self, producer_id: int, offset: int) -> bool:
         """Does a batch of that producer at that offset belong to a transaction that was aborted?"""
-        for each in self._aborted[bisect_left(self._aborted, offset, key=_marker) :]:
-            if each.producer_id == producer_id:
-                return each.first_offset <= offset
-        return False
+        mine = self._aborted_by.get(producer_id, ())
+        place = bisect_left(mine, offset, key=_marker)
+        return place < len(mine) and mine[place].first_offset <= offset

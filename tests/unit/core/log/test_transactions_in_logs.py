@@ -8,6 +8,7 @@ from typing import Any, Final
 from cases import for_each
 from log_world import WALL_MS, LogWorld, batch, fetch_request, shown
 
+from groupmock.core.log.transactions import LogTransactions, Marker
 from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from groupmock_codec.messages.k21_delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
@@ -330,3 +331,16 @@ def test_any_client_may_write_markers() -> None:
         ("no such partition", world.end(1, True, epoch=3, partition=4), 3),
     ]
     assert [(name, found) for name, found, _ in steps] == [(name, wanted) for name, _, wanted in steps]
+
+
+def test_which_batches_were_aborted_is_known_by_producer_until_the_log_is_cut() -> None:
+    log = LogTransactions()
+    for first, producer, committed in ((0, 1, False), (2, 2, True), (4, 1, False), (6, 2, False), (8, 1, True)):
+        log.began(producer, first)
+        log.ended(Marker(producer, 0, committed), first + 1)
+    batches = [(1, 0), (2, 2), (1, 4), (2, 6), (1, 8), (3, 0)]
+    assert [log.aborted_batch(*each) for each in batches] == [True, False, True, True, False, False]
+    log.trim(5)
+    assert [log.aborted_batch(*each) for each in batches] == [False, False, True, True, False, False]
+    log.trim(9)
+    assert not any(log.aborted_batch(*each) for each in batches) and log.aborted(0, 9) == []
