@@ -139,9 +139,19 @@ class TransactionWorld(LogWorld):
 
     # -- the log
 
-    def write(self, pid: Pid, sequence: int = 0, *, partition: int = 0, version: int = 10, name: str | None = "x", bits: int = 16) -> int:
+    def write(
+        self,
+        pid: Pid,
+        sequence: int = 0,
+        *,
+        partition: int = 0,
+        version: int = 10,
+        name: str | None = "x",
+        bits: int = 16,
+        value: bytes = b"v",
+    ) -> int:
         """The code of a Produce of one record of a transaction."""
-        sent = batch(b"v", producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=sequence, attributes=bits)
+        sent = batch(value, producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=sequence, attributes=bits)
         topic, topic_id = ("", self.topic_id("t")) if version >= 13 else ("t", bytes(16))
         row = self.produce(sent, transactional_id=name, version=version, partition=partition, topic=topic, topic_id=topic_id)
         return int(row.get("error_code", 0))

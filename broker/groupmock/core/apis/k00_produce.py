@@ -23,6 +23,7 @@ from ..effects import Close, Silent
 from ..java.orders import java_computed_order, scala_map_order, scala_table_order
 from ..log.partition import Partition
 from ..log.place import Place, by_id, by_name
+from ..log.producers import Origin
 from ..log.topics import Topic
 from ..log.validation import ONE_BATCH_SINCE, HandlerFails, Refused, TooShort, check, is_transactional, read_produced
 from ..transactions.transactional_id import Holder
@@ -188,7 +189,7 @@ class Produce:
                 raise batches
             self._verify(topic, partition, batches)
             self._check(topic, partition, batches)
-            appended = self._topics.write(self._turn, topic, partition, batches, self._begins_at_zero(batches))
+            appended = self._topics.write(self._turn, topic, partition, batches, self._origin(batches))
         except RecordsError as error:
             return _refused(place, error, partition)
         if appended.grew:
@@ -211,6 +212,7 @@ class Produce:
         for batch in batches:
             if batch.transactional and not partition.producers.in_transaction(batch.producer_id, batch.producer_epoch) and self._verifies:
                 name, adds = self._asked.transactional_id or "", self._request.version >= NEW_TRANSACTIONS_SINCE
+                partition.producers.tries(batch, self._turn.wall_ms, adds)
                 by, at = Holder(batch.producer_id, batch.producer_epoch), (topic.name, partition.index)
                 code = self._transactions.check(self._turn, name, by, at, adds, self._request.client_id)
                 if code is ErrorCode.TRANSACTION_ABORTABLE and self._request.version < ABORTABLE_SINCE:
@@ -218,8 +220,9 @@ class Produce:
                 if code is not ErrorCode.NONE:
                     raise Refused(code, f"{topic.name}-{partition.index} is not in an open transaction of that producer", logged=False)
 
-    def _begins_at_zero(self, batches: list[Batch]) -> bool:
-        return self._request.version >= NEW_TRANSACTIONS_SINCE and batches[0].transactional
+    def _origin(self, batches: list[Batch]) -> Origin:
+        new = self._request.version >= NEW_TRANSACTIONS_SINCE and batches[0].transactional
+        return Origin.NEW_TRANSACTION if new else Origin.CLIENT
 
     def _check(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
         wall_ms = self._turn.wall_ms

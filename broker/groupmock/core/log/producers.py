@@ -4,6 +4,7 @@ that one that was replaced writes no more, and by which coordinator its last tra
 from __future__ import annotations
 
 from collections import deque
+from enum import StrEnum
 from typing import Final, NamedTuple
 
 import msgspec
@@ -16,7 +17,17 @@ from .transactions import LogTransactions, Marker
 # An idempotent producer has five requests under way at most (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)
 REMEMBERED: Final = 5
 NO_SEQUENCE: Final = -1
+MOST_TRIED: Final = 1_000
+"""What is refused is in no log, so that nothing else bounds it."""
 NO_COORDINATOR: Final = -1
+
+
+class Origin(StrEnum):
+    """Who writes (AppendOrigin)."""
+
+    CLIENT = "client"
+    NEW_TRANSACTION = "a transaction of a new client (KIP-890)"
+    COORDINATOR = "a coordinator, whose batches have no order of their own"
 
 
 class Written(NamedTuple):
@@ -45,11 +56,22 @@ class ProducerState(msgspec.Struct):
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
 
+class Tried(msgspec.Struct, gc=False):
+    """What a producer tried to begin a transaction with, until a batch of it or its marker is written: `lowest` is the least of its first
+    sequences in that epoch. `new`: the first to try was a new client's Produce (KIP-890)."""
+
+    lowest: int
+    epoch: int
+    seen: int
+    new: bool
+
+
 class ProducerStates:
     """All producers of one partition, and the transactions that they have open there."""
 
     def __init__(self) -> None:
         self._states: dict[int, ProducerState] = {}
+        self._tried: dict[int, Tried] = {}
         self.transactions: LogTransactions | None = None
         """Those of this partition, from its first transactional batch on."""
 
@@ -69,26 +91,43 @@ class ProducerStates:
         """Where the producer's open transaction begins here; None: it has none."""
         return None if self.transactions is None else self.transactions.open_from(producer_id)
 
-    def check(self, batch: Batch, begins_at_zero: bool = False) -> Written | None:
+    def tries(self, batch: Batch, wall_ms: int, new: bool) -> None:
+        """A batch is about to be the first of a transaction here, if its coordinator allows it. A later one does not overtake it, should it
+        fail (VerificationStateEntry)."""
+        tried = self._tried.get(batch.producer_id)
+        if tried is None:
+            if len(self._tried) >= MOST_TRIED:
+                del self._tried[next(iter(self._tried))]
+            self._tried[batch.producer_id] = Tried(batch.base_sequence, batch.producer_epoch, wall_ms, new)
+        elif batch.producer_epoch > tried.epoch:
+            tried.epoch, tried.lowest = batch.producer_epoch, batch.base_sequence
+        elif batch.producer_epoch == tried.epoch:
+            tried.lowest = min(tried.lowest, batch.base_sequence)
+
+    def check(self, batch: Batch, origin: Origin = Origin.CLIENT) -> Written | None:
         """The earlier append that this batch repeats, None if it is new and in sequence.
 
         Raises INVALID_PRODUCER_EPOCH for an older epoch, OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, INVALID_TXN_STATE for a plain batch amid
         a transaction. A producer id that the partition does not know (expired, or its records deleted) may begin with any sequence, as in
-        Kafka since KIP-360, unless `begins_at_zero` (KIP-890: a transaction of the newer protocol, whose epoch is fresh).
+        Kafka since KIP-360, unless it is a new client's transaction, whose epoch is fresh (KIP-890). Of a coordinator the epoch alone is
+        looked at.
         """
         state = self._states.get(batch.producer_id)
         if state is None:
-            if begins_at_zero:
+            if origin is Origin.NEW_TRANSACTION:
                 _in_order(batch, 0)
+            if origin is not Origin.COORDINATOR:
+                self._not_overtaking(batch)
             return None
         if batch.producer_epoch < state.epoch:
             raise RecordsError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
                 f"epoch {batch.producer_epoch} of producer {batch.producer_id}, the last seen is {state.epoch}",
             )
-        if batch.base_sequence < 0:
-            return None  # a coordinator's: clients write none without a sequence
+        if origin is Origin.COORDINATOR:
+            return None
         if batch.producer_epoch > state.epoch:
+            self._not_overtaking(batch)
             # A bumped epoch counts from 0 again (KIP-360; ProducerAppendInfo.checkSequence)
             _in_order(batch, 0)
         else:
@@ -96,10 +135,16 @@ class ProducerStates:
             for written in state.batches:
                 if (written.first_sequence, written.last_sequence) == (batch.base_sequence, batch.last_sequence):
                     return written
+            self._not_overtaking(batch)
             _in_order(batch, next_sequence(state.last_sequence))
         if not batch.transactional and self.open_from(batch.producer_id) is not None:
             raise RecordsError(ErrorCode.INVALID_TXN_STATE, f"producer {batch.producer_id} is in the midst of a transaction")
         return None
+
+    def _not_overtaking(self, batch: Batch) -> None:
+        tried = self._tried.get(batch.producer_id)
+        if tried is not None and batch.base_sequence > tried.lowest:
+            _in_order(batch, tried.lowest)
 
     def wrote(self, batch: Batch, wall_ms: int) -> None:
         """Remember an appended batch (`batch` has its offsets in the log)."""
@@ -110,6 +155,7 @@ class ProducerStates:
         state.seen, state.timestamp = wall_ms, batch.max_timestamp
         state.batches.append(Written(batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp))
         if batch.transactional:
+            self._tried.pop(batch.producer_id, None)
             if self.transactions is None:
                 self.transactions = LogTransactions()
             self.transactions.began(batch.producer_id, batch.base_offset)
@@ -134,6 +180,10 @@ class ProducerStates:
             state = self._entered(marker.producer_id, marker.producer_epoch, wall_ms, state)
         state.seen = state.timestamp = wall_ms
         state.coordinator_epoch = marker.coordinator_epoch
+        tried = self._tried.get(marker.producer_id)
+        # A new client has another epoch in its next transaction: with the same one that has begun already (UnifiedLog.updateProducers)
+        if tried is not None and not (tried.new and tried.epoch == marker.producer_epoch):
+            del self._tried[marker.producer_id]
         if self.transactions is not None:
             self.transactions.ended(marker, offset)
 
@@ -154,6 +204,8 @@ class ProducerStates:
         for producer_id in old:
             if self.open_from(producer_id) is None:
                 del self._states[producer_id]
+        for producer_id in [each for each, tried in self._tried.items() if tried.seen < before_ms]:
+            del self._tried[producer_id]
 
 
 def _in_order(batch: Batch, expected: int) -> None:

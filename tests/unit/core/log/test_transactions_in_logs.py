@@ -193,7 +193,7 @@ def test_aborted_transactions_come_in_the_order_of_their_markers() -> None:
     assert [world.read(offset, 1)[1] for offset in (0, 3, 4, 5, 6)] == [[(2, 1), (1, 0)], [(2, 1), (1, 0)], [(1, 0)], [(1, 0)], []]
 
 
-def test_an_abort_behind_an_open_transaction_is_not_listed_before_it_is_stable() -> None:
+def test_an_abort_behind_an_open_transaction_is_not_listed_where_nothing_is_handed_out() -> None:
     world = TxnWorld()
     world.write(1, 0)
     world.write(2, 0)
