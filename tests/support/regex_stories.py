@@ -96,16 +96,16 @@ def _repeated(dice: random.Random, depth: int) -> str:
     draw = dice.random()
     part = _part(dice, depth)
     if draw < 0.25:
-        return part + dice.choice(REPETITIONS)
-    return part + dice.choice(COUNTS) if draw < 0.4 else part
+        return f"{part}{dice.choice(REPETITIONS)}"
+    return f"{part}{dice.choice(COUNTS)}" if draw < 0.4 else part
 
 
 def _part(dice: random.Random, depth: int) -> str:
     draw = dice.random()
     if draw < 0.45:
-        return dice.choice(LITERALS)
+        return str(dice.choice(LITERALS))
     if draw < 0.65:
-        return dice.choice(ATOMS)
+        return str(dice.choice(ATOMS))
     if draw < 0.78:
         inside = "".join(dice.choice(CLASS_PARTS) for _ in range(dice.randint(1, 3)))
         return f"[{dice.choice(('', '', '^'))}{inside}]"

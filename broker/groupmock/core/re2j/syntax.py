@@ -10,7 +10,7 @@ xx(x(x)?)? for x{2,4}. A thousand within a thousand is a million: RE2/J goes on 
 counted, and too much is refused (docs/kafka/differences.md).
 
 Sources: RE2/J's syntax (https://github.com/google/re2/wiki/Syntax), the class com.google.re2j.Parser, and what Kafka 4.3.0 answered
-(CG-18, CG-118; tests/live/kafka/test_re2j.py compares generated expressions with RE2/J).
+(CG-18, CG-118; tests/live/judge/test_judge_regexes.py compares generated expressions with RE2/J).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Unicode as RE2/J 1.8 has it (that of 2010, a release older than Python's, and a few letters of a newer Java's case): what each category
-and script holds, and which characters are one letter. Data; tests/live/kafka/test_re2j.py compares it with RE2/J's own.
+and script holds, and which characters are one letter. Data; tests/live/judge/test_judge_regexes.py compares it with RE2/J's own.
 
 A row is a name and its ranges: the distance from the end of the one before, then `-` and how many more there are, then `/` and the step
 between them if it is not one; all in base 36.

@@ -253,9 +253,7 @@ def test_a_group_is_added_by_its_partition() -> None:
     world = TransactionWorld()
     pid = world.init()
     assert [world.offsets(pid, group=group) for group in ("g", "")] == [0, 0]
-    assert shown(world.described()[0].topics) == [
-        {"topic": "__consumer_offsets", "partitions": [0, partition_for("g", 50)]}
-    ]
+    assert shown(world.described()[0].topics) == [{"topic": "__consumer_offsets", "partitions": [0, partition_for("g", 50)]}]
 
 
 # -- EndTxn: TX-50 to TX-58
