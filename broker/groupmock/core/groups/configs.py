@@ -136,12 +136,12 @@ class GroupConfigs:
         return int(self._effective(ASSIGNMENT, self._set.get(group_id, {}), node))
 
     @cached_property
-    def _session_ms(self) -> str:
-        return self._started(KEYS[SESSION].synonym or "")
+    def _session_ms(self) -> int:
+        return int(self._started(f"group.{SESSION}"))
 
     @cached_property
-    def _heartbeat_ms(self) -> str:
-        return self._started(KEYS[HEARTBEAT].synonym or "")
+    def _heartbeat_ms(self) -> int:
+        return int(self._started(f"group.{HEARTBEAT}"))
 
     def _started(self, name: str) -> str:
         """A value of the broker that is read at start."""

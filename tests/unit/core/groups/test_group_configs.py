@@ -11,8 +11,11 @@ from log_world import LogWorld
 from groupmock.core.groups import configs as group_configs
 from groupmock.core.groups.configs import ASSIGNMENT, HEARTBEAT, KEYS, MOST_GROUPS, SESSION, TOO_MANY
 from groupmock.core.settings import Quirks
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from groupmock_codec.messages.k33_alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
+from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConfig as IncrementalConfig
 from groupmock_codec.messages.k44_incremental_alter_configs import AlterConfigsResource as IncrementalResource
 from groupmock_codec.messages.k44_incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -247,6 +250,18 @@ def test_groups_that_have_settings_are_listed() -> None:
     assert listed(world, CLIENT_METRICS) == listed(world, version=0) == (0, [])
     assert [listed(world, kind)[0] for kind in (0, 1, 64, 99, -1)] == [35] * 5
     assert listed(world, 99, GROUP) == (35, [])
+
+
+def test_settings_outlive_their_group() -> None:
+    world = LogWorld()
+    world.topic("orders", node=1)
+    world.ask(10, 4, FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
+    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=5)
+    world.ask(8, 8, OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="orders", partitions=[partition])]))
+    assert change(world, "g", (SESSION, "50000")) == (0, None)
+    assert world.ask(42, 2, DeleteGroupsRequest(groups_names=["g"])).results[0].error_code == 0
+    assert world.cluster.groups.find("g") is None
+    assert world.cluster.groups.configs.session_timeout_ms("g") == 50_000
 
 
 def test_topics_are_listed_by_their_hash_codes() -> None:
