@@ -97,7 +97,7 @@ class Quirks(msgspec.Struct, frozen=True):
     state_filter_minds_case: bool = False  # 2.8: ListGroups: "stable" selects nothing
     groups_listed_from_one_map: bool = False  # 3.9 2.8: ListGroups has the order of one map of groups, not of one per offsets partition
     groups_answered_as_asked: bool = False  # 3.9 2.8: DescribeGroups answers in request order, not by offsets partition
-    no_group_configs: bool = False  # 3.9 2.8: authorized_operations "all" is 328, not 3400
+    no_group_configs: bool = False  # 3.9 2.8: groups are no config resource (32); authorized_operations "all" is 328, not 3400
     share_coordinator_unchecked: bool = False  # 3.9: FindCoordinator v6 key type 2: 15 whatever the key
 
     # Data plane and topics

@@ -62,6 +62,7 @@ PROFILE = Profile(
         66: (0, 1),  # ListTransactions
         68: (0, 0),  # ConsumerGroupHeartbeat; advertised, and answered 35 with default settings (P1-c10)
         69: (0, 0),  # ConsumerGroupDescribe
+        74: (0, 0),  # ListConfigResources, then ListClientMetricsResources
         75: (0, 0),  # DescribeTopicPartitions
     },
     settings={**KAFKA_DEFAULTS, "log.message.timestamp.after.max.ms": 2**63 - 1},

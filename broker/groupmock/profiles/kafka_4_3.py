@@ -63,6 +63,7 @@ PROFILE = Profile(
         66: (0, 2),  # ListTransactions
         68: (0, 1),  # ConsumerGroupHeartbeat
         69: (0, 1),  # ConsumerGroupDescribe
+        74: (0, 1),  # ListConfigResources
         75: (0, 0),  # DescribeTopicPartitions
     },
     settings=KAFKA_DEFAULTS,

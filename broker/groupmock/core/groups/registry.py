@@ -8,6 +8,7 @@ come back, from what the log remembers, when another has loaded it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ..environment import Environment
     from ..log.topics import Topics
     from ..log.transactions import Marker
+    from .configs import GroupConfigs
     from .offsets.commits import Commit
 
 TYPES: Final[tuple[type[GroupType], ...]] = (ClassicGroup,)
@@ -74,6 +76,13 @@ class GroupRegistry:
         self._topics = topics
         self._in_transactions: dict[tuple[int, int], dict[str, None]] = {}
         """(partition, producer id) -> groups of which that producer has offsets pending."""
+
+    @cached_property
+    def configs(self) -> GroupConfigs:
+        """Settings of single groups. Made when somebody asks for them first: a server listens before that."""
+        from .configs import GroupConfigs
+
+        return GroupConfigs(self._environment.settings, self._topics.broker_overrides)
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
