@@ -10,10 +10,11 @@ round to 64 members are equal in their low bits. In Java: java.util.HashMap.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Callable, Collection, Hashable, Iterator
+from functools import lru_cache
+from typing import Any, Final, Generic, TypeVar, cast
 
-from .hashes import java_hash, spread_bits, uuid_hash
+from .hashes import spread, spread_bits, uuid_hash
 from .orders import SMALLEST_TABLE
 from .tables import signed
 from .tree_bins import TreeBin
@@ -49,8 +50,14 @@ def uuid_rank(topic_id: bytes) -> int:
     return int.from_bytes(topic_id) ^ _SIGNS
 
 
-STRINGS: Final[Kind[str]] = Kind(lambda text: spread_bits(java_hash(text)), string_rank)
-UUIDS: Final[Kind[bytes]] = Kind(lambda topic_id: spread_bits(uuid_hash(topic_id)), uuid_rank)
+@lru_cache(maxsize=4096)
+def _uuid_spread(topic_id: bytes) -> int:
+    """Remembered: a topic's id is asked for by every member that subscribes to it."""
+    return spread_bits(uuid_hash(topic_id))
+
+
+STRINGS: Final[Kind[str]] = Kind(spread, string_rank)
+UUIDS: Final[Kind[bytes]] = Kind(_uuid_spread, uuid_rank)
 INTEGERS: Final[Kind[int]] = Kind(spread_bits, int)
 
 
@@ -68,7 +75,7 @@ class HashKeys(Generic[K]):
         self._kind = kind
         self._buckets: dict[int, list[K] | TreeBin[K]] = {}
         self._size = 0
-        self._table = 1 << max(capacity - 1, 0).bit_length()
+        self._table = _table_for(capacity)
 
     @classmethod
     def copied(cls, kind: Kind[K], keys: Collection[K]) -> HashKeys[K]:
@@ -82,7 +89,7 @@ class HashKeys(Generic[K]):
         return self._size
 
     def __contains__(self, key: object) -> bool:
-        return any(key in bucket for bucket in self._buckets.values())
+        return key in self._buckets.get(self._kind.spread(cast(K, key)) & self._table - 1, ())
 
     def __iter__(self) -> Iterator[K]:
         for place in sorted(self._buckets):
@@ -103,11 +110,13 @@ class HashKeys(Generic[K]):
             if len(bucket) > LONGEST_LIST:
                 self._relieve(place, bucket)
         self._size += 1
-        self._grow_beyond_three_quarters()
+        if self._size > self._table * 3 // 4:
+            self._double()
 
     def compute(self, key: K) -> None:
         """`computeIfAbsent`: the table may double even where the key is there, which then stays where it is."""
-        self._grow_beyond_three_quarters()
+        if self._size > self._table * 3 // 4:
+            self._double()
         place = self._kind.spread(key) & self._table - 1
         bucket = self._buckets.get(place)
         if bucket is None:
@@ -133,10 +142,6 @@ class HashKeys(Generic[K]):
         if not bucket:
             del self._buckets[place]
 
-    def _grow_beyond_three_quarters(self) -> None:
-        if self._size > self._table * 3 // 4:
-            self._double()
-
     def _relieve(self, place: int, bucket: list[K]) -> None:
         """HashMap.treeifyBin."""
         if self._table < SMALLEST_TABLE_WITH_TREES:
@@ -160,14 +165,23 @@ class HashKeys(Generic[K]):
                     self._buckets[at] = TreeBin(map(self._kind.ranked, half)) if tree else half
 
 
-def copied_order(kind: Kind[K], keys: Sequence[K]) -> Iterable[K]:
-    """The order of `new HashSet(keys)`, which has no key twice: sorted by bucket, unless a bucket is too long for a list."""
-    mask = _table_mask(len(keys))
-    places = [kind.spread(key) & mask for key in keys]
-    if len(keys) > LONGEST_LIST and max(Counter(places).values()) > LONGEST_LIST:
-        return HashKeys.copied(kind, keys)
-    return [keys[index] for index in sorted(range(len(keys)), key=places.__getitem__)]
+def copied_order(kind: Kind[K], keys: Collection[K]) -> list[K]:
+    """The order of `new HashSet(keys)`."""
+    return filled_order(kind, keys, max(room_for(len(keys)), SMALLEST_TABLE))
 
 
-def _table_mask(size: int) -> int:
-    return (1 << (max(room_for(size), SMALLEST_TABLE) - 1).bit_length()) - 1
+def filled_order(kind: Kind[K], keys: Collection[K], capacity: int) -> list[K]:
+    """The order of a map made with that capacity, into which the keys were put: by bucket, where no bucket nor the table had to change."""
+    held, table = list(dict.fromkeys(keys)), _table_for(capacity)
+    places = [kind.spread(key) & table - 1 for key in held]
+    if len(held) > table * 3 // 4 or (len(held) > LONGEST_LIST and max(Counter(places).values()) > LONGEST_LIST):
+        made = HashKeys(kind, capacity)
+        for key in held:
+            made.put(key)
+        return list(made)
+    return [held[index] for index in sorted(range(len(held)), key=places.__getitem__)]
+
+
+def _table_for(capacity: int) -> int:
+    """HashMap.tableSizeFor."""
+    return 1 << max(capacity - 1, 0).bit_length()

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from ....java.hash_maps import INTEGERS, UUIDS, HashKeys, copied_order
+from ....java.hash_maps import INTEGERS, UUIDS, HashKeys, copied_order, filled_order
+from ....java.orders import SMALLEST_TABLE
 from .spec import Target
 
 Computed = Mapping[bytes, Collection[int]]
@@ -57,10 +58,8 @@ def stored(old: Target, computed: Computed) -> Target:
     """What the member's target is from now on: the very same `old` where `computed` has the same partitions."""
     if computed is old or _same(old, computed):
         return old
-    topics = HashKeys(UUIDS)
-    for topic in computed:
-        topics.put(topic)
-    return {topic: tuple(copied_order(INTEGERS, list(computed[topic]))) for topic in topics}
+    topics = filled_order(UUIDS, computed.keys(), SMALLEST_TABLE)
+    return {topic: tuple(copied_order(INTEGERS, computed[topic])) for topic in topics}
 
 
 def _same(old: Target, computed: Computed) -> bool:

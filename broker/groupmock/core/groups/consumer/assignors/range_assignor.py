@@ -7,28 +7,39 @@ In Kafka: RangeAssignor.
 
 from __future__ import annotations
 
-from ....java.hash_maps import UUIDS, HashKeys, room_for, string_rank
+from collections.abc import Collection, Sequence
+
+from ....java.hash_maps import UUIDS, filled_order, room_for, string_rank
 from .drafts import Computed
-from .spec import Group, Member, Subscription
+from .spec import Group, Member
 
 
 def assign(group: Group) -> dict[str, Computed]:
     """Member id -> its target. The group has members."""
     members = sorted(group.members, key=_place)
-    subscribers: dict[bytes, list[int]] = {}
-    for number, member in enumerate(members):
-        for topic in member.subscription.ids:
-            subscribers.setdefault(topic, []).append(number)
+    alike = members[0].subscription if group.homogeneous else None
+    subscribers: dict[bytes, Sequence[int]] = dict.fromkeys(alike.ids, range(len(members))) if alike else _subscribers(members)
     given: list[dict[bytes, range]] = [{} for _ in members]
     for topic, numbers in subscribers.items():
         least, more = divmod(group.partitions[topic], len(numbers))
         begin = 0
         for place, number in enumerate(numbers if least else numbers[:more]):
             given[number][topic] = range(begin, begin := begin + least + (place < more))
-    if group.homogeneous:
-        alike = members[0].subscription
-        return {one.member_id: _ordered(alike, len(alike.ids), ranges) for one, ranges in zip(members, given, strict=True)}
-    return {one.member_id: _ordered(one.subscription, one.subscription.size, ranges) for one, ranges in zip(members, given, strict=True)}
+    if alike:
+        return {one.member_id: _ordered(ranges, ranges, len(alike.ids)) for one, ranges in zip(members, given, strict=True)}
+    return {
+        one.member_id: _ordered([topic for topic in one.subscription.ids if topic in ranges], ranges, one.subscription.size)
+        for one, ranges in zip(members, given, strict=True)
+    }
+
+
+def _subscribers(members: list[Member]) -> dict[bytes, Sequence[int]]:
+    """Topic id -> places in the line."""
+    found: dict[bytes, list[int]] = {}
+    for number, member in enumerate(members):
+        for topic in member.subscription.ids:
+            found.setdefault(topic, []).append(number)
+    return dict(found)
 
 
 def _place(member: Member) -> tuple[bool, bytes]:
@@ -36,13 +47,9 @@ def _place(member: Member) -> tuple[bool, bytes]:
     return instance is None, string_rank(member.member_id if instance is None else instance)
 
 
-def _ordered(subscription: Subscription, size: int, ranges: dict[bytes, range]) -> Computed:
+def _ordered(topics: Collection[bytes], ranges: dict[bytes, range], size: int) -> Computed:
     """As they come out of a map made for so many topics, into which they were put in the order of the subscription.
 
     Where all subscribe alike, it is everybody's order of the first in the line, and the size is without topics that do not exist.
     """
-    topics = HashKeys(UUIDS, room_for(size))
-    for topic in subscription.ids:
-        if topic in ranges:
-            topics.put(topic)
-    return {topic: ranges[topic] for topic in topics}
+    return {topic: ranges[topic] for topic in filled_order(UUIDS, topics, room_for(size))}

@@ -8,10 +8,11 @@ In Kafka: TargetAssignmentBuilder, GroupSpecImpl, TopicIds and UnionSet, Consume
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import msgspec
 
-from ....java.hash_maps import STRINGS, HashKeys, copied_order
+from ....java.hash_maps import STRINGS, HashKeys, Kind, copied_order
 
 Target = dict[bytes, tuple[int, ...]]
 """Topic id (16 bytes) -> partitions: what one member shall have. Both in the iteration order of the map and sets that Kafka stores."""
@@ -60,12 +61,13 @@ class Group(msgspec.Struct):
 
 def group_of(subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes, int]], replaced: str | None) -> Group:
     """Shapes as `assignors.assign` has them."""
+    names_once = Kind(cache(STRINGS.spread), STRINGS.rank)
     read: dict[tuple[tuple[str, ...], tuple[str, ...]], Subscription] = {}
     members = {}
     for one in subscribers:
         names = (tuple(one.topics), tuple(one.matched) if one.regex else ())
         if names not in read:
-            read[names] = _subscription(*names, topics)
+            read[names] = _subscription(*names, topics, names_once)
         members[one.member_id] = Member(one.member_id, one.group_instance_id, read[names], one.target)
     order = _member_order(list(members), replaced)
     counted = [one for one in subscribers if one.member_id != replaced]
@@ -93,10 +95,12 @@ def _homogeneous(subscribers: Sequence[Subscriber]) -> bool:
     return len({frozenset(names) for names in {tuple(one.topics) for one in subscribers}}) == 1
 
 
-def _subscription(names: tuple[str, ...], matched: tuple[str, ...], topics: Mapping[str, tuple[bytes, int]]) -> Subscription:
+def _subscription(
+    names: tuple[str, ...], matched: tuple[str, ...], topics: Mapping[str, tuple[bytes, int]], kind: Kind[str]
+) -> Subscription:
     """Names and matches together: the larger set first, then what only the smaller one has."""
-    given, found = (list(HashKeys.copied(STRINGS, each)) for each in (names, matched))
+    given, found = (copied_order(kind, each) for each in (names, matched))
     large, small = (given, found) if len(given) > len(found) else (found, given)
-    ordered = list(dict.fromkeys(large + small))
+    ordered = list(dict.fromkeys(large + small)) if small else large
     ids = tuple(topics[name][0] for name in ordered if name in topics)
     return Subscription(ids, len(ordered), frozenset(ids))

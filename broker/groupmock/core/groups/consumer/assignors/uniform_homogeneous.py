@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....java.hash_maps import UUIDS, HashKeys, room_for
+from ....java.hash_maps import UUIDS, filled_order, room_for
 from ....java.orders import SMALLEST_TABLE
 from .drafts import Computed, Draft
 from .spec import Group, Member
@@ -20,7 +20,7 @@ from .spec import Group, Member
 class _Deal:
     """One assignment: the pool, how many extras are left, and the drafts of members that change."""
 
-    def __init__(self, group: Group, topics: HashKeys[bytes]) -> None:
+    def __init__(self, group: Group, topics: list[bytes]) -> None:
         self.members = group.members
         self.known = group.members[0].subscription.known
         self.pool = list(_unowned(group, topics))
@@ -71,9 +71,7 @@ class _Deal:
 def assign(group: Group) -> dict[str, Computed]:
     """Member id -> its target, the old one itself where nothing changes; who is missing has none. The group has members."""
     subscription = group.members[0].subscription
-    topics = HashKeys(UUIDS, max(room_for(subscription.size), SMALLEST_TABLE))
-    for topic in subscription.ids:
-        topics.put(topic)
+    topics = filled_order(UUIDS, subscription.ids, max(room_for(subscription.size), SMALLEST_TABLE))
     if not topics:
         return {}
     deal = _Deal(group, topics)
@@ -83,7 +81,7 @@ def assign(group: Group) -> dict[str, Computed]:
     return {one.member_id: deal.drafts[one.member_id].computed() if one.member_id in deal.drafts else one.target for one in group.members}
 
 
-def _unowned(group: Group, topics: HashKeys[bytes]) -> Iterator[tuple[bytes, int]]:
+def _unowned(group: Group, topics: list[bytes]) -> Iterator[tuple[bytes, int]]:
     """Topic by topic what is in nobody's target."""
     owned: dict[bytes, set[int]] = {topic: set() for topic in topics}
     for member in group.members:
