@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from groupmock.core.groups.consumer.assignors import Subscriber, Target, assign
-from groupmock.core.groups.consumer.assignors.drafts import stored
+from groupmock.core.groups.consumer.assignors import Subscriber, Target, assign, stored
 from groupmock.core.groups.consumer.member_table import MemberTable
 
 Topics = dict[str, tuple[bytes, int]]
@@ -37,6 +36,7 @@ class Story:
         targets = assign(self.assignor, subscribers, self.topics, replaced) if computes else {}
         if replaced is not None:
             self.leave(replaced)
+            new.target = stored({}, new.target)  # its record is written again for the new id
         self._enter(new)
         for one, target in targets.items():
             self.members[one].target = target

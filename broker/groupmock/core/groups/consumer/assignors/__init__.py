@@ -14,7 +14,7 @@ from . import range_assignor, uniform_heterogeneous, uniform_homogeneous
 from .drafts import Computed, stored
 from .spec import Group, Subscriber, Target, group_of
 
-__all__ = ["ASSIGNORS", "Subscriber", "Target", "assign"]
+__all__ = ["ASSIGNORS", "Subscriber", "Target", "assign", "stored"]
 
 
 def _uniform(group: Group) -> dict[str, Computed]:
