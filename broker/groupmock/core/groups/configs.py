@@ -116,10 +116,11 @@ _BOUNDED: Final = (
 
 
 class GroupConfigs:
-    """What was set for single groups, and what holds for them. `overrides_of`: what was changed at run time, as a node sees it."""
+    """What was set for single groups, and what holds for them. `overrides_of`: what was changed at run time, as a node sees it; `changed`:
+    told of the id whose settings are others now."""
 
-    def __init__(self, settings: Settings, overrides_of: Callable[[int], Overrides]) -> None:
-        self._settings, self._overrides_of = settings, overrides_of
+    def __init__(self, settings: Settings, overrides_of: Callable[[int], Overrides], changed: Callable[[str], None]) -> None:
+        self._settings, self._overrides_of, self._changed = settings, overrides_of, changed
         self._set: dict[str, dict[str, str]] = {}
         self._text = 0
 
@@ -202,6 +203,7 @@ class GroupConfigs:
         if after:
             self._set[group_id] = after
             self._text += len(group_id)
+        self._changed(group_id)
 
     def _check(self, after: Mapping[str, str], node: int) -> None:
         """Raises BadConfig for the first trouble."""

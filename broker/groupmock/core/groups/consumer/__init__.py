@@ -1,1 +1,1 @@
-"""The consumer group (KIP-848): an assignor in the coordinator, heartbeats that reconcile."""
+"""Consumer groups (KIP-848): the coordinator assigns, members are told by their heartbeats what to give up and what they may have."""
