@@ -160,6 +160,22 @@ def test_an_epoch_is_seen_where_one_is_named(house: House) -> None:
     assert house.fired() == 0
 
 
+def test_every_partition_is_told_an_error_of_the_whole(house: House) -> None:
+    """AddPartitionsToTxn has none for a request of the versions that clients send: each partition has one, under a name of its own."""
+    for version in (0, 3, 5):
+        for stage in ("request", "reply"):
+            house.rule({"api": "AddPartitionsToTxn", "version": "-3"}, {"kind": "error", "code": 51}, stage=stage)
+            house.rig.command("add_faults", rules=[{
+                "name": "whole", "when": {"api": "AddPartitionsToTxn", "version": "4-", "transactional_id": NAME}, "stage": stage,
+                "do": {"kind": "error", "code": 51},
+            }])  # fmt: skip
+            assert house.adds(version=version) == 51
+            assert house.state() == ("Empty" if stage == "request" else "Ongoing")
+            house.rig.command("clear_faults")
+            house.end()
+            house.epoch = house.comes().producer_epoch
+
+
 def test_a_fence_strikes_before_the_request(house: House) -> None:
     for version, code in ((1, 47), (2, 90), (NEW, 90)):
         house.adds()
