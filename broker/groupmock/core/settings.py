@@ -220,6 +220,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "serve transactional producers; false: their ids are refused (53), as by a broker on which nobody may write with them",
         ),
     ] = True
+    transaction_version: Annotated[
+        int,
+        setting(
+            "groupmock.transaction.version",
+            "level of the feature transaction.version that a cluster begins with, where its release knows it (4.3): "
+            "2: clients speak as new ones (KIP-890); 1, 0: as a cluster has that was upgraded without it",
+            0,
+            2,
+        ),
+    ] = 2
     transaction_markers_delay_ms: Annotated[
         int,
         setting(
