@@ -31,7 +31,9 @@ def amounts(seen: Iterable[bytes], committed: Iterable[bytes], everything: bool 
     """A reader sees each committed record once and no other. `everything`: nothing may be missing any more."""
     found, wanted = Counter(seen), Counter(committed)
     wrong = [f"{value.decode()} was read and never committed" for value in found if value not in wanted]
-    wrong += [f"{value.decode()} was read {count} times, not {wanted[value]}" for value, count in found.items() if 0 < wanted[value] < count]
+    wrong += [
+        f"{value.decode()} was read {count} times, not {wanted[value]}" for value, count in found.items() if 0 < wanted[value] < count
+    ]
     if everything:
         wrong += [f"{value.decode()} was read {found[value]} times, not {count}" for value, count in wanted.items() if found[value] < count]
     return wrong

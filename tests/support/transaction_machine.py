@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import ClassVar
 
-from hypothesis import strategies as st
 from exactly_once import amounts, read_committed
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from log_world import batch
 from offsets_world import OffsetsWorld

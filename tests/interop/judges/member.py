@@ -67,6 +67,10 @@ class Member:
         """It ended, and nobody asked for it."""
         return not self.alive and not self._expected_end
 
+    def has_said(self, kind: str) -> bool:
+        """An event of that kind, whether it lives or not."""
+        return any(each["event"] == kind for each in list(self._events))
+
     def complaints(self) -> list[str]:
         """What it said of its troubles, without asking whether it lives."""
         return [f"{each['event']}: {each.get('why')}" for each in list(self._events) if each["event"] in ("trouble", "failed")]

@@ -1,4 +1,4 @@
-"""A member that consumes, transforms and produces exactly once: `transformer.py aiokafka|confluent-kafka`.
+"""A member that consumes, transforms and produces exactly once: `transformer.py aiokafka|aiokafka-one-id|confluent-kafka`.
 
 It ends with status 1 as soon as it cannot go on, as a service under a supervisor does; what it says and takes is told in ../../README.md.
 """
@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any
 
-from member import WISH, Orders, ready, say
+from member import WISH, Orders, ready, say  # type: ignore[import-not-found]  # beside it, where it runs
 
 PATIENCE = 20.0
 """Seconds for one call of a library; whoever waits longer gives up."""
@@ -110,6 +110,29 @@ class Aiokafka:
             await asyncio.wait_for(each.stop(), PATIENCE)
 
 
+class OneId(Aiokafka):
+    """What most people write with aiokafka: one transactional id for the member. A mistake, as its offsets do not say who the member is: who
+    lost a partition without noticing commits beside the one who has it now (KIP-447)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.producer: Any = None
+
+    async def fence(self, partition: Any) -> None:
+        """Nobody is fenced."""
+        if self.producer is None:
+            self.producer = self.library.AIOKafkaProducer(
+                bootstrap_servers=WISH["bootstrap"], client_id=WISH["name"], transactional_id=WISH["transactional_id"],
+                transaction_timeout_ms=WISH["timeout_ms"], request_timeout_ms=WISH["request_ms"])
+            await self.producer.start()
+        self.producers[partition] = self.producer
+        await self.rewind(partition)
+
+    async def forget(self) -> None:
+        """The producer goes on."""
+        self.producers = {}
+
+
 class Confluent:
     """confluent-kafka, which is librdkafka: one transactional id for the member, the group's metadata with the offsets (KIP-447)."""
 
@@ -180,8 +203,8 @@ def main(library: str) -> None:
     """Status 1 and a sentence if it cannot go on. Nothing is closed then: as a crash would."""
     status = 0
     try:
-        if library == "aiokafka":
-            asyncio.run(_aiokafka())
+        if library in ("aiokafka", "aiokafka-one-id"):
+            asyncio.run(_aiokafka(Aiokafka if library == "aiokafka" else OneId))
         else:
             Confluent().run()
     except BaseException as failed:  # whatever it was, a supervisor starts it again
@@ -191,9 +214,9 @@ def main(library: str) -> None:
     os._exit(status)
 
 
-async def _aiokafka() -> None:
+async def _aiokafka(kind: type[Aiokafka]) -> None:
     try:
-        await Aiokafka().run()
+        await kind().run()
     except BaseException as failed:  # at once: closing the rest may wait for a broker that is gone
         say("failed", why=f"{type(failed).__name__}: {failed}")
         os._exit(1)
