@@ -36,6 +36,9 @@ CORNERS: Final = {
     "45 of another group": ("CLIENT-45", SILENT, MEMBER + 'A: AddOffsetsToTxn v2 transactional_id="till" ' + WHO + ' group_id="h" -> 0\n'
         + "pause 300\n" + NAMELESS.replace("group_id=$group", 'group_id="h"')),
     "45 after it has left": ("CLIENT-45", SILENT, MEMBER + "A: LeaveGroup -> 0\npause 300\n" + NAMELESS),
+    "45 after its session": ("CLIENT-45", SILENT, MEMBER + "pause 10500\n" + NAMELESS),
+    "45 after its session, without words for it": ("CLIENT-45", BROKEN, MEMBER + "pause 10500\n"
+        + COMMIT.replace(" v3 ", " v0 ") + " -> 0\n"),
     "45 it crossed the answer": ("CLIENT-45", SILENT, MEMBER + NAMELESS),
     "70 by AddPartitionsToTxn of an old version": ("CLIENT-70", BROKEN,
         f"{FENCED}T: AddPartitionsToTxn v0 {OF_ONE} -> any\npause 300\n{OFFSETS}"),

@@ -88,6 +88,17 @@ def drawn(client: str, seed: int) -> History:
     )  # fmt: skip
 
 
+def of_zombies(client: str, seed: int) -> History:
+    """Two members that are paused in turn, each for longer than its session, and no fault."""
+    dice = random.Random(f"zombies {client} {seed}")
+    pauses = [(at + dice.uniform(0, 0.5), "pause", number % 2) for number, at in enumerate((0.5, 3.0, 5.5, 8.0))]
+    portions = [(at / PORTIONS * 10, "produce", at) for at in range(1, PORTIONS)]
+    return History(
+        client=client, seed=seed, nodes=1, source=4, sink=1, members=2, records=240, session_ms=1_500, timeout_ms=6_000, markers_ms=0,
+        plan=None, rules=[], steps=sorted([*pauses, *portions]), seconds=10.0,
+    )  # fmt: skip
+
+
 def of_plan(client: str, plan: str) -> History:
     """One ready plan, two members, and nothing else that breaks."""
     portions = [(at / PORTIONS * 4.0, "produce", at) for at in range(1, PORTIONS)]

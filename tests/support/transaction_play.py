@@ -23,7 +23,10 @@ from transaction_histories import PORTIONS, History
 
 from groupmock import Broker
 from groupmock.audit.offline import audit_journal
+from groupmock.audit.subjects import OFFSET_FETCH
 from groupmock.core.steering.register import CannotSteer
+from groupmock.journal.read import read
+from groupmock.journal.rows import ReplyRow, RequestRow
 
 JAVA: Final = "4.3.0"
 PATIENCE_S: Final = 120.0
@@ -37,8 +40,10 @@ READY_S: Final = 20.0
 """How long the first transaction may take: the history begins then. A JVM needs some seconds."""
 RESTART_S: Final = 0.3
 """How long a supervisor takes to notice that a process ended."""
-RULES: Final = ("CLIENT-69", "CLIENT-70")
-"""Of the audit: who breaks one gets nowhere, or commits what nobody reads."""
+RULES: Final = ("CLIENT-45", "CLIENT-69", "CLIENT-70")
+"""Of the audit: about where reading begins, whose offsets these are, and fenced producers."""
+AGAIN_NS: Final = 1_000_000_000
+"""Who was refused and may try again does so long before that."""
 QUIET: Final[dict[str, Any]] = {"log_level": 0}
 """Of the clients of the rig, whose nodes come and go."""
 
@@ -199,7 +204,8 @@ class Play:
                 twin.kill()
         self.writer.flush(30)
         ends = {number: len(values) for number, values in self.inputs.items() if values}
-        end, before, moved = time.monotonic() + PATIENCE_S, {}, time.monotonic()
+        end, moved = time.monotonic() + PATIENCE_S, time.monotonic()
+        before: dict[int, int] = {}
         while (offsets := self._committed()) != ends and time.monotonic() < end:
             if offsets != before:
                 before, moved = offsets, time.monotonic()
@@ -342,6 +348,22 @@ def command_of(client: str) -> list[str]:
     return [sys.executable, str(building.HERE / "members" / "python" / "transformer.py"), client]
 
 
+def _unheeded(journal: Path) -> str:
+    """An OffsetFetch of a member that was refused as a whole and not sent again soon, in a sentence; "": there is none.
+
+    The audit's rule is milder: one that was told before may have asked out of curiosity. These programs ask to read on from there."""
+    refused: dict[tuple[str | None, str], int] = {}
+    asked: dict[int, tuple[str | None, str]] = {}
+    for row in read(journal)[1]:
+        if isinstance(row, RequestRow) and row.api_key == OFFSET_FETCH:
+            mine = asked[row.ticket] = row.client_id, str(row.message.get("topics") or row.message.get("groups"))
+            if mine in refused and row.t - refused[mine] < AGAIN_NS:
+                del refused[mine]
+        elif isinstance(row, ReplyRow) and row.api_key == OFFSET_FETCH and row.message.get("error_code") and row.ticket in asked:
+            refused.setdefault(asked[row.ticket], row.t)
+    return next((f"{client} was refused the committed offset of {topics} and did not ask again" for client, topics in refused), "")
+
+
 def played(history: History, folder: Path) -> Played:
     """Play it on a groupmock of its own; the journal of one that is not exact, or in which somebody was stuck, stays."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -358,6 +380,9 @@ def played(history: History, folder: Path) -> Played:
         done = PlayHere(history, folder, broker).run()
     with journal.open("rb") as file:
         done.broke = {each.rule: each.sentence for each in audit_journal(journal.name, file, codes=RULES).audit.findings}
+    unheeded = _unheeded(journal)
+    if unheeded:
+        done.broke.setdefault("CLIENT-69", unheeded)
     if not (done.wrong or done.stalls):
         journal.unlink()
     return done

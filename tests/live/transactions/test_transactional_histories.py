@@ -11,12 +11,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
-from transaction_histories import CLIENTS, ONE_ID, PLANS, drawn, of_plan
+from transaction_histories import CLIENTS, ONE_ID, PLANS, History, drawn, of_plan, of_zombies
 from transaction_play import CLEANUP_MS, Played, play_all, played
 
 from tools.runs import ROOT
@@ -24,8 +24,10 @@ from tools.runs import ROOT
 COUNT: Final = int(os.environ.get("GROUPMOCK_HISTORIES", "50"))
 ON_KAFKA: Final = int(os.environ.get("GROUPMOCK_HISTORIES", "15"))
 FIRST: Final = int(os.environ.get("GROUPMOCK_FIRST_SEED", "1"))
-CARELESS: Final = 12
-STALLS: Final = ("confluent-kafka",)
+ZOMBIES: Final = 8
+EXCUSES: Final = {"CLIENT-69", "CLIENT-70"}
+"""Who breaks one of these has itself to blame. Not CLIENT-45: a program may have another way to be told off, as that with aiokafka has."""
+STALLS: Final = ("aiokafka", "aiokafka-one-id", "confluent-kafka")
 """Findings about these clients (docs/proof/transactions.md): they get stuck now and then although nothing is broken any more, and have to
 be restarted."""
 AT_ONCE: Final = 3
@@ -37,14 +39,17 @@ SETTINGS: Final = {
 }  # fmt: skip
 
 
-def not_exact(client: str, count: int, bootstrap: str | None = None) -> list[Played]:
-    """Of so many histories, those that were not exact although the members kept the rules, or in which somebody was stuck who never is."""
-    histories = (drawn(client, seed) for seed in range(FIRST, FIRST + count))
+def not_exact(histories: Iterable[History], bootstrap: str | None = None) -> list[Played]:
+    """Those that were not exact although the members kept the rules, or in which somebody was stuck who never is."""
     return [
         each
         for each in play_all(histories, FOLDER, AT_ONCE, bootstrap)
-        if (each.wrong and not each.broke) or (each.stalls and client not in STALLS)
+        if (each.wrong and not EXCUSES & each.broke.keys()) or (each.stalls and each.history.client not in STALLS)
     ]
+
+
+def of_seeds(client: str, count: int, draw: Callable[[str, int], History] = drawn) -> list[History]:
+    return [draw(client, seed) for seed in range(FIRST, FIRST + count)]
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +66,12 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_what_was_put_in_is_read_once_at_the_other_end(client: str) -> None:
-    assert [str(each) for each in not_exact(client, COUNT)] == []
+    assert [str(each) for each in not_exact(of_seeds(client, COUNT))] == []
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_same_programs_on_kafka(client: str, kafka: str) -> None:
-    assert [str(each) for each in not_exact(client, ON_KAFKA, kafka)] == []
+    assert [str(each) for each in not_exact(of_seeds(client, ON_KAFKA), kafka)] == []
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -76,6 +81,13 @@ def test_a_ready_plan_costs_nobody_a_record(client: str, plan: str) -> None:
     assert (done.wrong, sum(done.fired.values())) == ([], 1)
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_no_zombie_commits_beside_who_has_its_partitions(client: str) -> None:
+    assert [str(each) for each in not_exact(of_seeds(client, ZOMBIES, of_zombies))] == []
+
+
 def test_who_keeps_no_rule_of_fencing_is_found() -> None:
     """One transactional id per member, offsets without the group's metadata: neither id nor group tells a zombie off (KIP-447)."""
-    assert not_exact(ONE_ID, CARELESS) != []
+    found = not_exact(of_seeds(ONE_ID, ZOMBIES, of_zombies))
+    assert found != []
+    assert all("CLIENT-45" in each.broke for each in found), [each.broke for each in found]

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
 from ..subjects import TXN_OFFSET_COMMIT, Exchange
 
-BEGUN = """
+SINCE: Final = 3
+"""The first version of TxnOffsetCommit that says who the member is (KIP-447)."""
+BEGUN: Final = """
 topics: t1:1
 do stable1(A)
 A: InitProducerId v3 transactional_id="till" transaction_timeout_ms=60000 -> 0 producer_id=?pid producer_epoch=?epoch eventually
 A: AddOffsetsToTxn v2 transactional_id="till" producer_id=$pid producer_epoch=$epoch group_id=$group -> 0 eventually
 """
-COMMIT = 'A: TxnOffsetCommit v3 transactional_id="till" group_id=$group producer_id=$pid producer_epoch=$epoch topics=[t($t1, o(0, 5))]'
+COMMIT: Final = (
+    'A: TxnOffsetCommit v3 transactional_id="till" group_id=$group producer_id=$pid producer_epoch=$epoch topics=[t($t1, o(0, 5))]'
+)
 
 
 class SaysWhoItIsInTransactions(Rule):
@@ -46,6 +52,8 @@ class SaysWhoItIsInTransactions(Rule):
         member = self.world.processes.sole_member(x.link)
         if x.asked.get("member_id") or member is None or member.group is not x.group or member.joined is None or member.ended is not None:
             return
+        if x.version >= SINCE and x.at - member.alive > member.session_ns:
+            return  # it has words for it, and has noticed by itself that its session is over: it is a member no more
         if self.knew(x, member.joined):
             yield Broken(
                 f"{member.name} sends offsets of group {member.group.name!r} in a transaction and does not say that it is a member of it",
