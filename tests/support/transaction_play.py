@@ -36,7 +36,7 @@ STALL_S: Final = 30.0
 CLEANUP_MS: Final = 500
 """How often the coordinator looks for transactions that are open too long; Kafka's default is 10 s."""
 REQUEST_MS: Final = 2_500
-READY_S: Final = 20.0
+READY_S: Final = 60.0
 """How long the first transaction may take: the history begins then. A JVM needs some seconds."""
 RESTART_S: Final = 0.3
 """How long a supervisor takes to notice that a process ended."""
