@@ -16,6 +16,7 @@ from groupmock_codec.records import NO_TIMESTAMP, Batch, Head, RecordsError, emp
 from groupmock_codec.room import OPENED, Room
 
 from .limits import LogLimits
+from .offset_index import OffsetIndex
 from .producers import ProducerStates
 from .segments import Segments
 from .transactions import Aborted, Marker
@@ -82,6 +83,7 @@ class Partition:
         self._lasts: list[int] = []  # last offset of each batch
         self._places: list[int] = []  # bytes before each batch since the log began
         self._newest: list[int] = []  # the largest timestamp up to each batch, perhaps that of one that is gone: `_settle_newest`
+        self._index = OffsetIndex()
         self._dropped = 0  # leading entries that are gone already
         self._bytes = 0  # bytes ever written: the place of the next batch
 
@@ -108,10 +110,14 @@ class Partition:
         place = self._batch_at(self.start)
         return self.start if pinned or place == len(self._batches) else self._batches[place].base_offset
 
-    def aborted(self, offset: int, upper: int) -> list[Aborted]:
-        """The aborted transactions that a reader from `offset` to `upper` has to leave out."""
+    def aborted(self, offset: int, size: int) -> list[Aborted]:
+        """The aborted transactions that who got `size` bytes from `offset` on has to leave out, and those that the index lists with them."""
         transactions = self.producers.transactions
-        return [] if transactions is None else transactions.aborted(offset, upper)
+        place = self._batch_at(offset)
+        if transactions is None or place == len(self._batches):
+            return []
+        bound = self._index.bound(self._places[place] + size)
+        return transactions.aborted(offset, self.end if bound is None else bound)
 
     def append(self, batches: list[Batch], limits: LogLimits, wall_ms: int, begins_at_zero: bool = False) -> Appended:
         """Append checked batches. A batch that repeats one of its producer's last five is not written again: its old offset is the answer.
@@ -219,6 +225,7 @@ class Partition:
         kept = [*batches, *self.batches(offset)]
         self._batches, self._lasts, self._places, self._newest = [], [], [], []
         self._dropped = self._bytes = 0
+        self._index = OffsetIndex()
         for batch in kept:
             self._keep(batch)
 
@@ -297,6 +304,9 @@ class Partition:
         self.end = placed.next_offset
 
     def _keep(self, placed: Batch) -> None:
+        active = self.segments.active
+        rolled = active is not None and active.base_offset == placed.base_offset
+        self._index.wrote(self._bytes, len(placed.data), placed.base_offset, placed.last_offset, rolled)
         self._batches.append(placed)
         self._lasts.append(placed.last_offset)
         self._places.append(self._bytes)
@@ -321,6 +331,8 @@ class Partition:
     def _trim_epochs(self) -> None:
         """Epochs and segments that ended before the log start are forgotten; the epoch it lies in begins there."""
         self.segments.trim(self.start)
+        if self._dropped < len(self._batches):
+            self._index.trim(self._places[self._dropped])
         if self.producers.transactions is not None:
             self.producers.transactions.trim(self.start)
         while len(self.epochs) > 1 and self.epochs[1].start <= self.start:
