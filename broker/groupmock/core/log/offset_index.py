@@ -3,8 +3,8 @@
 Nothing is looked up by it here; what it decides is how far a list of aborted transactions reaches. Kafka lists those that begin before the
 first entry at or behind the end of what it hands out, before the next segment where there is none, else before the log's end
 (OffsetIndex.fetchUpperBoundOffset, UnifiedLog.addAbortedTransactions); its search passes over the first entry of a segment where that lies
-exactly at the end (AbstractIndex.binarySearch never looks at the slot that it begins with; seen on 4.3.0). A segment begins with an empty index; a batch gets an entry when more
-than the interval was written since the last one (LogSegment.append).
+exactly at the end (AbstractIndex.binarySearch never looks at the slot that it begins with; seen on 4.3.0). A segment begins with an empty
+index; a batch gets an entry when more than the interval was written since the last one (LogSegment.append).
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class Partition:
         return self.start if pinned or place == len(self._batches) else self._batches[place].base_offset
 
     def aborted(self, offset: int, size: int) -> list[Aborted]:
-        """The aborted transactions that who got `size` bytes from `offset` on has to leave out, and those that the index lists with them."""
+        """The aborted transactions that who got `size` bytes from `offset` on has to leave out, with those up to the index's next entry."""
         transactions = self.producers.transactions
         place = self._batch_at(offset)
         if transactions is None or place == len(self._batches):
