@@ -26,7 +26,7 @@ from ..journal.whose import field
 from ..printable import printable
 from .words import NS_PER_S, SENTENCE, count, facts, listed, member_text, seconds, shortened, text
 
-OF_TRANSACTIONS: Final = frozenset(("transaction_moved", "producer_fenced", "markers_held"))
+OF_TRANSACTIONS: Final = frozenset(("transaction_moved", "producer_fenced", "markers_held", "transaction_not_logged"))
 NS_PER_MS: Final = NS_PER_S // 1000
 
 
@@ -114,6 +114,8 @@ def member_did(row: MemberRow) -> str:
         return f"joins{static}"
     if row.what == "removed":
         return f"is gone: {how_gone(row)}"
+    if row.what in TOWARDS_TARGET:
+        return shortened(row.reason.removeprefix(f"member {row.member_id} "))
     told = DID.get(row.what, f"{text(row.what)}: ")
     return f"{told}{shortened(row.reason)}" if told.endswith(": ") else told
 
@@ -130,6 +132,8 @@ def how_gone(row: MemberRow) -> str:
     return shortened(row.reason)
 
 
+TOWARDS_TARGET: Final = frozenset(("revoking", "reconciled", "away"))
+"""What members of consumer groups do: the reasons say who has what."""
 DID: Final = {
     "reserved": "asked to join and is told to come back with this id",
     "updated": "joins again with another subscription or other protocols",
