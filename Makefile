@@ -27,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pytest workers: the stock-client tests are bound by CPU, so more workers than cores only make them late.
 WORKERS ?= 2
 PRODUCT := codec broker clients pipeline
-INTEROP := tests/interop/run tests/interop/matrix tests/interop/judges tests/interop/members/python
+INTEROP := tests/interop/run tests/interop/matrix tests/interop/transact tests/interop/judges tests/interop/members/python
 CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks)
 
 .PHONY: help demo test live search setup lint types contracts package matrix bench readme docs site mutations fidelity scenarios ci clean
@@ -101,6 +101,7 @@ types: $(VENV)/.installed-dev
 	@MYPYPATH=codec:broker:clients "$(BIN)/mypy" --strict --config-file= --cache-dir .mypy_cache/users tests/plugin/users_suite.py
 	@MYPYPATH=tests/interop "$(BIN)/mypy" tests/interop/run
 	@MYPYPATH=tests/interop "$(BIN)/mypy" tests/interop/matrix
+	@MYPYPATH=tests/interop "$(BIN)/mypy" tests/interop/transact
 
 contracts: $(VENV)/.installed-dev
 	@"$(BIN)/lint-imports" --no-logo --no-cache

@@ -191,16 +191,17 @@ class Running:
 
         return [transaction_row(self.cluster, known, self._wall_ms()) for known in self.cluster.transactions.all()]
 
-    async def transaction(self, transactional_id: str) -> TransactionDetails:
-        """One transactional id, with its story as far as the rows are kept. Raises CannotSteer where there is none."""
+    async def transaction(self, transactional_id: str, story: bool = True) -> TransactionDetails:
+        """One transactional id, with its story, if that is wanted, as far as the rows are kept. Raises CannotSteer where there is none."""
         from .core.steering.find import transactional_id_of
         from .data.transactions import transaction_details
         from .story.transactional import tell_id
 
         known = transactional_id_of(self.cluster, transactional_id)
         found = transaction_details(self.cluster, known, self._wall_ms(), [])
-        rows = [] if self.ring is None else list(self.ring.rows)
-        return msgspec.structs.replace(found, story=await asyncio.to_thread(tell_id, rows, transactional_id))
+        if not story or self.ring is None:
+            return found
+        return msgspec.structs.replace(found, story=await asyncio.to_thread(tell_id, list(self.ring.rows), transactional_id))
 
     def _wall_ms(self) -> int:
         return self.core.environment.wall_ms(self.clock.now())

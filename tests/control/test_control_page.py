@@ -18,7 +18,7 @@ async def test_the_page_and_its_files_are_there_under_a_policy(api) -> None:
         assert (answer.status, answer.content_type) == (200, "text/html")
     files = re.findall(r'(?:src|href)="(/page/[^"]+)"', page)
     assert len(files) >= 6
-    names = ("api", "dom", "faults", "findings", "groups", "keys", "machine", "tail")
+    names = ("api", "dom", "faults", "findings", "groups", "keys", "machine", "tail", "transactions")
     scripts = [f"/page/{name}.js" for name in names]
     for path in ["/", *files, *scripts]:
         async with api.session.get(api.control.url + path) as answer:

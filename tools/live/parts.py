@@ -165,6 +165,13 @@ def parts() -> list[Part]:
         ShellCommand("interop", "groups in three other languages", [python, "tests/interop/run"], without_languages, ALL),
         ShellCommand("matrix", "stock clients, as Kafka showed them", [python, "tests/interop/matrix", "--live"], without_languages, ALL),
         ShellCommand("audit-table", "the conduct of stock clients", [python, "tests/interop/audit"], without_languages, limit_s=2 * 3600),
+        ShellCommand(
+            "suites",
+            "transactional tests of clients' own suites",
+            [python, "tests/interop/transact", "--dry"],
+            without_languages,
+            limit_s=3600,
+        ),
         ShellCommand("administrators", "tools of administrators, call by call", [python, "tests/interop/administer"], without_languages),
         ShellCommand("containers-up", "the compose file in an engine", ["bash", "docker/try"], without_docker),
     ]

@@ -34,6 +34,7 @@ PAGES: Final[dict[str, str]] = {
     "simulation": "docs/proof/simulation.md",
     "states": "docs/reference/states.md",
     "transactions": "docs/proof/transactions.md",
+    "suites": "docs/proof/suites.md",
 }
 """Name -> file, from the root."""
 

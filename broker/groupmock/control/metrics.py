@@ -72,6 +72,8 @@ class Scrape:
     def _now(self) -> Iterator[Metric]:
         from prometheus_client.core import GaugeMetricFamily
 
+        from .transaction_metrics import transaction_metrics
+
         running = self._running
         yield GaugeMetricFamily("groupmock_connections", "connections now", value=len(running.server.driver.connections))
         yield GaugeMetricFamily("groupmock_held_bytes", "bytes of requests that wait now", value=running.server.counters.held_bytes)
@@ -86,6 +88,7 @@ class Scrape:
         for state, count in sorted(states.items()):
             groups.add_metric([state], count)
         yield from (groups, members, generations)
+        yield from transaction_metrics(running.cluster, running.core.environment.wall_ms(running.clock.now()))
 
 
 def text_of(running: Running) -> bytes:

@@ -39,7 +39,7 @@ from .queries import Counted, Find, Found, Wait
 from .route import EVENTS, HTML, JSON_LINES, ControlCall, Do, Nothing, Route, given
 from .row_test import Filter
 from .rules import Added, Grammar, PlanRow, Ready, RulePath, RuleState, Which
-from .transaction_calls import TransactionPath
+from .transaction_calls import TransactionAsk, TransactionPath
 
 COMMANDS: Final = every_command()
 
@@ -148,7 +148,8 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/transactions", ("transaction", "list"), "Every transactional id, a line each.", transaction_calls.transactions,
           answer=list[TransactionRow]),
     Route("GET", "/transactions/{transactional_id}", ("transaction", "show"), "One transactional id: what is in its open transaction, "
-          "whose offsets wait for its end, its story.", transaction_calls.transaction, TransactionPath, answer=TransactionDetails),
+          "whose offsets wait for its end, its story.", transaction_calls.transaction, TransactionPath, TransactionAsk,
+          answer=TransactionDetails),
     _command("POST", "/transactions/{transactional_id}/abort", ("transaction", "abort"), "abort_transaction", TransactionPath),
     _command("POST", "/transactions/{transactional_id}/fence", ("transaction", "fence"), "fence_transaction", TransactionPath),
     _command("POST", "/transactions/{transactional_id}/expire", ("transaction", "expire"), "expire_transactional_id", TransactionPath),

@@ -18,6 +18,12 @@ class TransactionPath(msgspec.Struct):
     transactional_id: Annotated[str, Meta(description="transactional id", min_length=1)]
 
 
+class TransactionAsk(msgspec.Struct, forbid_unknown_fields=True):
+    """How much of it."""
+
+    story: Annotated[bool, Meta(description="false: without its story, which takes longest")] = True
+
+
 async def transactions(context: ControlContext, call: ControlCall) -> list[TransactionRow]:
     """Every id that somebody coordinates."""
     return context.running.transactions()
@@ -25,4 +31,4 @@ async def transactions(context: ControlContext, call: ControlCall) -> list[Trans
 
 async def transaction(context: ControlContext, call: ControlCall) -> TransactionDetails:
     """One id."""
-    return await context.running.transaction(call.path.transactional_id)
+    return await context.running.transaction(call.path.transactional_id, call.query.story)

@@ -40,14 +40,15 @@ def interpreter() -> str:
 
 
 @contextlib.contextmanager
-def kafka() -> Iterator[str]:
-    """One node of Apache Kafka; yields its bootstrap address."""
+def kafka(nodes: int = 1, wanted: dict[str, str] | None = None) -> Iterator[str]:
+    """Apache Kafka, with `SETTINGS` or those that are wanted; yields its bootstrap address."""
     script = oracle()
     if script is None:
         raise NotStarted("no ../shared/oracle/kafka.py (GROUPMOCK_SHARED says where the shared folder is)")
     where = Path(tempfile.mkdtemp(prefix="interop-kafka-"))
-    settings = [word for key, value in SETTINGS.items() for word in ("--set", f"{key}={value}")]
-    begun = subprocess.run([sys.executable, str(script), "start", "--version", KAFKA, *settings, "--dir", str(where)],
+    settings = [word for key, value in (wanted or SETTINGS).items() for word in ("--set", f"{key}={value}")]
+    begun = subprocess.run([sys.executable, str(script), "start", "--version", KAFKA, "--nodes", str(nodes), *settings,
+                            "--dir", str(where)],
                            stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if begun.returncode:
         raise NotStarted(f"Apache Kafka {KAFKA}: {begun.stdout[-500:]}{begun.stderr[-1500:]}")

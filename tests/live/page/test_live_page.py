@@ -9,10 +9,12 @@ import pytest
 from crowd import Crowd
 from page_visit import Visit, until
 from playwright.sync_api import Page
+from transaction_asks import opens
 from wcag import violations
 from wrong_client import wrong
 
 from groupmock import Broker
+from groupmock.rig.wire import Client
 
 Keep = Callable[..., None]
 EVIL: Final = "</script><img src=x onerror=\"document.title='taken'\">\u2028\u202e<b>"
@@ -263,6 +265,37 @@ def test_findings_appear(broker: Broker, crowd, visit, keep: Keep) -> None:
     assert "CLIENT-05" in told and "billing" in told and "sent a SyncGroup for generation 7" in told and "Right: " in told
     assert page.is_hidden("#no-findings")
     keep(page, "findings")
+
+
+def test_transactions_are_seen_and_steered(broker: Broker, crowd, visit, keep: Keep) -> None:
+    crowd()
+    with Client("127.0.0.1", int(broker.bootstrap.rpartition(":")[2])) as client:
+        opens(client, "till", 0, 1, 5)
+        opens(client, EVIL, 3, timeout_ms=1000)
+        here = visit()
+        page = here.steady(3)
+        state = "(wanted) => document.querySelector('#transaction-rows tr:has(input:checked) .state').textContent === wanted"
+        until(page, "() => document.querySelectorAll('#transaction-rows tr').length === 2")
+        assert page.locator("#transactions .tools button:enabled").count() == 0
+        page.locator("#transaction-rows input").first.check()
+        until(page, "() => document.getElementById('chosen-transaction').textContent === 'till: orders/0-1,5'")
+        keep(page, "transactions")
+        assert violations(page) == []
+        page.click("#transaction-hold")
+        page.click("#transaction-abort")
+        until(page, state, arg="PrepareAbort")
+        until(page, "() => document.querySelector('#transaction-rows .held') !== null")
+        assert page.is_disabled("#transaction-fence") and page.is_disabled("#transaction-expire")
+        page.click("#transaction-release")
+        until(page, state, arg="CompleteAbort")
+        page.click("#transaction-fence")
+        until(page, state, arg="Empty")
+        here.may_say = "404 (Not Found)"  # of an id that was asked for as it went
+        page.click("#transaction-expire")
+        until(page, "() => document.querySelectorAll('#transaction-rows tr').length === 1")
+        assert "/v1/transactions/till/expire" in (page.text_content("#curl") or "")
+        page.keyboard.press("x")
+        assert page.evaluate("document.activeElement.name") == "transaction"
 
 
 @pytest.fixture

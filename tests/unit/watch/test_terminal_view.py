@@ -28,6 +28,13 @@ def note(seq: int, what: str) -> dict[str, Any]:
 
 
 
+TRANSACTIONS = (
+    ("idle", "Empty", None, False),
+    ("till", "Ongoing", 2500, False),
+    (HOSTILE.replace("red", "blue"), "PrepareAbort", 45_000, True),
+)
+
+
 class Api:
     """Answers from a table; `rows` are the journal's."""
 
@@ -40,6 +47,10 @@ class Api:
             "/v1/health": {"version": "1", "bootstrap": "b:1", "profile": "kafka-4.3", "seed": 5, "t": 9_000_000, "seq": 3,
                            "topics": {"orders": 2}, "nodes": [{"state": "running"}]},
             "/v1/groups": [{"group_id": "billing", **group}, {"group_id": HOSTILE, **group}],
+            "/v1/transactions": [
+                {"transactional_id": name, "state": state, "producer_id": place, "epoch": 2, "coordinator": 1, "timeout_ms": 60_000,
+                 "partitions": 3, "open_ms": open_ms, "held": held}
+                for place, (name, state, open_ms, held) in enumerate(TRANSACTIONS)],
             "/v1/faults": [{"name": "lost", "fired": 0, "matched": 0, "holding": 0, "spent": False, "rule": {"do": {"kind": "drop"}},
                             "near_miss": {"t": 5, "call": "JoinGroup v5 of anna", "failed": ["group is a, wanted b"]}}],
             "/v1/audit/findings": Refused(409, "nobody is audited"),
@@ -93,6 +104,16 @@ def test_a_snapshot_as_plain_text():
     assert [line.split()[-1] for line in lines if line.startswith("ben#1")] == ["nothing"]
     assert lines[-2:] == ["    0.001 s info    first", "    0.002 s info    second"]
     assert "clients are not audited (serve --audit)" in lines
+
+
+def test_transactions_that_go_on_come_first():
+    lines = [" ".join(line.split()) for line in told(Poll(Api()).look(), [])]
+    at = lines.index("TRANSACTIONAL ID STATE PRODUCER EPOCH PARTITIONS OPEN NODE")
+    assert lines[at + 1 : at + 4] == [
+        "till Ongoing 1 2 3 2.5 s 1",
+        "[blue]x\\x1b[31m\\n PrepareAbort 2 2 3 45.0 s of 60 s 1 held",
+        "idle Empty 0 2 3 - 1",
+    ]
 
 
 def test_one_group_alone_and_columns_of_wide_letters():

@@ -6,6 +6,7 @@ import { showFindings } from "./findings.js";
 import { showGroups, showMachine, showMembers } from "./groups.js";
 import { keys } from "./keys.js";
 import { filterTail, follow, pauseTail } from "./tail.js";
+import { showTransactions } from "./transactions.js";
 
 /* global Picture */
 const LEAST_MS = 300; // between two looks at what changed
@@ -13,11 +14,12 @@ const SLOW_MS = 2000; // what changes without a row: lag, silence, counts of rul
 const PICTURE_MS = 1000;
 const LAGS = 8; // groups whose lag is asked for, chosen or not
 
-const state = { health: null, groups: [], chosen: null, details: null, lag: null, lags: new Map(), states: {}, faults: [], findings: null, member: null, paused: false };
+const state = { health: null, groups: [], chosen: null, details: null, lag: null, lags: new Map(), states: {}, faults: [], findings: null, member: null, transactions: [], transaction: null, inside: null, paused: false };
 
 // -- what there is
 
 const group = () => state.groups.find((each) => each.group_id === state.chosen) ?? null;
+const ofTransaction = (id, end = "") => `/v1/transactions/${segment(id)}${end}`;
 const ofGroup = (name, end = "") => `/v1/groups/${segment(name)}${end}`;
 const gone = (error) => {
   if (error instanceof Refused && error.status === 404) return null; // since the groups were listed
@@ -25,8 +27,9 @@ const gone = (error) => {
 };
 
 async function look() {
-  const [health, groups, faults] = await Promise.all(["/v1/health", "/v1/groups", "/v1/faults"].map((path) => ask("GET", path)));
-  Object.assign(state, { health, groups, faults });
+  const paths = ["/v1/health", "/v1/groups", "/v1/faults", "/v1/transactions"];
+  const [health, groups, faults, transactions] = await Promise.all(paths.map((path) => ask("GET", path)));
+  Object.assign(state, { health, groups, faults, transactions });
   state.findings = health.audited ? await ask("GET", "/v1/audit/findings?waived=false") : null;
   if (!group()) state.chosen = groups[0]?.group_id ?? null;
   const wanted = new Set([...(state.chosen == null ? [] : [state.chosen]), ...groups.slice(0, LAGS).map((each) => each.group_id)]);
@@ -34,6 +37,8 @@ async function look() {
   state.lags = new Map(found.map(([name, lag]) => [name, lag?.lag]));
   state.lag = found.find(([name]) => name === state.chosen)?.[1] ?? null;
   state.details = state.chosen == null ? null : await ask("GET", `${ofGroup(state.chosen)}?story=false`).catch(gone);
+  if (!transactions.some((each) => each.transactional_id === state.transaction)) state.transaction = null; // it was forgotten
+  state.inside = state.transaction == null ? null : await ask("GET", `${ofTransaction(state.transaction)}?story=false`).catch(gone);
   show();
 }
 
@@ -45,6 +50,7 @@ function show() {
   showGroups(state.groups, state.lags, state.chosen, (chosen) => choose(chosen.group_id));
   showMachine(state.states, group(), state.details);
   showMembers(state.details, state.lag, state.member, (member) => { state.member = member.member_id; show(); });
+  showTransactions(state.transactions, state.transaction, state.inside, (each) => { state.transaction = each.transactional_id; show(); again(); });
   showFaults(state.faults, act);
   showFindings(state.findings);
 }
@@ -185,6 +191,7 @@ async function act(method, path, body) {
 }
 
 const steer = (word, body) => state.chosen != null && act("POST", ofGroup(state.chosen, `/${word}`), body);
+const steerTransaction = (word) => state.transaction != null && act("POST", ofTransaction(state.transaction, `/${word}`));
 const steerMember = (word) => state.member != null && steer(word, { member: state.member });
 
 function setPaused(wanted) {
@@ -208,6 +215,7 @@ const CLICKS = {
   pause: () => setPaused(!state.paused), reset: () => find("reset-dialog").showModal(), help: () => find("keys-dialog").showModal(),
 };
 for (const [id, done] of Object.entries(CLICKS)) find(id).addEventListener("click", done);
+for (const word of ["abort", "fence", "expire", "hold", "release"]) find(`transaction-${word}`).addEventListener("click", () => steerTransaction(word));
 find("step").addEventListener("submit", (event) => {
   event.preventDefault();
   act("POST", "/v1/clock/step", { ms: Number(find("step-ms").value) });
@@ -221,7 +229,7 @@ document.addEventListener("visibilitychange", () => { if (!document.hidden) agai
 
 keys([
   ["g", "groups", focus("group-rows")], ["m", "members", focus("member-rows")], ["t", "timeline", () => find("scroll").focus()],
-  ["f", "faults: a new rule", () => { find("adding").open = true; focus("rule-kind")(); }], ["n", "findings", focus("findings")], ["j", "journal", () => find("tail").focus()],
+  ["f", "faults: a new rule", () => { find("adding").open = true; focus("rule-kind")(); }], ["n", "findings", focus("findings")], ["x", "transactions", focus("transaction-rows")], ["j", "journal", () => find("tail").focus()],
   ["/", "words of the journal", focus("tail-words")], ["h", "hold the group", press("hold")], ["r", "release it", press("release")],
   ["b", "make it rebalance", press("rebalance")], ["e", "expire the chosen member", press("expire")], ["z", "freeze it", press("freeze")],
   ["y", "thaw it", press("thaw")], ["s", "step the clock", () => find("step").requestSubmit()], ["p", "pause, go on", press("pause")],

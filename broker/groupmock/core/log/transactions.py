@@ -28,11 +28,13 @@ class Marker(NamedTuple):
 
 
 class Aborted(NamedTuple):
-    """One transaction that was aborted, in one log: offsets of its first batch and of its marker."""
+    """One transaction that was aborted, in one log: offsets of its first batch and of its marker. `stable_offset`: the last stable one just
+    after that; no transaction that began before it was aborted later."""
 
     producer_id: int
     first_offset: int
     marker_offset: int
+    stable_offset: int
 
 
 class LogTransactions:
@@ -53,7 +55,8 @@ class LogTransactions:
         """Its marker was written there. A transaction that wrote nothing here leaves nothing."""
         first = self._open.pop(marker.producer_id, None)
         if first is not None and not marker.committed:
-            aborted = Aborted(marker.producer_id, first, offset)
+            oldest = self.first_open()
+            aborted = Aborted(marker.producer_id, first, offset, offset + 1 if oldest is None else oldest)
             self._aborted.append(aborted)
             self._aborted_by.setdefault(marker.producer_id, []).append(aborted)
 
@@ -71,8 +74,15 @@ class LogTransactions:
         return bool(self._aborted)
 
     def aborted(self, offset: int, upper: int) -> list[Aborted]:
-        """What a reader from `offset` to `upper` has to leave out."""
-        return [each for each in self._aborted[bisect_left(self._aborted, offset, key=_marker) :] if each.first_offset < upper]
+        """What a reader from `offset` to `upper` has to leave out (TransactionIndex.collectAbortedTxns)."""
+        found = []
+        for place in range(bisect_left(self._aborted, offset, key=_marker), len(self._aborted)):
+            each = self._aborted[place]
+            if each.first_offset < upper:
+                found.append(each)
+            if each.stable_offset >= upper:
+                break
+        return found
 
     def trim(self, start: int) -> None:
         """The log starts there now: whose marker lies before it is behind every reader."""

@@ -11,6 +11,7 @@ then the epoch, then the state. An epoch that is not the current one is `FENCED`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +23,7 @@ from ..log import internal
 from ..log.names import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from ..units import NS_PER_MS
 from . import causes, levels
-from .causes import Why
+from .causes import Cause, Why
 from .codes import (
     BUSY,
     ENDS,
@@ -64,6 +65,8 @@ class TransactionCoordinator:
         self._markers = Markers(environment, topics, self._complete)
         self.hosting = Hosting(environment, topics, TRANSACTION_TOPIC, partition_for, internal.TRANSACTION_PARTITIONS, LOAD, self)
         """Which node has which partition of __transaction_state."""
+        self.ended: Counter[Cause] = Counter()
+        """How transactions ended that had begun: what decided it -> how many, since the start."""
         topics.when_deleted(self._topic_deleted)
 
     # -- looking -------------------------------------------------------------------------------------------------------
@@ -254,6 +257,8 @@ class TransactionCoordinator:
             known.bump(known.epoch)
         if before is not State.ONGOING:  # a new client may abort what it never began
             known.started_ms, known.marked = turn.wall_ms, 0
+        else:
+            self.ended[why.cause] += 1
         known.state = State.PREPARE_COMMIT if committed else State.PREPARE_ABORT
         self._moved(turn, known, before, why)
         self._markers.owe(known)
@@ -264,6 +269,7 @@ class TransactionCoordinator:
         before = known.state
         known.bump(known.epoch if levels.keeps_the_aborted(turn) else NONE)
         known.state = State.PREPARE_ABORT
+        self.ended[why.cause] += 1
         self._moved(turn, known, before, why)
         self._markers.owe(known)
 

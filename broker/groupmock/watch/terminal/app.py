@@ -21,7 +21,18 @@ from ...control.client import NobodyAnswers, Refused
 from ...story.words import text
 from ..log_lines import LogLine
 from .poll import Poll, Snapshot
-from .shown_tables import Table, faults_table, findings_table, groups_table, headline, line_parts, matching, members_table, narrowed
+from .shown_tables import (
+    Table,
+    faults_table,
+    findings_table,
+    groups_table,
+    headline,
+    line_parts,
+    matching,
+    members_table,
+    narrowed,
+    transactions_table,
+)
 
 NARROW: Final = 100
 """Columns of a terminal below which tables leave out what is told elsewhere."""
@@ -38,8 +49,9 @@ a           a line per row of the journal, all kinds of them; again: the log's l
 ?           this help
 q           quit
 
-Everything here is asked over HTTP (docs/reference/control.md): GET /v1/health, /v1/groups, /v1/groups/GROUP and /lag, /v1/faults,
-/v1/audit/findings, /v1/journal/find. "heard": since a member's last heartbeat, commit or answer. `*`: it leads.
+Everything here is asked over HTTP (docs/reference/control.md): GET /v1/health, /v1/groups, /v1/groups/GROUP and /lag,
+/v1/transactions, /v1/faults, /v1/audit/findings, /v1/journal/find. "heard": since a member's last heartbeat,
+commit or answer. `*`: it leads.
 
 Any key closes this."""
 
@@ -90,7 +102,7 @@ class WatchApp(App[None]):
     #state { height: auto; max-height: 3; }
     #about { height: auto; max-height: 3; text-style: bold; }
     DataTable { height: auto; max-height: 30%; scrollbar-size-horizontal: 0; }
-    #faults, #findings { max-height: 20%; }
+    #transactions, #faults, #findings { max-height: 20%; }
     #tail { height: 1fr; min-height: 4; border-top: solid; }
     .gone { display: none; }
     """
@@ -122,7 +134,7 @@ class WatchApp(App[None]):
         yield Static(id="state")
         yield DataTable(id="groups", cursor_type="row", zebra_stripes=True)
         yield Static(id="about")
-        for name in ("members", "faults", "findings"):
+        for name in ("members", "transactions", "faults", "findings"):
             yield DataTable(id=name, cursor_type="none", zebra_stripes=True, classes="gone")
         yield RichLog(id="tail", wrap=True, min_width=1, max_lines=SHOWN)
         yield Input(id="filter", placeholder="words that a line is to have", classes="gone", compact=True)
@@ -181,6 +193,7 @@ class WatchApp(App[None]):
         self.query_one("#about", Static).update(Text(self._about(snapshot)))
         members = members_table(chosen) if chosen is not None else Table((), [])
         self._fill("members", members, ("MEMBER", "LAG", "HEARD", "ASSIGNMENT") if narrow else ())
+        self._fill("transactions", transactions_table(snapshot), ("TRANSACTIONAL ID", "STATE", "EPOCH", "OPEN", "") if narrow else ())
         self._fill("faults", faults_table(snapshot), ("FAULT RULE", "FIRED", "") if narrow else ())
         self._fill("findings", findings_table(snapshot), ("FINDING", "MEMBER", "WHAT THE CLIENT DID") if narrow else ())
         self._write(looked)

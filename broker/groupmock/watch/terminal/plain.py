@@ -8,7 +8,7 @@ from unicodedata import combining, east_asian_width
 from ...story.words import text
 from ..log_lines import LogLine
 from .poll import Group, Snapshot
-from .shown_tables import Table, faults_table, findings_table, groups_table, headline, line_text, members_table
+from .shown_tables import Table, faults_table, findings_table, groups_table, headline, line_text, members_table, transactions_table
 
 
 def told(snapshot: Snapshot, lines: Sequence[LogLine], group: str | None = None) -> Iterator[str]:
@@ -19,6 +19,9 @@ def told(snapshot: Snapshot, lines: Sequence[LogLine], group: str | None = None)
     yield from aligned(groups_table(Snapshot(snapshot.health, shown))) if shown else ["no groups"]
     for each in shown:
         yield from _members(each)
+    if snapshot.transactions:
+        yield ""
+        yield from aligned(transactions_table(snapshot))
     yield ""
     yield from aligned(faults_table(snapshot)) if snapshot.faults else ["no fault rules"]
     yield ""

@@ -28,6 +28,8 @@ AT_ONCE: Final = 500
 """Rows of any kind that one look asks for; the log has a few, all rows of a busy cluster are more than anybody reads."""
 GROUPS: Final = 50
 """Groups whose members are asked for where all are wanted."""
+TRANSACTIONS: Final = 50
+"""Transactional ids that are shown: a transaction that goes on comes before one that is over."""
 LAGS: Final = 8
 """Groups whose lag is asked for whether or not they are chosen."""
 NOT_AUDITED: Final = 409
@@ -62,10 +64,11 @@ class Group:
 
 @dataclass
 class Snapshot:
-    """Answers of GET /health, /groups, /faults and /audit/findings (None: nobody is audited), as JSON has them."""
+    """Answers of GET /health, /groups, /transactions, /faults and /audit/findings (None: nobody is audited), as JSON has them."""
 
     health: dict[str, Any]
     groups: list[Group] = field(default_factory=list)
+    transactions: list[dict[str, Any]] = field(default_factory=list)
     faults: list[dict[str, Any]] = field(default_factory=list)
     findings: list[dict[str, Any]] | None = None
 
@@ -103,7 +106,8 @@ class Poll:
                 self._fill(each)
             elif place < LAGS:
                 each.lag = self._asked("/groups/{group}/lag", each)
-        return Snapshot(health, groups, self._get("/faults"), self._findings())
+        transactions = sorted(self._get("/transactions"), key=lambda each: each["open_ms"] is None)
+        return Snapshot(health, groups, transactions[:TRANSACTIONS], self._get("/faults"), self._findings())
 
     def _begin(self, begins: int) -> None:
         self.begins = begins

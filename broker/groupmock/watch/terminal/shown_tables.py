@@ -72,6 +72,23 @@ def _heard(silent_ms: int | None, session_ms: int) -> str:
     return f"{told} of {session_ms / 1000:g} s" if 2 * silent_ms > session_ms else told
 
 
+def transactions_table(snapshot: Snapshot) -> Table:
+    """A row per transactional id; those with a transaction come first."""
+    rows: Rows = []
+    for each in snapshot.transactions:
+        who = (text(each["transactional_id"]), text(each["state"]), str(each["producer_id"]), str(each["epoch"]))
+        rows.append((*who, str(each["partitions"]), _open(each), str(each["coordinator"] or "-"), "held" if each["held"] else ""))
+    return Table(("TRANSACTIONAL ID", "STATE", "PRODUCER", "EPOCH", "PARTITIONS", "OPEN", "NODE", ""), rows)
+
+
+def _open(transaction: dict[str, Any]) -> str:
+    """For how long; past half of its time, of how much."""
+    if transaction["open_ms"] is None:
+        return "-"
+    told = f"{transaction['open_ms'] / 1000:.1f} s"
+    return f"{told} of {transaction['timeout_ms'] / 1000:g} s" if 2 * transaction["open_ms"] > transaction["timeout_ms"] else told
+
+
 def faults_table(snapshot: Snapshot) -> Table:
     """A row per rule; where it never fired, what came nearest."""
     rows: Rows = []

@@ -1,0 +1,31 @@
+"""What a transactional producer asks of a server, as messages: for tests that speak to one over TCP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupmock.rig.wire import Client
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
+from groupmock_codec.messages.k24_add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+
+
+def comes(name: str, timeout_ms: int = 60_000) -> InitProducerIdRequest:
+    """InitProducerId, for any version below 6."""
+    return InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=timeout_ms)
+
+
+def adds(name: str, given: Any, *partitions: int, topic: str = "orders") -> AddPartitionsToTxnRequest:
+    """AddPartitionsToTxn v0-3; `given`: what InitProducerId answered."""
+    return AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=name,
+        v3_and_below_producer_id=given.producer_id,
+        v3_and_below_producer_epoch=given.producer_epoch,
+        v3_and_below_topics=[AddPartitionsToTxnTopic(name=topic, partitions=list(partitions))],
+    )
+
+
+def opens(client: Client, name: str, *partitions: int, timeout_ms: int = 60_000) -> Any:
+    """Both, one after the other; what InitProducerId answered."""
+    given = client.ask(22, 4, comes(name, timeout_ms))
+    client.ask(24, 3, adds(name, given, *partitions))
+    return given

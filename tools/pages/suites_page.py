@@ -1,0 +1,66 @@
+"""Clients' own transactional tests: what `tests/interop/transact` recorded of each, on groupmock and on Apache Kafka."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tools.records import RECORDS
+
+from .markdown import cell, notice, table
+
+NOTICE = notice("suites", "suites.json")
+Row = dict[str, Any]
+
+
+def text() -> str:
+    """The page of what is recorded."""
+    return page(json.loads((RECORDS / "suites.json").read_text(encoding="utf-8")))
+
+
+def page(data: dict[str, Row]) -> str:
+    """The whole page. `data`: suite -> its client and tests, in the order in which they ran."""
+    lines = [
+        NOTICE,
+        "# Transactional tests of clients",
+        "",
+        "The tests that the authors of four clients wrote for transactions and idempotent producers, as they stand in their suites,",
+        "against groupmock with the profile `kafka-4.3` and against Apache Kafka 4.3.0. `make live PARTS=suites` runs them again.",
+        "",
+        "    tests/interop/transact                     # all of them; `make docs` then writes this page",
+        "    tests/interop/transact --only librdkafka",
+        "",
+        "franz-go's tests come with its Go module, librdkafka's with the sources in the npm package `@confluentinc/kafka-javascript`.",
+        "Those of aiokafka and KafkaJS stand in their repositories alone: `GROUPMOCK_SUITES` names a folder with checkouts `aiokafka`",
+        "(v0.14.0) and `kafkajs` (v2.2.4). What needs another listener (TLS, SASL) or another host name than 127.0.0.1 fails on both.",
+        "",
+        *table(["suite", "nodes", "tests", "pass on groupmock", "pass on Kafka 4.3.0", "on Kafka alone"], _suites(data)),
+        "",
+    ]
+    for suite in data.values():
+        if any(not (each["groupmock"] and each["kafka"]) for each in suite["tests"]):
+            lines += [f"## {suite['client']}: what fails", "", *table(["test", "groupmock", "Kafka 4.3.0", "it says"], _failed(suite)), ""]
+    lines += ["## Every test", ""]
+    for suite in data.values():
+        lines += [f"**{suite['client']}**: " + "; ".join(f"`{_plain(each['test'])}`" for each in suite["tests"]) + ".", ""]
+    return "\n".join(lines)
+
+
+def _suites(data: dict[str, Row]) -> Iterator[list[str]]:
+    for suite in data.values():
+        tests = suite["tests"]
+        alone = sum(each["kafka"] and not each["groupmock"] for each in tests)
+        counts = (len(tests), sum(each["groupmock"] for each in tests), sum(each["kafka"] for each in tests), alone)
+        yield [suite["client"], str(suite["nodes"]), *map(str, counts)]
+
+
+def _failed(suite: Row) -> Iterator[list[str]]:
+    for each in suite["tests"]:
+        if not (each["groupmock"] and each["kafka"]):
+            marks = ["passes" if each[side] else "**fails**" for side in ("groupmock", "kafka")]
+            yield [f"`{_plain(each['test'])}`", *marks, f"`{_plain(each['said'])}`" if each["said"] else ""]
+
+
+def _plain(said: str) -> str:
+    return cell(said.replace("`", "'").strip())
