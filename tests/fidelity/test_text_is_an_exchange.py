@@ -16,7 +16,7 @@ from groupmock_clients.probe.stages.core_stage import CoreStage
 from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, DialogueOutcome
 from groupmock_clients.probe.verdicts.runner import play as play_exchange
 from tools.fidelity.compare.golden import PLAYED_ON_CORE, load
-from tools.fidelity.families import family
+from tools.fidelity.families import RELEASES, family
 from tools.fidelity.play.core_player import play
 from tools.fidelity.script.exchange_text import as_text
 from tools.fidelity.script.script import Script, Send, TopicNeed
@@ -67,8 +67,7 @@ def played_again(script: Script, transcript: Transcript, read: Read, text: str =
     return play_exchange(variant, stage), stage.looked_at
 
 
-@pytest.mark.parametrize("release", BROKERS)
-@pytest.mark.parametrize("name", PLAYED_ON_CORE)
+@pytest.mark.parametrize(("name", "release"), [(name, release) for name in PLAYED_ON_CORE for release in RELEASES.get(name, BROKERS)])
 def test_printed_exchanges_play_to_the_same_answers(name: str, release: str, read: Read) -> None:
     for seed in range(SEEDS[release]):
         script = family(name)(seed, release)

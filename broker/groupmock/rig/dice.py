@@ -12,7 +12,7 @@ from ..core.dice import Dice
 class FedDice(Dice):
     """Gives what is in `fed`, oldest first, and draws of its own when that is empty.
 
-    `fed` holds texts: a member id's UUID as Java prints it or as 32 hex digits, a topic id in base64, a number in decimal. `drew` has the
+    `fed` holds texts: a member id's UUID as Java prints it or as 32 hex digits, 16 bytes in base64, a number in decimal. `drew` has the
     UUID texts that were given, fed or drawn. Ids of its own are 128 drawn bits without the marks of a version-4 UUID.
     """
 
@@ -25,13 +25,17 @@ class FedDice(Dice):
     def uuid_text(self) -> str:
         """A UUID as Java prints it."""
         text = self.fed.popleft() if self.fed else f"{self.random.getrandbits(128):032x}"
+        text = text if len(text) >= 32 else b64decode(text).hex()
         text = text if len(text) == 36 else f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
         self.drew.append(text)
         return text
 
     def uuid_bytes(self) -> bytes:
         """Sixteen bytes."""
-        return b64decode(self.fed.popleft()) if self.fed else self.random.getrandbits(128).to_bytes(16, "big")
+        if not self.fed:
+            return self.random.getrandbits(128).to_bytes(16, "big")
+        text = self.fed.popleft()
+        return bytes.fromhex(text.replace("-", "")) if len(text) >= 32 else b64decode(text)
 
     def below(self, limit: int) -> int:
         """A number in [0, limit)."""

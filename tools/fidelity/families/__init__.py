@@ -12,8 +12,16 @@ from ..script.script import Script
 Generate = Callable[[int, str], Script]
 
 
-FILES: Final = {"groups": "groups_family", "log": "log_family", "bytes": "bytes_family", "exchanges": "exchanges_family"}
+FILES: Final = {
+    "groups": "groups_family",
+    "consumers": "consumers_family",
+    "log": "log_family",
+    "bytes": "bytes_family",
+    "exchanges": "exchanges_family",
+}
 """Family -> its file."""
+RELEASES: Final = {"consumers": ("4.3",)}
+"""The releases of a family that not every one of them has."""
 
 
 @cache

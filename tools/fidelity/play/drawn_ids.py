@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode, urlsafe_b64decode
 from typing import Any
 
 from groupmock_codec.declare import Message
@@ -13,6 +14,7 @@ from ..script.transcript import Json as Answer
 JOIN_GROUP = 11
 CREATE_TOPICS = 19
 FETCH = 1
+SHORT = 22
 
 
 def asks_for_member_id(step: Send, message: Message) -> bool:
@@ -36,12 +38,19 @@ def ids_in(step: Send, answer: dict[str, Answer] | None) -> list[str]:
     if answer is None:
         return []
     if step.key == JOIN_GROUP:
-        return [answer["member_id"][-36:]] if len(answer["member_id"]) >= 36 else []
+        return drawn_member_id(answer["member_id"])
     if step.key == CREATE_TOPICS:
         return [_id(topic) for topic in answer["topics"] if "topic_id" in topic]
     if step.key == FETCH and answer.get("session_id"):
         return [str(answer["session_id"] - 1)]
     return []
+
+
+def drawn_member_id(told: str) -> list[str]:
+    """A classic group's has a client id in front; a consumer group's (KIP-848) is 16 bytes alone, in 22 characters."""
+    if len(told) == SHORT:
+        return [b64encode(urlsafe_b64decode(told + "==")).decode()]
+    return [told[-36:]] if len(told) >= 36 else []
 
 
 def _id(topic: dict[str, Any]) -> str:

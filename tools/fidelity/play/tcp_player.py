@@ -22,7 +22,7 @@ from ..script.references import References
 from ..script.script import Drop, Pause, Raw, Reconnect, Script, Send, Step, ending
 from ..script.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, Transcript
 from .core_player import CorePlayer
-from .drawn_ids import answer_tells_ids, asks_for_member_id, ids_in, must_answer
+from .drawn_ids import answer_tells_ids, asks_for_member_id, drawn_member_id, ids_in, must_answer
 from .tcp_link import Asked, Asker, Link, Peer
 
 GUARD_MS: Final = 120.0
@@ -228,7 +228,7 @@ class TcpPlayer:
             (told,) = await self._describe([name])
             new = [one.member_id for one in told.members if one.member_id not in known]
             if new:
-                return [new[0][-36:]]
+                return drawn_member_id(new[0])
         return ids_in(step, self.events[index].answer)
 
     async def _barrier(self, index: int) -> None:

@@ -10,7 +10,9 @@ from .transcript import Facts
 
 NONE: Final = 0
 MEMBER_ID_REQUIRED: Final = 79
-FRESH: Final[dict[str, Json]] = {"member_id": "", "generation": -1, "leader": "", "protocol_type": None, "protocol_name": None}
+FRESH: Final[dict[str, Json]] = {
+    "member_id": "", "generation": -1, "leader": "", "protocol_type": None, "protocol_name": None, "epoch": 0, "assigned": []
+}  # fmt: skip
 NO_ID: Final = b"\xee" * 16
 
 
@@ -38,6 +40,11 @@ class References:
                 return  # two joins of one client answered at once: the later request counts, whichever answer comes first
             self._last_join[step.client] = index
             self._joined(self.of(step.client), answer)
+        elif step.key == 68 and answer["error_code"] == NONE:
+            mine = self.of(step.client)
+            mine["member_id"], mine["epoch"] = answer["member_id"], answer["member_epoch"]
+            if answer["assignment"] is not None:
+                mine["assigned"] = answer["assignment"]["topic_partitions"]
         elif step.key == 22 and answer["error_code"] == NONE:
             self.of(step.client).update(producer_id=answer["producer_id"], producer_epoch=answer["producer_epoch"])
         elif step.key == 1 and answer.get("session_id"):

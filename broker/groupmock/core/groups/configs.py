@@ -175,7 +175,7 @@ class GroupConfigs:
             return [Synonym(key.name, key.default, DEFAULT)]
         keys = broker_keys(self._settings.quirks)
         given = started_with(key.synonym, self._settings)
-        static = {} if given is None or given == keys[key.synonym].default else {key.synonym: given}
+        static = {} if given is None or key.synonym not in keys or given == keys[key.synonym].default else {key.synonym: given}
         return chain(key.synonym, keys, changed, static)
 
     def _effective(self, name: str, found: Mapping[str, str], node: int) -> str:

@@ -25,6 +25,7 @@ from . import causes, codes, telling
 from .causes import Why
 from .classic.type import ClassicGroup
 from .consumer import downgrade, upgrade
+from .consumer.membership import left_to_classics
 from .consumer.timing import Timing
 from .consumer.type import ConsumerGroup
 from .listing import ByPartition, InOneMap, Listing
@@ -160,16 +161,19 @@ class GroupRegistry:
     def upgrade(self, turn: Turn, group: ClassicGroup, client_id: str | None) -> ConsumerGroup:
         """A classic group goes over while its members stay; `upgrade.check` allowed it."""
         upgrade.refuse_waiting(turn, group)
-        members, generation, why = group.ordered(), group.generation, causes.upgraded(client_id)
+        why = causes.upgraded(client_id)
         new = self.exchange(turn, group, ConsumerGroup, why)
-        upgrade.hand_over(turn, members, generation, new, why)
+        upgrade.hand_over(turn, group, new, why)
         return new
 
     def convert(self, turn: Turn, group: GroupType) -> None:
         """Something happened to it: it may be one that is to be of another type now."""
-        if isinstance(group, ConsumerGroup) and self._groups.get(group.group_id) is group and downgrade.due(turn, group):
+        if not isinstance(group, ConsumerGroup) or self._groups.get(group.group_id) is not group:
+            return
+        if left_to_classics(turn, group):
             members = group.ordered()
             downgrade.hand_over(turn, group, members, self.exchange(turn, group, ClassicGroup, causes.DOWNGRADED))
+        group.lost = None
 
     def timing(self, group_id: str, node: int) -> Timing:
         """What a member's heartbeat needs of the group's settings."""

@@ -376,8 +376,9 @@ _PEOPLED = frozenset({PREPARING, COMPLETING, STABLE})
 _INVARIANTS: dict[str, Callable[[Group], bool]] = {
     "Empty and Dead have no members": lambda g: g.state in _PEOPLED or not g.members,
     "Completing and Stable have members": lambda g: g.state not in _IN_GENERATION or bool(g.members),
-    "the leader is a member, and there is one exactly when there are members": lambda g: (
-        g.leader_id in g.members if g.members else g.leader_id is None
+    "the leader is a member": lambda g: g.leader_id is None or g.leader_id in g.members,
+    "members have a leader, but for those of a consumer group of a moment ago (CG-187)": lambda g: (
+        g.leader_id is not None or not g.members or all(member.join is None for member in g.members.values())
     ),
     "the kept order of members is what sorting gives": lambda g: g.order is None or g.order == g._sorted(),
     "members are filed under their ids": lambda g: all(member.member_id == key for key, member in g.members.items()),
@@ -410,7 +411,9 @@ _INVARIANTS: dict[str, Callable[[Group], bool]] = {
     "nobody is new once a generation is under way": lambda g: (
         g.state not in _IN_GENERATION or not any(member.is_new for member in g.members.values())
     ),
-    "a new member waits for its first answer": lambda g: all(member.join is not None for member in g.members.values() if member.is_new),
+    "a new member waits for its first answer, but for the one that a failed upgrade gave (CG-181)": lambda g: (
+        g.generation == 0 or all(member.join is not None for member in g.members.values() if member.is_new)
+    ),
     "an Empty group has no protocol": lambda g: g.state is not EMPTY or g.protocol_name is None,
     "the hash table holds the members at three quarters": lambda g: len(g.members) * 4 <= g.table * 3,
 }

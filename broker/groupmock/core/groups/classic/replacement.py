@@ -17,9 +17,10 @@ from . import answers, membership, sessions, storage
 from .group import Group, Member, Parked
 
 
-def keep_generation(turn: Turn, group: Group, request: Request, old: Member, new: Member, led: str | None) -> None:
-    """No rebalance. `led`: who led before: below v9 the member is told that the old id leads."""
-    assert led is not None, "a Stable group has a leader"
+def keep_generation(turn: Turn, group: Group, request: Request, old: Member, new: Member, before: str | None) -> None:
+    """No rebalance. `before`: who led before: below v9 the member is told that the old id leads. Nobody does in a group that was a consumer
+    group a moment ago (KIP-848, online downgrade)."""
+    led = before or ""
     # Below v9 no answer can say "do not assign" (skip_assignment, KIP-814): a leader that came back is told that its old id leads, takes
     # itself for a follower and fetches its stored assignment (SERVER-34).
     group.park_join(new, Parked(request.ticket, request.version, led=led))

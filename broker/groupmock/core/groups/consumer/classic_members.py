@@ -33,9 +33,9 @@ HIGHEST_SUBSCRIPTION = 3
 
 
 class JoinRefused(Exception):
-    """`code`, and the member id that is answered with it."""
+    """`code`, and the member id that is answered with it: none but the new one of 79."""
 
-    def __init__(self, code: int, member_id: str) -> None:
+    def __init__(self, code: int, member_id: str = "") -> None:
         super().__init__(code)
         self.code = code
         self.member_id = member_id
@@ -51,15 +51,17 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
     protocols = tuple([(each.name, each.metadata) for each in message.protocols])
     classic = ClassicSide(protocols, message.session_timeout_ms, min(said.version, HIGHEST_SUBSCRIPTION))
     instance = group.static_members.get(beat.group_instance_id or "")
-    if known is None and instance is not None and group.members[instance].classic is None:
+    if instance is not None and group.members[instance].classic is None:
         group.lost = "replaced"
     member, replaced, why = (known, None, None) if known is not None else membership.admit(turn, group, beat)
     membership.update(turn, group, member, beat)
     group.speak(member, classic)
+    if membership.left_to_classics(turn, group):
+        return _goes_back(group, member, replaced)
     names = frozenset(said.topics)
-    resubscribed = names != member.names
+    resubscribed = names != member.names or bool(member.regex)
     if resubscribed:
-        group.subscribe(member, names, member.regex)
+        group.subscribe(member, names, "")
         why = why or causes.resubscribed(member.member_id)
     if (resubscribed or group.stale) and (group.refresh_topics() or resubscribed):
         group.bump()
@@ -74,34 +76,42 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
     timing.await_sync(turn, group, member)
     if group.state != group.present() or why is not None or changed:
         membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch))
-    return JoinGroupResponse(
-        generation_id=member.epoch, protocol_type=message.protocol_type, protocol_name=classic.name, leader="", member_id=member.member_id
-    )
+    return _joined(member, member.epoch)
+
+
+def _goes_back(group: Group, member: Member, replaced: str | None) -> JoinGroupResponse:
+    """The last member of the consumer protocol is a classic one now: the group is, too, at its epoch, and nobody has to move (CG-187)."""
+    if replaced is not None:
+        group.seat(member.member_id, replaced)
+    return _joined(member, group.generation)
+
+
+def _joined(member: Member, generation: int) -> JoinGroupResponse:
+    assert member.classic is not None
+    name = member.classic.name
+    return JoinGroupResponse(generation_id=generation, protocol_type="consumer", protocol_name=name, leader="", member_id=member.member_id)
 
 
 def _check(turn: Turn, group: Group, message: JoinGroupRequest, version: int) -> None:
     """CG-177, CG-178, in Kafka's order."""
     if len(group.members) >= turn.settings.group_consumer_max_size and message.member_id not in group.members:
-        raise JoinRefused(codes.GROUP_MAX_SIZE_REACHED, "")
+        raise JoinRefused(codes.GROUP_MAX_SIZE_REACHED)
     if message.protocol_type != "consumer" or not message.protocols or not _fits(group, message):
-        raise JoinRefused(codes.INCONSISTENT_GROUP_PROTOCOL, message.member_id)
+        raise JoinRefused(codes.INCONSISTENT_GROUP_PROTOCOL)
     if version >= KNOWN_ID_SINCE and not message.member_id and message.group_instance_id is None:
         raise JoinRefused(codes.MEMBER_ID_REQUIRED, turn.environment.dice.short_id())
 
 
 def _fits(group: Group, message: JoinGroupRequest) -> bool:
-    """Is there a protocol in its list that all other classic members have in theirs?"""
-    member = group.members.get(message.member_id)
-    own = () if member is None or member.classic is None else [name for name, _ in member.classic.protocols]
-    others = group.classics - bool(own)
-    return not others or any(group.spoken[each.name] - (each.name in own) == others for each in message.protocols)
+    """Is there a protocol in its list that all classic members have in theirs, its own of before included?"""
+    return any(group.spoken[each.name] == group.classics for each in message.protocols)
 
 
 def _subscription(message: JoinGroupRequest) -> Subscription:
     try:
         return decode_subscription(message.protocols[0].metadata)
     except DecodeError:
-        raise JoinRefused(codes.UNKNOWN_SERVER_ERROR, message.member_id) from None
+        raise JoinRefused(codes.UNKNOWN_SERVER_ERROR) from None
 
 
 def _as_beat(turn: Turn, group: Group, message: JoinGroupRequest, version: int, said: Subscription, client: tuple[str, str]) -> Beat:
@@ -120,9 +130,9 @@ def _check_instance(group: Group, message: JoinGroupRequest, beat: Beat) -> None
         return
     holder = group.static_members.get(message.group_instance_id)
     if holder is None:
-        raise JoinRefused(codes.UNKNOWN_MEMBER_ID, message.member_id)
+        raise JoinRefused(codes.UNKNOWN_MEMBER_ID)
     if holder != beat.member_id:
-        raise JoinRefused(codes.FENCED_INSTANCE_ID, message.member_id)
+        raise JoinRefused(codes.FENCED_INSTANCE_ID)
 
 
 def _validated(group: Group, member_id: str, instance: str | None) -> Member | int:

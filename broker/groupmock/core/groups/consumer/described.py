@@ -10,7 +10,7 @@ from groupmock_codec.messages.k69_consumer_group_describe import Member as Descr
 
 from ...turn import Turn
 from . import orders, targets
-from .group import Group, Member, Spot
+from .group import Group, Member
 
 if TYPE_CHECKING:
     from ...log.topics import Topics
@@ -43,13 +43,13 @@ def _member(group: Group, topics: Topics, member: Member) -> DescribedMember:
         client_host=member.client_host,
         subscribed_topic_names=orders.names(member.names),
         subscribed_topic_regex=member.regex,
-        assignment=_assignment(topics, (*member.assigned, *member.revoking), merged=True),
-        target_assignment=_assignment(topics, target),
+        assignment=_assignment(topics, orders.held(member.assigned, member.revoking)),
+        target_assignment=_assignment(topics, orders.by_topic(target)),
         member_type=CONSUMER if member.classic is None else CLASSIC,
     )
 
 
-def _assignment(topics: Topics, spots: Iterable[Spot], merged: bool = False) -> Assignment:
+def _assignment(topics: Topics, parts: Iterable[tuple[bytes, list[int]]]) -> Assignment:
     """Topics that no longer exist are left out (CG-123)."""
-    named = [(topic, topics.name_of(topic), indexes) for topic, indexes in orders.by_topic(spots, merged)]
+    named = [(topic, topics.name_of(topic), indexes) for topic, indexes in parts]
     return Assignment([TopicPartitions(topic, name, indexes) for topic, name, indexes in named if name is not None])

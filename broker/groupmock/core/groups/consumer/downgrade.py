@@ -7,7 +7,7 @@ In Kafka: GroupMetadataManager.validateOnlineDowngrade..., ClassicGroup.fromCons
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ...java.hashes import spread
 from ...turn import Turn
@@ -22,28 +22,16 @@ from .group import Group, Member
 if TYPE_CHECKING:
     from ..classic.type import ClassicGroup
 
-ALLOW: Final = ("downgrade", "bidirectional")
-
-
-def due(turn: Turn, group: Group) -> bool:
-    """Is it to be a classic group, now that somebody went?"""
-    alone = group.lost is not None and group.classics > 0 and group.classics == len(group.members)
-    allowed = turn.settings.group_consumer_migration_policy in ALLOW
-    if alone and allowed and group.classics <= turn.settings.group_max_size:
-        return True
-    group.lost = None
-    return False
-
 
 def hand_over(turn: Turn, old: Group, remaining: Sequence[Member], new: ClassicGroup) -> None:
     """Its members are the classic group's, at its epoch for a generation. They have to join again, unless the last of the others was only
-    replaced and nothing calls for another target (CG-187)."""
+    replaced (CG-187)."""
     members = [_member(turn, new, member, assignment_bytes(old, member)) for member in remaining]
     record = StoredGroup(old.generation, "consumer", members[0].protocols[0][0], None, turn.wall_ms, (), (), (), (), ())
     new.refill(record, members)
     new.subscribed = Subscribed([member.protocols[0][1] for member in members])
     telling.moved(turn, new, "Empty", causes.DOWNGRADED)
-    if old.lost == "replaced" and old.generation == old.assignment_epoch:
+    if old.lost == "replaced":
         storage.store(turn, new)
     else:
         rebalance.prepare(turn, new, causes.DOWNGRADED)

@@ -46,13 +46,15 @@ def _static(group: Group, beat: Beat, instance: str) -> Member | None:
     if not beat.joins:
         return of_instance(group, beat, instance)
     holder = group.static_members.get(instance)
-    if holder is not None and group.members[holder].epoch != AWAY:
+    known = None if holder is None else group.members[holder]
+    if known is not None and known.epoch != AWAY and known.classic is None:
         text = (
             f"Static member {beat.member_id} with instance id {instance} cannot join the group "
             f"because the instance id is owned by {holder} member."
         )
         raise Refused(codes.UNRELEASED_INSTANCE_ID, text)
-    return None if holder is not None else group.members.get(beat.member_id)
+    # Who is away, or speaks the classic protocol, is replaced (CG-93, CG-188)
+    return group.members.get(beat.member_id) if known is None or (known.member_id == beat.member_id and known.epoch != AWAY) else None
 
 
 def _check_epoch(member: Member, beat: Beat) -> None:

@@ -15,6 +15,7 @@ import msgspec
 from ...timers import Timer
 from ..offsets.committed import CommittedOffsets
 from ..type import GroupType
+from .assignors import stored
 from .member_table import MemberTable
 from .states import AWAY, FIRST_EPOCH, JOINING, MAY_FOLLOW, Progress, State
 
@@ -225,9 +226,24 @@ class Group(GroupType):
         if member.group_instance_id is not None and self.static_members.get(member.group_instance_id) == member.member_id:
             del self.static_members[member.group_instance_id]
         self._count(member, -1)
+        self._forget_expressions()
         self._speak(member, -1)
         for spot in (*member.assigned, *member.revoking):
             self.holders.pop(spot, None)
+        self.end_leases()
+
+    def replace(self, old: Member, new: Member) -> None:
+        """A static member has another id, and what it had: nothing else of the group changes."""
+        target = self.targets.pop(old.member_id, None)
+        del self.members[old.member_id]
+        self.restless.discard(old.member_id)
+        self.members[new.member_id] = new
+        if target is not None:
+            self.targets[new.member_id] = stored({}, target)  # its record is written again
+        if new.group_instance_id is not None:
+            self.static_members[new.group_instance_id] = new.member_id
+        self._hold(new)
+        self.watch(new)
         self.end_leases()
 
     def speak(self, member: Member, classic: ClassicSide | None) -> None:
@@ -251,6 +267,7 @@ class Group(GroupType):
         self._count(member, -1)
         member.names, member.regex = names, regex
         self._count(member, 1)
+        self._forget_expressions()
         self.end_leases()
 
     def give(self, member: Member, assigned: Held, revoking: Held) -> None:
@@ -284,10 +301,13 @@ class Group(GroupType):
                 del self.subscribers[name]
         if member.regex:
             self.expressions[member.regex] += step
-            if not self.expressions[member.regex]:  # the last one takes what it matched along (CG-117)
-                del self.expressions[member.regex]
-                self.matchers.pop(member.regex, None)
-                self.resolved.pop(member.regex, None)
+
+    def _forget_expressions(self) -> None:
+        """The last member that has one takes what it matched along (CG-117)."""
+        for regex in [regex for regex, count in self.expressions.items() if not count]:
+            del self.expressions[regex]
+            self.matchers.pop(regex, None)
+            self.resolved.pop(regex, None)
 
     # -- what must hold ------------------------------------------------------------------------------------------------
 
@@ -323,11 +343,14 @@ _INVARIANTS: Final[dict[str, Callable[[Group], bool]]] = {
     "a static member that is away has no partition to give up": lambda group: all(
         not member.revoking for member in group.members.values() if member.epoch == AWAY
     ),
-    "who is not at rest is known": lambda group: group.restless
-    == {member.member_id for member in group.members.values() if not group.at_rest(member)},
+    "who is not at rest is known": lambda group: (
+        group.restless == {member.member_id for member in group.members.values() if not group.at_rest(member)}
+    ),
     "who speaks classic is counted": lambda group: group.classics == sum(each.classic is not None for each in group.members.values()),
     "members in order are the members": lambda group: set(group.table) == group.members.keys(),
     "the state is that of the members": lambda group: group.state == State.DEAD or group.state == group.present(),
-    "expressions are those of the members": lambda group: group.expressions
-    == Counter(member.regex for member in group.members.values() if member.regex),
+    "every expression can be matched": lambda group: group.expressions.keys() == group.matchers.keys() >= group.resolved.keys(),
+    "expressions are those of the members": lambda group: (
+        group.expressions == Counter(member.regex for member in group.members.values() if member.regex)
+    ),
 }

@@ -35,9 +35,7 @@ def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatRespons
     return ConsumerGroupHeartbeatResponse(member_id=beat.member_id, member_epoch=AWAY if beat.epoch == AWAY else LEAVING)
 
 
-def answer(
-    turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Beat, known: Member | None, matcher: Matcher | None
-) -> Answer:
+def answer(turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Beat, known: Member | None, matcher: Matcher | None) -> Answer:
     """Epoch 0 or more, by who may speak: `known`, or somebody who joins. With a lease where the next one like it is answered alike."""
     member, replaced, why = (known, None, None) if known is not None else membership.admit(turn, group, beat)
     membership.update(turn, group, member, beat)

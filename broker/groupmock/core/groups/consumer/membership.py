@@ -8,7 +8,6 @@ from ...turn import Turn
 from .. import causes, telling
 from ..causes import Why
 from . import reconciliation, timing
-from .assignors import stored
 from .beat import Beat
 from .group import Group, Member, Spot, no_session
 from .reconciliation import Owned
@@ -37,13 +36,9 @@ def admit(turn: Turn, group: Group, beat: Beat) -> tuple[Member, str | None, Why
 
 def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> tuple[Member, Why]:
     """It has what it had kept, and its target; its epoch begins anew."""
-    target = group.targets.get(old.member_id)
     timing.stop(turn, group, old.member_id)
     new = msgspec.structs.replace(old, member_id=beat.member_id, epoch=JOINING, previous_epoch=-1, session=no_session())
-    group.drop(old)
-    group.put(new)
-    if target is not None:
-        group.targets[new.member_id] = stored({}, target)  # its record is written again
+    group.replace(old, new)
     why = causes.instance_replaced(str(old.group_instance_id), new.member_id, old.member_id)
     telling.changed(turn, group, new.member_id, "replaced", why, new)
     return new, why
@@ -107,6 +102,13 @@ def go_away(turn: Turn, group: Group, member: Member) -> None:
     settle(turn, group, why)
 
 
+def left_to_classics(turn: Turn, group: Group) -> bool:
+    """Is the group to be a classic one, now that a member of the consumer protocol went (CG-185 to CG-189)?"""
+    alone = group.lost is not None and group.classics > 0 and group.classics == len(group.members)
+    allowed = turn.settings.group_consumer_migration_policy in ("downgrade", "bidirectional")
+    return alone and allowed and group.classics <= turn.settings.group_max_size
+
+
 def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
     """They are gone for good: what they had is free, and another target is called for, once for all of them (CG-66)."""
     for member in members:
@@ -115,5 +117,6 @@ def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
         group.drop(member)
         group.table.discard(member.member_id)
         telling.changed(turn, group, member.member_id, "removed", why, member)
-    group.bump()
-    settle(turn, group, why)
+    if not left_to_classics(turn, group):  # else the registry makes it another group, at this epoch
+        group.bump()
+        settle(turn, group, why)

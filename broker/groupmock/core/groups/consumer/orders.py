@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ...java.hash_maps import STRINGS, copied_order
+from ...java.hash_maps import STRINGS, UUIDS, HashKeys, copied_order
 from ...java.hashes import uuid_hash
 from ...java.orders import java_computed_order, java_order
 from .group import Held, Spot
@@ -14,23 +14,54 @@ if TYPE_CHECKING:
     from .assignors import Target
 
 
-def by_topic(spots: Iterable[Spot], merged: bool = False) -> list[tuple[bytes, list[int]]]:
-    """Topics as a hash map of their ids has them, each with its partitions as a hash set has those. `merged`: the map was filled by
-    `compute`, as that of what a member is described to have: what it may have and what it gives up are put together in it."""
+def by_topic(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
+    """Topics as a hash map of their ids has them, each with its partitions as a hash set has those."""
+    return [(topic, java_order(indexes, int)) for topic, indexes in _in_order(_grouped(spots), java_order)]
+
+
+def held(assigned: Iterable[Spot], revoking: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
+    """What a member is described to have: topics as a hash map that was filled by `compute` has them, in each first what it may have and
+    then what it gives up."""
+    found: dict[bytes, list[int]] = {}
+    for part in (assigned, revoking):
+        for topic, indexes in _grouped(part).items():
+            found.setdefault(topic, []).extend(java_order(indexes, int))
+    return _in_order(found, java_computed_order)
+
+
+def _grouped(spots: Iterable[Spot]) -> dict[bytes, list[int]]:
     found: dict[bytes, list[int]] = {}
     for topic, index in spots:
         found.setdefault(topic, []).append(index)
-    order = java_computed_order if merged else java_order
-    return [(topic, java_order(found[topic], int)) for topic in order(found, uuid_hash)]
+    return found
 
 
-def given(spots: Held, target: Target) -> Held:
-    """What a member is given, as the builder of its assignment has it: topic by topic of the target, each put by `compute`."""
-    had: dict[bytes, Held] = {topic: {} for topic in target}
-    for spot, epoch in spots.items():
-        had[spot[0]][spot] = epoch
-    topics = [topic for topic in java_computed_order(target, uuid_hash) if had[topic]]
-    return {spot: epoch for topic in topics for spot, epoch in had[topic].items()}
+def _in_order(
+    found: dict[bytes, list[int]], order: Callable[[Iterable[bytes], Callable[[bytes], int]], list[bytes]]
+) -> list[tuple[bytes, list[int]]]:
+    return [(topic, found[topic]) for topic in order(found, uuid_hash)]
+
+
+def given(kept: Held, new: Held, target: Target, had: Held) -> Held:
+    """What a member has from now on, as CurrentAssignmentBuilder lays it out.
+
+    A map of topics into which what is kept is put first, and what is new comes by `compute`, both in the order of a set of all
+    topics of the target and of what it had.
+    """
+    every = HashKeys.copied(UUIDS, target)
+    for topic, _ in had:
+        every.put(topic)
+    old, fresh = _grouped(kept), _grouped(new)
+    pending, topics = HashKeys(UUIDS), HashKeys(UUIDS)
+    for topic in every:
+        if topic in old:
+            topics.put(topic)
+        if topic in fresh:
+            pending.put(topic)
+    for topic in pending:
+        topics.compute(topic)
+    spots = kept | new
+    return {(topic, index): spots[topic, index] for topic in topics for index in (*old.get(topic, ()), *fresh.get(topic, ()))}
 
 
 def names(subscribed: Iterable[str]) -> list[str]:

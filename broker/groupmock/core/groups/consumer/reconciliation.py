@@ -57,12 +57,13 @@ def _go_on(group: Group, member: Member, owned: Owned) -> None:
     lost = {spot: epoch for spot, epoch in member.assigned.items() if spot not in wanted}
     member.previous_epoch = member.epoch
     if _still_owns(owned, lost):
-        group.give(member, kept, lost)
+        had = member.assigned
+        group.give(member, given(kept, {}, target, had), given(lost, {}, target, had))
         member.progress = Progress.UNREVOKED
         return
     own = member.member_id
     free = {spot: epoch for spot, epoch in wanted.items() if spot not in kept and group.holders.get(spot, own) == own}
-    group.give(member, given(kept | free, target), {})
+    group.give(member, given(kept, free, target, member.assigned), {})
     member.epoch = group.assignment_epoch
     member.progress = Progress.STABLE if len(member.assigned) == len(wanted) else Progress.UNRELEASED
 

@@ -35,9 +35,7 @@ class StoredGroup(msgspec.Struct, frozen=True):
 def stored(group: Group) -> StoredGroup:
     """What its records say now."""
     members = tuple(msgspec.structs.replace(member, session=no_session()) for member in group.ordered())
-    return StoredGroup(
-        group.generation, group.assignment_epoch, members, dict(group.targets), dict(group.topics), dict(group.resolved)
-    )
+    return StoredGroup(group.generation, group.assignment_epoch, members, dict(group.targets), dict(group.topics), dict(group.resolved))
 
 
 def restore(turn: Turn, group: Group, record: StoredGroup) -> None:

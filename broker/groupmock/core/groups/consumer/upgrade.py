@@ -7,7 +7,6 @@ GroupMetadataManager.convertToConsumerGroup, ConsumerGroup.fromClassicGroup.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.embedded.consumer import Assignment, Subscription, decode_assignment, decode_subscription
@@ -50,29 +49,35 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
         return "the group does not use the consumer embedded protocol"
     if len(group.members) > turn.settings.group_consumer_max_size:
         return "the group size exceeds the consumer group maximum size"
+    if group.protocol_name is None and group.members:
+        # Kafka answers who waits, and falls over what no generation has chosen yet (ConsumerGroup.fromClassicGroup, seen on 4.3.0)
+        refuse_waiting(turn, group)
+        raise Refused(codes.UNKNOWN_SERVER_ERROR, "")
+    chosen = group.protocol_name
     try:
-        given = [_read(member)[1] for member in group.members.values()]
+        given = [_read(member, chosen)[1] for member in group.members.values()]
     except DecodeError:
         return "the embedded consumer protocol is malformed"
     return CUSTOM if any(each.user_data for each in given) else None
 
 
-def _read(member: ClassicMember) -> tuple[Subscription, Assignment]:
+def _read(member: ClassicMember, chosen: str) -> tuple[Subscription, Assignment]:
     given = decode_assignment(member.assignment) if member.assignment else Assignment()
-    return decode_subscription(member.protocols[0][1]), given
+    return decode_subscription(member.metadata(chosen)), given
 
 
 def refuse_waiting(turn: Turn, group: ClassicGroup) -> None:
-    """Whoever waits is told to come again; no phase ends any more (CG-181)."""
+    """Whoever waits is told to come again (CG-181)."""
     for member in group.members.values():
-        _answer(turn, member)
-    for name in ("join", "sync"):
-        turn.timers.cancel((name, group.group_id))
+        _answer(turn, group, member)
 
 
-def hand_over(turn: Turn, old: Iterable[ClassicMember], generation: int, new: ConsumerGroup, why: Why) -> None:
+def hand_over(turn: Turn, old: ClassicGroup, new: ConsumerGroup, why: Why) -> None:
     """The members of the classic group are the consumer group's, where they were."""
-    found = [_member(new, each, generation) for each in old]
+    generation, chosen = old.generation, old.protocol_name or ""
+    for name in ("join", "sync"):
+        turn.timers.cancel((name, old.group_id))
+    found = [_member(new, each, generation, chosen) for each in old.ordered()]
     names = sorted({name for member in found for name in member.names})
     known = {name: topic for name in names if (topic := new.home.topics.get(name)) is not None}
     new.topics = {name: (topic.topic_id, len(topic.partitions)) for name, topic in known.items()}
@@ -83,16 +88,17 @@ def hand_over(turn: Turn, old: Iterable[ClassicMember], generation: int, new: Co
     membership.settle(turn, new, why)
 
 
-def _answer(turn: Turn, member: ClassicMember) -> None:
-    if member.join is not None and not member.join.answered:
-        refused = answers.join_refused(codes.REBALANCE_IN_PROGRESS, member.join.version, member.member_id)
-        turn.reply(member.join.ticket, refused)
-    if member.sync is not None:
-        turn.reply(member.sync.ticket, answers.sync_refused(codes.REBALANCE_IN_PROGRESS))
+def _answer(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
+    join = group.park_join(member, None)
+    if join is not None and not join.answered:
+        turn.reply(join.ticket, answers.join_refused(codes.REBALANCE_IN_PROGRESS, join.version, member.member_id))
+    sync, member.sync = member.sync, None
+    if sync is not None:
+        turn.reply(sync.ticket, answers.sync_refused(codes.REBALANCE_IN_PROGRESS))
 
 
-def _member(group: ConsumerGroup, old: ClassicMember, generation: int) -> Member:
-    said, given = _read(old)
+def _member(group: ConsumerGroup, old: ClassicMember, generation: int, chosen: str) -> Member:
+    said, given = _read(old, chosen)
     assigned: Held = {}
     for topic in given.assigned_partitions:
         topic_id = group.home.topics.topic_id(topic.topic)

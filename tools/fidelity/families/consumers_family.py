@@ -1,0 +1,192 @@
+"""The consumers family: members of the consumer protocol (KIP-848) and classic ones in the same groups, and who looks at them.
+
+Member ids are the clients' own (ConsumerGroupHeartbeat v1). A member mostly goes on where it is, says what it was told to own or
+a part of it, and now and then what it should not; answers may be taken for lost. Another target is computed with every heartbeat
+(assignment interval 0), as when is a matter of the broker's clock.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, Final
+
+from ..script.message_json import binary
+from ..script.script import Pause, Script, Send, TopicNeed
+from .group_requests import PARTITIONS, commit_topics, fetch_topics, subscription
+
+Fields = dict[str, Any]
+
+NAMES: Final = ("A", "B", "C", "D")
+INSTANCE: Final = {"C": "i1", "D": "i2"}
+EPOCHS: Final = (-3, -2, -1, 0, 1, 2, 7, 2**31 - 1)
+SUBSCRIPTIONS: Final[tuple[list[int], ...]] = ([1], [2], [1, 2], [1, 2, 3], [3, 4], [])
+"""Topics by number; the fourth does not exist."""
+SHARED: Final = tuple(f"shared-{number + 1}-{count}" for number, count in enumerate(PARTITIONS))
+RESOLVES_MS: Final = 400
+
+
+class ConsumersAuthor:
+    """The script so far, and what each client last said to be."""
+
+    def __init__(self, script: Script, rng: Random) -> None:
+        self.script, self.rng = script, rng
+        self.joined: set[str] = set()
+        self.classic: set[str] = set()
+        self.links = dict.fromkeys(NAMES, 1)
+
+    def send(self, name: str, key: int, version: int, fields: Fields) -> None:
+        """On a connection where no answer is owed: a classic member's JoinGroup or SyncGroup may wait for long."""
+        links = self.links[name]
+        named = {"group_id": {"group": 1}, **fields} if key not in (9, 15, 16, 42, 69) else fields
+        self.script.steps.append(Send(name, key, version, named, None if links == 1 else f"{name}{links}"))
+        self.links[name] += key in (11, 14)
+
+    # -- the consumer protocol
+
+    def join(self, name: str) -> None:
+        """Epoch 0, subscribed by names or, now and then, by an expression."""
+        rng = self.rng
+        fields: Fields = {
+            "member_id": name, "member_epoch": 0,
+            "rebalance_timeout_ms": rng.choice((300_000, 300_000, 0, -1)) if rng.random() < 0.1 else 300_000,
+            "subscribed_topic_names": self._names(), "topic_partitions": [], "instance_id": INSTANCE.get(name),
+        }  # fmt: skip
+        if rng.random() < 0.15:
+            fields |= {"subscribed_topic_regex": {"topic": rng.randint(1, 3)}, "subscribed_topic_names": rng.choice((None, []))}
+        if rng.random() < 0.1:
+            fields["server_assignor"] = rng.choice(("range", "uniform", "nope"))
+        self.send(name, 68, 1, fields)
+        if fields.get("subscribed_topic_regex"):
+            self.script.steps.append(Pause(RESOLVES_MS))
+        self.joined.add(name)
+        self.classic.discard(name)
+
+    def beat(self, name: str) -> None:
+        """Where it is, mostly; what it owns, or nothing about it."""
+        rng = self.rng
+        owned: Any = rng.choice((None, None, {"$": f"{name}.assigned"}, {"$": f"{name}.assigned"}, []))
+        epoch: Any = {"$": f"{name}.epoch"} if rng.random() < 0.93 else rng.choice(({"$": f"{name}.epoch", "+": -1}, *EPOCHS))
+        fields: Fields = {"member_id": name, "member_epoch": epoch, "instance_id": INSTANCE.get(name), "topic_partitions": owned}
+        if rng.random() < 0.15:
+            fields |= {"rebalance_timeout_ms": 300_000, "subscribed_topic_names": self._names()}
+        if rng.random() < 0.03:
+            fields["instance_id"] = rng.choice((None, "i1", "i9", ""))
+        self.send(name, 68, 1, fields)
+
+    def _names(self) -> list[Fields]:
+        return [{"topic": number} for number in self.rng.choice(SUBSCRIPTIONS)]
+
+    def leave(self, name: str) -> None:
+        """For good, or for a while."""
+        epoch = -2 if name in INSTANCE and self.rng.random() < 0.6 else -1
+        self.send(name, 68, 1, {"member_id": name, "member_epoch": epoch, "instance_id": INSTANCE.get(name)})
+        self.joined.discard(name)
+
+    def resubscribe(self, name: str) -> None:
+        """Other names."""
+        owned: Any = self.rng.choice((None, {"$": f"{name}.assigned"}))
+        fields = {"member_id": name, "member_epoch": {"$": f"{name}.epoch"}, "subscribed_topic_names": self._names()}
+        self.send(name, 68, 1, {**fields, "instance_id": INSTANCE.get(name), "topic_partitions": owned})
+
+    # -- the classic protocol
+
+    def classic_join(self, name: str) -> None:
+        """An eager member by that id; a static one by its instance alone."""
+        rng = self.rng
+        metadata = binary(subscription(*(SHARED[number] for number in rng.choice(((0,), (1,), (0, 1))))))
+        instance = INSTANCE.get(name)
+        lists = [{"name": each, "metadata": metadata} for each in rng.choice((["range"], ["range"], ["range", "sticky"], ["sticky"]))]
+        member_id: Any = name if instance is None else rng.choice(("", {"$": f"{name}.member_id"}))
+        fields: Fields = {
+            "member_id": member_id, "session_timeout_ms": 300_000, "rebalance_timeout_ms": 300_000,
+            "protocol_type": "consumer", "protocols": lists,
+            "group_instance_id": instance,
+        }  # fmt: skip
+        self.send(name, 11, rng.choice((5, 9)), fields)
+        self.classic.add(name)
+        self.joined.add(name)
+
+    def classic_sync(self, name: str) -> None:
+        """At its generation."""
+        self.send(name, 14, 4, {**self._at_generation(name), "assignments": []})
+
+    def classic_beat(self, name: str) -> None:
+        """At its generation."""
+        self.send(name, 12, 4, self._at_generation(name))
+
+    def _at_generation(self, name: str) -> Fields:
+        member = {field: {"$": f"{name}.{known}"} for field, known in (("generation_id", "generation"), ("member_id", "member_id"))}
+        return {**member, "group_instance_id": INSTANCE.get(name)}
+
+    def classic_leave(self, name: str) -> None:
+        """By any name, for itself or another."""
+        who = self.rng.choice((name, self.rng.choice(NAMES)))
+        instance = INSTANCE.get(who) if self.rng.random() < 0.8 else None
+        entry: Fields = {"member_id": {"$": f"{who}.member_id"}, "group_instance_id": instance}
+        self.send(name, 13, 5, {"members": [entry]})
+
+    # -- offsets and administration
+
+    def commit(self, name: str) -> None:
+        """At its epoch, or not."""
+        rng, own = self.rng, "generation" if name in self.classic else "epoch"
+        epoch: Any = {"$": f"{name}.{own}"} if rng.random() < 0.75 else rng.choice(({"$": f"{name}.{own}", "+": -1}, -1, 0, 9))
+        member_id: Any = {"$": f"{name}.member_id"} if rng.random() < 0.9 else rng.choice(("", "ghost"))
+        fields = {"generation_id_or_member_epoch": epoch, "member_id": member_id, "topics": commit_topics(rng)}
+        self.send(name, 8, rng.choice((7, 9, 9, 9)), fields)
+
+    def fetch(self, name: str) -> None:
+        """As a member, or as anybody."""
+        rng = self.rng
+        member = {"member_id": {"$": f"{name}.member_id"}, "member_epoch": {"$": f"{name}.epoch"}}
+        who: Fields = rng.choice(({}, member, {"member_epoch": 2}))
+        groups = [{"group_id": {"group": 1}, "topics": fetch_topics(rng, False), **who}]
+        self.send(name, 9, 9, {"groups": groups})
+
+    def look(self, name: str) -> None:
+        """ConsumerGroupDescribe, DescribeGroups, ListGroups."""
+        rng = self.rng
+        key = rng.choice((69, 69, 69, 15, 16))
+        if key == 69:
+            self.send(name, 69, rng.choice((0, 1)), {"group_ids": [{"group": number} for number in rng.choice(([1], [1], [1], [9]))]})
+        elif key == 15:
+            self.send(name, 15, rng.choice((5, 6)), {"groups": [{"group": 1}]})
+        else:
+            self.send(name, 16, 5, {"states_filter": [], "types_filter": rng.choice(([], ["consumer"], ["classic"]))})
+
+    def delete(self, name: str) -> None:
+        """DeleteGroups."""
+        self.send(name, 42, 2, {"groups_names": [{"group": 1}]})
+
+    # -- who does what
+
+    def step(self) -> None:
+        """Somebody goes on, mostly."""
+        rng, name = self.rng, self.rng.choice(NAMES)
+        if name not in self.joined:
+            (self.classic_join if rng.random() < 0.2 else self.join)(name)
+            return
+        if name in self.classic:
+            actions, weights = zip(*self._CLASSIC, strict=True)
+        else:
+            actions, weights = zip(*self._CONSUMER, strict=True)
+        rng.choices(actions, weights)[0](self, name)
+
+    _CONSUMER: Final = (
+        (beat, 50), (resubscribe, 8), (leave, 6), (join, 4), (commit, 8), (fetch, 4), (look, 10), (classic_join, 2), (delete, 1),
+        (classic_leave, 2)
+    )  # fmt: skip
+    _CLASSIC: Final = (
+        (classic_beat, 26), (classic_sync, 22), (classic_join, 22), (classic_leave, 6), (commit, 6), (look, 8), (join, 4), (fetch, 2)
+    )  # fmt: skip
+
+
+def generate(seed: int, release: str) -> Script:
+    """The exchange of that seed."""
+    rng = Random(f"consumers {release} {seed}")
+    script = Script("consumers", seed, release, "consumers", [], 1, [TopicNeed(count) for count in PARTITIONS])
+    author = ConsumersAuthor(script, rng)
+    for _ in range(rng.randint(10, 30)):
+        author.step()
+    author.send("A", 69, 1, {"group_ids": [{"group": 1}]})
+    return script
