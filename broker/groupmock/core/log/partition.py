@@ -113,16 +113,16 @@ class Partition:
         transactions = self.producers.transactions
         return [] if transactions is None else transactions.aborted(offset, upper)
 
-    def append(self, batches: list[Batch], limits: LogLimits, wall_ms: int, begins_at_zero: bool = False) -> Appended:
+    def append(self, batches: list[Batch], limits: LogLimits, wall_ms: int) -> Appended:
         """Append checked batches. A batch that repeats one of its producer's last five is not written again: its old offset is the answer.
 
-        `begins_at_zero`: see `ProducerStates.check`. Raises RecordsError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER,
-        INVALID_TXN_STATE).
+        Raises RecordsError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE).
         """
+        self._forget_producers(wall_ms, limits.producer_expiration_ms)
         for batch in batches:
             if batch.producer_id < 0:
                 continue
-            written = self.producers.check(batch, begins_at_zero)
+            written = self.producers.check(batch)
             if written is not None:
                 return Appended(written.base_offset, written.timestamp, grew=False)
         base_offset, self.written_ms = self.end, wall_ms
@@ -136,7 +136,6 @@ class Partition:
                 batch = batch.by_create_time()
             self._write(batch, wall_ms)
         self.retain(limits.retention_bytes)
-        self._forget_producers(wall_ms, limits.producer_expiration_ms)
         return Appended(base_offset, wall_ms if limits.log_append_time else -1, grew=True)
 
     def mark(self, marker: Marker, limits: LogLimits, wall_ms: int) -> int:

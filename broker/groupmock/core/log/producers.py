@@ -45,11 +45,29 @@ class ProducerState(msgspec.Struct):
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
 
+class Attempt(msgspec.Struct):
+    """A transaction that is to begin here, from its producer's first try on until a batch or a marker of it is written (KIP-890;
+    VerificationStateEntry). `lowest`: the lowest sequence that was tried in that epoch; `begins_at_zero`: by a new client first."""
+
+    epoch: int
+    lowest: int
+    begins_at_zero: bool
+    seen: int
+
+    def again(self, batch: Batch) -> None:
+        """Another try."""
+        if batch.producer_epoch > self.epoch:
+            self.epoch, self.lowest = batch.producer_epoch, batch.base_sequence
+        elif batch.producer_epoch == self.epoch:
+            self.lowest = min(self.lowest, batch.base_sequence)
+
+
 class ProducerStates:
     """All producers of one partition, and the transactions that they have open there."""
 
     def __init__(self) -> None:
         self._states: dict[int, ProducerState] = {}
+        self._attempts: dict[int, Attempt] = {}
         self.transactions: LogTransactions | None = None
         """Those of this partition, from its first transactional batch on."""
 
@@ -65,41 +83,59 @@ class ProducerStates:
         state = self._states.get(producer_id)
         return state is not None and state.epoch == epoch and self.open_from(producer_id) is not None
 
+    def is_fenced(self, producer_id: int, epoch: int) -> bool:
+        """Has a higher epoch of that producer written here, or ended a transaction?"""
+        state = self._states.get(producer_id)
+        return state is not None and epoch < state.epoch
+
     def open_from(self, producer_id: int) -> int | None:
         """Where the producer's open transaction begins here; None: it has none."""
         return None if self.transactions is None else self.transactions.open_from(producer_id)
 
-    def check(self, batch: Batch, begins_at_zero: bool = False) -> Written | None:
+    def tried(self, batch: Batch, begins_at_zero: bool, wall_ms: int) -> None:
+        """That batch would begin a transaction here, if its coordinator knows of it. A repetition counts too, and so the next new batch
+        behind it is out of order until the lowest one that was tried is written (TX-61)."""
+        attempt = self._attempts.get(batch.producer_id)
+        if attempt is None:
+            self._attempts[batch.producer_id] = Attempt(batch.producer_epoch, batch.base_sequence, begins_at_zero, wall_ms)
+        else:
+            attempt.again(batch)
+
+    def check(self, batch: Batch) -> Written | None:
         """The earlier append that this batch repeats, None if it is new and in sequence.
 
         Raises INVALID_PRODUCER_EPOCH for an older epoch, OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, INVALID_TXN_STATE for a plain batch amid
         a transaction. A producer id that the partition does not know (expired, or its records deleted) may begin with any sequence, as in
-        Kafka since KIP-360, unless `begins_at_zero` (KIP-890: a transaction of the newer protocol, whose epoch is fresh).
+        Kafka since KIP-360, unless a new client is to begin a transaction, whose epoch is fresh (KIP-890).
         """
         state = self._states.get(batch.producer_id)
-        if state is None:
-            if begins_at_zero:
-                _in_order(batch, 0)
-            return None
-        if batch.producer_epoch < state.epoch:
+        if state is not None and batch.producer_epoch < state.epoch:
             raise RecordsError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
                 f"epoch {batch.producer_epoch} of producer {batch.producer_id}, the last seen is {state.epoch}",
             )
         if batch.base_sequence < 0:
             return None  # a coordinator's: clients write none without a sequence
-        if batch.producer_epoch > state.epoch:
-            # A bumped epoch counts from 0 again (KIP-360; ProducerAppendInfo.checkSequence)
-            _in_order(batch, 0)
-        else:
-            # Before the order: a retry lies behind the last sequence and would be refused as out of order
-            for written in state.batches:
-                if (written.first_sequence, written.last_sequence) == (batch.base_sequence, batch.last_sequence):
-                    return written
-            _in_order(batch, next_sequence(state.last_sequence))
+        # Before the order: a retry lies behind the last sequence and would be refused as out of order
+        if state is not None and (written := _written_before(batch, state)) is not None:
+            return written
+        self._follows_attempt(batch, state)
+        if state is None:
+            return None
+        # A bumped epoch counts from 0 again (KIP-360; ProducerAppendInfo.checkSequence)
+        _in_order(batch, 0 if batch.producer_epoch > state.epoch else next_sequence(state.last_sequence))
         if not batch.transactional and self.open_from(batch.producer_id) is not None:
             raise RecordsError(ErrorCode.INVALID_TXN_STATE, f"producer {batch.producer_id} is in the midst of a transaction")
         return None
+
+    def _follows_attempt(self, batch: Batch, state: ProducerState | None) -> None:
+        attempt = self._attempts.get(batch.producer_id)
+        if attempt is None:
+            return
+        if attempt.begins_at_zero and state is None:
+            _in_order(batch, 0)
+        if batch.base_sequence > attempt.lowest:
+            _in_order(batch, attempt.lowest)
 
     def wrote(self, batch: Batch, wall_ms: int) -> None:
         """Remember an appended batch (`batch` has its offsets in the log)."""
@@ -110,6 +146,7 @@ class ProducerStates:
         state.seen, state.timestamp = wall_ms, batch.max_timestamp
         state.batches.append(Written(batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp))
         if batch.transactional:
+            self._attempts.pop(batch.producer_id, None)
             if self.transactions is None:
                 self.transactions = LogTransactions()
             self.transactions.began(batch.producer_id, batch.base_offset)
@@ -134,6 +171,7 @@ class ProducerStates:
             state = self._entered(marker.producer_id, marker.producer_epoch, wall_ms, state)
         state.seen = state.timestamp = wall_ms
         state.coordinator_epoch = marker.coordinator_epoch
+        self._attempts.pop(marker.producer_id, None)
         if self.transactions is not None:
             self.transactions.ended(marker, offset)
 
@@ -154,6 +192,14 @@ class ProducerStates:
         for producer_id in old:
             if self.open_from(producer_id) is None:
                 del self._states[producer_id]
+        self._attempts = {producer_id: each for producer_id, each in self._attempts.items() if each.seen >= before_ms}
+
+
+def _written_before(batch: Batch, state: ProducerState) -> Written | None:
+    if batch.producer_epoch != state.epoch:
+        return None
+    wanted = batch.base_sequence, batch.last_sequence
+    return next((written for written in state.batches if (written.first_sequence, written.last_sequence) == wanted), None)
 
 
 def _in_order(batch: Batch, expected: int) -> None:

@@ -60,7 +60,8 @@ class Topics(TopicNews):
         self._partition_count = 0
         self.made = 0
         """How many topics were made so far."""
-        self._producer_ids = 0
+        self.next_producer_id = 0
+        """What the next producer is given that has none yet."""
         self._broker_configs: dict[str, dict[str, str]] = {}  # changed at run time: node id as text, or "" for all -> configs
         # With eligible leader replicas it is a config of the cluster from the start, not a default (KIP-966; docs/kafka/differences.md)
         if environment.settings.quirks.min_insync_replicas_pinned:
@@ -285,12 +286,10 @@ class Topics(TopicNews):
         self.fetches.changed(turn, [(topic, partition)])
         return appended.base_offset
 
-    def write(self, turn: Turn, topic: Topic, partition: Partition, batches: list[Batch], begins_at_zero: bool = False) -> Appended:
-        """Append checked batches; the caller tells `fetches.changed` once all of a request is written, as Kafka does.
-
-        `begins_at_zero`: see `ProducerStates.check`."""
+    def write(self, turn: Turn, topic: Topic, partition: Partition, batches: list[Batch]) -> Appended:
+        """Append checked batches; the caller tells `fetches.changed` once all of a request is written, as Kafka does."""
         limits = self.limits(topic, partition.leader)
-        appended = partition.append(batches, limits, turn.wall_ms, begins_at_zero)
+        appended = partition.append(batches, limits, turn.wall_ms)
         self._watch_age(turn, topic, partition, limits, appended.base_offset)
         return appended
 
@@ -373,8 +372,8 @@ class Topics(TopicNews):
 
     def new_producer_id(self) -> int:
         """An id no producer has."""
-        self._producer_ids += 1
-        return self._producer_ids - 1
+        self.next_producer_id += 1
+        return self.next_producer_id - 1
 
     def controller(self) -> int:
         """Node id of the controller: the first node. (A KRaft broker names any live broker; older ones the elected one.)"""
