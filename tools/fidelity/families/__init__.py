@@ -12,7 +12,13 @@ from ..script.script import Script
 Generate = Callable[[int, str], Script]
 
 
-FILES: Final = {"groups": "groups_family", "log": "log_family", "bytes": "bytes_family", "exchanges": "exchanges_family"}
+FILES: Final = {
+    "groups": "groups_family",
+    "log": "log_family",
+    "transactions": "transactions_family",
+    "bytes": "bytes_family",
+    "exchanges": "exchanges_family",
+}
 """Family -> its file."""
 
 

@@ -11,15 +11,22 @@ from groupmock.core.settings import Settings
 from groupmock.profiles import Profile
 
 BASE: Final = {"group.initial.rebalance.delay.ms": "400", "group.min.session.timeout.ms": "100"}
-CLASSES: Final[dict[str, dict[str, str]]] = {"plain": BASE, "small": {**BASE, "group.max.size": "3"}}
-"""Name -> Kafka's settings. `small`: groups of three at most."""
+TIMEOUTS_EVERY_MS: Final = 20
+CLASSES: Final[dict[str, dict[str, str]]] = {
+    "plain": BASE,
+    "small": {**BASE, "group.max.size": "3"},
+    "quick": {**BASE, "transaction.abort.timed.out.transaction.cleanup.interval.ms": str(TIMEOUTS_EVERY_MS)},
+}
+"""Name -> Kafka's settings. `small`: groups of three at most. `quick`: transactions are aborted as soon as their timeout is over:
+Kafka looks for that at times of its own, which are not those of our clock."""
 ORACLE: Final = {"offsets.topic.num.partitions": "5"}
 """Where the brokers that oracle/kafka.py starts are not as Kafka's defaults."""
 UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cluster.max.partitions": str(2**31 - 1)}
 """Kafka has no such bounds (docs/kafka/differences.md#budgets-of-one-request): 2.8 makes a topic of 20,000 partitions."""
 BROKERS: Final = {"4.3": "4.3.0", "3.9": "3.9.1", "2.8": "2.8.2"}
 """Release -> the version of Apache Kafka that speaks for it."""
-UNLIMITED: Final = str(2**31 - 1)
+DEFAULTS: Final = {"group.max.size": str(2**31 - 1), "transaction.abort.timed.out.transaction.cleanup.interval.ms": "10000"}
+"""What a class says nothing of is as in Kafka."""
 
 
 class Known(NamedTuple):
@@ -41,6 +48,6 @@ def known(release: str, settings: str) -> Known:
 def class_of(told: dict[str, str]) -> str | None:
     """The class of a broker that tells these settings (DescribeConfigs); None: none of ours."""
     for name, wanted in CLASSES.items():
-        if all(told.get(key, value) == value for key, value in {"group.max.size": UNLIMITED, **wanted}.items()):
+        if all(told.get(key, value) == value for key, value in (DEFAULTS | wanted).items()):
             return name
     return None
