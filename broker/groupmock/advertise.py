@@ -11,19 +11,29 @@ from collections.abc import Iterable
 
 from .core.apis import module_names
 from .core.identity import ApiRange, Feature, Identity, Node
-from .profiles import Profile
+from .core.settings import Settings
+from .core.transactions import levels
+from .profiles import FeatureLevel, Profile
 
 
-def identity_of(profile: Profile, cluster_id: str, nodes: Iterable[Node], limits: tuple[tuple[str, str], ...] = ()) -> Identity:
+def identity_of(
+    profile: Profile, settings: Settings, cluster_id: str, nodes: Iterable[Node], limits: tuple[tuple[str, str], ...] = ()
+) -> Identity:
     """The identity of a cluster of these nodes; `limits`: what its sockets were told to allow, by Kafka's names."""
     return Identity(
         cluster_id=cluster_id,
         nodes=tuple(nodes),
         advertised=advertised(profile),
-        features=tuple(Feature(*level) for level in profile.features),
+        features=tuple(_begins(feature, settings) for feature in profile.features),
         finalized_features_epoch=profile.finalized_features_epoch,
         limits=limits,
     )
+
+
+def _begins(feature: FeatureLevel, settings: Settings) -> Feature:
+    if feature.name == levels.FEATURE:
+        return Feature(feature.name, feature.lowest, feature.highest, settings.transaction_version or None)
+    return Feature(*feature)
 
 
 def advertised(profile: Profile) -> tuple[ApiRange, ...]:

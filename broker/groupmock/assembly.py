@@ -172,7 +172,7 @@ def _listen(config: Config, ports: Sequence[int]) -> dict[int, socket.socket]:
 def _identity(config: Config, listeners: dict[int, socket.socket], random: Random) -> Identity:
     racks = dict(enumerate(config.racks, 1))
     nodes = [node_at(config, node, listener, racks.get(node)) for node, listener in listeners.items()]
-    return identity_of(config.profile, _cluster_id(random), nodes, _limits(config))
+    return identity_of(config.profile, config.settings, _cluster_id(random), nodes, _limits(config))
 
 
 def _limits(config: Config) -> tuple[tuple[str, str], ...]:

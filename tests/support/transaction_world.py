@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from log_world import LogWorld, batch
 
 from groupmock import profiles
+from groupmock.core.identity import Feature
 from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
@@ -17,6 +18,7 @@ from groupmock_codec.messages.k24_add_partitions_to_txn import (
 )
 from groupmock_codec.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest
 from groupmock_codec.messages.k26_end_txn import EndTxnRequest
+from groupmock_codec.messages.k57_update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from groupmock_codec.messages.k65_describe_transactions import DescribeTransactionsRequest
 from groupmock_codec.messages.k66_list_transactions import ListTransactionsRequest
 from groupmock_codec.records import marker_of, read_batches
@@ -37,14 +39,21 @@ class Pid(NamedTuple):
 
 
 class TransactionWorld(LogWorld):
-    """`t` has two partitions. `profile`: whose quirks and verification."""
+    """`t` has two partitions. `profile`: whose quirks, features and verification."""
 
     def __init__(self, profile: str = "groupmock", *, nodes: int = 1, **settings: Any) -> None:
         loaded = profiles.load(profile)
         verifies = bool(loaded.settings.get("transaction.partition.verification.enable", True))
         settings = {"transaction_partition_verification_enable": verifies, **settings}
-        super().__init__(nodes=nodes, quirks=Quirks(**dict.fromkeys(loaded.quirks, True)), **settings)
+        features = tuple(Feature(*each) for each in loaded.features)
+        super().__init__(nodes=nodes, quirks=Quirks(**dict.fromkeys(loaded.quirks, True)), features=features, **settings)
         self.topic("t", 2)
+
+    def at_level(self, level: int) -> TransactionWorld:
+        """The cluster has agreed on that transaction.version."""
+        lowered = FeatureUpdateKey(feature="transaction.version", max_version_level=level, upgrade_type=2)
+        assert self.ask(57, 2, UpdateFeaturesRequest(feature_updates=[lowered])).error_code == 0
+        return self
 
     # -- the coordinator
 
@@ -130,9 +139,19 @@ class TransactionWorld(LogWorld):
 
     # -- the log
 
-    def write(self, pid: Pid, sequence: int = 0, *, partition: int = 0, version: int = 10, name: str | None = "x", bits: int = 16) -> int:
+    def write(
+        self,
+        pid: Pid,
+        sequence: int = 0,
+        *,
+        partition: int = 0,
+        version: int = 10,
+        name: str | None = "x",
+        bits: int = 16,
+        value: bytes = b"v",
+    ) -> int:
         """The code of a Produce of one record of a transaction."""
-        sent = batch(b"v", producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=sequence, attributes=bits)
+        sent = batch(value, producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=sequence, attributes=bits)
         topic, topic_id = ("", self.topic_id("t")) if version >= 13 else ("t", bytes(16))
         row = self.produce(sent, transactional_id=name, version=version, partition=partition, topic=topic, topic_id=topic_id)
         return int(row.get("error_code", 0))

@@ -68,6 +68,7 @@ def without_browser() -> str:
 
 NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "capture": without_captures,
+    "java": partial(without, "java", "mvn"),
     "judge": without_kafka,
     "kafka": without_kafka,
     "record": without_kafka,

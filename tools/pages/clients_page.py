@@ -13,14 +13,20 @@ from .markdown import notice, table
 NOTICE = notice("clients", "clients.json")
 CHECKS = {
     "joins": "one member gets everything, a second one half of it; DescribeGroups says Stable, the assignor, two members",
-    "consumes": "each of 60 records comes once, to the member that holds its partition",
+    "consumes": "each of 60 records comes once, to the member that holds its partition; transactions: who reads committed sees each once",
     "commits": "after both committed, the group's offsets are the log ends",
-    "back": "Connect: a worker killed and back within `scheduled.rebalance.max.delay.ms` has its tasks again, and no other task moved",
+    "back": "Connect: a worker killed and back within `scheduled.rebalance.max.delay.ms` has its tasks again, and no other task moved;"
+    " Streams, exactly once: SIGKILL of an instance amid its work, and the same again: who reads committed sees every input counted once",
     "crash": "SIGKILL of a member: the survivor has everything once the session expired, in a new generation, and reads on from the"
     " commits; Connect: a worker that stays away loses its tasks to the others, after the delay and not before",
     "resumes": "all leave, records come, a new member reads exactly those",
     "static": "SIGKILL of a static member and a new one with its `group.instance.id`: the same partitions, the same generation, the"
     " other member sees nothing",
+    "aborts": "transactions: an abort leaves the offsets as they were; its records come again, and who reads committed sees them once",
+    "fenced": "transactions: another process with the same `transactional.id` comes amid a transaction: the first one's commit is refused,"
+    " the second one reads its records again",
+    "timeout": "transactions: one is open for longer than its producer said: its commit is refused; new clients (KIP-890) abort and go on,"
+    " old ones are replaced",
 }
 SIGNS = {True: "ok", False: "**RED**", None: "–"}
 

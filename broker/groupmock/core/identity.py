@@ -69,6 +69,10 @@ class Identity(NamedTuple):
     limits: tuple[tuple[str, str], ...] = ()
     listeners: tuple[Listener, ...] = ()
 
+    def level(self, feature: str) -> int | None:
+        """What the cluster has agreed on; None: its release does not know that feature."""
+        return next((each.finalized or 0 for each in self.features if each.name == feature), None)
+
     @property
     def endpoints(self) -> Endpoints:
         """Where each node is reached by each listener. Made anew: `Environment.endpoints` keeps it."""

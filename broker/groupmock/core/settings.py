@@ -130,6 +130,7 @@ class Quirks(msgspec.Struct, frozen=True):
     transactional_commit_to_unknown_group_is_unknown_member: bool = False  # 3.9 2.8: TxnOffsetCommit of a generation, no group: 25, not 22
     start_of_transaction_stays: bool = False  # 3.9: DescribeTransactions after InitProducerId tells when the last transaction began
     fenced_epoch_forgotten: bool = False  # 3.9 2.8: who was fenced by an abort cannot go on with InitProducerId: 90 (later: KIP-890)
+    old_offset_values: bool = False  # 3.9 2.8: offsets of transactions stand in __consumer_offsets as values of version 3, not 4
     added_partitions_answered_by_hash: bool = False  # 2.8: AddPartitionsToTxn answers topics in the order of a map
     stable_offset_within_log: bool = False  # 3.9 2.8: with a log cut amid a batch of an open transaction it is stable up to its start
     committed_fetch_waits_beyond_stable: bool = False  # 2.8: read_committed beyond the last stable offset waits (later: only there; TX-84)
@@ -223,6 +224,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "serve transactional producers; false: their ids are refused (53), as by a broker on which nobody may write with them",
         ),
     ] = True
+    transaction_version: Annotated[
+        int,
+        setting(
+            "groupmock.transaction.version",
+            "level of the feature transaction.version that a cluster begins with, where its release knows it (4.3): "
+            "2: clients speak as new ones (KIP-890); 1, 0: as a cluster has that was upgraded without it",
+            0,
+            2,
+        ),
+    ] = 2
     transaction_markers_delay_ms: Annotated[
         int,
         setting(

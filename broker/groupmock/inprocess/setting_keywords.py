@@ -34,6 +34,7 @@ class SettingKeywords(TypedDict, total=False):
     log_message_timestamp_after_max_ms: int
     producer_id_expiration_ms: int
     transactions_enable: bool
+    transaction_version: int
     transaction_markers_delay_ms: int
     transaction_max_timeout_ms: int
     transaction_abort_cleanup_interval_ms: int

@@ -67,6 +67,7 @@ PROFILE = Profile(
     features=(
         FeatureLevel("metadata.version", 7, 30, 30),
         FeatureLevel("kraft.version", 0, 1, None),
+        FeatureLevel("transaction.version", 0, 2, 2),
         FeatureLevel("eligible.leader.replicas.version", 0, 1, 1),
     ),
     finalized_features_epoch=15,

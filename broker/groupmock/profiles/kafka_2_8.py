@@ -72,6 +72,7 @@ PROFILE = Profile(
             "transactional_commit_to_unknown_group_is_unknown_member",
             "lax_transactional_commits",
             "fenced_epoch_forgotten",
+            "old_offset_values",
             "added_partitions_answered_by_hash",
             "malformed_subscription_hangs",  # P1-b5, P1-b6
             "group_record_limit",  # docs/kafka/differences.md#groups, S-leader-failure

@@ -112,6 +112,7 @@ PROFILE = Profile(
             "fenced_epoch_forgotten",
             "coordinator_asked_first",
             "refused_transactional_commit_makes_group",
+            "old_offset_values",
         }
     ),
     features=(FeatureLevel("metadata.version", 1, 21, 21), FeatureLevel("kraft.version", 0, 1, None)),

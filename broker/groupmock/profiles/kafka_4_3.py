@@ -1,7 +1,7 @@
 """Apache Kafka 4.3.0, KRaft coordinator: rows and feature levels as a running broker answered them.
 
 APIs without a behaviour here are cut when advertised, and so are the feature levels of protocols that are not served
-(group, share, streams, transaction): a client would take them for a promise.
+(group, share, streams): a client would take them for a promise.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ PROFILE = Profile(
     features=(
         FeatureLevel("metadata.version", 7, 30, 30),
         FeatureLevel("kraft.version", 0, 1, None),
+        FeatureLevel("transaction.version", 0, 2, 2),
         FeatureLevel("eligible.leader.replicas.version", 0, 1, 1),
     ),
     finalized_features_epoch=15,

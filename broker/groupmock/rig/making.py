@@ -59,4 +59,4 @@ def core_of_profile(
     if isinstance(nodes, int):
         nodes = [Node(1 + place, "127.0.0.1", PORT + place) for place in range(nodes)]
     bits = Random(seed) if isinstance(seed, int) else seed
-    return core_of(settings, identity_of(profile, cluster_id, nodes), bits, epoch_ms)
+    return core_of(settings, identity_of(profile, settings, cluster_id, nodes), bits, epoch_ms)

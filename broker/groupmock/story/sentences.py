@@ -26,7 +26,7 @@ from ..journal.whose import field
 from ..printable import printable
 from .words import NS_PER_S, SENTENCE, count, facts, listed, member_text, seconds, shortened, text
 
-OF_TRANSACTIONS: Final = frozenset(("transaction_moved", "producer_fenced", "markers_held"))
+OF_TRANSACTIONS: Final = frozenset(("transaction_moved", "producer_fenced", "markers_held", "transaction_not_logged"))
 NS_PER_MS: Final = NS_PER_S // 1000
 
 

@@ -14,8 +14,8 @@ Command = Callable[[Path], list[str]]
 
 @dataclass(frozen=True)
 class Judge:
-    """One row of the matrix. `kind`: group, streams or connect; `static`: whether the client knows group.instance.id; `default`: judged
-    under the default profile too; `live`: how much of it `make live` does ("" nothing, short: without what waits for sessions, full)."""
+    """One row of the matrix. `kind`: group, streams, transactions or connect; `static`: whether the client knows group.instance.id; `default`: judged
+    under the default profile too; `guarantee`: processing.guarantee of Streams; `live`: how much of it `make live` does ("" nothing, short: without what waits for sessions, full)."""
 
     name: str
     program: Program
@@ -26,6 +26,7 @@ class Judge:
     default: bool = False
     live: str = ""
     note: str = ""
+    guarantee: str = "at_least_once"
 
 
 NEW_PYTHONS = "python3.11|python3.12|python3.13"
@@ -45,6 +46,12 @@ def _java(release: str, assignor: str, default: bool = False) -> Judge:
     program = Program(f"member-java-{release}", "members/java", ("java", "mvn"), building.maven(release), release, JAVA)
     return Judge(f"Java consumer {release}, {assignor}", program,
                  lambda where: building.java(where, "groupmock.interop.Member"), assignor, default=default)
+
+
+def _transactions(release: str) -> Judge:
+    program = Program(f"member-java-transactions-{release}", "members/java-transactions", ("java", "mvn"), building.maven(release), release, JAVA)
+    return Judge(f"Java {release}, transactions", program, lambda where: building.java(where, "groupmock.interop.Member"), "range",
+                 kind="transactions", default=True, live="full")
 
 
 def driver(where: Path) -> list[str]:
@@ -86,6 +93,10 @@ JUDGES = (
       for release in ("2.8.2", "3.9.1", "4.3.0") for assignor in ("range", "cooperative-sticky")),
     Judge("Kafka Streams 4.3.0, two instances", _STREAMS, lambda where: building.java(where, "groupmock.interop.Member"), "stream",
           kind="streams", default=True, live="full"),
+    Judge("Kafka Streams 4.3.0, exactly_once_v2", _STREAMS, lambda where: building.java(where, "groupmock.interop.Member"), "stream",
+          kind="streams", default=True, live="full", guarantee="exactly_once_v2"),
+    _transactions("3.9.1"),
+    _transactions("4.3.0"),
     Judge("Kafka Connect 4.3.0, three workers", _CONNECT,
           lambda where: building.java(where, "org.apache.kafka.connect.cli.ConnectDistributed", level="info"), "sessioned", static=False,
           kind="connect", default=True, live="full"),

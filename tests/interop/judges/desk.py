@@ -74,11 +74,11 @@ class Desk:
         resource = ConfigResource(ResourceType.TOPIC, topic)
         return str(self._admin.describe_configs([resource])[resource].result(SECONDS)[name].value)
 
-    def read(self, topic: str) -> list[tuple[str, str]]:
+    def read(self, topic: str, level: str = "read_committed") -> list[tuple[str, str]]:
         """(key, value) of all that the topic holds now, without a group."""
         ends, found = self.ends(topic), []
         reader = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "the harness joins no group", "enable.auto.commit": False,
-                           "enable.partition.eof": True})
+                           "enable.partition.eof": True, "isolation.level": level})
         try:
             reader.assign([TopicPartition(topic, each, 0) for each in ends])
             waiting = set(ends)

@@ -17,8 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 READY_SECONDS = 20.0
 KAFKA = "4.3.0"
-# The same on both: a quick first round, and sessions short enough that a crash does not make a check long.
-SETTINGS = {"group.initial.rebalance.delay.ms": "300", "group.min.session.timeout.ms": "1000"}
+# The same on both: a quick first round, and sessions and transactions short enough that a crash does not make a check long.
+SETTINGS = {"group.initial.rebalance.delay.ms": "300", "group.min.session.timeout.ms": "1000",
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500"}
 
 
 class NotStarted(Exception):

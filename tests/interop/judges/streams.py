@@ -11,23 +11,27 @@ from typing import Any
 from .cell import Row
 from .desk import Desk
 from .member import Member
-from .telling import same, wait
+from .telling import Mismatch, same, wait
 
 PARTITIONS = 4
 WORDS = ("red", "green", "blue", "white", "black")
 SESSION_MS = 6000
 STATIC_SESSION_MS = 30000  # a Java virtual machine must be back before
 HEARTBEAT_MS = 500
+TRANSACTION_MS = 5000  # what a killed instance had open is in the way for so long
+SLOW_MS = 4  # so that a process can be killed amid its work
+AMID = 200  # rounds of that work
 SECONDS = 60.0  # two Java virtual machines on a busy machine
 TASKS = {f"{sub}_{partition}" for sub in (0, 1) for partition in range(PARTITIONS)}
 
 
 class StreamsRow(Row):
-    """The application on one broker."""
+    """The application on one broker. `guarantee`: its processing.guarantee."""
 
-    def __init__(self, name: str, command: list[str], desk: Desk, folder: Path) -> None:
+    def __init__(self, name: str, command: list[str], desk: Desk, folder: Path, guarantee: str) -> None:
         super().__init__(name, desk, folder)
-        self._command = command
+        self._command, self._guarantee = command, guarantee
+        self._exactly_once = guarantee == "exactly_once_v2"
         self.app = f"matrix-streams-{secrets.token_hex(4)}"
         self.topic = f"{self.app}-words"
         self._count = itertools.count(1)
@@ -44,8 +48,10 @@ class StreamsRow(Row):
             self.check("joins", self._joins)
             self.check("consumes", self._consumes, after="joins")
             self.check("commits", self._commits, after="consumes")
+            if self._exactly_once:
+                self.check("back", self._back, after="commits")
             if not short:
-                self.check("crash", self._crash, after="commits")
+                self.check("crash", self._crash, after="back" if self._exactly_once else "commits")
             self.check("resumes", self._resumes, after="commits" if short else "crash")
             if not short:
                 self.check("static", self._static)
@@ -54,12 +60,14 @@ class StreamsRow(Row):
                 self.client = self.client or each.client_said
                 each.kill()
 
-    def _instance(self, app: str | None = None, instance: str | None = None) -> Member:
-        name = f"instance-{next(self._count)}"
+    def _instance(self, app: str | None = None, instance: str | None = None, of: Member | None = None) -> Member:
+        """A new one; or that one, killed, in its folder again."""
+        name = f"instance-{next(self._count)}" if of is None else of.name
         wish: dict[str, object] = {
             "bootstrap": self.desk.bootstrap, "group": app or self.app, "topic": self.topic, "name": name,
             "folder": str(self.folder / name), "instance": instance, "heartbeat_ms": HEARTBEAT_MS,
             "session_ms": SESSION_MS if instance is None else STATIC_SESSION_MS,
+            "guarantee": self._guarantee, "transaction_ms": TRANSACTION_MS, "slow_ms": SLOW_MS if self._exactly_once else 0,
         }
         fresh = Member(self._command, wish, self.folder / f"{name}.log")
         self._members.append(fresh)
@@ -107,7 +115,16 @@ class StreamsRow(Row):
     def _counted(self) -> dict[str, Any]:
         wait("the counts", lambda: self._counts() == dict(self._wanted),
              lambda: [dict(self._wanted), self._counts(), *(each.trouble() for each in self._members[-2:])], SECONDS)
+        if self._exactly_once:
+            self._once()
         return {"counts": dict(self._wanted)}
+
+    def _once(self) -> None:
+        """Who reads committed sees every word counted from one on, no number twice and none left out."""
+        told: dict[str, list[int]] = collections.defaultdict(list)
+        for word, count in self.desk.read(f"{self.topic}-counts"):
+            told[word].append(int(count))
+        same("counts as they came", {word: list(range(1, count + 1)) for word, count in self._wanted.items()}, dict(told))
 
     def _consumes(self) -> dict[str, Any]:
         self._produce(10)
@@ -124,6 +141,20 @@ class StreamsRow(Row):
         wait("what was read of the repartition topic to be deleted", lambda: self.desk.starts(middle) == self.desk.ends(middle),
              lambda: [self.desk.starts(middle), self.desk.ends(middle)], SECONDS)
         return {"committed": "log end", "repartition topic": "purged"}
+
+    def _back(self) -> dict[str, Any]:
+        """SIGKILL amid its work: what it had read and not committed is read again, and what it had written is seen by nobody."""
+        before = sum(self._wanted.values())
+        self._produce(AMID)
+        wait("some of the work", lambda: sum(self._counts().values()) > before + AMID,
+             lambda: [before, self._counts(), self._second.trouble()], SECONDS)
+        self._second.kill()
+        amid = sum(self._counts().values())
+        if amid >= sum(self._wanted.values()):
+            raise Mismatch(f"the work was over when the instance was killed: {amid} counted")
+        self._second = self._instance(of=self._second)
+        self._running("the tasks shared by two again", self._first, self._second)
+        return self._counted()
 
     def _crash(self) -> dict[str, Any]:
         self._second.kill()

@@ -24,6 +24,7 @@ from ..effects import Close, Silent
 from ..java.orders import java_computed_order, scala_map_order, scala_table_order
 from ..log.partition import Partition
 from ..log.place import Place, by_id, by_name
+from ..log.producers import Origin
 from ..log.topics import Topic
 from ..log.validation import ONE_BATCH_SINCE, HandlerFails, Refused, TooShort, check, is_transactional, read_produced
 from ..transactions.transactional_id import Holder
@@ -202,7 +203,7 @@ class Produce:
                 raise batches
             self._verify(topic, partition, batches)
             self._check(topic, partition, batches)
-            appended = self._topics.write(self._turn, topic, partition, batches)
+            appended = self._topics.write(self._turn, topic, partition, batches, self._origin(batches))
         except RecordsError as error:
             return _refused(place, error, partition)
         if appended.grew:
@@ -229,7 +230,7 @@ class Produce:
                 self._by_table = True
                 if partition.producers.is_fenced(*by) and not self._turn.quirks.coordinator_asked_first:
                     raise self._unverified(ErrorCode.INVALID_PRODUCER_EPOCH, at)
-                partition.producers.tried(batch, adds, self._turn.wall_ms)
+                partition.producers.tries(batch, self._turn.wall_ms, adds)
                 code = self._transactions.check(self._turn, name, by, at, adds, self._request.client_id)
                 if code is ErrorCode.TRANSACTION_ABORTABLE and self._request.version < ABORTABLE_SINCE:
                     code = ErrorCode.INVALID_TXN_STATE
@@ -239,6 +240,9 @@ class Produce:
     @staticmethod
     def _unverified(code: ErrorCode, at: tuple[str, int]) -> Unverified:
         return Unverified(code, f"{at[0]}-{at[1]} is not in an open transaction of that producer")
+    def _origin(self, batches: list[Batch]) -> Origin:
+        new = self._request.version >= NEW_TRANSACTIONS_SINCE and batches[0].transactional
+        return Origin.NEW_TRANSACTION if new else Origin.CLIENT
 
     def _check(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
         wall_ms = self._turn.wall_ms

@@ -20,7 +20,7 @@ from ..budget import Ration, within
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import java_order, scala_map_order, scala_table_order
 from ..transactions import causes
-from ..transactions.codes import fenced_code
+from ..transactions.codes import NOT_LOGGED, fenced_code
 from ..transactions.transactional_id import At, Holder
 
 if TYPE_CHECKING:
@@ -46,7 +46,10 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         ration.take_names([topic.name for topic in each.topics], TOPIC_COST)
         ration.take(within([topic.partitions for topic in each.topics]), PARTITION_COST)
     results = [_added(cluster, request, turn, each) for each in wanted]
-    if request.version >= BATCHED_SINCE:
+    codes = {row.partition_error_code for each in results for topic in each.topic_results for row in topic.results_by_partition}
+    if NOT_LOGGED in codes:  # the first to meet it fails the whole answer
+        turn.reply(request.ticket, AddPartitionsToTxnResponse(error_code=NOT_LOGGED))
+    elif request.version >= BATCHED_SINCE:
         turn.reply(request.ticket, AddPartitionsToTxnResponse(results_by_transaction=results))
     else:
         turn.reply(request.ticket, AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results[0].topic_results))
@@ -80,7 +83,9 @@ def _codes(
     if code is ErrorCode.NONE and asked.verify_only:
         return [(at, transactions.verify(turn, name, by, at, client_id)) for at in places]
     if code is ErrorCode.NONE:
-        code = transactions.add(turn, name, by, places, causes.partitions_added(len(places)), client_id)
+        code = transactions.add(
+            turn, name, by, places, causes.partitions_added(len(places)), client_id, new=request.version >= BATCHED_SINCE
+        )
     return [(at, fenced_code(code, FENCED_SINCE, request.version)) for at in places]
 
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 UPGRADE: Final = 1
 SAFE_DOWNGRADE: Final = 2
 UNSAFE_DOWNGRADE: Final = 3
-TYPES_SINCE: Final = 1  # v0 says allow_downgrade instead
 ONE_ANSWER_SINCE: Final = 2
 FEATURE_COST: Final = 8  # core.budget
 METADATA: Final = "metadata.version"
 KRAFT: Final = "kraft.version"
+NEWER: Final = "Can't downgrade to a newer version."
 DOWNGRADE: Final = "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade."
 LOSES: Final = "Refusing to perform the requested downgrade because it might delete metadata information."
 NO_UNSAFE: Final = "Unsafe metadata downgrade is not supported in this version."
@@ -46,7 +46,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     Ration(turn.settings).take_names([each.feature for each in asked.feature_updates], FEATURE_COST)
     wanted = {each.feature: each for each in asked.feature_updates}
     order = sorted(wanted) if turn.quirks.features_updated_one_by_one else java_order(wanted, java_hash)
-    refusals = {name: _why_not(cluster, turn, wanted[name], request.version) for name in order}
+    refusals = {name: _why_not(cluster, turn, wanted[name]) for name in order}
     if turn.quirks.features_updated_one_by_one:
         answer = UpdateFeaturesResponse(results=[_result(name, why, None) for name, why in refusals.items()])
         done = [name for name, why in refusals.items() if why is None]
@@ -72,10 +72,10 @@ def _result(name: str, why: str | None, fine: str | None) -> UpdatableFeatureRes
     return UpdatableFeatureResult(feature=name, error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message=fitting(why))
 
 
-def _why_not(cluster: Cluster, turn: Turn, wanted: FeatureUpdateKey, version: int) -> str | None:
+def _why_not(cluster: Cluster, turn: Turn, wanted: FeatureUpdateKey) -> str | None:
     """Why this level cannot be; None: it can (FeatureControlManager.updateFeature)."""
-    name, level = wanted.feature, wanted.max_version_level
-    kind = wanted.upgrade_type if version >= TYPES_SINCE else SAFE_DOWNGRADE if wanted.allow_downgrade else UPGRADE
+    # Of v0 the controller looks at no `allow_downgrade`: it can raise only (seen on 4.3.0)
+    name, level, kind = wanted.feature, wanted.max_version_level, wanted.upgrade_type
     invalid = f"Invalid update version {level} for feature {name}."
     feature = next((each for each in turn.environment.identity.features if each.name == name), None)
     if kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
@@ -88,11 +88,13 @@ def _why_not(cluster: Cluster, turn: Turn, wanted: FeatureUpdateKey, version: in
     if not feature.lowest <= level <= feature.highest:
         only = f"only supports versions {feature.lowest}-{feature.highest}"
         return f"{invalid} Local controller {cluster.topics.controller()} {only}"
-    return _why_not_lower(turn, feature, level, kind, invalid)
+    return _why_not_from_there(turn, feature, level, kind, invalid)
 
 
-def _why_not_lower(turn: Turn, feature: Feature, level: int, kind: int, invalid: str) -> str | None:
+def _why_not_from_there(turn: Turn, feature: Feature, level: int, kind: int, invalid: str) -> str | None:
     now = feature.finalized or 0
+    if level > now and kind != UPGRADE:
+        return f"{invalid} {NEWER}"
     if level >= now:
         return None
     if kind == UPGRADE:

@@ -192,7 +192,8 @@ class GroupRegistry:
         if not stored:
             return errors
         try:
-            self._log(turn, group, transactional_batch(group.group_id, stored, producer_id, epoch, turn.wall_ms))
+            old_values = turn.quirks.old_offset_values
+            self._log(turn, group, transactional_batch(group.group_id, stored, producer_id, epoch, turn.wall_ms, old_values))
         except RecordsError as refused:
             return [error or int(refused.error_code) for error in errors]
         for at, offset in stored:
@@ -201,8 +202,10 @@ class GroupRegistry:
         return errors
 
     def _log(self, turn: Turn, group: GroupType, batch: Batch) -> None:
+        from ..log.producers import Origin
+
         partition = self._topics.require_partition(OFFSETS_TOPIC, group.partition)
-        self._topics.write(turn, self._topics.require(OFFSETS_TOPIC), partition, [batch])
+        self._topics.write(turn, self._topics.require(OFFSETS_TOPIC), partition, [batch], Origin.COORDINATOR)
         self._topics.fetches.changed(turn, [(OFFSETS_TOPIC, group.partition)])
 
     def _transaction_ended(self, turn: Turn, topic: str, partition: int, marker: Marker) -> None:

@@ -9,8 +9,7 @@ Where it knowingly differs from Apache Kafka 4.3 (tests/unit/core/log/test_where
 - Compression other than none and gzip is not opened: broken bytes are taken, compaction leaves such batches whole, keys of compacted
   topics and timestamps are not looked at, and a look-up by timestamp answers with the batch's first offset. compression.type other than
   `producer` does not compress anew.
-- Markers of transactions outlive compaction, and a read_committed Fetch lists every aborted transaction up to the last stable offset,
-  where Kafka ends at the next entry of its offset index.
+- Markers of transactions outlive compaction.
 - ListOffsets v0 knows one segment, and a fetch does not end where a segment does.
 - Partition leaders follow from the topic's name; leaders and the controller move by command only, or when their node is stopped.
 - Two topics of one CreateTopics request that collide by '.' and '_' are told so under every profile (4.3 and 3.9 make both, 2.8 does not).

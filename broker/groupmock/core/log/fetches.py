@@ -333,10 +333,10 @@ class Reader:
         row = self._row(slot, partition, self._records(slot, partition, size, upper), EpochEndOffset(), end)
         if not row.records and slot.fetch_offset < upper and 0 < size < partition.first_size(slot.fetch_offset):
             row.aborted_transactions = None  # Kafka throws its list away together with a first batch that does not fit
-        elif committed:
+        elif committed and slot.fetch_offset < upper:
             row.aborted_transactions = [
                 AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
-                for each in (partition.aborted(slot.fetch_offset, end) if slot.fetch_offset < upper else ())
+                for each in partition.aborted(slot.fetch_offset, len(row.records or b""), end)
             ]
         return row
 

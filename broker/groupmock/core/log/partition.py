@@ -16,7 +16,8 @@ from groupmock_codec.records import NO_TIMESTAMP, Batch, Head, RecordsError, emp
 from groupmock_codec.room import OPENED, Room
 
 from .limits import LogLimits
-from .producers import ProducerStates
+from .offset_index import OffsetIndex
+from .producers import Origin, ProducerStates
 from .segments import Segments
 from .transactions import Aborted, Marker
 
@@ -84,6 +85,7 @@ class Partition:
         self._newest: list[int] = []  # the largest timestamp up to each batch, perhaps that of one that is gone: `_settle_newest`
         self._dropped = 0  # leading entries that are gone already
         self._bytes = 0  # bytes ever written: the place of the next batch
+        self._index: OffsetIndex | None = None  # from the first abort on: before it nobody asks
 
     @property
     def size(self) -> int:
@@ -108,12 +110,29 @@ class Partition:
         place = self._batch_at(self.start)
         return self.start if pinned or place == len(self._batches) else self._batches[place].base_offset
 
-    def aborted(self, offset: int, upper: int) -> list[Aborted]:
-        """The aborted transactions that a reader from `offset` to `upper` has to leave out."""
+    def aborted(self, offset: int, size: int, end: int) -> list[Aborted]:
+        """The aborted transactions that a reader of `size` bytes from `offset` on is told of: it has to leave out their batches. `end`: of
+        the replica's log."""
         transactions = self.producers.transactions
-        return [] if transactions is None else transactions.aborted(offset, upper)
+        if transactions is None or not transactions.any_aborted:
+            return []
+        if self._index is None:
+            self._index = self._indexed()
+        place = self._batch_at(offset)
+        upper = self._index.behind((self._places[place] if place < len(self._places) else self._bytes) + size)
+        return transactions.aborted(offset, end if upper is None else upper)
 
-    def append(self, batches: list[Batch], limits: LogLimits, wall_ms: int) -> Appended:
+    def _indexed(self) -> OffsetIndex:
+        """The index of what there is. What is gone by then has left no entries."""
+        index = OffsetIndex()
+        for place in range(self._dropped, len(self._batches)):
+            self._enter(index, self._batches[place], self._places[place])
+        return index
+
+    def _enter(self, index: OffsetIndex, batch: Batch, place: int) -> None:
+        index.wrote(self.segments.base_at(batch.base_offset), batch.last_offset, place, len(batch.data))
+
+    def append(self, batches: list[Batch], limits: LogLimits, wall_ms: int, origin: Origin = Origin.CLIENT) -> Appended:
         """Append checked batches. A batch that repeats one of its producer's last five is not written again: its old offset is the answer.
 
         Raises RecordsError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE).
@@ -122,7 +141,7 @@ class Partition:
         for batch in batches:
             if batch.producer_id < 0:
                 continue
-            written = self.producers.check(batch)
+            written = self.producers.check(batch, origin)
             if written is not None:
                 return Appended(written.base_offset, written.timestamp, grew=False)
         base_offset, self.written_ms = self.end, wall_ms
@@ -218,6 +237,7 @@ class Partition:
         kept = [*batches, *self.batches(offset)]
         self._batches, self._lasts, self._places, self._newest = [], [], [], []
         self._dropped = self._bytes = 0
+        self._index = None
         for batch in kept:
             self._keep(batch)
 
@@ -300,6 +320,8 @@ class Partition:
         self._lasts.append(placed.last_offset)
         self._places.append(self._bytes)
         self._newest.append(max(_stamp(placed), self._newest[-1]) if self._newest else _stamp(placed))
+        if self._index is not None:
+            self._enter(self._index, placed, self._bytes)
         self._bytes += len(placed.data)
 
     def _batch_at(self, offset: int) -> int:
@@ -329,6 +351,8 @@ class Partition:
 
     def _drop_to(self, place: int) -> None:
         """Let go of the batches before that one: their bytes at once, the entries when there are many."""
+        if self._index is not None:
+            self._index.trim(self._places[place] if place < len(self._places) else self._bytes)
         if place >= max(_SLACK, len(self._batches) // _SHARE) or place == len(self._batches):
             for entries in self._batches, self._lasts, self._places, self._newest:
                 del entries[:place]

@@ -4,6 +4,7 @@ that one that was replaced writes no more, and by which coordinator its last tra
 from __future__ import annotations
 
 from collections import deque
+from enum import StrEnum
 from typing import Final, NamedTuple
 
 import msgspec
@@ -16,7 +17,17 @@ from .transactions import LogTransactions, Marker
 # An idempotent producer has five requests under way at most (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)
 REMEMBERED: Final = 5
 NO_SEQUENCE: Final = -1
+MOST_TRIED: Final = 1_000
+"""What is refused is in no log, so that nothing else bounds it."""
 NO_COORDINATOR: Final = -1
+
+
+class Origin(StrEnum):
+    """Who writes (AppendOrigin)."""
+
+    CLIENT = "client"
+    NEW_TRANSACTION = "a transaction of a new client (KIP-890)"
+    COORDINATOR = "a coordinator, whose batches have no order of their own"
 
 
 class Written(NamedTuple):
@@ -45,21 +56,14 @@ class ProducerState(msgspec.Struct):
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
 
-class Attempt(msgspec.Struct):
-    """A transaction that is to begin here, from its producer's first try on until a batch or a marker of it is written (KIP-890;
-    VerificationStateEntry). `lowest`: the lowest sequence that was tried in that epoch; `begins_at_zero`: by a new client first."""
+class Tried(msgspec.Struct, gc=False):
+    """What a producer tried to begin a transaction with, until a batch of it or its marker is written: `lowest` is the least of its first
+    sequences in that epoch. `new`: the first to try was a new client's Produce (KIP-890)."""
 
-    epoch: int
     lowest: int
-    begins_at_zero: bool
+    epoch: int
     seen: int
-
-    def again(self, batch: Batch) -> None:
-        """Another try."""
-        if batch.producer_epoch > self.epoch:
-            self.epoch, self.lowest = batch.producer_epoch, batch.base_sequence
-        elif batch.producer_epoch == self.epoch:
-            self.lowest = min(self.lowest, batch.base_sequence)
+    new: bool
 
 
 class ProducerStates:
@@ -67,7 +71,7 @@ class ProducerStates:
 
     def __init__(self) -> None:
         self._states: dict[int, ProducerState] = {}
-        self._attempts: dict[int, Attempt] = {}
+        self._tried: dict[int, Tried] = {}
         self.transactions: LogTransactions | None = None
         """Those of this partition, from its first transactional batch on."""
 
@@ -92,50 +96,61 @@ class ProducerStates:
         """Where the producer's open transaction begins here; None: it has none."""
         return None if self.transactions is None else self.transactions.open_from(producer_id)
 
-    def tried(self, batch: Batch, begins_at_zero: bool, wall_ms: int) -> None:
-        """That batch would begin a transaction here, if its coordinator knows of it. A repetition counts too, and so the next new batch
-        behind it is out of order until the lowest one that was tried is written (TX-61)."""
-        attempt = self._attempts.get(batch.producer_id)
-        if attempt is None:
-            self._attempts[batch.producer_id] = Attempt(batch.producer_epoch, batch.base_sequence, begins_at_zero, wall_ms)
-        else:
-            attempt.again(batch)
+    def tries(self, batch: Batch, wall_ms: int, new: bool) -> None:
+        """A batch is about to be the first of a transaction here, if its coordinator allows it. A later one does not overtake it, should it
+        fail (VerificationStateEntry)."""
+        tried = self._tried.get(batch.producer_id)
+        if tried is None:
+            if len(self._tried) >= MOST_TRIED:
+                del self._tried[next(iter(self._tried))]
+            self._tried[batch.producer_id] = Tried(batch.base_sequence, batch.producer_epoch, wall_ms, new)
+        elif batch.producer_epoch > tried.epoch:
+            tried.epoch, tried.lowest = batch.producer_epoch, batch.base_sequence
+        elif batch.producer_epoch == tried.epoch:
+            tried.lowest = min(tried.lowest, batch.base_sequence)
 
-    def check(self, batch: Batch) -> Written | None:
+    def check(self, batch: Batch, origin: Origin = Origin.CLIENT) -> Written | None:
         """The earlier append that this batch repeats, None if it is new and in sequence.
 
         Raises INVALID_PRODUCER_EPOCH for an older epoch, OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, INVALID_TXN_STATE for a plain batch amid
         a transaction. A producer id that the partition does not know (expired, or its records deleted) may begin with any sequence, as in
-        Kafka since KIP-360, unless a new client is to begin a transaction, whose epoch is fresh (KIP-890).
+        Kafka since KIP-360, unless it is a new client's transaction, whose epoch is fresh (KIP-890). Of a coordinator the epoch alone is
+        looked at.
         """
         state = self._states.get(batch.producer_id)
-        if state is not None and batch.producer_epoch < state.epoch:
+        if state is None:
+            tried = self._tried.get(batch.producer_id)
+            if origin is Origin.NEW_TRANSACTION and (tried is None or tried.new):  # who tried first counts
+                _in_order(batch, 0)
+            if origin is not Origin.COORDINATOR:
+                self._not_overtaking(batch)
+            return None
+        if batch.producer_epoch < state.epoch:
             raise RecordsError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
                 f"epoch {batch.producer_epoch} of producer {batch.producer_id}, the last seen is {state.epoch}",
             )
-        if batch.base_sequence < 0:
-            return None  # a coordinator's: clients write none without a sequence
-        # Before the order: a retry lies behind the last sequence and would be refused as out of order
-        if state is not None and (written := _written_before(batch, state)) is not None:
-            return written
-        self._follows_attempt(batch, state)
-        if state is None:
+        if origin is Origin.COORDINATOR:
             return None
-        # A bumped epoch counts from 0 again (KIP-360; ProducerAppendInfo.checkSequence)
-        _in_order(batch, 0 if batch.producer_epoch > state.epoch else next_sequence(state.last_sequence))
+        if batch.producer_epoch > state.epoch:
+            self._not_overtaking(batch)
+            # A bumped epoch counts from 0 again (KIP-360; ProducerAppendInfo.checkSequence)
+            _in_order(batch, 0)
+        else:
+            # Before the order: a retry lies behind the last sequence and would be refused as out of order
+            for written in state.batches:
+                if (written.first_sequence, written.last_sequence) == (batch.base_sequence, batch.last_sequence):
+                    return written
+            self._not_overtaking(batch)
+            _in_order(batch, next_sequence(state.last_sequence))
         if not batch.transactional and self.open_from(batch.producer_id) is not None:
             raise RecordsError(ErrorCode.INVALID_TXN_STATE, f"producer {batch.producer_id} is in the midst of a transaction")
         return None
 
-    def _follows_attempt(self, batch: Batch, state: ProducerState | None) -> None:
-        attempt = self._attempts.get(batch.producer_id)
-        if attempt is None:
-            return
-        if attempt.begins_at_zero and state is None:
-            _in_order(batch, 0)
-        if batch.base_sequence > attempt.lowest:
-            _in_order(batch, attempt.lowest)
+    def _not_overtaking(self, batch: Batch) -> None:
+        tried = self._tried.get(batch.producer_id)
+        if tried is not None and batch.base_sequence > tried.lowest:
+            _in_order(batch, tried.lowest)
 
     def wrote(self, batch: Batch, wall_ms: int) -> None:
         """Remember an appended batch (`batch` has its offsets in the log)."""
@@ -146,7 +161,7 @@ class ProducerStates:
         state.seen, state.timestamp = wall_ms, batch.max_timestamp
         state.batches.append(Written(batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp))
         if batch.transactional:
-            self._attempts.pop(batch.producer_id, None)
+            self._tried.pop(batch.producer_id, None)
             if self.transactions is None:
                 self.transactions = LogTransactions()
             self.transactions.began(batch.producer_id, batch.base_offset)
@@ -171,7 +186,10 @@ class ProducerStates:
             state = self._entered(marker.producer_id, marker.producer_epoch, wall_ms, state)
         state.seen = state.timestamp = wall_ms
         state.coordinator_epoch = marker.coordinator_epoch
-        self._attempts.pop(marker.producer_id, None)
+        tried = self._tried.get(marker.producer_id)
+        # A new client has another epoch in its next transaction: with the same one that has begun already (UnifiedLog.updateProducers)
+        if tried is not None and not (tried.new and tried.epoch == marker.producer_epoch):
+            del self._tried[marker.producer_id]
         if self.transactions is not None:
             self.transactions.ended(marker, offset)
 
@@ -192,14 +210,8 @@ class ProducerStates:
         for producer_id in old:
             if self.open_from(producer_id) is None:
                 del self._states[producer_id]
-        self._attempts = {producer_id: each for producer_id, each in self._attempts.items() if each.seen >= before_ms}
-
-
-def _written_before(batch: Batch, state: ProducerState) -> Written | None:
-    if batch.producer_epoch != state.epoch:
-        return None
-    wanted = batch.base_sequence, batch.last_sequence
-    return next((written for written in state.batches if (written.first_sequence, written.last_sequence) == wanted), None)
+        for producer_id in [each for each, tried in self._tried.items() if tried.seen < before_ms]:
+            del self._tried[producer_id]
 
 
 def _in_order(batch: Batch, expected: int) -> None:

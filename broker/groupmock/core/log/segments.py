@@ -11,9 +11,14 @@ A segment without bytes is the active one, begun by a roll and not yet written t
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from operator import attrgetter
+
 import msgspec
 
 from .limits import LogLimits
+
+_base = attrgetter("base_offset")
 
 
 class Segment(msgspec.Struct, gc=False):
@@ -65,6 +70,11 @@ class Segments:
     def kept(self) -> list[Segment]:
         """Those there are, the oldest first."""
         return list(self._kept)
+
+    def base_at(self, offset: int) -> int:
+        """Where the segment begins that has that offset."""
+        found = bisect_right(self._kept, offset, key=_base) - 1
+        return self._kept[max(0, found)].base_offset if self._kept else offset
 
     def begins_at(self, offset: int) -> bool:
         """Is that where the oldest one begins?"""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .fetches import Fetches
     from .limits import LogLimits
     from .partition import Appended, Partition
+    from .producers import Origin
     from .retention import Aging
     from .transactions import Marker
 
@@ -278,18 +279,20 @@ class Topics(TopicNews):
         """Append record batches on the server's side and wake who waits; returns the first offset. Raises TopicRefused, RecordsError."""
         from groupmock_codec.records import RecordsError, read_batches
 
+        from .producers import Origin
+
         found = self.require_partition(topic, partition)
         batches = read_batches(batch)
         if not batches:
             raise RecordsError(ErrorCode.INVALID_RECORD, "no record batch")
-        appended = self.write(turn, self._topics[topic], found, batches)
+        appended = self.write(turn, self._topics[topic], found, batches, Origin.CLIENT)
         self.fetches.changed(turn, [(topic, partition)])
         return appended.base_offset
 
-    def write(self, turn: Turn, topic: Topic, partition: Partition, batches: list[Batch]) -> Appended:
+    def write(self, turn: Turn, topic: Topic, partition: Partition, batches: list[Batch], origin: Origin) -> Appended:
         """Append checked batches; the caller tells `fetches.changed` once all of a request is written, as Kafka does."""
         limits = self.limits(topic, partition.leader)
-        appended = partition.append(batches, limits, turn.wall_ms)
+        appended = partition.append(batches, limits, turn.wall_ms, origin)
         self._watch_age(turn, topic, partition, limits, appended.base_offset)
         return appended
 

@@ -65,6 +65,11 @@ class LogTransactions:
         """Where the oldest open one begins."""
         return next(iter(self._open.values()), None)
 
+    @property
+    def any_aborted(self) -> bool:
+        """Is one listed for some reader?"""
+        return bool(self._aborted)
+
     def aborted(self, offset: int, upper: int) -> list[Aborted]:
         """What a reader from `offset` to `upper` has to leave out."""
         return [each for each in self._aborted[bisect_left(self._aborted, offset, key=_marker) :] if each.first_offset < upper]

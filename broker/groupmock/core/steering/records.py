@@ -10,6 +10,7 @@ from groupmock_codec.errors import ErrorCode
 from groupmock_codec.records import Batch, RecordsError, read_batches
 
 from ..log.partition import Partition
+from ..log.producers import Origin
 from ..log.topics import Topic
 from ..log.validation import Refused, check
 from .find import check_partition, topic_of
@@ -52,7 +53,7 @@ def produce(cluster: Cluster, arguments: Produce, turn: Turn) -> None:
     wanted = [(topic.partitions[index], batch) for index, batch in zip(arguments.partitions, batches, strict=True)]
     _check(cluster, turn, topic, wanted)
     for partition, batch in wanted:
-        cluster.topics.write(turn, topic, partition, [batch])
+        cluster.topics.write(turn, topic, partition, [batch], Origin.CLIENT)
     cluster.topics.fetches.changed(turn, [(topic.name, index) for index in dict.fromkeys(arguments.partitions)])
 
 

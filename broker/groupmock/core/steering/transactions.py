@@ -12,7 +12,16 @@ from .register import Arguments, NotNow, TransactionalIdName, steers
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
+    from ..transactions.transactional_id import TransactionalId
     from ..turn import Turn
+
+
+def _steered(cluster: Cluster, name: str) -> TransactionalId:
+    """The id; NotNow where it hangs."""
+    known = transactional_id_of(cluster, name)
+    if known.stuck:
+        raise NotNow(f"transactional id {name!r} hangs in a change that could not be logged: nothing more happens before it is loaded anew")
+    return known
 
 
 class AbortTransaction(Arguments):
@@ -24,7 +33,7 @@ class AbortTransaction(Arguments):
 @steers("abort_transaction", AbortTransaction)
 def abort_transaction(cluster: Cluster, arguments: AbortTransaction, turn: Turn) -> None:
     """TX-92: the epoch is bumped, and the markers carry the new one."""
-    known = transactional_id_of(cluster, arguments.transactional_id)
+    known = _steered(cluster, arguments.transactional_id)
     if known.state is not State.ONGOING:
         raise NotNow(f"transactional id {known.name!r} is {known.state}: there is a transaction to abort in {State.ONGOING} only")
     cluster.transactions.abort(turn, known, causes.ABORT_ORDERED)
@@ -41,7 +50,7 @@ class FenceTransaction(Arguments):
 @steers("fence_transaction", FenceTransaction)
 def fence_transaction(cluster: Cluster, arguments: FenceTransaction, turn: Turn) -> None:
     """While markers are under way a newer producer is told to wait (51), and so is who says this."""
-    known = transactional_id_of(cluster, arguments.transactional_id)
+    known = _steered(cluster, arguments.transactional_id)
     if known.state in PREPARED:
         raise NotNow(f"transactional id {known.name!r} is {known.state}: it can be fenced once its markers are written")
     cluster.transactions.fence(turn, known)
@@ -58,7 +67,7 @@ class ExpireTransactionalId(Arguments):
 @steers("expire_transactional_id", ExpireTransactionalId)
 def expire_transactional_id(cluster: Cluster, arguments: ExpireTransactionalId, turn: Turn) -> None:
     """TX-93: an id with a transaction does not expire."""
-    known = transactional_id_of(cluster, arguments.transactional_id)
+    known = _steered(cluster, arguments.transactional_id)
     if known.state not in IDLE:
         raise NotNow(f"transactional id {known.name!r} is {known.state}: it can expire once its transaction is over")
     cluster.transactions.forget(turn, known, causes.EXPIRY_ORDERED)

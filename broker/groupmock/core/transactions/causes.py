@@ -23,6 +23,7 @@ Cause = Literal[
     "aborted",
     "producer_replaced",
     "timed_out",
+    "not_logged",
     "markers_held",
     "markers_written",
     # the id goes
@@ -93,6 +94,9 @@ def producer_replaced(client_id: str | None) -> Why:
 def timed_out(timeout_ms: int) -> Why:
     """transaction.timeout.ms of the producer is over."""
     return Why("timed_out", f"the transaction was open for more than {timeout_ms} ms")
+
+
+NOT_LOGGED: Final = Why("not_logged", "transaction.version is 0, at which a new client's change cannot be logged: the id hangs")
 
 
 def markers_held(count: int) -> Why:

@@ -12,6 +12,7 @@ from .transactional_id import NONE, Holder
 OK: Final = ErrorCode.NONE
 NOT_VALID: Final = ErrorCode.INVALID_REQUEST
 NO_SUCH: Final = ErrorCode.INVALID_PRODUCER_ID_MAPPING
+NOT_LOGGED: Final = ErrorCode.UNSUPPORTED_VERSION
 BUSY: Final = ErrorCode.CONCURRENT_TRANSACTIONS
 FENCED: Final = ErrorCode.PRODUCER_FENCED
 NOT_ADDED: Final = ErrorCode.TRANSACTION_ABORTABLE

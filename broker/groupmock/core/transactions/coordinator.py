@@ -21,7 +21,7 @@ from ..java.hashes import partition_for
 from ..log import internal
 from ..log.names import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from ..units import NS_PER_MS
-from . import causes
+from . import causes, levels
 from .causes import Why
 from .codes import (
     BUSY,
@@ -30,6 +30,7 @@ from .codes import (
     NO_SUCH,
     NOBODY,
     NOT_ADDED,
+    NOT_LOGGED,
     NOT_VALID,
     OK,
     TOO_MANY_IDS,
@@ -84,12 +85,12 @@ class TransactionCoordinator:
         """Every id that somebody coordinates."""
         return self._ids.values()
 
-    def _known(self, turn: Turn, name: str, by: Holder, client_id: str | None) -> ErrorCode | TransactionalId:
-        """The id, for a producer that has its current epoch and is not in between; else the error (TX-32)."""
+    def _known(self, turn: Turn, name: str, by: Holder, client_id: str | None, waits: bool = True) -> ErrorCode | TransactionalId:
+        """The id, for a producer that has its current epoch and, if it `waits` for that, is not in between; else the error (TX-32)."""
         known = self._ids.get(name)
         if known is None:
             return NO_SUCH
-        if known.state in PREPARED:
+        if waits and known.busy:
             return BUSY
         if known.producer_id != by.producer_id:
             return NO_SUCH
@@ -108,7 +109,7 @@ class TransactionCoordinator:
         known = self._ids.get(name)
         if known is None:
             return self._create(turn, name, timeout_ms, client_id)
-        if known.state in PREPARED:
+        if known.busy:
             return Given(BUSY)
         if own is not None and not known.may_be(own):
             return Given(self._fenced(turn, known, own, client_id))
@@ -157,8 +158,10 @@ class TransactionCoordinator:
 
     # -- what is in a transaction --------------------------------------------------------------------------------------
 
-    def add(self, turn: Turn, name: str, by: Holder, places: Iterable[At], why: Why, client_id: str | None) -> ErrorCode:
-        """Put partitions into the producer's transaction; the first ones begin it."""
+    def add(
+        self, turn: Turn, name: str, by: Holder, places: Iterable[At], why: Why, client_id: str | None, *, new: bool = False
+    ) -> ErrorCode:
+        """Put partitions into the producer's transaction; the first ones begin it. `new`: a new client's first write does."""
         known = self._known(turn, name, by, client_id)
         if isinstance(known, ErrorCode):
             return known
@@ -166,6 +169,8 @@ class TransactionCoordinator:
         fresh = [at for at in places if before is not State.ONGOING or at not in known.partitions]
         if not fresh and before is State.ONGOING:
             return OK  # an empty list does begin a transaction (seen on 4.3.0, 3.9.1, 2.8.2)
+        if new and not levels.logs_new_clients(turn):
+            return self._not_logged(turn, known)
         most = turn.settings.transaction_max_partitions
         if len(known.partitions) + len(fresh) > most:
             turn.note("partitions_refused", transactional_id=name, reason=f"groupmock.transaction.max.partitions is {most}")
@@ -180,10 +185,13 @@ class TransactionCoordinator:
         return OK
 
     def verify(self, turn: Turn, name: str, by: Holder, at: At, client_id: str | None) -> ErrorCode:
-        """Is the partition in the producer's open transaction (KIP-890)?"""
-        known = self._known(turn, name, by, client_id)
+        """Is the partition in the producer's open transaction (KIP-890)? What is not logged yet is not waited for
+        (TransactionCoordinator.handleVerifyPartitionsInTransaction)."""
+        known = self._known(turn, name, by, client_id, waits=False)
         if isinstance(known, ErrorCode):
             return known
+        if known.state in PREPARED:
+            return BUSY
         return OK if known.state is State.ONGOING and at in known.partitions else NOT_ADDED
 
     def check(self, turn: Turn, name: str, by: Holder, at: At, adds: bool, client_id: str | None) -> ErrorCode:
@@ -200,7 +208,7 @@ class TransactionCoordinator:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         if adds:
             why = causes.group_added(at[0]) if at[0] == OFFSETS_TOPIC else causes.partitions_added(1)
-            code = self.add(turn, name, by, (at,), why, client_id)
+            code = self.add(turn, name, by, (at,), why, client_id, new=True)
         else:
             code = self.verify(turn, name, by, at, client_id)
         if code is BUSY and not adds:
@@ -214,7 +222,7 @@ class TransactionCoordinator:
         known = self._ids.get(name)
         if known is None:
             return Given(NO_SUCH)
-        if known.state in PREPARED:
+        if known.busy:
             return Given(BUSY)
         overflow = bumps and (known.previous_id, known.epoch) == (by.producer_id, 0) and by.epoch == LAST_EPOCH
         if known.producer_id != by.producer_id and not overflow:
@@ -232,6 +240,8 @@ class TransactionCoordinator:
     def _decide(self, turn: Turn, known: TransactionalId, committed: bool, bumps: bool, why: Why) -> Given:
         before = known.state
         if bumps:
+            if not levels.logs_new_clients(turn):
+                return Given(self._not_logged(turn, known))
             if known.exhausted:
                 known.next_id = self._topics.new_producer_id()
             known.bump(known.epoch)
@@ -243,9 +253,9 @@ class TransactionCoordinator:
         return Given(OK, Holder(known.producer_id, known.epoch) if known.next_id == NONE else Holder(known.next_id, 0))
 
     def abort(self, turn: Turn, known: TransactionalId, why: Why) -> None:
-        """End a transaction without its producer, which is fenced by it. From 4.x on it may still ask who it is (TX-23, TX-24)."""
+        """End a transaction without its producer, which is fenced by it. At level 2 it may still ask who it is (TX-23, TX-24)."""
         before = known.state
-        known.bump(NONE if turn.quirks.fenced_epoch_forgotten else known.epoch)
+        known.bump(known.epoch if levels.keeps_the_aborted(turn) else NONE)
         known.state = State.PREPARE_ABORT
         self._moved(turn, known, before, why)
         self._markers.owe(known)
@@ -319,7 +329,7 @@ class TransactionCoordinator:
 
     def _on_timeouts(self, subject: tuple[str, ...], turn: Turn) -> bool:
         for known in list(self._ids.values()):
-            if known.state is State.ONGOING:
+            if known.state is State.ONGOING and not known.stuck:
                 if known.started_ms + known.timeout_ms < turn.wall_ms:
                     self.abort(turn, known, causes.timed_out(known.timeout_ms))
                 else:
@@ -334,6 +344,8 @@ class TransactionCoordinator:
     def _on_expiry(self, subject: tuple[str, ...], turn: Turn) -> bool:
         lifetime_ms = turn.settings.transactional_id_expiration_ms
         for known in list(self._ids.values()):
+            if known.stuck:
+                continue
             if known.state in IDLE and known.changed_ms + lifetime_ms <= turn.wall_ms:
                 self.forget(turn, known, causes.id_expired(lifetime_ms))
             elif known.state in IDLE:
@@ -344,6 +356,11 @@ class TransactionCoordinator:
         """The next to come with an id that was idle is the first (TX-93)."""
         del self._ids[known.name]
         self._told(turn, known, known.state, "", why)
+
+    def _not_logged(self, turn: Turn, known: TransactionalId) -> ErrorCode:
+        known.stuck = True
+        known.note(turn, "transaction_not_logged", causes.NOT_LOGGED)
+        return NOT_LOGGED
 
     # -- telling -------------------------------------------------------------------------------------------------------
 
@@ -381,6 +398,7 @@ class TransactionCoordinator:
         why = causes.coordinator_loaded(partition, node)
         log: Mapping[str, TransactionalId] = self._logs.pop(partition, {})
         for known in log.values():
+            known.stuck = False  # what was not logged is not there
             self._ids[known.name] = known
             self._told(turn, known, "", known.state, why)
             if known.state is State.ONGOING:

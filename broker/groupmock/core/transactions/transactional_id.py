@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from .states import State
+from .states import PREPARED, State
 
 if TYPE_CHECKING:
     from ..turn import Turn
@@ -33,7 +33,8 @@ class TransactionalId(msgspec.Struct, eq=False):
     `last_epoch`: the one before, if its producer may still ask with it, because the answer that told it of the current one may be lost;
     `previous_id`, `next_id`: producer ids before and after the current one, where epochs are used up. `partitions`: of the open
     transaction, those without a marker while it ends; a group's is that of __consumer_offsets. `fencing`: its end is to be followed by
-    what a newer producer's second InitProducerId does.
+    what a newer producer's second InitProducerId does. `stuck`: a change could not be logged (`levels`), and Kafka
+    waits for it: nothing else changes until another coordinator loads the id.
     """
 
     name: str
@@ -50,6 +51,12 @@ class TransactionalId(msgspec.Struct, eq=False):
     partitions: dict[At, None] = msgspec.field(default_factory=dict)
     marked: int = 0
     fencing: bool = False
+    stuck: bool = False
+
+    @property
+    def busy(self) -> bool:
+        """Is a change under way? Whoever asks for another is told 51."""
+        return self.stuck or self.state in PREPARED
 
     @property
     def exhausted(self) -> bool:

@@ -11,22 +11,28 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.records import TRANSACTIONAL_BIT, Batch, NewRecord, encode_batch, read_batches
+from groupmock_codec.runtime import uvarint
 
 if TYPE_CHECKING:
     from .committed import At, Offset
 
 KEY_VERSION: Final = 1
-VALUE_VERSION: Final = 3
+VALUE_VERSION: Final = 4  # flexible
+OLD_VALUE_VERSION: Final = 3
 _VERSION: Final = Struct(">h")
 _PARTITION: Final = Struct(">i")
 _OFFSET: Final = Struct(">hqi")
+NO_TAGS: Final = b"\x00"
 _TIME: Final = Struct(">q")
 
 
-def transactional_batch(group_id: str, offsets: Iterable[tuple[At, Offset]], producer_id: int, epoch: int, wall_ms: int) -> Batch:
-    """One batch, of a transaction: it has a producer and no sequence."""
-    records = [NewRecord(_key(group_id, at), _value(offset), timestamp=wall_ms) for at, offset in offsets]
-    data = encode_batch(records, producer_id=producer_id, producer_epoch=epoch, attributes=TRANSACTIONAL_BIT)
+def transactional_batch(
+    group_id: str, offsets: Iterable[tuple[At, Offset]], producer_id: int, epoch: int, wall_ms: int, old_values: bool
+) -> Batch:
+    """One batch, of a transaction. Its sequence is 0, whatever its producer wrote there before (TX-78). `old_values`: as before 4.0."""
+    value = _old_value if old_values else _value
+    records = [NewRecord(_key(group_id, at), value(offset), timestamp=wall_ms) for at, offset in offsets]
+    data = encode_batch(records, producer_id=producer_id, producer_epoch=epoch, base_sequence=0, attributes=TRANSACTIONAL_BIT)
     return read_batches(data)[0]
 
 
@@ -36,6 +42,12 @@ def _key(group_id: str, at: At) -> bytes:
 
 def _value(offset: Offset) -> bytes:
     head = _OFFSET.pack(VALUE_VERSION, offset.offset, offset.leader_epoch)
+    metadata = offset.metadata.encode("utf-8", "surrogatepass")
+    return head + uvarint(len(metadata) + 1) + metadata + _TIME.pack(offset.commit_ms) + NO_TAGS
+
+
+def _old_value(offset: Offset) -> bytes:
+    head = _OFFSET.pack(OLD_VALUE_VERSION, offset.offset, offset.leader_epoch)
     return head + _text(offset.metadata) + _TIME.pack(offset.commit_ms)
 
 

@@ -17,7 +17,8 @@ import org.apache.kafka.streams.state.Stores;
 
 /**
  * One instance of an application that counts: `topic` -> by another key (a repartition topic) -> counts in a store (a compacted changelog
- * topic) -> `topic`-counts. At least once: transactions are not asked for. The tasks held are told as "0_3" for partition 3 of subtopology 0.
+ * topic) -> `topic`-counts, at least or exactly once, each record in no less than `slow_ms`. The tasks held are told as "0_3" for partition 3
+ * of subtopology 0.
  */
 public final class Member {
     private final Wish wish;
@@ -27,17 +28,27 @@ public final class Member {
 
     private Member(Wish wish) {
         this.wish = wish;
-        streams = new KafkaStreams(topology(wish.text("topic")).build(), config(wish));
+        streams = new KafkaStreams(topology(wish).build(), config(wish));
         streams.setStateListener((now, before) -> Say.line("state", "\"state\": " + Say.quoted(now.toString())));
     }
 
-    private static StreamsBuilder topology(String topic) {
+    private static StreamsBuilder topology(Wish wish) {
+        String topic = wish.text("topic");
+        int slow = wish.number("slow_ms");
         StreamsBuilder builder = new StreamsBuilder();
         KStream<String, String> source = builder.stream(topic);
-        source.groupBy((key, value) -> value.substring(0, value.indexOf(' ')), Grouped.as("by-word"))
+        source.peek((key, value) -> work(slow)).groupBy((key, value) -> value.substring(0, value.indexOf(' ')), Grouped.as("by-word"))
                 .count(Materialized.<String, Long>as(Stores.inMemoryKeyValueStore("counts")))
                 .toStream().mapValues(String::valueOf).to(topic + "-counts", Produced.with(Serdes.String(), Serdes.String()));
         return builder;
+    }
+
+    private static void work(int milliseconds) {
+        try {
+            Thread.sleep(milliseconds);
+        } catch (InterruptedException ending) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private static Properties config(Wish wish) {
@@ -49,7 +60,10 @@ public final class Member {
                 "auto.offset.reset", "earliest", "replication.factor", 1));
         config.putAll(Map.of("num.stream.threads", 1, "session.timeout.ms", wish.number("session_ms"), "metadata.max.age.ms", 2000,
                 "heartbeat.interval.ms", wish.number("heartbeat_ms"), "probing.rebalance.interval.ms", 60_000,
-                "repartition.purge.interval.ms", 1_000));
+                "repartition.purge.interval.ms", 1_000, "processing.guarantee", wish.text("guarantee")));
+        if ("exactly_once_v2".equals(wish.text("guarantee"))) {
+            config.put("producer.transaction.timeout.ms", wish.number("transaction_ms"));
+        }
         if (wish.text("instance") != null) {
             config.put("group.instance.id", wish.text("instance"));
         }

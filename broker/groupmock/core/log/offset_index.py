@@ -1,0 +1,74 @@
+"""Where Kafka's offset index of a log has its entries. Readers see one thing of it: a read_committed Fetch lists the aborted transactions
+that begin before the first entry behind what it hands out (TX-86).
+
+Each segment has an index of its own. A batch gets an entry, its last offset and where it begins, when more than index.interval.bytes were
+written since the last one; here those are always 4096, the default. In Kafka: LogSegment.append, LogSegment.fetchUpperBoundOffset.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from operator import attrgetter
+from typing import Final
+
+import msgspec
+
+INTERVAL: Final = 4096
+_place = attrgetter("place")
+
+
+class Indexed(msgspec.Struct):
+    """The index of one segment. `place`: bytes of the log before it; `places`, `offsets`: its entries; `first`: place of the first ever,
+    -1 before there is one; `since`: bytes since the last one."""
+
+    base_offset: int
+    place: int
+    places: list[int]
+    offsets: list[int]
+    first: int = -1
+    since: int = 0
+
+
+class OffsetIndex:
+    """Of one log."""
+
+    __slots__ = ("_segments",)
+
+    def __init__(self) -> None:
+        self._segments: list[Indexed] = []
+
+    def wrote(self, segment: int, last_offset: int, place: int, size: int) -> None:
+        """A batch was written there, to the segment that begins at that offset."""
+        if not self._segments or self._segments[-1].base_offset != segment:
+            self._segments.append(Indexed(segment, place, [], []))
+        last = self._segments[-1]
+        if last.since > INTERVAL:
+            last.places.append(place)
+            last.offsets.append(last_offset)
+            if last.first < 0:
+                last.first = place
+            last.since = 0
+        last.since += size
+
+    def behind(self, place: int) -> int | None:
+        """The offset of the first entry at or behind that place, in the segment that what ends there is in, else where the next one begins.
+        None: there is none. (The very first entry is not found by its own place: AbstractIndex.indexSlotRangeFor.)"""
+        at = bisect_left(self._segments, place, key=_place) - 1
+        if at < 0:
+            return None
+        inside = self._segments[at]
+        entry = bisect_left(inside.places, place)
+        if entry < len(inside.places) and inside.places[entry] == place == inside.first:
+            entry += 1
+        if entry < len(inside.offsets):
+            return inside.offsets[entry]
+        return self._segments[at + 1].base_offset if at + 1 < len(self._segments) else None
+
+    def trim(self, place: int) -> None:
+        """What lies before that place is gone."""
+        gone = max(0, bisect_left(self._segments, place + 1, key=_place) - 1)
+        del self._segments[:gone]
+        if self._segments:
+            oldest = self._segments[0]
+            count = bisect_left(oldest.places, place)
+            del oldest.places[:count], oldest.offsets[:count]

@@ -1,0 +1,91 @@
+"""What a producer tried first in a transaction is not overtaken (docs/kafka/transactions.md, TX-61), as on Apache Kafka 4.3.0 and 3.9.1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from cases import for_each
+from transaction_world import Pid, TransactionWorld
+
+from groupmock.core.log import producers
+
+Steps = Callable[[TransactionWorld, Pid, int], object]
+
+
+def tries(*steps: int | bool | str) -> Steps:
+    """After a transaction of sequences 0 and 1 another one: numbers are sequences to be sent, a truth value ends it and begins the next."""
+
+    def run(world: TransactionWorld, pid: Pid, version: int) -> list[int]:
+        world.add(pid)
+        for sequence in 0, 1:
+            assert world.write(pid, sequence, version=version) == 0
+        world.end(pid)
+        world.add(pid)
+        seen = []
+        for step in steps:
+            if isinstance(step, bool):
+                world.end(pid, step)
+                world.add(pid)
+            elif isinstance(step, int):
+                seen.append(world.write(pid, step, version=version))
+            else:
+                seen.append(world.write(pid, int(step), version=version, bits=0))
+        return seen
+
+    return run
+
+
+def unknown(*sequences: int, gap: int = 0) -> Steps:
+    """The first is refused, since the partition was not added; `gap`: so is a second one, with an epoch that the producer has not."""
+
+    def run(world: TransactionWorld, pid: Pid, version: int) -> list[int]:
+        seen = [world.write(pid, sequences[0], version=version)]
+        if gap:
+            seen.append(world.write(pid.older(-1), gap, version=version))
+        world.add(pid)
+        return seen + [world.write(pid, each, version=version) for each in sequences[1:]]
+
+    return run
+
+
+CASES: Final[dict[str, tuple[Steps, list[int], list[int]]]] = {
+    # steps, codes of an old client (Produce v11), of a new one (v12)
+    "a duplicate, then the next": (tries(1, 2, 2, 1, 0), [0, 45, 45, 0, 0], [0, 45, 45, 0, 0]),
+    "a duplicate, an abort": (tries(1, 2, False, 2, 3), [0, 45, 0, 0], [0, 45, 45, 45]),
+    "a duplicate, a commit": (tries(1, 2, True, 2), [0, 45, 0], [0, 45, 45]),
+    "the next, then a duplicate": (tries(2, 1, 3), [0, 0, 0], [0, 0, 0]),
+    "a gap, then the next": (tries(5, 2, 3), [45, 0, 0], [45, 0, 0]),
+    "a duplicate, then a plain one": (tries(1, "2"), [0, 45], [0, 45]),
+    "not added": (unknown(5, 7, 5, 6), [120, 45, 0, 0], [45, 45, 45, 45]),
+    "not added, another epoch": (unknown(5, 7, 5, gap=3), [120, 47, 45, 45], [45, 47, 45, 45]),
+}
+
+
+@for_each("steps, old, new", CASES.values(), ids=CASES)
+def test_what_was_tried_first(steps: Steps, old: list[int], new: list[int]) -> None:
+    seen = []
+    for profile, version in (("kafka-4.3", 11), ("kafka-3.9", 11), ("kafka-4.3", 12)):
+        world = TransactionWorld(profile)
+        seen.append(steps(world, world.init(), version))
+    assert seen == [old, old, new]
+
+
+def test_a_higher_epoch_counts_anew() -> None:
+    world = TransactionWorld("kafka-4.3")
+    pid = world.init()
+    first = world.write(pid, 5, version=11)
+    newer = world.init()
+    world.add(newer)
+    assert [first, *(world.write(newer, each, version=11) for each in (7, 0, 8))] == [120, 0, 45, 0]
+
+
+def test_what_is_tried_is_forgotten_some_day() -> None:
+    """producer.id.expiration.ms; at most so many producers of which nothing was written."""
+    world = TransactionWorld("kafka-4.3")
+    for pid in range(producers.MOST_TRIED + 1):
+        world.write(Pid(10_000 + pid, 0), 5, version=11, name="nobody")
+    states = world.topics.require_partition("t", 0).producers
+    assert len(states._tried) == producers.MOST_TRIED
+    states.expire(2**63)
+    assert not states._tried
