@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import bounded_text
 from .core.groups.classic.states import State
+from .core.groups.consumer.states import State as OfConsumers
 from .core.groups.type import DEAD
 from .core.groups.view import GroupView, MemberView
 from .core.steering.find import LISTED, listed
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from .core.groups.type import GroupType
     from .running import Running
 
-STATES: Final = tuple(str(each) for each in State)
+STATES: Final = (*(str(each) for each in State), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))
 """What `state` may be. Dead: there is no such group (any more), as DescribeGroups says of one."""
-WITH_MEMBERS: Final = (str(State.COMPLETING), str(State.STABLE))
+WITH_MEMBERS: Final = (str(State.COMPLETING), str(State.STABLE), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))
 """States that a group without members is never in."""
 MOVES: Final = CHANGES | {"request", "reply", "command", "note", "timer"}
 """Kinds of rows that can say that an offset was committed, a record written, a partition added."""

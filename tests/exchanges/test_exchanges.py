@@ -15,7 +15,7 @@ EXCHANGES = load_suite().exchanges
 
 
 def runnable(exchange: Exchange, release: str) -> bool:
-    return not exchange.needs and "core" in exchange.stages and release in exchange.releases
+    return not exchange.lacking and "core" in exchange.stages and release in exchange.releases
 
 
 def dialogues(release: str) -> Iterator[tuple[Variant, str]]:

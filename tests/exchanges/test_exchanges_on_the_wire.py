@@ -11,7 +11,7 @@ from groupmock_clients.probe.stages.tcp_broker import TcpBroker
 from groupmock_clients.probe.stages.tcp_stage import TcpStage
 from groupmock_clients.probe.verdicts.runner import play
 
-ON_THE_WIRE = [each for each in load_suite().exchanges if not each.needs and "core" not in each.stages]
+ON_THE_WIRE = [each for each in load_suite().exchanges if not each.lacking and "core" not in each.stages]
 PATIENCE = 20
 """Times what the probe allows a server: a busy machine is not judged here."""
 

@@ -6,13 +6,14 @@ classic groups have, too.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, ClassVar, Self, cast
 
 import msgspec
 
 from groupmock.core.groups import causes, codes, telling
 from groupmock.core.groups.causes import Why
-from groupmock.core.groups.offsets.committed import CommittedOffsets
+from groupmock.core.groups.offsets.committed import At, CommittedOffsets
 from groupmock.core.groups.type import DEAD, Base, Committer, GroupType, Home
 from groupmock.core.groups.view import GroupView, MemberView, offsets_view
 from groupmock.core.turn import Turn
@@ -73,13 +74,13 @@ class ToyGroup(GroupType):
         """Nobody ticks."""
         return not self.members
 
-    def admit_commit(self, turn: Turn, by: Committer, version: int) -> int:
+    def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
         """Members, and anybody while there are none."""
         return codes.NONE if by.member_id in self.members or (not by.named and not self.members) else codes.UNKNOWN_MEMBER_ID
 
     def admit_transactional_commit(self, turn: Turn, by: Committer) -> int:
         """The same."""
-        return self.admit_commit(turn, by, 0)
+        return self.admit_commit(turn, by, 0, ())
 
     def admit_deletion(self) -> int:
         """While nobody ticks."""

@@ -29,7 +29,7 @@ def by_exchanges(folder: Path) -> Finding:
     broken: list[str] = []
     rows: dict[str, int] = {}
     first = ""
-    played = [each for each in load_folder(folder) if not each.needs and "core" in each.stages and RELEASE in each.releases]
+    played = [each for each in load_folder(folder) if not each.lacking and "core" in each.stages and RELEASE in each.releases]
     for exchange in played:
         wrong = [found for variant in exchange.variants() if (found := _broken(variant)) is not None]
         if wrong:

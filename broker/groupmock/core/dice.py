@@ -36,6 +36,15 @@ class Dice:
         """A random (version 4) UUID as 16 bytes: a topic id."""
         return self._uuid().to_bytes(16, "big")
 
+    def short_id(self) -> str:
+        """22 characters of base64url, as Kafka's Uuid prints itself; never one that begins with a dash, which a shell would take for a
+        flag (Uuid.randomUuid)."""
+        from base64 import urlsafe_b64encode  # a server listens before it needs this
+
+        while (text := urlsafe_b64encode(self.uuid_bytes()).decode()[:22]).startswith("-"):
+            pass
+        return text
+
     def below(self, limit: int) -> int:
         """A number in [0, limit)."""
         return self._bits.getrandbits(64) % limit

@@ -90,7 +90,8 @@ class Moved(msgspec.Struct, gc=False):
 
 
 class MemberChanged(msgspec.Struct, gc=False):
-    """Something happened to one member. `what`: reserved, added, replaced, updated, removed, refused, led (became leader)."""
+    """Something happened to one member. `what`: reserved, added, replaced, updated, removed, refused, led (became leader); only in consumer
+    groups: revoking (was told to give something up), reconciled (is at the target's epoch), away (static, and will be back)."""
 
     group: str
     member_id: str

@@ -64,7 +64,8 @@ class Hosting:
         self.topic = topic
         self.places = places
         """How many partitions ids are placed on: as many as were configured at the start."""
-        self._topics = topics
+        self.topics = topics
+        """What there is to be coordinated about."""
         self._partitioner = partitioner
         self._timer = timer
         self._tenant = tenant
@@ -100,7 +101,7 @@ class Hosting:
 
         Kafka reads the number for the hash when a node starts and keeps it (seen on 4.3.0, 3.9.1, 2.8.2).
         """
-        made = self._topics.partitions(self.topic)
+        made = self.topics.partitions(self.topic)
         if made is None:
             return 0 if self._topic_deleted else self.places
         return min(made, self.places)
@@ -118,14 +119,14 @@ class Hosting:
     def largest_batch(self, partition: int) -> int:
         """What its leader may write at once; nobody leads it: what the controller may."""
         node = self._leaders[partition]
-        return self._topics.record_limit(self.topic, self._topics.controller() if node is None else node)
+        return self.topics.record_limit(self.topic, self.topics.controller() if node is None else node)
 
     # -- the topic -----------------------------------------------------------------------------------------------------
 
     def make_topic(self, turn: Turn) -> bool:
         """See to it that there is the topic. Is there one? (A topic whose name collides keeps Kafka from making it.)"""
         try:
-            internal.make(turn, self._topics, self.topic)
+            internal.make(turn, self.topics, self.topic)
         except TopicRefused as refused:
             turn.note("topic_not_created", topic=self.topic, reason=refused.message)
             return False
@@ -206,7 +207,7 @@ class Hosting:
             self._tenant.left(partition, before)
         if node is not None:
             self._tenant.led([partition], node)
-        self._topics.hosted(turn, self.topic, partition, node)
+        self.topics.hosted(turn, self.topic, partition, node)
 
     def _on_load(self, subject: tuple[str, ...], turn: Turn) -> bool:
         self._finish_load(turn, int(subject[0]))

@@ -97,7 +97,7 @@ class Quirks(msgspec.Struct, frozen=True):
     state_filter_minds_case: bool = False  # 2.8: ListGroups: "stable" selects nothing
     groups_listed_from_one_map: bool = False  # 3.9 2.8: ListGroups has the order of one map of groups, not of one per offsets partition
     groups_answered_as_asked: bool = False  # 3.9 2.8: DescribeGroups answers in request order, not by offsets partition
-    no_group_configs: bool = False  # 3.9 2.8: authorized_operations "all" is 328, not 3400
+    no_group_configs: bool = False  # 3.9 2.8: groups are no config resource (32); authorized_operations "all" is 328, not 3400
     share_coordinator_unchecked: bool = False  # 3.9: FindCoordinator v6 key type 2: 15 whatever the key
 
     # Data plane and topics
@@ -152,6 +152,38 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, setting("group.initial.rebalance.delay.ms", "how long the first rebalance of an empty group waits for more members", 0)
     ] = 100
     group_max_size: Annotated[int, setting("group.max.size", "most members one group may have", 1)] = INT_MAX
+    group_coordinator_rebalance_protocols: Annotated[
+        str,
+        setting(
+            "group.coordinator.rebalance.protocols",
+            "which group protocols are served, besides that of share groups, which are not: with `consumer` those of KIP-848",
+        ),
+    ] = "classic,consumer,streams"
+    group_consumer_session_timeout_ms: Annotated[
+        int, setting("group.consumer.session.timeout.ms", "how long a member of a consumer group is missed before it is removed", 1)
+    ] = 45_000
+    group_consumer_heartbeat_interval_ms: Annotated[
+        int, setting("group.consumer.heartbeat.interval.ms", "how often members of consumer groups are told to send heartbeats", 1)
+    ] = 5_000
+    group_consumer_assignment_interval_ms: Annotated[
+        int, setting("group.consumer.assignment.interval.ms", "how long after one target of a consumer group the next may be computed", 0)
+    ] = 1_000
+    group_consumer_max_size: Annotated[int, setting("group.consumer.max.size", "most members one consumer group may have", 1)] = INT_MAX
+    group_consumer_assignors: Annotated[
+        str, setting("group.consumer.assignors", "assignors of consumer groups, the first for who names none: uniform, range")
+    ] = "uniform,range"
+    group_consumer_migration_policy: Annotated[
+        str,
+        setting(
+            "group.consumer.migration.policy",
+            "may a classic group become a consumer group while it has members (upgrade), and the other way round (downgrade)?",
+            choices=("bidirectional", "upgrade", "downgrade", "disabled"),
+        ),
+    ] = "bidirectional"
+    group_consumer_regex_refresh_interval_ms: Annotated[
+        int,
+        setting("group.consumer.regex.refresh.interval.ms", "how old what a subscription's regular expression matched may get", 10_000),
+    ] = 600_000
     offset_metadata_max_bytes: Annotated[
         int, setting("offset.metadata.max.bytes", "longest metadata of one commit, in UTF-16 units", 0)
     ] = 4096
@@ -327,6 +359,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 1_000
     quirks: Quirks = Quirks()
 
+    @property
+    def consumer_protocol(self) -> bool:
+        """Are consumer groups served?"""
+        return "consumer" in _listed(self.group_coordinator_rebalance_protocols)
+
+    @property
+    def consumer_assignors(self) -> list[str]:
+        """Names of the assignors that consumer groups may have."""
+        return _listed(self.group_consumer_assignors)
+
     def room(self) -> Room:
         """What may be unpacked for one request."""
         return Room(self.request_max_decompressed_bytes, self.request_max_records)
+
+
+def _listed(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",")]

@@ -13,6 +13,14 @@ class SettingKeywords(TypedDict, total=False):
     group_max_session_timeout_ms: int
     group_initial_rebalance_delay_ms: int
     group_max_size: int
+    group_coordinator_rebalance_protocols: str
+    group_consumer_session_timeout_ms: int
+    group_consumer_heartbeat_interval_ms: int
+    group_consumer_assignment_interval_ms: int
+    group_consumer_max_size: int
+    group_consumer_assignors: str
+    group_consumer_migration_policy: Literal["bidirectional", "upgrade", "downgrade", "disabled"]
+    group_consumer_regex_refresh_interval_ms: int
     offset_metadata_max_bytes: int
     offsets_retention_minutes: int
     offsets_retention_check_interval_ms: int

@@ -59,6 +59,7 @@ PROFILE = Profile(
         66: (0, 2),  # ListTransactions
         68: (0, 1),  # ConsumerGroupHeartbeat
         69: (0, 1),  # ConsumerGroupDescribe
+        74: (0, 1),  # ListConfigResources
         75: (0, 0),  # DescribeTopicPartitions
     },
     settings={},
@@ -68,6 +69,7 @@ PROFILE = Profile(
         FeatureLevel("metadata.version", 7, 30, 30),
         FeatureLevel("kraft.version", 0, 1, None),
         FeatureLevel("transaction.version", 0, 2, 2),
+        FeatureLevel("group.version", 0, 1, 1),
         FeatureLevel("eligible.leader.replicas.version", 0, 1, 1),
     ),
     finalized_features_epoch=15,

@@ -62,9 +62,18 @@ PROFILE = Profile(
         66: (0, 1),  # ListTransactions
         68: (0, 0),  # ConsumerGroupHeartbeat; advertised, and answered 35 with default settings (P1-c10)
         69: (0, 0),  # ConsumerGroupDescribe
+        74: (0, 0),  # ListConfigResources, then ListClientMetricsResources
         75: (0, 0),  # DescribeTopicPartitions
     },
-    settings={**KAFKA_DEFAULTS, "log.message.timestamp.after.max.ms": 2**63 - 1},
+    settings={
+        **KAFKA_DEFAULTS,
+        "log.message.timestamp.after.max.ms": 2**63 - 1,
+        "group.consumer.migration.policy": "disabled",
+        "group.coordinator.rebalance.protocols": "classic",  # consumer groups were early access, and off
+        "group.consumer.assignors": ",".join(
+            f"org.apache.kafka.coordinator.group.assignor.{name}Assignor" for name in ("Uniform", "Range")
+        ),
+    },
     quirks=frozenset(
         {
             "malformed_subscription_hangs",  # P1-b5, P1-b6

@@ -1,7 +1,7 @@
 """Apache Kafka 4.3.0, KRaft coordinator: rows and feature levels as a running broker answered them.
 
 APIs without a behaviour here are cut when advertised, and so are the feature levels of protocols that are not served
-(group, share, streams): a client would take them for a promise.
+(share, streams): a client would take them for a promise.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ PROFILE = Profile(
         66: (0, 2),  # ListTransactions
         68: (0, 1),  # ConsumerGroupHeartbeat
         69: (0, 1),  # ConsumerGroupDescribe
+        74: (0, 1),  # ListConfigResources
         75: (0, 0),  # DescribeTopicPartitions
     },
     settings=KAFKA_DEFAULTS,
@@ -79,6 +80,7 @@ PROFILE = Profile(
         FeatureLevel("metadata.version", 7, 30, 30),
         FeatureLevel("kraft.version", 0, 1, None),
         FeatureLevel("transaction.version", 0, 2, 2),
+        FeatureLevel("group.version", 0, 1, 1),
         FeatureLevel("eligible.leader.replicas.version", 0, 1, 1),
     ),
     finalized_features_epoch=15,

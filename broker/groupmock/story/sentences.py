@@ -114,6 +114,8 @@ def member_did(row: MemberRow) -> str:
         return f"joins{static}"
     if row.what == "removed":
         return f"is gone: {how_gone(row)}"
+    if row.what in TOWARDS_TARGET:
+        return shortened(row.reason.removeprefix(f"member {row.member_id} "))
     told = DID.get(row.what, f"{text(row.what)}: ")
     return f"{told}{shortened(row.reason)}" if told.endswith(": ") else told
 
@@ -130,6 +132,8 @@ def how_gone(row: MemberRow) -> str:
     return shortened(row.reason)
 
 
+TOWARDS_TARGET: Final = frozenset(("revoking", "reconciled", "away"))
+"""What members of consumer groups do: the reasons say who has what."""
 DID: Final = {
     "reserved": "asked to join and is told to come back with this id",
     "updated": "joins again with another subscription or other protocols",

@@ -18,7 +18,7 @@ from .folding import Commits, Line, Offsets, Together
 from .people import People, Person
 from .rebalancing import AT_REST, UNSEEN_PLAN, how_it_ended, shares_told, subscribed_apart, who_leads
 from .refusals import member_of, why
-from .sentences import how_gone, member_did
+from .sentences import TOWARDS_TARGET, how_gone, member_did
 from .tally import Tally
 from .words import MOST, count, facts, listed, member_text, offsets_text, partitions_text, shortened, text
 
@@ -126,6 +126,8 @@ class Tale:
             yield from self._replaced(row)
         elif row.what == "updated":
             self._held = Line(row.t, f"{self.people.name(row.member_id)} {member_did(row)}", who)
+        elif row.what in TOWARDS_TARGET:
+            yield Line(row.t, f"{self.people.name(row.member_id)} {member_did(row)}", who)
         elif row.what == "refused":
             yield Line(row.t, f"{member_text(row.member_id, row.client_id)} {member_did(row)}", who)
 

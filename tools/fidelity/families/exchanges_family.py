@@ -48,7 +48,7 @@ def scripts(release: str) -> tuple[Script, ...]:
     found: list[Script] = []
     for exchange in load_suite().exchanges:
         settings = _class_of(exchange)
-        if settings is None or exchange.needs or release not in exchange.releases or not {"core", "tcp"} <= set(exchange.stages):
+        if settings is None or exchange.lacking or release not in exchange.releases or not {"core", "tcp"} <= set(exchange.stages):
             continue
         for variant in exchange.variants():
             script = _script(variant, release, settings, len(found))

@@ -122,7 +122,7 @@ def _once(turn: Turn, lines: list[Line]) -> list[Line]:
 def _commit(cluster: Cluster, turn: Turn, request: Request, message: OffsetCommitRequest, lines: list[Line]) -> list[int]:
     by = Committer(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
     error, group = cluster.groups.reach(message.group_id, request.node)
-    error = error or commits.admit(turn, group, by, request.version)
+    error = error or commits.admit(turn, group, by, request.version, [_key(line) for line in lines])
     if error:
         return [error] * len(lines)
     # A client that assigns partitions by hand never joins (CLIENT-21): its first commit makes the group (SERVER-51).

@@ -1,4 +1,7 @@
-"""OffsetFetch (docs/kafka/offsets.md#offsetfetch): one group up to v7, from v8 several. Membership does not matter to classic groups."""
+"""OffsetFetch (docs/kafka/offsets.md#offsetfetch): one group up to v7, from v8 several.
+
+Membership does not matter to classic groups; of consumer groups a member must be who it says, at its epoch (KIP-848).
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 GROUP_COST: Final = 10  # core.budget
 TOPIC_COST: Final = 4
 PARTITION_COST: Final = 3
+MEMBER_EPOCH_SINCE: Final = 9
+"""From then on a member of a consumer group says who it is (KIP-848)."""
 
 
 class FoundOffsets(NamedTuple):
@@ -190,7 +195,9 @@ def _once(turn: Turn, wanted: Wanted) -> Wanted:
 
 
 def _group(cluster: Cluster, turn: Turn, request: Request, wanted: OffsetFetchRequestGroup, stable: bool) -> OffsetFetchResponseGroup:
-    error = cluster.groups.gate(wanted.group_id, request.node)
+    error, group = cluster.groups.reach(wanted.group_id, request.node)
+    if group is not None and request.version >= MEMBER_EPOCH_SINCE:
+        error = group.admit_fetch(wanted.member_id, wanted.member_epoch)
     if error:
         return OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=error)
     topics = list(_topics_by_id(cluster, turn, wanted, stable) if request.version >= 10 else _topics_by_name(cluster, turn, wanted, stable))

@@ -14,6 +14,7 @@ from ..groups.classic.rebalance import FAILED, FINE, PhaseOutcome
 from ..groups.classic.states import ANSWERS, EMPTY, JOIN_NEW, JOIN_RESERVE, PREPARING, RESERVE, Do, Question
 from ..groups.classic.type import ClassicGroup
 from ..groups.classic.vote import select_protocol
+from ..groups.consumer.type import ConsumerGroup
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -41,6 +42,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         offered = message.protocols
         if len(offered) != 1 or group.listed_bytes + len(offered[0].metadata) > FREE_BYTES:
             _check_size(turn, group, message)
+    elif isinstance(group, ConsumerGroup) and group.members:
+        _join_consumers(cluster, turn, request, message, group)
+        return
     else:
         _check_size(turn, group, message)
         group = _claimed(cluster, turn, request, message, group)
@@ -56,6 +60,21 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         _decide(turn, group, request, message, terms)
 
 
+def _join_consumers(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupRequest, group: ConsumerGroup) -> None:
+    """The coordinator assigns: answered at once (KIP-848, online migration)."""
+    from ..groups.consumer import classic_members  # the usual client never comes here
+
+    _check_size(turn, group, message)
+    client, settings = (request.client_id or "", request.client_host), cluster.groups.timing(group.group_id, request.node)
+    try:
+        answer = classic_members.join(turn, group, message, request.version, client, settings)
+    except classic_members.JoinRefused as refused:
+        _refuse(turn, request, refused.code, refused.member_id)
+        return
+    turn.reply(request.ticket, answer)
+    cluster.groups.convert(turn, group)
+
+
 def _check_size(turn: Turn, group: GroupType | None, message: JoinGroupRequest) -> None:
     """The vote goes through the lists of all members, and the leader is told the metadata of all in one answer: both are bounded as they
     come (core.budget)."""
@@ -65,7 +84,7 @@ def _check_size(turn: Turn, group: GroupType | None, message: JoinGroupRequest) 
             f"a JoinGroup with {len(protocols)} protocols where groupmock.member.max.protocols allows {settings.member_max_protocols}: "
             "list fewer, or raise that setting"
         )
-    listed = group.listed_bytes if isinstance(group, ClassicGroup) else 0
+    listed = group.listed_bytes if isinstance(group, ClassicGroup | ConsumerGroup) else 0
     wanted, most = sum([len(protocol.metadata) for protocol in protocols]), settings.group_max_bytes
     if listed + wanted > most:
         raise OverBudget(

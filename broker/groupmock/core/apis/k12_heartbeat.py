@@ -11,10 +11,12 @@ from ..groups import codes
 from ..groups.classic import membership, sessions
 from ..groups.classic.states import ANSWERS, HEARTBEAT
 from ..groups.classic.type import ClassicGroup
+from ..groups.consumer.type import ConsumerGroup
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..groups.type import GroupType
     from ..turn import Turn
 
 
@@ -26,6 +28,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     turn.reply(request.ticket, HeartbeatResponse(error_code=error), lease)
 
 
+def _beat_of_consumers(turn: Turn, group: GroupType | None, message: HeartbeatRequest) -> tuple[int, Lease | None]:
+    if not isinstance(group, ConsumerGroup):
+        return codes.UNKNOWN_MEMBER_ID, None
+    from ..groups.consumer import classic_members  # the usual client never comes here
+
+    return classic_members.beat(turn, group, message.member_id, message.group_instance_id, message.generation_id)
+
+
 def _beat(cluster: Cluster, turn: Turn, node: int, message: HeartbeatRequest) -> tuple[int, Lease | None]:
     if not message.group_id:
         return codes.INVALID_GROUP_ID, None
@@ -34,7 +44,7 @@ def _beat(cluster: Cluster, turn: Turn, node: int, message: HeartbeatRequest) ->
         # H8: Kafka checks nothing before the log is read. No lease: nothing is known of the member yet.
         return (codes.NONE if error == codes.COORDINATOR_LOAD_IN_PROGRESS else error), None
     if not isinstance(group, ClassicGroup):
-        return codes.UNKNOWN_MEMBER_ID, None
+        return _beat_of_consumers(turn, group, message)
     # A reserved id is no member (H3), and an unknown one is 25 whatever its generation.
     error = membership.validate(turn, group, message.member_id, message.group_instance_id)
     if error:

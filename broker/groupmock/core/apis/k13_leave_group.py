@@ -15,6 +15,8 @@ from ..groups.causes import Why
 from ..groups.classic import leaving
 from ..groups.classic.rebalance import FAILED
 from ..groups.classic.type import ClassicGroup
+from ..groups.consumer import removal
+from ..groups.consumer.type import ConsumerGroup
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -59,6 +61,10 @@ def _answer(version: int, error: int, entries: list[MemberIdentity], errors: lis
 def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int] | None:
     """A code per entry; None: the request fails as a whole."""
     group = cluster.groups.find(group_id)
+    if isinstance(group, ConsumerGroup):
+        errors = removal.remove(turn, group, entries)
+        cluster.groups.convert(turn, group)
+        return errors
     if not isinstance(group, ClassicGroup):
         # Per entry, the top level of v3 and later stays 0; an empty list is no error even then (SERVER-47, P2-d4).
         return [codes.UNKNOWN_MEMBER_ID] * len(entries)

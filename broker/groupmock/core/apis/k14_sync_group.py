@@ -11,6 +11,7 @@ from ..groups import codes
 from ..groups.classic import answers, membership, rebalance, sessions
 from ..groups.classic.states import ANSWERS, COLLECT, SYNC, Do
 from ..groups.classic.type import ClassicGroup
+from ..groups.consumer.type import ConsumerGroup
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -29,6 +30,11 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if len(message.assignments) > FREE:
         take(turn.settings, len(message.assignments))
     error, group = _gate(cluster, turn, request, message)
+    if isinstance(group, ConsumerGroup):
+        from ..groups.consumer import classic_members  # the usual client never comes here
+
+        turn.reply(request.ticket, classic_members.sync(turn, group, message, request.version))
+        return
     if not isinstance(group, ClassicGroup):
         # S1. An error carries an empty assignment, not null (P1-d5).
         turn.reply(request.ticket, answers.sync_refused(error or codes.UNKNOWN_MEMBER_ID))

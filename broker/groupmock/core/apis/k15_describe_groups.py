@@ -74,15 +74,15 @@ def _describe(cluster: Cluster, turn: Turn, request: Request, group_id: str, ope
         return DescribedGroup(error_code=error, group_id=group_id)
     described = None if group is None else group.described(turn)
     if described is None:
-        return _unknown(request.version, group_id, operations)
+        return _unknown(request.version, group_id, operations, "not found" if group is None else "not a classic group")
     described.authorized_operations = operations
     return described
 
 
-def _unknown(version: int, group_id: str, operations: int) -> DescribedGroup:
+def _unknown(version: int, group_id: str, operations: int, why: str) -> DescribedGroup:
     # Before KIP-1043 an unknown group is no error: clients read the state Dead (SERVER-59).
     if version < 6:
         return DescribedGroup(group_id=group_id, group_state=DEAD, authorized_operations=operations)
     # Beside an error operations are not told, even when asked for: docs/kafka/admin.md#describegroups
-    text = fitting(f"Group {group_id} not found.")
+    text = fitting(f"Group {group_id} {why}." if why == "not found" else f"Group {group_id} is {why}.")
     return DescribedGroup(error_code=codes.GROUP_ID_NOT_FOUND, error_message=text, group_id=group_id, group_state=DEAD)

@@ -1,4 +1,4 @@
-"""DescribeConfigs (32): topics and brokers; v1 sources and synonyms (KIP-226), v3 types and documentation (KIP-569)."""
+"""DescribeConfigs (32): topics, brokers and groups; v1 sources and synonyms (KIP-226), v3 types and documentation (KIP-569)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from groupmock_codec.messages.k32_describe_configs import (
 )
 
 from ..budget import Ration
+from ..groups.configs import GROUP
 from ..log import names
 from ..log.altering import BROKER, TOPIC
 from ..log.altering_brokers import check_broker_name
@@ -35,6 +36,7 @@ MALFORMED: Final = (
 RESOURCE_COST: Final = 4  # core.budget
 TOPIC_COST: Final = 80  # thirty-odd configs with their synonyms
 BROKER_COST: Final = 2500  # three hundred and more
+GROUP_COST: Final = 100  # seventeen configs, most with the chain of the broker's
 CHANGED_COST: Final = 5
 COPIES: Final = 2  # a value is its own and that of its first synonym
 KINDS: Final = frozenset((2, 4, 8, 16, 32))
@@ -82,6 +84,9 @@ def _check_price(cluster: Cluster, node: int, asked: DescribeConfigsRequest, tur
             if topic is not None:
                 ration.take(1, TOPIC_COST)
                 ration.take(len(topic.configs), CHANGED_COST, COPIES * sum(map(len, topic.configs.values())))
+        elif resource.resource_type == GROUP:
+            ration.take(1, GROUP_COST)
+            ration.take_names(list(cluster.groups.configs.of(resource.resource_name).values()), CHANGED_COST)
         elif resource.resource_type == BROKER:
             ration.take(1, BROKER_COST)
             ration.take(len(changed), CHANGED_COST, COPIES * sum(map(len, changed)))
@@ -127,6 +132,8 @@ class _Telling:
             if topic is None:
                 raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
             return self._topics.of(topic.configs)
+        if resource.resource_type == GROUP and not self._settings.quirks.no_group_configs:
+            return cluster.groups.configs.described(name, node)
         if resource.resource_type != BROKER:
             raise TopicRefused(ErrorCode.INVALID_REQUEST, MALFORMED)
         check_broker_name(name, node, f"expected {node} or empty string")

@@ -15,7 +15,8 @@ from groupmock_codec.messages.k33_alter_configs import (
 )
 
 from ..budget import Ration, within
-from ..log.altering import BROKER, TOPIC, Alter, alter
+from ..groups.configs import GROUP
+from ..log.altering import BROKER, TOPIC, Alter, alter, check_changes
 from ..log.change import SET, Alteration, Change
 from ..log.refusal import TopicRefused
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 RESOURCE_COST: Final = 12  # core.budget
 CHANGE_COST: Final = 4
 BROKER_COST: Final = 2000  # a change of one is judged with all there is
+GROUP_COST: Final = 60  # ... with what holds for the two that must fit together
 TWICE: Final = "Each resource must appear at most once."
 
 
@@ -51,6 +53,8 @@ def check_price(cluster: Cluster, node: int, resources: Sequence[AlterConfigsRes
         topic = cluster.topics.get(resource.resource_name) if resource.resource_type == TOPIC else None
         if topic is not None:
             ration.take_names(list(topic.configs.values()), CHANGE_COST)
+        elif resource.resource_type == GROUP:
+            ration.take(1, GROUP_COST)
         elif resource.resource_type == BROKER:
             ration.take(1, BROKER_COST)
             ration.take_names([*overrides.node.values(), *overrides.cluster.values()], CHANGE_COST)
@@ -80,6 +84,15 @@ def _times(asked: AlterConfigsRequest) -> Counter[tuple[int, str]]:
     return Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
 
 
+def alter_resource(cluster: Cluster, turn: Turn, node: int, wanted: Alteration, validate_only: bool, alter: Alter) -> None:
+    """Change one resource, or only say whether it could be changed; groups are not the log's. Raises TopicRefused."""
+    if wanted.kind == GROUP and not turn.quirks.no_group_configs:
+        check_changes(wanted)
+        cluster.groups.configs.alter(node, wanted, validate_only)
+    else:
+        alter(turn, cluster.topics, node, wanted, validate_only)
+
+
 def _altered(
     cluster: Cluster, turn: Turn, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool, alter: Alter
 ) -> AlterConfigsResourceResponse:
@@ -89,7 +102,7 @@ def _altered(
         if twice:
             raise TopicRefused(ErrorCode.INVALID_REQUEST, TWICE)
         wanted = Alteration(resource.resource_type, resource.resource_name, changes, replace=True)
-        alter(turn, cluster.topics, node, wanted, validate_only)
+        alter_resource(cluster, turn, node, wanted, validate_only, alter)
     except TopicRefused as refused:
         answer.error_code, answer.error_message = refused.code, refused.message or None
     return answer

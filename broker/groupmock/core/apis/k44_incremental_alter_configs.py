@@ -16,7 +16,7 @@ from groupmock_codec.messages.k44_incremental_alter_configs import (
 from ..log.altering import Alter, alter
 from ..log.change import Alteration, Change
 from ..log.refusal import TopicRefused
-from .k33_alter_configs import TWICE, check_price
+from .k33_alter_configs import TWICE, alter_resource, check_price
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -54,7 +54,7 @@ def _altered(
         if twice:
             raise TopicRefused(ErrorCode.INVALID_REQUEST, TWICE)
         wanted = Alteration(resource.resource_type, resource.resource_name, changes, replace=False)
-        alter(turn, cluster.topics, node, wanted, validate_only)
+        alter_resource(cluster, turn, node, wanted, validate_only, alter)
     except TopicRefused as refused:
         answer.error_code, answer.error_message = refused.code, refused.message or None
     return answer

@@ -11,7 +11,8 @@ from groupmock_codec.messages.k66_list_transactions import ListTransactionsReque
 from ..budget import CHARACTERS_PER_UNIT, Ration, fitting
 from ..java.hashes import java_hash
 from ..java.orders import scala_map_order
-from ..transactions.patterns import Unreadable, compiled
+from ..re2j.matching import compiled
+from ..re2j.syntax import RegexRefused
 from ..transactions.states import NAMES
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration.take(len(found), ID_COST, size=sum(len(each.name) for each in found))
     try:
         wanted = _wanted(asked, found, turn.wall_ms)
-    except Unreadable as problem:
-        turn.note("pattern_refused", pattern=fitting(asked.transactional_id_pattern or ""), reason=str(problem))
+    except RegexRefused as refused:
+        turn.note("pattern_refused", pattern=fitting(asked.transactional_id_pattern or ""), reason=refused.detail)
         turn.reply(request.ticket, ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION))
         return
     states = [
@@ -51,7 +52,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _wanted(asked: ListTransactionsRequest, known: list[TransactionalId], wall_ms: int) -> list[TransactionalId]:
-    """Those that pass every filter; an id that never had a transaction counts as one under way for ever (TX-97). Raises Unreadable."""
+    """Those that pass every filter; an id that never had a transaction counts as one under way for ever (TX-97). Raises RegexRefused."""
     states, producers, pattern = frozenset(asked.state_filters), frozenset(asked.producer_id_filters), asked.transactional_id_pattern
     found = [
         each
@@ -62,5 +63,5 @@ def _wanted(asked: ListTransactionsRequest, known: list[TransactionalId], wall_m
     ]
     if not pattern:
         return found
-    matches = compiled(pattern, [each.name for each in found]).fullmatch
-    return [each for each in found if matches(each.name)]
+    named = frozenset(compiled(pattern).matching(each.name for each in found))
+    return [each for each in found if each.name in named]

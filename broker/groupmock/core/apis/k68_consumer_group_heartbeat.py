@@ -1,24 +1,100 @@
-"""ConsumerGroupHeartbeat (68) of a broker whose consumer protocol is off: 35, whatever is asked (KIP-848; P1-c10).
+"""ConsumerGroupHeartbeat (68): the whole protocol of consumer groups in one request (KIP-848; docs/kafka/consumer-groups.md).
 
-So do 3.9 by default and 4.x with group.coordinator.rebalance.protocols=classic, which advertise it all the same; clients take it as final.
+With group.coordinator.rebalance.protocols=classic (3.9 by default) it is advertised all the same, and answered 35 before anything is looked
+at (CG-02; P1-c10); clients take that as final.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+
+from ..budget import OverBudget, Ration, fitting, within
+from ..groups import causes, codes
+from ..groups.classic.type import ClassicGroup
+from ..groups.consumer import beat, finding, heartbeat, subscription, upgrade
+from ..groups.consumer.beat import Beat
+from ..groups.consumer.refusal import Refused
+from ..groups.consumer.switch import served
+from ..groups.consumer.type import ConsumerGroup
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..groups.consumer.heartbeat import Answer
+    from ..groups.type import GroupType
     from ..turn import Turn
+
+NAME_COST: Final = 2  # core.budget
+PARTITION_COST: Final = 1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """No member comes into being."""
-    asked = request.message
-    assert isinstance(asked, ConsumerGroupHeartbeatRequest)
-    turn.note("consumer_protocol_is_off", group=asked.group_id, remedy="set group.protocol=classic")
-    turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
+    """What is refused changes nothing: neither group nor member come into being."""
+    message = request.message
+    assert isinstance(message, ConsumerGroupHeartbeatRequest)
+    if not served(turn):
+        turn.note("consumer_protocol_is_off", group=message.group_id, remedy="set group.protocol=classic")
+        turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=codes.UNSUPPORTED_VERSION))
+        return
+    ration = Ration(turn.settings)
+    ration.take_names(message.subscribed_topic_names or (), NAME_COST)
+    ration.take(within([topic.partitions for topic in message.topic_partitions or ()]), PARTITION_COST)
+    try:
+        answer, lease = _answer(cluster, turn, request, message)
+    except Refused as refused:
+        answer, lease = ConsumerGroupHeartbeatResponse(error_code=refused.code, error_message=fitting(str(refused)) or None), None
+    turn.reply(request.ticket, answer, lease)
+
+
+def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGroupHeartbeatRequest) -> Answer:
+    said = beat.read(message, request.client_id, request.client_host)
+    beat.check(said, request.version, turn.settings)
+    error, found = cluster.groups.reach(said.group_id, request.node)
+    if error:
+        raise Refused(error, "")
+    group = _consumer_group(turn, said, found)
+    if said.epoch < 0:
+        assert group is not None
+        left = heartbeat.leave(turn, group, said)
+        cluster.groups.convert(turn, group)
+        return left, None
+    if not said.member_id:  # v0 alone gets so far: who joins is given an id (CG-30)
+        said = said._replace(member_id=turn.environment.dice.short_id())
+    if group is not None:
+        finding.check_room(group, said, turn.settings.group_consumer_max_size)
+    known = None if group is None else finding.find(group, said)
+    matcher = subscription.matcher_of(turn, group, cluster.topics, said)
+    _check_size(turn, group, said)
+    if isinstance(found, ClassicGroup) and not found.is_empty():
+        group = cluster.groups.upgrade(turn, found, request.client_id)
+    group = group or cluster.groups.claim(turn, said.group_id, ConsumerGroup, causes.first_heartbeat(request.client_id))
+    assert group is not None, "there is none, or an empty one that gave way"
+    return heartbeat.answer(turn, group, cluster.topics, cluster.groups.timing(said.group_id, request.node), said, known, matcher)
+
+
+def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> ConsumerGroup | None:
+    """The group; None: there is none, or a classic one, and who joins makes one of it. Raises Refused."""
+    if isinstance(found, ConsumerGroup):
+        return found
+    if said.joins and isinstance(found, ClassicGroup) and not found.is_empty():
+        upgrade.check(turn, found)
+        return None
+    if not said.joins and found is not None:
+        raise Refused(codes.GROUP_ID_NOT_FOUND, f"Group {said.group_id} is not a consumer group.")
+    if not said.joins:
+        kind = "Consumer group" if said.epoch > 0 else "Group"
+        raise Refused(codes.GROUP_ID_NOT_FOUND, f"{kind} {said.group_id} not found.")
+    return None
+
+
+def _check_size(turn: Turn, group: ConsumerGroup | None, said: Beat) -> None:
+    """What members subscribe to is kept for each of them: it is bounded as it comes (core.budget)."""
+    listed, most = 0 if group is None else group.listed_bytes, turn.settings.group_max_bytes
+    wanted = sum(map(len, said.names or ())) + len(said.regex or "")
+    if listed + wanted > most:
+        raise OverBudget(
+            f"members of this group subscribe to {listed} bytes of names, with {wanted} more it would be more than "
+            f"groupmock.group.max.bytes allows ({most}): subscribe to less, use fewer members, or raise that setting"
+        )

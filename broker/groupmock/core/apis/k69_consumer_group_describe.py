@@ -1,30 +1,74 @@
-"""ConsumerGroupDescribe (69) of a broker whose consumer protocol is off: 35 for each group, as often as it is named (KIP-848)."""
+"""ConsumerGroupDescribe (69): consumer groups with members, assignments and targets (KIP-848, KIP-1099; CG-50 to CG-57)."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k69_consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     DescribedGroup,
 )
 
-from ..budget import Ration
+from ..budget import Ration, fitting
+from ..groups import codes
+from ..groups.consumer.switch import served
+from ..groups.consumer.type import ConsumerGroup
+from .k15_describe_groups import ALL_OPERATIONS
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
 
-GROUP_COST: Final = 4  # core.budget
+GROUP_COST: Final = 9  # core.budget
+MEMBER_COST: Final = 8
+PARTITION_COST: Final = 1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Groups of the classic protocol are not looked for either."""
+    """Each group for itself, as often as it is named; ids that are empty come first, the others by partition of the offsets topic."""
     asked = request.message
     assert isinstance(asked, ConsumerGroupDescribeRequest)
-    Ration(turn.settings).take_names(asked.group_ids, GROUP_COST)
-    groups = [DescribedGroup(group_id=group, error_code=ErrorCode.UNSUPPORTED_VERSION) for group in asked.group_ids]
+    ration = _price(cluster, turn, asked.group_ids)
+    if not served(turn):
+        groups = [DescribedGroup(group_id=group_id, error_code=codes.UNSUPPORTED_VERSION) for group_id in asked.group_ids]
+    else:
+        empty = [group_id for group_id in asked.group_ids if not group_id]
+        groups = [DescribedGroup(group_id=group_id, error_code=codes.INVALID_GROUP_ID) for group_id in empty]
+        named = cluster.groups.in_order(turn, [group_id for group_id in asked.group_ids if group_id])
+        groups += [_described(cluster, turn, request, group_id) for group_id in named]
+    ration.take(0, size=sum(map(_size, groups)))
+    for group in groups:
+        if asked.include_authorized_operations and not group.error_code:
+            group.authorized_operations = ALL_OPERATIONS
     turn.reply(request.ticket, ConsumerGroupDescribeResponse(groups=groups))
+
+
+def _price(cluster: Cluster, turn: Turn, group_ids: list[str]) -> Ration:
+    """Of every member and partition that would be told of, as often as its group is named."""
+    ration = Ration(turn.settings)
+    ration.take_names(group_ids, GROUP_COST)
+    for group_id, times in Counter(group_ids).items():
+        group = cluster.groups.find(group_id)
+        if isinstance(group, ConsumerGroup):
+            ration.take(times * len(group.members), MEMBER_COST)
+            ration.take(times * len(group.holders), 2 * PARTITION_COST)
+    return ration
+
+
+def _size(group: DescribedGroup) -> int:
+    return len(group.group_id) + sum(len(each.member_id) + sum(map(len, each.subscribed_topic_names)) for each in group.members)
+
+
+def _described(cluster: Cluster, turn: Turn, request: Request, group_id: str) -> DescribedGroup:
+    error, group = cluster.groups.reach(group_id, request.node)
+    if error:
+        return DescribedGroup(group_id=group_id, error_code=error)
+    if isinstance(group, ConsumerGroup):
+        from ..groups.consumer.described import describe  # a server that listens has no need of it yet
+
+        return describe(turn, group, cluster.topics)
+    text = fitting(f"Group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group.")
+    return DescribedGroup(group_id=group_id, error_code=codes.GROUP_ID_NOT_FOUND, error_message=text)

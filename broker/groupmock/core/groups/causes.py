@@ -35,6 +35,10 @@ Cause = Literal[
     "session_expired",
     "member_silent",
     "sync_overdue",
+    "revocation_overdue",
+    "instance_away",
+    "group_upgraded",
+    "group_downgraded",
     "group_full",
     # a phase ends
     "all_joined",
@@ -44,6 +48,12 @@ Cause = Literal[
     "leader_assigned",
     "assignment_too_large",
     "group_too_large",
+    # a consumer group's target, and who follows it
+    "topics_changed",
+    "regex_resolved",
+    "target_computed",
+    "must_revoke",
+    "reconciled",
     # who leads
     "first_member",
     "leader_gone",
@@ -85,6 +95,11 @@ def _told(sentence: str, reason: str | None) -> str:
 def first_join(client_id: str | None) -> Why:
     """Whatever becomes of that JoinGroup."""
     return Why("group_created", f"client {client_id or ''!r} sent the first JoinGroup")
+
+
+def first_heartbeat(client_id: str | None) -> Why:
+    """Of the consumer protocol: somebody joins."""
+    return Why("group_created", f"client {client_id or ''!r} sent the first heartbeat")
 
 
 def first_commit(client_id: str | None) -> Why:
@@ -216,6 +231,19 @@ def member_sync_overdue(member_id: str, timeout_ms: int) -> Why:
     return Why("sync_overdue", f"member {member_id} sent no SyncGroup within {timeout_ms} ms")
 
 
+def member_join_overdue(member_id: str, timeout_ms: int) -> Why:
+    """A classic member of a consumer group was told to join again, and has not."""
+    return Why("member_silent", f"member {member_id} did not join again within {timeout_ms} ms")
+
+
+def upgraded(client_id: str | None) -> Why:
+    """The first member of the consumer protocol came to a classic group (KIP-848, online migration)."""
+    return Why("group_upgraded", f"client {client_id or ''!r} speaks the consumer protocol: the group is a consumer group from now on")
+
+
+DOWNGRADED: Final = Why("group_downgraded", "the last member of the consumer protocol is gone: the group is a classic group from now on")
+
+
 REPLACED_ID_OVERDUE: Final = Why("sync_overdue", "a replaced member's id still owed a SyncGroup")
 
 
@@ -255,6 +283,48 @@ def assignment_too_large(member_id: str | None) -> Why:
 
 
 GROUP_TOO_LARGE: Final = Why("group_too_large", "the loaded group is larger than group.max.size")
+
+# -- a consumer group's target, and who follows it ---------------------------------------------------------------------
+
+TOPICS_CHANGED: Final = Why("topics_changed", "a topic that the group subscribes to has come, grown or gone")
+TARGET_COMPUTED: Final = Why("target_computed", "the target was computed")
+
+
+def resubscribed(member_id: str) -> Why:
+    """Other names, or another regular expression."""
+    return Why("member_changed", f"member {member_id} subscribes to something else")
+
+
+def regex_resolved(regex: str, topics: int) -> Why:
+    """In the background, after the answer to whoever brought it."""
+    return Why("regex_resolved", f"{regex!r} matches {topics} topics")
+
+
+def must_revoke(member_id: str, partitions: str) -> Why:
+    """It was told so by a shorter assignment."""
+    return Why("must_revoke", f"member {member_id} owes the broker {partitions}")
+
+
+def reconciled(member_id: str, epoch: int, partitions: str, awaited: str) -> Why:
+    """It is at the target's epoch. `awaited`: what others have still to give up; "" nothing."""
+    waits = f" and waits for {awaited}" if awaited else ""
+    return Why("reconciled", f"member {member_id} is at epoch {epoch} with {partitions}{waits}")
+
+
+def member_arrived(member_id: str, epoch: int) -> Why:
+    """What that does to the group."""
+    return Why("reconciled", f"member {member_id} is at epoch {epoch}")
+
+
+def instance_away(group_instance_id: str, member_id: str) -> Why:
+    """Epoch -2: its partitions are kept for it until its session is over."""
+    return Why("instance_away", f"member {member_id} left for a while, instance {group_instance_id} is kept for it")
+
+
+def revocation_overdue(member_id: str, rebalance_timeout_ms: int) -> Why:
+    """It never said that it gave up what it was told to."""
+    return Why("revocation_overdue", f"member {member_id} gave nothing up within {rebalance_timeout_ms} ms")
+
 
 # -- who leads ---------------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ come back, from what the log remembers, when another has loaded it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -23,6 +24,9 @@ from ..units import NS_PER_MS
 from . import causes, codes, telling
 from .causes import Why
 from .classic.type import ClassicGroup
+from .consumer import downgrade, upgrade
+from .consumer.timing import Timing
+from .consumer.type import ConsumerGroup
 from .listing import ByPartition, InOneMap, Listing
 from .offsets import retention
 from .offsets.by_topic import ByTopic
@@ -35,9 +39,10 @@ if TYPE_CHECKING:
     from ..environment import Environment
     from ..log.topics import Topics
     from ..log.transactions import Marker
+    from .configs import GroupConfigs
     from .offsets.commits import Commit
 
-TYPES: Final[tuple[type[GroupType], ...]] = (ClassicGroup,)
+TYPES: Final[tuple[type[GroupType], ...]] = (ClassicGroup, ConsumerGroup)
 """Every type of group that there is. The first one is that of groups which only ever commit, as in Kafka (`simple` groups)."""
 
 G = TypeVar("G", bound=GroupType)
@@ -74,6 +79,18 @@ class GroupRegistry:
         self._topics = topics
         self._in_transactions: dict[tuple[int, int], dict[str, None]] = {}
         """(partition, producer id) -> groups of which that producer has offsets pending."""
+
+    @cached_property
+    def configs(self) -> GroupConfigs:
+        """Settings of single groups. Made when somebody asks for them first: a server listens before that."""
+        from .configs import GroupConfigs
+
+        return GroupConfigs(self._environment.settings, self._topics.broker_overrides, self._configured)
+
+    def _configured(self, group_id: str) -> None:
+        group = self._groups.get(group_id)
+        if group is not None:
+            group.end_leases()  # members are told another interval, and missed sooner or later
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
@@ -130,6 +147,38 @@ class GroupRegistry:
         group = self.create(turn, group_id, kind, why, recorded)
         group.offsets.refill(offsets)
         return group
+
+    def exchange(self, turn: Turn, group: GroupType, kind: type[G], why: Why) -> G:
+        """Another group of that type in its place, without members but with its offsets: a group that changes its type while it has members
+        (KIP-848, online migration). Who is in it is the caller's to hand over."""
+        offsets = dict(group.offsets)
+        self.delete(turn, group, why)
+        other = self.create(turn, group.group_id, kind, why, recorded=False)
+        other.offsets.refill(offsets)
+        return other
+
+    def upgrade(self, turn: Turn, group: ClassicGroup, client_id: str | None) -> ConsumerGroup:
+        """A classic group goes over while its members stay; `upgrade.check` allowed it."""
+        upgrade.refuse_waiting(turn, group)
+        members, generation, why = group.ordered(), group.generation, causes.upgraded(client_id)
+        new = self.exchange(turn, group, ConsumerGroup, why)
+        upgrade.hand_over(turn, members, generation, new, why)
+        return new
+
+    def convert(self, turn: Turn, group: GroupType) -> None:
+        """Something happened to it: it may be one that is to be of another type now."""
+        if isinstance(group, ConsumerGroup) and self._groups.get(group.group_id) is group and downgrade.due(turn, group):
+            members = group.ordered()
+            downgrade.hand_over(turn, group, members, self.exchange(turn, group, ClassicGroup, causes.DOWNGRADED))
+
+    def timing(self, group_id: str, node: int) -> Timing:
+        """What a member's heartbeat needs of the group's settings."""
+        configs = self.configs
+        return Timing(
+            configs.session_timeout_ms(group_id),
+            configs.heartbeat_interval_ms(group_id),
+            lambda: configs.assignment_interval_ms(group_id, node),
+        )
 
     def create(self, turn: Turn, group_id: str, kind: type[G], why: Why, recorded: bool) -> G:
         """A new group; `recorded`: with a group record in the log, as after a JoinGroup that was refused with 79 or 23 (seen in 4.3.0's
@@ -227,7 +276,7 @@ class GroupRegistry:
     # -- topics --------------------------------------------------------------------------------------------------------
 
     def topic_changed(self, turn: Turn, name: str) -> None:
-        """A topic was created or has grown."""
+        """A topic was created, has grown or is gone."""
         for group_id in list(self._following):
             self._groups[group_id].topic_changed(turn, name)
 
@@ -237,6 +286,7 @@ class GroupRegistry:
             self._logs.clear()
             self._remembered.clear()
             self._in_transactions.clear()
+        self.topic_changed(turn, name)
         for _, group_id in self._with_offsets.owners(name):
             for at in self._groups[group_id].offsets.discard_topic(name):
                 turn.note("offset_removed", group=group_id, topic=name, partition=at[1], reason="the topic was deleted")
@@ -253,7 +303,10 @@ class GroupRegistry:
     def _of_group(self, name: str) -> TimerHandler:
         def fire(subject: tuple[str, ...], turn: Turn) -> bool:
             group = self._groups.get(subject[0])
-            return group is not None and name in group.timers and group.fire(turn, name, subject)
+            fired = group is not None and name in group.timers and group.fire(turn, name, subject)
+            if fired and group is not None:
+                self.convert(turn, group)
+            return fired
 
         return fire
 

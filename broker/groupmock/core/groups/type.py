@@ -19,9 +19,10 @@ import msgspec
 if TYPE_CHECKING:
     from groupmock_codec.messages.k15_describe_groups import DescribedGroup
 
+    from ..log.topics import Topics
     from ..turn import Turn
     from .causes import Why
-    from .offsets.committed import CommittedOffsets, Offset
+    from .offsets.committed import At, CommittedOffsets, Offset
     from .view import GroupView
 
 DEAD: Final = "Dead"
@@ -46,6 +47,8 @@ class Committer(msgspec.Struct, frozen=True):
 
 class Home(Protocol):
     """Where groups live: partitions of the offsets topic, into which is written what they remember."""
+
+    topics: Topics
 
     def largest_batch(self, partition: int) -> int:
         """Bytes of one batch in that partition, as configs are now (seen on 4.3.0 and 3.9.1: a change at run time counts at once)."""
@@ -114,12 +117,16 @@ class GroupType(ABC):
         """Has it no members, and nobody on the way in that keeps it from being swept or replaced?"""
 
     @abstractmethod
-    def admit_commit(self, turn: Turn, by: Committer, version: int) -> int:
-        """The code of an OffsetCommit by them; a member's session starts again when it may commit."""
+    def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
+        """The code of an OffsetCommit by them for those partitions."""
 
     @abstractmethod
     def admit_transactional_commit(self, turn: Turn, by: Committer) -> int:
         """The code of a TxnOffsetCommit by them. It is no sign of life."""
+
+    def admit_fetch(self, member_id: str | None, epoch: int) -> int:
+        """The code of an OffsetFetch v9 or later by that member at that epoch; who names nobody (None, -1) may read everything."""
+        return 0
 
     @abstractmethod
     def admit_deletion(self) -> int:
@@ -165,7 +172,7 @@ class GroupType(ABC):
 
     @abstractmethod
     def topic_changed(self, turn: Turn, topic: str) -> None:
-        """A topic was created or has grown: news for a type whose coordinator assigns (KIP-848). Only where the type `follows_topics`."""
+        """A topic was created, has grown or is gone: news for a type whose coordinator assigns (KIP-848), where it `follows_topics`."""
 
     @abstractmethod
     def store(self, turn: Turn) -> None:

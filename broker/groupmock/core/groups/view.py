@@ -9,8 +9,9 @@ import msgspec
 if TYPE_CHECKING:
     from .offsets.committed import CommittedOffsets
 
-State = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"]
-"""Kafka's names of the states of a group; one that is Dead is gone, or never was."""
+State = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling", "Stable", "Dead"]
+"""Kafka's names of the states of a group: classic groups are never Assigning or Reconciling, consumer groups in no rebalance. One that is
+Dead is gone, or never was."""
 Assignment = dict[str, list[int]]
 
 

@@ -47,10 +47,14 @@ def partition_hash(at: tuple[str, int]) -> int:
     return 31 * (31 + index) + java_hash(topic) & MASK
 
 
+def uuid_hash(topic_id: bytes) -> int:
+    """`Uuid.hashCode()` of the 16 bytes of a topic's id, which is Java's `UUID.hashCode()`."""
+    return long_hash(int.from_bytes(topic_id[:8]) ^ int.from_bytes(topic_id[8:]))
+
+
 def id_partition_hash(at: tuple[str, int], topic_id: bytes = NO_ID) -> int:
-    """`TopicIdPartition.hashCode()`; `topic_id`: the 16 bytes of the id, whose own hash is Java's UUID.hashCode()."""
-    halves = int.from_bytes(topic_id[:8]) ^ int.from_bytes(topic_id[8:])
-    return (31 + ((halves >> 32) ^ halves & MASK)) * 31 + partition_hash(at) & MASK
+    """`TopicIdPartition.hashCode()`; `topic_id`: the 16 bytes of the id."""
+    return (31 + uuid_hash(topic_id)) * 31 + partition_hash(at) & MASK
 
 
 def partition_for(group_id: str, partitions: int) -> int:

@@ -26,18 +26,23 @@ Alter = Callable[["Turn", "Topics", int, Alteration, bool], None]
 
 def alter(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
     """See `Alter`."""
-    wanted_names = [change.name for change in wanted.changes]
-    if len(set(wanted_names)) < len(wanted_names):
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
-    nulls = [change.name for change in wanted.changes if change.value is None and change.operation != DELETE]
-    if nulls:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+    check_changes(wanted)
     if wanted.kind == TOPIC:
         _alter_topic(turn, topics, node, wanted, validate_only)
     elif wanted.kind == BROKER:
         alter_broker(turn, topics, node, wanted, validate_only)
     else:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {wanted.kind}")
+
+
+def check_changes(wanted: Alteration) -> None:
+    """What is asked of resources of any kind. Raises TopicRefused."""
+    wanted_names = [change.name for change in wanted.changes]
+    if len(set(wanted_names)) < len(wanted_names):
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [change.name for change in wanted.changes if change.value is None and change.operation != DELETE]
+    if nulls:
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
 
 
 def _alter_topic(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from groupmock_codec.compression import RecordsError
 
-from ..groups.classic.group import Group, Member
 from ..groups.classic.type import ClassicGroup
-from ..groups.type import GroupType
+from ..groups.type import GroupMember, GroupType
 from .register import NoSuch, NotNow
 
 if TYPE_CHECKING:
@@ -20,8 +20,25 @@ if TYPE_CHECKING:
     from ..transactions.transactional_id import TransactionalId
     from ..turn import Turn
 
+M = TypeVar("M", bound=GroupMember, covariant=True)
 LISTED = 5
 """So many names are listed in an error."""
+
+
+class HasMembers(Protocol[M]):
+    """A group of a type whose members are such."""
+
+    @property
+    def group_id(self) -> str:
+        """Its id."""
+
+    @property
+    def members(self) -> Mapping[str, M]:
+        """By member id."""
+
+    @property
+    def static_members(self) -> Mapping[str, str]:
+        """Instance id -> member id."""
 
 
 def listed(names: list[str]) -> str:
@@ -46,7 +63,7 @@ def classic_group_of(cluster: Cluster, group_id: str) -> ClassicGroup:
     return group
 
 
-def member_of(group: Group, name: str) -> Member:
+def member_of(group: HasMembers[M], name: str) -> M:
     """A member by member id, instance id or client id. Raises NoSuch, NotNow where several members have that client id."""
     # Ids first: each is one member's at most, while a client id may be that of thousands
     by_id = group.members.get(group.static_members.get(name, name))

@@ -17,6 +17,7 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 from ..environment import Held
 from ..events import Request
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..timers import Key
 
-OfMember = OffsetCommitRequest | JoinGroupRequest | HeartbeatRequest | LeaveGroupRequest | SyncGroupRequest
+OfMember = (
+    OffsetCommitRequest | JoinGroupRequest | HeartbeatRequest | LeaveGroupRequest | SyncGroupRequest | ConsumerGroupHeartbeatRequest
+)
 """Requests that name the member that sends them."""
 
 

@@ -13,8 +13,10 @@ from ..groups.classic import leaving, membership, rebalance, sessions, storage
 from ..groups.classic.group import Group as GroupData
 from ..groups.classic.group import Member
 from ..groups.classic.states import COMPLETING, PREPARING
+from ..groups.consumer import membership as consumer_membership
+from ..groups.consumer.type import ConsumerGroup
 from ..java.hashes import spread
-from .find import classic_group_of, listed, member_of
+from .find import classic_group_of, group_of, listed, member_of
 from .groups import not_held
 from .holds import Frozen, holds_of
 from .register import Arguments, Group, MemberName, Milliseconds, NoSuch, NotNow, steers
@@ -34,6 +36,10 @@ class ExpireMember(Arguments):
 @steers("expire_member", ExpireMember)
 def expire_member(cluster: Cluster, arguments: ExpireMember, turn: Turn) -> None:
     """Kafka's expireClassicGroupMemberHeartbeat: a member that waits for an answer cannot expire."""
+    found = group_of(cluster, arguments.group)
+    if isinstance(found, ConsumerGroup):
+        _expire(turn, found, arguments.member)
+        return
     group = classic_group_of(cluster, arguments.group)
     if arguments.member in group.pending_joins:
         member_id = arguments.member
@@ -48,6 +54,13 @@ def expire_member(cluster: Cluster, arguments: ExpireMember, turn: Turn) -> None
     sessions.end(turn, group, member_id)
     turn.out.append(TimerFired("session", (group.group_id, member_id)))
     leaving.expire(turn, group, member_id)
+
+
+def _expire(turn: Turn, group: ConsumerGroup, name: str) -> None:
+    member = member_of(group, name)
+    turn.out.append(TimerFired("session", (group.group_id, member.member_id)))
+    why = causes.session_expired(member.member_id, member.session_timeout_ms, is_new=False)
+    consumer_membership.remove(turn, group, [member], why)
 
 
 class FenceInstance(Arguments):
@@ -103,8 +116,8 @@ class FreezeMember(Arguments):
 
 @steers("freeze_member", FreezeMember)
 def freeze_member(cluster: Cluster, arguments: FreezeMember, turn: Turn) -> None:
-    """JoinGroup, SyncGroup, Heartbeat, LeaveGroup and OffsetCommit with its member id wait. Twice is once, with the later end."""
-    group = classic_group_of(cluster, arguments.group)
+    """JoinGroup, SyncGroup, LeaveGroup, OffsetCommit and heartbeats with its member id wait. Twice is once, with the later end."""
+    group = group_of(cluster, arguments.group)
     member = member_of(group, arguments.member)
     names = (member.member_id, member.group_instance_id, member.client_id)
     holds_of(cluster).frozen.setdefault((arguments.group, member.member_id), Frozen(names))
@@ -128,7 +141,7 @@ def thaw_member(cluster: Cluster, arguments: ThawMember, turn: Turn) -> None:
     """By any name it had when it was frozen, also when it is no longer in its group."""
     found = [key for key, frozen in holds_of(cluster).frozen.items() if key[0] == arguments.group and arguments.member in frozen.names]
     if not found:
-        member_of(classic_group_of(cluster, arguments.group), arguments.member)
+        member_of(group_of(cluster, arguments.group), arguments.member)
     for group_id, member_id in found:
         turn.timers.cancel(("thaw", group_id, member_id))
         thaw(cluster, group_id, member_id)

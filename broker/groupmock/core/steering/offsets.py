@@ -179,6 +179,6 @@ def _commit(cluster: Cluster, turn: Turn, group_id: str, wanted: list[Commit]) -
         raise BadArguments(f"{long.topic}/{long.partition}: metadata of more than offset.metadata.max.bytes ({limit})")
     if commits.too_large(turn, hosting, hosting.partition_of(group_id), group_id, wanted):
         raise BadArguments(f"offsets of {len(wanted)} partitions are more than one batch of {hosting.topic} holds: commit fewer at once")
-    if error := commits.admit(turn, group, ADMIN, COMMIT_VERSION):
+    if error := commits.admit(turn, group, ADMIN, COMMIT_VERSION, [(each.topic, each.partition) for each in wanted]):
         raise NotNow(f"group {group_id!r} takes no commit of an admin: {ErrorCode(error).name}")
     commits.write(turn, group or cluster.groups.create_simple(turn, group_id, causes.committed_by_admin()), wanted)

@@ -5,7 +5,8 @@ const Draw = (() => {
   const HEIGHTS = { title: 30, state: 24, round: 24, gap: 24, double: 24, events: 24 };
   // Okabe and Ito's colours, which stay apart for every kind of colour blindness; each is used with a shape or a word as well.
   const HUES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8f2a", "#7a6fb0"];
-  const STATES = { Stable: "#009e73", PreparingRebalance: "#e69f00", CompletingRebalance: "#56b4e9", Empty: "#8d8d8d", Dead: "#444444" };
+  const STATES = { Stable: "#009e73", PreparingRebalance: "#e69f00", CompletingRebalance: "#56b4e9", Empty: "#8d8d8d", Dead: "#444444",
+    Assigning: "#e69f00", Reconciling: "#56b4e9" };
   const SECOND = 1e9;
   const STEPS = [];
   for (let power = 3; power < 10; power += 1) for (const base of [1, 2, 5]) STEPS.push(base * 10 ** power);

@@ -20,7 +20,10 @@ CHARACTER: Final = 6.1
 """Width of one, about."""
 HUES: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8f2a", "#7a6fb0")
 """Okabe and Ito's, which stay apart for every kind of colour blindness; words and shapes say the same."""
-STATES: Final = {"Stable": "#009e73", "PreparingRebalance": "#e69f00", "CompletingRebalance": "#56b4e9", "Empty": "#8d8d8d"}
+STATES: Final = {"Stable": "#009e73", "PreparingRebalance": "#e69f00", "CompletingRebalance": "#56b4e9", "Empty": "#8d8d8d"} | {
+    "Assigning": "#e69f00",
+    "Reconciling": "#56b4e9",
+}
 LETTERS: Final = {"fault": "!", "command": "C", "finding": "F", "closed": "x", "refused": "x", "says": "i", "note": "N"}
 STYLE: Final = (
     "text{font:11px system-ui,sans-serif;fill:#16191d}.q{fill:#555b63}.h{font-weight:600;font-size:13px}.t{stroke:#d4d8dd}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Final
 
 from .syntax import Expr
 
@@ -29,7 +30,9 @@ NEEDS = {
     "epochs": "32766 epochs of one transactional id: minutes of requests",
     "cluster": "several nodes and a leadership that moves on command",
 }
-"""What a row may need that neither the pure core nor a plain broker on loopback offers: such exchanges are counted, not run."""
+"""What a row may need that not every broker offers."""
+SERVED: Final = frozenset(("kip848",))
+"""What of it the pure core offers; exchanges that need anything else are counted, not run."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ class Let(Step):
 
 @dataclass
 class Exchange:
-    """A scripted dialogue. `rows`: what it proves; `needs`: why it is not run (NEEDS); `parameters`: name -> values to expand over;
+    """A scripted dialogue. `rows`: what it proves; `needs`: what not every broker has (NEEDS); `parameters`: name -> values to expand over;
     `own`: those of its topics that no other dialogue shares, with their configs."""
 
     name: str
@@ -179,6 +182,11 @@ class Exchange:
     members: dict[str, tuple[tuple[str, Expr], ...]] = field(default_factory=dict)
     parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """What it needs that the core does not offer."""
+        return tuple(need for need in self.needs if need not in SERVED)
 
     @property
     def wanted_settings(self) -> dict[str, str]:

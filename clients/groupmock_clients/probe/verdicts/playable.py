@@ -98,7 +98,7 @@ def _factors(variant: Variant, settings: Mapping[str, str]) -> Iterator[float]:
 def _core_keeps(variant: Variant, release: str, settings: Mapping[str, str], factor: float) -> bool:
     """The core's word; where it cannot play the exchange (bytes, transactions), the ratio of the initial delays."""
     exchange = variant.exchange
-    outcome = None if exchange.needs or "core" not in exchange.stages else play(variant, _AsOverTcp(release, settings))
+    outcome = None if exchange.lacking or "core" not in exchange.stages else play(variant, _AsOverTcp(release, settings))
     if outcome is None or outcome.verdict in (UNKNOWN, NOT_APPLICABLE):
         delay = int(settings.get(DELAY, BASE_SETTINGS[DELAY])) / int(BASE_SETTINGS[DELAY])
         return factor == max(delay, 1) and all(settings.get(name) == value for name, value in exchange.settings.items())

@@ -64,7 +64,8 @@ Run = Callable[..., tuple[int, dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with Broker(profile="kafka-4.3", settings=BASE_SETTINGS, seed=1) as broker:
+    off = {"group.coordinator.rebalance.protocols": "classic"}  # consumer groups of KIP-848 are advertised, and 35
+    with Broker(profile="kafka-4.3", settings=BASE_SETTINGS | off, seed=1) as broker:
         yield broker.bootstrap
 
 

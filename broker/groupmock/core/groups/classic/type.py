@@ -17,6 +17,7 @@ from .timing import FIRES
 if TYPE_CHECKING:
     from groupmock_codec.messages.k15_describe_groups import DescribedGroup
 
+    from ..offsets.committed import At
     from ..view import GroupView
 
 
@@ -40,8 +41,8 @@ class ClassicGroup(Group):
         """State Empty: ids may be reserved."""
         return self.state is EMPTY
 
-    def admit_commit(self, turn: Turn, by: Committer, version: int) -> int:
-        """Ids, generation, state."""
+    def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
+        """Ids, generation, state, whatever is committed for; it is a sign of life."""
         return admission.commit(turn, self, by)
 
     def admit_transactional_commit(self, turn: Turn, by: Committer) -> int:

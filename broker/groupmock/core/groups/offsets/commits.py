@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from ...turn import Turn
 from .. import codes
 from ..type import Committer, GroupType, Home
-from .committed import Offset
+from .committed import At, Offset
 
 NO_OFFSET = Offset(-1, -1, "", -1)
 """What a partition without a commit answers."""
@@ -25,10 +26,10 @@ class Commit(NamedTuple):
     retention_ms: int | None = None
 
 
-def admit(turn: Turn, group: GroupType | None, by: Committer, version: int) -> int:
+def admit(turn: Turn, group: GroupType | None, by: Committer, version: int, at: Collection[At]) -> int:
     """The group's checks; a group that does not exist takes commits of no member (docs/kafka/offsets.md#offsetcommit)."""
     if group is not None:
-        return group.admit_commit(turn, by, version)
+        return group.admit_commit(turn, by, version, at)
     if by.generation < 0:
         return codes.NONE
     old = turn.quirks.commit_to_unknown_group_is_illegal_generation

@@ -1,0 +1,47 @@
+"""What a target costs in a large consumer group: told as JSON, milliseconds of CPU by assignor and kind of subscription.
+
+A group of so many members holds its target; then one joins, and a target is computed with it. Topics have 100 partitions each.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+
+from groupmock.core.groups.consumer.assignors import ASSIGNORS, Subscriber, assign
+
+PARTITIONS = 100
+TRIES = 5
+
+
+def joined(assignor: str, members: int, topics: int, alike: bool) -> float:
+    """The least of some tries; members that are not alike subscribe to a half of the topics each."""
+    dice = random.Random(1)
+    known = {f"topic-{number}": (dice.randbytes(16), PARTITIONS) for number in range(topics)}
+    names = sorted(known)
+    group = [
+        Subscriber(f"{dice.getrandbits(128):032x}", None, names if alike else sorted(dice.sample(names, topics // 2)), {})
+        for _ in range(members + 1)
+    ]
+    targets = assign(assignor, group[:-1], known)
+    for member in group[:-1]:
+        member.target = targets[member.member_id]
+    taken = []
+    for _ in range(TRIES):
+        begin = time.process_time()
+        assign(assignor, group, known)
+        taken.append(time.process_time() - begin)
+    return min(taken) * 1e3
+
+
+def main() -> None:
+    """Arguments: members, topics."""
+    members, topics = map(int, sys.argv[1:3])
+    kinds = {"alike": True, "different": False}
+    print(json.dumps({f"{name}.{kind}": joined(name, members, topics, alike) for name in ASSIGNORS for kind, alike in kinds.items()}))
+
+
+if __name__ == "__main__":
+    main()

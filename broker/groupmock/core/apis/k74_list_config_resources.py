@@ -1,0 +1,59 @@
+"""ListConfigResources (74): which resources have configs (KIP-1142); v0, ListClientMetricsResources, lists those of client metrics only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k74_list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+from ..budget import Ration
+from ..groups.configs import GROUP
+from ..java.hashes import java_hash
+from ..java.tables import signed
+from ..log.altering import BROKER, TOPIC
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..turn import Turn
+
+BROKER_LOGGER: Final = 8  # ConfigResource.Type
+CLIENT_METRICS: Final = 16
+IN_ORDER: Final = (GROUP, CLIENT_METRICS, BROKER_LOGGER, BROKER, TOPIC)
+RESOURCE_COST: Final = 2  # core.budget
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """Kind by kind, whatever the order they are asked in; none named: all. 35 for a kind that has none to list."""
+    asked = request.message
+    assert isinstance(asked, ListConfigResourcesRequest)
+    ration = Ration(turn.settings)
+    ration.take(len(asked.resource_types))
+    kinds = set(asked.resource_types) or set(IN_ORDER)
+    if request.version == 0:
+        kinds = {CLIENT_METRICS}
+    if not kinds <= set(IN_ORDER):
+        turn.reply(request.ticket, ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
+        return
+    found = [(kind, name) for kind in IN_ORDER if kind in kinds for name in _names(cluster, kind, ration)]
+    ration.take(len(found), RESOURCE_COST, size=sum(len(name) for _, name in found))
+    resources = [ConfigResource(resource_name=name, resource_type=kind) for kind, name in found]
+    turn.reply(request.ticket, ListConfigResourcesResponse(config_resources=resources))
+
+
+def _names(cluster: Cluster, kind: int, ration: Ration) -> list[str]:
+    """Of client metrics there is never one: nobody subscribes to them here."""
+    if kind == GROUP:
+        return cluster.groups.configs.listed()
+    if kind in (BROKER, BROKER_LOGGER):
+        return [str(node.node_id) for node in cluster.environment.identity.nodes]
+    if kind == TOPIC:
+        names = cluster.topics.names()
+        ration.take_names(names, RESOURCE_COST)
+        return sorted(names, key=lambda name: signed(java_hash(name)))  # TopicsImage's map of names is a tree of hash codes (seen on 4.3.0)
+    return []

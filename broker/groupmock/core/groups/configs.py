@@ -1,0 +1,234 @@
+"""Settings of single groups, config resource type 32 (KIP-848, KIP-932, KIP-1071), in the words of Kafka 4.3.0 (CG-150 to CG-157).
+
+They belong to an id, not to a group: any id may have them, whether such a group is there or not, of whatever type it comes to be, and they
+outlive it. What a group does not set comes from the broker's own `group.*`, set at start or, for assignment intervals, at run time.
+
+A change is judged as a whole (GroupConfig, GroupConfigManager): names; then each value by its kind and lowest value, in the order of
+`KEYS`; then by the broker's bounds, in that of `_BOUNDED`; then each session timeout against its heartbeat interval, what is set or holds
+otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+
+from ..java.hashes import java_hash
+from ..java.orders import java_order
+from ..log import configs
+from ..log.broker_configs import DEFAULT, Overrides, Synonym, broker_keys, chain, started_with
+from ..log.change import Alteration, made
+from ..log.config_keys import BOOLEAN, INT, STRING, ConfigKey, written
+from ..log.described import Described
+from ..log.refusal import TopicRefused
+from ..log.value_checks import at_least, fine, one_of
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+GROUP: Final = 32  # ConfigResource.Type
+DYNAMIC_GROUP: Final = 8  # ConfigSource
+MOST_GROUPS: Final = 10_000
+MOST_TEXT: Final = 1024 * 1024
+"""Characters of the names of all groups that have settings; the settings are few and short."""
+TOO_MANY: Final = f"This broker keeps configs of at most {MOST_GROUPS} groups whose names have at most {MOST_TEXT} characters."
+
+SESSION: Final = "consumer.session.timeout.ms"
+HEARTBEAT: Final = "consumer.heartbeat.interval.ms"
+ASSIGNMENT: Final = "consumer.assignment.interval.ms"
+_NOT_HERE: Final = "Kept and returned: groups of this type are not served here."
+_RESET: Final = "share.auto.offset.reset"
+_DURATION: Final = re.compile(
+    r"\+?P(?=[0-9T+])(\+?[0-9]+D)?(T(?=[0-9+])(\+?[0-9]+H)?(\+?[0-9]+M)?(\+?[0-9]+([.,][0-9]{0,9})?S)?)?", re.IGNORECASE
+)
+"""`java.time.Duration.parse`, but for what is negative."""
+
+
+def _reset(value: str) -> str | None:
+    kind, _, duration = value.partition(":")
+    if value in ("earliest", "latest") or (kind == "by_duration" and _DURATION.fullmatch(duration)):
+        return None
+    forms = "The value must be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+    return f"Invalid value `{value}` for configuration {_RESET}. {forms}"
+
+
+KEYS: Final = {
+    key.name: key
+    for key in (
+        ConfigKey(SESSION, INT, "45000", f"group.{SESSION}", at_least(1), "How long a silent member of a consumer group is kept."),
+        ConfigKey(
+            HEARTBEAT, INT, "5000", f"group.{HEARTBEAT}", at_least(1), "How often members of a consumer group are told to heartbeat."
+        ),
+        ConfigKey(ASSIGNMENT, INT, "1000", f"group.{ASSIGNMENT}", at_least(0), "Least time between two targets of a consumer group."),
+        *(
+            ConfigKey(name, INT, default, f"group.{name}", at_least(lowest), _NOT_HERE)
+            for name, default, lowest in (
+                ("share.session.timeout.ms", "45000", 1),
+                ("share.heartbeat.interval.ms", "5000", 1),
+                ("share.record.lock.duration.ms", "30000", 1000),
+                ("share.delivery.count.limit", "5", 2),
+                ("share.partition.max.record.locks", "2000", 100),
+            )
+        ),
+        ConfigKey(_RESET, STRING, "latest", None, _reset, _NOT_HERE),
+        ConfigKey(
+            "share.isolation.level",
+            STRING,
+            "read_uncommitted",
+            None,
+            one_of("read_committed", "read_uncommitted"),
+            _NOT_HERE,
+        ),
+        ConfigKey("share.renew.acknowledge.enable", BOOLEAN, "true", None, fine, _NOT_HERE),
+        *(
+            ConfigKey(name, INT, default, f"group.{name}", at_least(lowest), _NOT_HERE)
+            for name, default, lowest in (
+                ("share.assignment.interval.ms", "1000", 0),
+                ("streams.session.timeout.ms", "45000", 1),
+                ("streams.heartbeat.interval.ms", "5000", 1),
+                ("streams.num.standby.replicas", "0", 0),
+                ("streams.initial.rebalance.delay.ms", "3000", 0),
+                ("streams.assignment.interval.ms", "1000", 0),
+            )
+        ),
+    )
+}
+_BOUNDED: Final = (
+    HEARTBEAT,
+    SESSION,
+    ASSIGNMENT,
+    "share.heartbeat.interval.ms",
+    "share.session.timeout.ms",
+    "share.record.lock.duration.ms",
+    "share.delivery.count.limit",
+    "share.partition.max.record.locks",
+    "share.assignment.interval.ms",
+    "streams.heartbeat.interval.ms",
+    "streams.session.timeout.ms",
+    "streams.num.standby.replicas",
+    "streams.assignment.interval.ms",
+)
+"""What the broker has a `group.TYPE.min.REST` or a `group.TYPE.max.REST` for, or both."""
+
+
+class GroupConfigs:
+    """What was set for single groups, and what holds for them. `overrides_of`: what was changed at run time, as a node sees it; `changed`:
+    told of the id whose settings are others now."""
+
+    def __init__(self, settings: Settings, overrides_of: Callable[[int], Overrides], changed: Callable[[str], None]) -> None:
+        self._settings, self._overrides_of, self._changed = settings, overrides_of, changed
+        self._set: dict[str, dict[str, str]] = {}
+        self._text = 0
+
+    def session_timeout_ms(self, group_id: str) -> int:
+        """How long the group keeps a silent member of the consumer protocol."""
+        return int(self._set.get(group_id, {}).get(SESSION) or self._session_ms)
+
+    def heartbeat_interval_ms(self, group_id: str) -> int:
+        """How often the group's members are told to heartbeat."""
+        return int(self._set.get(group_id, {}).get(HEARTBEAT) or self._heartbeat_ms)
+
+    def assignment_interval_ms(self, group_id: str, node: int) -> int:
+        """Least time between two targets of the group; the broker's value may be changed at run time, so ask as the coordinator's node."""
+        return int(self._effective(ASSIGNMENT, self._set.get(group_id, {}), node))
+
+    @cached_property
+    def _session_ms(self) -> int:
+        return int(self._started(f"group.{SESSION}"))
+
+    @cached_property
+    def _heartbeat_ms(self) -> int:
+        return int(self._started(f"group.{HEARTBEAT}"))
+
+    def _started(self, name: str) -> str:
+        """A value of the broker that is read at start."""
+        return started_with(name, self._settings) or broker_keys(self._settings.quirks)[name].default or ""
+
+    def of(self, group_id: str) -> Mapping[str, str]:
+        """What was set for that group, as it was written."""
+        return self._set.get(group_id, {})
+
+    def listed(self) -> list[str]:
+        """Ids that have settings, in the order of ListConfigResources."""
+        return java_order(self._set, java_hash)
+
+    def described(self, group_id: str, node: int) -> list[Described]:
+        """Every config of that id as DescribeConfigs tells it. Raises TopicRefused."""
+        if not group_id:
+            raise TopicRefused(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        found, changed = self._set.get(group_id, {}), self._overrides_of(node)
+        return [self._described(KEYS[name], found, changed) for name in java_order(KEYS, java_hash)]
+
+    def _described(self, key: ConfigKey, found: Mapping[str, str], changed: Overrides) -> Described:
+        synonyms = [Synonym(key.name, written(key, found[key.name]), DYNAMIC_GROUP)] if key.name in found else []
+        synonyms += self._broker_values(key, changed)
+        nearest = synonyms[0]
+        value = written(key, nearest.value or "")
+        return Described(key.name, value, nearest.source, key.kind, key.about, read_only=False, synonyms=synonyms)
+
+    def _broker_values(self, key: ConfigKey, changed: Overrides) -> list[Synonym]:
+        if key.synonym is None:
+            return [Synonym(key.name, key.default, DEFAULT)]
+        keys = broker_keys(self._settings.quirks)
+        given = started_with(key.synonym, self._settings)
+        static = {} if given is None or given == keys[key.synonym].default else {key.synonym: given}
+        return chain(key.synonym, keys, changed, static)
+
+    def _effective(self, name: str, found: Mapping[str, str], node: int) -> str:
+        own = found.get(name)
+        return own if own is not None else self._broker_values(KEYS[name], self._overrides_of(node))[0].value or ""
+
+    def alter(self, node: int, wanted: Alteration, validate_only: bool) -> None:
+        """Change what is set for one id, or only say whether it could be changed. Raises TopicRefused."""
+        before = self._set.get(wanted.name, {})
+        after = made(before, wanted, KEYS, lambda name: KEYS[name].default)
+        if not wanted.name:
+            raise TopicRefused(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+        try:
+            self._check(after, node)
+        except configs.BadConfig as bad:
+            raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
+        if after and not before and (len(self._set) >= MOST_GROUPS or self._text + len(wanted.name) > MOST_TEXT):
+            raise TopicRefused(ErrorCode.POLICY_VIOLATION, TOO_MANY)
+        if not validate_only:
+            self._keep(wanted.name, after)
+
+    def _keep(self, group_id: str, after: dict[str, str]) -> None:
+        if self._set.pop(group_id, None) is not None:
+            self._text -= len(group_id)
+        if after:
+            self._set[group_id] = after
+            self._text += len(group_id)
+        self._changed(group_id)
+
+    def _check(self, after: Mapping[str, str], node: int) -> None:
+        """Raises BadConfig for the first trouble."""
+        for name in after:
+            if name not in KEYS:
+                raise configs.UnknownConfig(f"Unknown group config name: {name}")
+        for name, key in KEYS.items():
+            if name in after:
+                configs.check(key, after[name])
+        for name in _BOUNDED:
+            if name in after:
+                self._check_bounds(name, int(after[name]))
+        for kind in ("consumer", "share", "streams"):
+            session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+            silent, beat = (int(self._effective(name, after, node)) for name in (session, heartbeat))
+            if after.keys() & {session, heartbeat} and silent <= beat:
+                raise configs.BadConfig(f"{session} must be greater than {heartbeat}")
+
+    def _check_bounds(self, name: str, value: int) -> None:
+        kind, _, rest = name.partition(".")
+        keys = broker_keys(self._settings.quirks)
+        lowest, highest = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"
+        if rest == "num.standby.replicas":
+            highest = "group.streams.max.standby.replicas"
+        if lowest in keys and value < int(self._started(lowest)):
+            raise configs.BadConfig(f"{name} must be greater than or equal to {lowest}")
+        if highest in keys and value > int(self._started(highest)):
+            raise configs.BadConfig(f"{name} must be less than or equal to {highest}")

@@ -1,0 +1,59 @@
+"""What a consumer group lets others do with its offsets and itself: commit, fetch, delete, forget (CG-130 to CG-140, CG-160, CG-161)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from ...turn import Turn
+from .. import codes
+from ..offsets.committed import At
+from ..type import Committer
+from .group import Group, Member
+
+MEMBER_EPOCH_SINCE: Final = 9
+"""OffsetCommit and OffsetFetch: the version from which on `generation` may be a member epoch (KIP-848)."""
+
+
+def commit(turn: Turn, group: Group, by: Committer, version: int, at: Collection[At]) -> int:
+    """The checks of OffsetCommit. It is no sign of life, and the instance id is not looked at (CG-83, CG-133)."""
+    if by.generation < 0 and not group.members:
+        return codes.NONE
+    member = group.members.get(by.member_id)
+    if member is None:
+        return codes.UNKNOWN_MEMBER_ID
+    if member.classic is not None:
+        return codes.NONE if by.generation == member.epoch else codes.ILLEGAL_GENERATION
+    if version < MEMBER_EPOCH_SINCE:
+        return codes.UNSUPPORTED_VERSION
+    if by.generation == member.epoch or (by.generation < member.epoch and _had_them(turn, group, member, by.generation, at)):
+        return codes.NONE
+    return codes.STALE_MEMBER_EPOCH
+
+
+def _had_them(turn: Turn, group: Group, member: Member, epoch: int, at: Collection[At]) -> bool:
+    """Does it still have, and had it at that epoch, every partition that it commits for (KIP-1251; CG-135)?"""
+    had = member.assigned | member.revoking
+    ids = {name: topic_id for name, (topic_id, _) in group.topics.items()}
+    return epoch >= 0 and all(had.get((ids.get(topic, b""), index), epoch + 1) <= epoch for topic, index in at)
+
+
+def transactional_commit(group: Group, by: Committer) -> int:
+    """The checks of TxnOffsetCommit: another epoch is 22 here (CG-140; TX-76)."""
+    if not by.member_id and by.generation < 0:
+        return codes.NONE
+    member = group.members.get(by.member_id)
+    if member is None:
+        return codes.UNKNOWN_MEMBER_ID
+    return codes.NONE if by.generation == member.epoch else codes.ILLEGAL_GENERATION
+
+
+def fetch(group: Group, member_id: str | None, epoch: int) -> int:
+    """The checks of OffsetFetch v9 and later (CG-136, CG-137)."""
+    if member_id is None:
+        return codes.NONE if epoch < 0 else codes.UNKNOWN_SERVER_ERROR
+    member = group.members.get(member_id)
+    if member is None:
+        return codes.UNKNOWN_MEMBER_ID
+    wrong = codes.STALE_MEMBER_EPOCH if member.classic is None else codes.ILLEGAL_GENERATION
+    return codes.NONE if epoch == member.epoch else wrong

@@ -1,0 +1,106 @@
+"""What an assignor is given: members, in the order of Kafka's own map, with the ids they subscribe to and what they had.
+
+Members are put into a hash map in the order of the coordinator's table, the one whose heartbeat computes last (CG-108). Names of a member
+are a hash set; assignors see ids one by one as that set is iterated. Of names that do not exist they see nothing, but its size has them.
+In Kafka: TargetAssignmentBuilder, GroupSpecImpl, TopicIds and UnionSet, ConsumerGroup.subscriptionType.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import msgspec
+
+from ....java.hash_maps import STRINGS, HashKeys, Kind, copied_order
+
+Target = dict[bytes, tuple[int, ...]]
+"""Topic id (16 bytes) -> partitions: what one member shall have. Both in the iteration order of the map and sets that Kafka stores."""
+
+
+class Subscriber(msgspec.Struct):
+    """A member as the group knows it.
+
+    `topics`: the names it gave, as they were put into its set: sorted, as the log has them, but for the member whose heartbeat brings
+    them, whose order is the request's. `regex`: its regular expression ("" and None: none), `matched`: the names that it resolved to.
+    `target`: the old one.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    topics: Sequence[str]
+    target: Target
+    regex: str | None = None
+    matched: Sequence[str] = ()
+
+
+class Subscription(msgspec.Struct):
+    """Existing topics that a member subscribes to, in the order in which its set gives them; `size` counts names that do not exist too."""
+
+    ids: tuple[bytes, ...]
+    size: int
+    known: frozenset[bytes]
+
+
+class Member(msgspec.Struct):
+    """A member as assignors see it."""
+
+    member_id: str
+    group_instance_id: str | None
+    subscription: Subscription
+    target: Target
+
+
+class Group(msgspec.Struct):
+    """Members in the order of Kafka's map. `homogeneous`: as Kafka judges it, all subscribe alike. `partitions`: topic id -> how many."""
+
+    members: list[Member]
+    homogeneous: bool
+    partitions: dict[bytes, int]
+
+
+def group_of(subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes, int]], replaced: str | None) -> Group:
+    """Shapes as `assignors.assign` has them."""
+    names_once = Kind(cache(STRINGS.spread), STRINGS.rank)
+    read: dict[tuple[tuple[str, ...], tuple[str, ...]], Subscription] = {}
+    members = {}
+    for one in subscribers:
+        names = (tuple(one.topics), tuple(one.matched) if one.regex else ())
+        if names not in read:
+            read[names] = _subscription(*names, topics, names_once)
+        members[one.member_id] = Member(one.member_id, one.group_instance_id, read[names], one.target)
+    order = _member_order(list(members), replaced)
+    counted = [one for one in subscribers if one.member_id != replaced]
+    return Group([members[member_id] for member_id in order], _homogeneous(counted), dict(topics.values()))
+
+
+def _member_order(member_ids: list[str], replaced: str | None) -> HashKeys[str]:
+    """The last one may replace a static member: both changes are a map of their own, in whose order they are made."""
+    order = HashKeys(STRINGS)
+    for member_id in member_ids[:-1] if replaced is not None else member_ids:
+        order.put(member_id)
+    if replaced is not None:
+        for changed in copied_order(STRINGS, (member_ids[-1], replaced)):
+            if changed == replaced:
+                order.remove(changed)
+            else:
+                order.put(changed)
+    return order
+
+
+def _homogeneous(subscribers: Sequence[Subscriber]) -> bool:
+    """CG-103: every name has as many subscribers as there are members; or one regex has, and nobody gave a name."""
+    if any(one.regex for one in subscribers):
+        return len({one.regex for one in subscribers}) == 1 and not any(one.topics for one in subscribers)
+    return len({frozenset(names) for names in {tuple(one.topics) for one in subscribers}}) == 1
+
+
+def _subscription(
+    names: tuple[str, ...], matched: tuple[str, ...], topics: Mapping[str, tuple[bytes, int]], kind: Kind[str]
+) -> Subscription:
+    """Names and matches together: the larger set first, then what only the smaller one has."""
+    given, found = (copied_order(kind, each) for each in (names, matched))
+    large, small = (given, found) if len(given) > len(found) else (found, given)
+    ordered = list(dict.fromkeys(large + small)) if small else large
+    ids = tuple(topics[name][0] for name in ordered if name in topics)
+    return Subscription(ids, len(ordered), frozenset(ids))

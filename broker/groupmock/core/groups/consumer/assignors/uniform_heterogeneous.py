@@ -1,0 +1,173 @@
+"""The assignor `uniform` where members subscribe differently (CG-103, CG-105): loads as even as the subscriptions allow.
+
+Loads are levelled one topic after the other, among the topic's subscribers. First what nobody has is dealt out, always to the members at
+the lowest level of load. Then partitions move from the highest level down to the lowest, topic by topic and round by round, until a whole
+round moves nothing, or sixteen have passed. Topics with the most partitions a subscriber come first. Members start from what they had.
+In Kafka: UniformHeterogeneousAssignmentBuilder.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ....java.hash_maps import room_for, uuid_rank
+from .drafts import Computed, Draft
+from .spec import Group
+
+NOBODY: Final = -1
+MOST_ROUNDS: Final = 16
+
+
+class _Levels:
+    """A topic's subscribers sorted by load, seen from both ends. Members are numbers, `loads` is everybody's and changes meanwhile.
+
+    `_low` is the level of the members [0, _low_end), which are given to in turn; `_high` that of [_high_start, _high_end), which are taken
+    from in turn, last one first. What stands from _high_end on has no partition of this topic to give.
+    In Kafka: UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer.
+    """
+
+    def __init__(self, subscribers: list[int], loads: list[int]) -> None:
+        self._loads = loads
+        self._members = sorted(subscribers, key=loads.__getitem__)
+        self._low, self._low_end, self._next_low = loads[self._members[0]] - 1, 0, 0
+        self._high = loads[self._members[-1]] + 1
+        self._high_start = self._high_end = len(self._members)
+        self._next_high = len(self._members) - 1
+
+    def least_loaded(self) -> int:
+        """Whose turn it is to be given one. When all of the level have got one, the next level begins, with those who are there already."""
+        if self._next_low >= self._low_end:
+            self._low += 1
+            while self._low_end < len(self._members) and self._loads[self._members[self._low_end]] == self._low:
+                self._low_end += 1
+            self._next_low = 0
+        self._next_low += 1
+        return self._members[self._next_low - 1]
+
+    def most_loaded(self) -> int:
+        """Whose turn it is to give one; NOBODY when no one is left."""
+        if self._next_high < self._high_start:
+            if self._high_end <= self._high_start and self._high_start > 0:
+                self._high = self._loads[self._members[self._high_start - 1]]
+            else:
+                self._high -= 1
+            while self._high_start > 0 and self._loads[self._members[self._high_start - 1]] == self._high:
+                self._high_start -= 1
+            self._next_high = self._high_end - 1
+        if self._next_high < 0:
+            return NOBODY
+        self._next_high -= 1
+        return self._members[self._next_high + 1]
+
+    def exclude_most_loaded(self) -> None:
+        """Whose turn it was has nothing to give."""
+        members, at, last = self._members, self._next_high + 1, self._high_end - 1
+        members[at], members[last] = members[last], members[at]
+        self._high_end = last
+
+    def even(self) -> bool:
+        """Do the two levels differ by one at most?"""
+        return self._high - self._low <= 1
+
+
+class _Balance:
+    """One assignment: everybody's load, the owner of every partition, and the drafts of members that change."""
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.loads = [0] * len(group.members)
+        self.subscribers: dict[bytes, list[int]] = {}
+        for number, member in enumerate(group.members):
+            for topic in member.subscription.ids:
+                self.subscribers.setdefault(topic, []).append(number)
+        self.owners = {topic: [NOBODY] * group.partitions[topic] for topic in self.subscribers}
+        self.drafts: list[Draft | None] = [None] * len(group.members)
+
+    def order(self, topic: bytes) -> tuple[float, int, int]:
+        """By which topics are sorted."""
+        subscribers = len(self.subscribers[topic])
+        return -(self.group.partitions[topic] / subscribers), subscribers, uuid_rank(topic)
+
+    def draft(self, number: int) -> Draft:
+        draft = self.drafts[number]
+        if draft is None:
+            draft = self.drafts[number] = Draft(self.group.members[number].target)
+        return draft
+
+    def keep(self) -> None:
+        """Members start from what they had, without topics that they no longer subscribe to."""
+        for number, member in enumerate(self.group.members):
+            for topic, partitions in member.target.items():
+                if topic not in member.subscription.known:
+                    self.draft(number).drop(topic)
+                    continue
+                self.loads[number] += len(partitions)
+                for partition in partitions:
+                    self.owners[topic][partition] = number
+
+    def deal(self) -> None:
+        """Unowned partitions, to the least loaded."""
+        for topic in sorted((topic for topic, owners in self.owners.items() if NOBODY in owners), key=self.order):
+            levels = _Levels(self.subscribers[topic], self.loads)
+            for partition, owner in enumerate(self.owners[topic]):
+                if owner == NOBODY:
+                    self.move(topic, partition, levels.least_loaded())
+
+    def level(self) -> None:
+        """Rounds over the topics that can be levelled; `since`: the topic from which on nothing has moved."""
+        topics = sorted((topic for topic, subscribers in self.subscribers.items() if len(subscribers) > 1), key=self.order)
+        since = None
+        for _ in range(MOST_ROUNDS):
+            for topic in topics:
+                if topic == since:
+                    return
+                if self.level_topic(topic):
+                    since = None
+                elif since is None:
+                    since = topic
+
+    def level_topic(self, topic: bytes) -> int:
+        """How many moved. A member gives its highest partition of those that it had before this began."""
+        loads = [self.loads[number] for number in self.subscribers[topic]]
+        if max(loads) - min(loads) <= 1:
+            return 0
+        had: dict[int, list[int]] = {}
+        for partition, owner in enumerate(self.owners[topic]):
+            had.setdefault(owner, []).append(partition)
+        levels, moved = _Levels(self.subscribers[topic], self.loads), 0
+        while not levels.even():
+            while (giver := levels.most_loaded()) != NOBODY and not had.get(giver):
+                levels.exclude_most_loaded()
+            if giver == NOBODY:
+                break
+            partition, taker = had[giver].pop(), levels.least_loaded()
+            if levels.even():
+                break
+            self.move(topic, partition, taker)
+            moved += 1
+        return moved
+
+    def move(self, topic: bytes, partition: int, taker: int) -> None:
+        """From its owner, if it has one, to that member."""
+        owners = self.owners[topic]
+        if owners[partition] != NOBODY:
+            self.draft(owners[partition]).remove(topic, partition)
+            self.loads[owners[partition]] -= 1
+        share = -(-len(owners) // len(self.subscribers[topic]))
+        self.draft(taker).add(topic, partition, room_for(share))
+        self.loads[taker] += 1
+        owners[partition] = taker
+
+
+def assign(group: Group) -> dict[str, Computed]:
+    """Member id -> its target, the old one itself where nothing changes; who is missing has none."""
+    balance = _Balance(group)
+    if not balance.subscribers:
+        return {}
+    balance.keep()
+    balance.deal()
+    balance.level()
+    return {
+        member.member_id: member.target if draft is None else draft.computed()
+        for member, draft in zip(group.members, balance.drafts, strict=True)
+    }

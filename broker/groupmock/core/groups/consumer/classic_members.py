@@ -1,0 +1,187 @@
+"""Members of a consumer group that speak the classic protocol: what their JoinGroup, SyncGroup, Heartbeat are answered (CG-172 to CG-192).
+
+No barrier holds them: a JoinGroup is answered at once, with the member's epoch for a generation, without a leader and without a list; the
+coordinator assigns. A Heartbeat is where such a member hears that it has to move (27). Then it joins again, with what it owns: an eager one
+owns nothing and goes to the new epoch, a cooperative one that has to give something up stays, gets by SyncGroup what it may keep, and joins
+once more without the rest. In Kafka: GroupMetadataManager.classicGroupJoinToConsumerGroup and its likes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupmock_codec.embedded.consumer import Assignment, Subscription, TopicPartitions, decode_subscription, encode_assignment
+from groupmock_codec.errors import DecodeError
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
+
+from ...effects import Lease
+from ...turn import Turn
+from .. import causes, codes
+from . import membership, reconciliation, targets, timing
+from .beat import Beat
+from .group import ClassicSide, Group, Member, Spot
+from .orders import by_topic
+from .states import JOINING, Progress
+
+if TYPE_CHECKING:
+    from .timing import Timing
+
+NULL_NAME_SINCE = 7
+KNOWN_ID_SINCE = 4
+HIGHEST_SUBSCRIPTION = 3
+
+
+class JoinRefused(Exception):
+    """`code`, and the member id that is answered with it."""
+
+    def __init__(self, code: int, member_id: str) -> None:
+        super().__init__(code)
+        self.code = code
+        self.member_id = member_id
+
+
+def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, client: tuple[str, str], settings: Timing) -> JoinGroupResponse:
+    """`client`: its id and host. Raises JoinRefused."""
+    _check(turn, group, message, version)
+    said = _subscription(message)
+    beat = _as_beat(turn, group, message, version, said, client)
+    _check_instance(group, message, beat)
+    known = group.members.get(beat.member_id)
+    protocols = tuple([(each.name, each.metadata) for each in message.protocols])
+    classic = ClassicSide(protocols, message.session_timeout_ms, min(said.version, HIGHEST_SUBSCRIPTION))
+    instance = group.static_members.get(beat.group_instance_id or "")
+    if known is None and instance is not None and group.members[instance].classic is None:
+        group.lost = "replaced"
+    member, replaced, why = (known, None, None) if known is not None else membership.admit(turn, group, beat)
+    membership.update(turn, group, member, beat)
+    group.speak(member, classic)
+    names = frozenset(said.topics)
+    resubscribed = names != member.names
+    if resubscribed:
+        group.subscribe(member, names, member.regex)
+        why = why or causes.resubscribed(member.member_id)
+    if (resubscribed or group.stale) and (group.refresh_topics() or resubscribed):
+        group.bump()
+        why = why or causes.TOPICS_CHANGED
+    if targets.may_compute(turn, group, settings):
+        targets.compute(turn, group, member, beat.listed, replaced)
+        why = why or causes.TARGET_COMPUTED
+    if known is None:
+        group.seat(member.member_id, replaced)
+    changed = membership.advance(turn, group, member, beat.owned, resubscribed)
+    timing.renew(turn, group, member, classic.session_timeout_ms)
+    timing.await_sync(turn, group, member)
+    if group.state != group.present() or why is not None or changed:
+        membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch))
+    return JoinGroupResponse(
+        generation_id=member.epoch, protocol_type=message.protocol_type, protocol_name=classic.name, leader="", member_id=member.member_id
+    )
+
+
+def _check(turn: Turn, group: Group, message: JoinGroupRequest, version: int) -> None:
+    """CG-177, CG-178, in Kafka's order."""
+    if len(group.members) >= turn.settings.group_consumer_max_size and message.member_id not in group.members:
+        raise JoinRefused(codes.GROUP_MAX_SIZE_REACHED, "")
+    if message.protocol_type != "consumer" or not message.protocols or not _fits(group, message):
+        raise JoinRefused(codes.INCONSISTENT_GROUP_PROTOCOL, message.member_id)
+    if version >= KNOWN_ID_SINCE and not message.member_id and message.group_instance_id is None:
+        raise JoinRefused(codes.MEMBER_ID_REQUIRED, turn.environment.dice.short_id())
+
+
+def _fits(group: Group, message: JoinGroupRequest) -> bool:
+    """Is there a protocol in its list that all other classic members have in theirs?"""
+    member = group.members.get(message.member_id)
+    own = () if member is None or member.classic is None else [name for name, _ in member.classic.protocols]
+    others = group.classics - bool(own)
+    return not others or any(group.spoken[each.name] - (each.name in own) == others for each in message.protocols)
+
+
+def _subscription(message: JoinGroupRequest) -> Subscription:
+    try:
+        return decode_subscription(message.protocols[0].metadata)
+    except DecodeError:
+        raise JoinRefused(codes.UNKNOWN_SERVER_ERROR, message.member_id) from None
+
+
+def _as_beat(turn: Turn, group: Group, message: JoinGroupRequest, version: int, said: Subscription, client: tuple[str, str]) -> Beat:
+    """What the JoinGroup says, as a heartbeat would say it: that it joins, with what it owns."""
+    timeout = message.rebalance_timeout_ms if version else message.session_timeout_ms
+    ids = {name: topic_id for name, (topic_id, _) in group.topics.items()}
+    owned = frozenset([(ids[each.topic], index) for each in said.owned_partitions if each.topic in ids for index in each.partitions])
+    member_id = message.member_id or turn.environment.dice.short_id()
+    instance = message.group_instance_id
+    return Beat(message.group_id, member_id, JOINING, instance, said.rack_id, timeout, said.topics, None, None, owned, *client)
+
+
+def _check_instance(group: Group, message: JoinGroupRequest, beat: Beat) -> None:
+    """CG-191: with an id the instance must be that member's; without one it takes whoever's place has it."""
+    if message.group_instance_id is None or not message.member_id:
+        return
+    holder = group.static_members.get(message.group_instance_id)
+    if holder is None:
+        raise JoinRefused(codes.UNKNOWN_MEMBER_ID, message.member_id)
+    if holder != beat.member_id:
+        raise JoinRefused(codes.FENCED_INSTANCE_ID, message.member_id)
+
+
+def _validated(group: Group, member_id: str, instance: str | None) -> Member | int:
+    """The classic member, or the code that it is refused with."""
+    if instance is not None:
+        holder = group.static_members.get(instance)
+        if holder is None:
+            return codes.UNKNOWN_MEMBER_ID
+        if holder != member_id:
+            return codes.FENCED_INSTANCE_ID
+    member = group.members.get(member_id)
+    return codes.UNKNOWN_MEMBER_ID if member is None or member.classic is None else member
+
+
+def sync(turn: Turn, group: Group, message: SyncGroupRequest, version: int) -> SyncGroupResponse:
+    """What the member may have, in the version of its own subscription; the assignments of a client are not looked at (CG-173, CG-175)."""
+    member = _validated(group, message.member_id, message.group_instance_id)
+    if isinstance(member, int):
+        return SyncGroupResponse(error_code=member)
+    assert member.classic is not None
+    if message.generation_id != member.epoch:
+        return SyncGroupResponse(error_code=codes.ILLEGAL_GENERATION)
+    if version >= 5 and (message.protocol_type, message.protocol_name) != ("consumer", member.classic.name):
+        return SyncGroupResponse(error_code=codes.INCONSISTENT_GROUP_PROTOCOL)
+    if member.epoch < group.assignment_epoch and member.progress is not Progress.UNREVOKED:
+        return SyncGroupResponse(error_code=codes.REBALANCE_IN_PROGRESS)
+    timing.stop_classic(turn, group, member.member_id)
+    timing.renew(turn, group, member, member.classic.session_timeout_ms)
+    return SyncGroupResponse(protocol_type="consumer", protocol_name=member.classic.name, assignment=assignment_bytes(group, member))
+
+
+def assignment_bytes(group: Group, member: Member) -> bytes:
+    """A ConsumerProtocolAssignment of what it may have."""
+    assert member.classic is not None
+    names = {topic_id: name for name, (topic_id, _) in group.topics.items()}
+    parts = [TopicPartitions(names[topic], indexes) for topic, indexes in by_topic(member.assigned) if topic in names]
+    return encode_assignment(Assignment(member.classic.version, parts, None))
+
+
+def beat(turn: Turn, group: Group, member_id: str, instance: str | None, generation: int) -> tuple[int, Lease | None]:
+    """The code of a Heartbeat, and a lease where the next one is answered alike (CG-172, CG-175, CG-177, CG-185)."""
+    member = _validated(group, member_id, instance)
+    if isinstance(member, int):
+        return member, None
+    assert member.classic is not None
+    if generation != member.epoch:
+        return codes.ILLEGAL_GENERATION, None
+    timing.renew(turn, group, member, member.classic.session_timeout_ms)
+    if _must_join(group, member):
+        timing.await_join(turn, group, member)
+        return codes.REBALANCE_IN_PROGRESS, None
+    return codes.NONE, Lease(group, member, group.epoch) if group.at_rest(member) else None
+
+
+def _must_join(group: Group, member: Member) -> bool:
+    if member.epoch < group.assignment_epoch or member.progress is Progress.UNREVOKED:
+        return True
+    return member.progress is Progress.UNRELEASED and not _held_by_others(group, reconciliation.missing(group, member))
+
+
+def _held_by_others(group: Group, spots: list[Spot]) -> bool:
+    return any(spot in group.holders for spot in spots)

@@ -1,0 +1,66 @@
+"""A consumer group becomes a classic one again, because the last member of the consumer protocol is gone and classic ones remain (CG-185 to
+CG-189). By itself a consumer group of classic members stays what it is: only that departure counts, and only where the policy allows.
+
+In Kafka: GroupMetadataManager.validateOnlineDowngrade..., ClassicGroup.fromConsumerGroup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from ...java.hashes import spread
+from ...turn import Turn
+from .. import causes, telling
+from ..classic import rebalance, sessions, storage
+from ..classic.group import Member as ClassicMember
+from ..classic.group import StoredGroup
+from ..classic.subscription import Subscribed
+from .classic_members import assignment_bytes
+from .group import Group, Member
+
+if TYPE_CHECKING:
+    from ..classic.type import ClassicGroup
+
+ALLOW: Final = ("downgrade", "bidirectional")
+
+
+def due(turn: Turn, group: Group) -> bool:
+    """Is it to be a classic group, now that somebody went?"""
+    alone = group.lost is not None and group.classics > 0 and group.classics == len(group.members)
+    allowed = turn.settings.group_consumer_migration_policy in ALLOW
+    if alone and allowed and group.classics <= turn.settings.group_max_size:
+        return True
+    group.lost = None
+    return False
+
+
+def hand_over(turn: Turn, old: Group, remaining: Sequence[Member], new: ClassicGroup) -> None:
+    """Its members are the classic group's, at its epoch for a generation. They have to join again, unless the last of the others was only
+    replaced and nothing calls for another target (CG-187)."""
+    members = [_member(turn, new, member, assignment_bytes(old, member)) for member in remaining]
+    record = StoredGroup(old.generation, "consumer", members[0].protocols[0][0], None, turn.wall_ms, (), (), (), (), ())
+    new.refill(record, members)
+    new.subscribed = Subscribed([member.protocols[0][1] for member in members])
+    telling.moved(turn, new, "Empty", causes.DOWNGRADED)
+    if old.lost == "replaced" and old.generation == old.assignment_epoch:
+        storage.store(turn, new)
+    else:
+        rebalance.prepare(turn, new, causes.DOWNGRADED)
+
+
+def _member(turn: Turn, group: ClassicGroup, old: Member, assignment: bytes) -> ClassicMember:
+    assert old.classic is not None
+    return ClassicMember(
+        member_id=old.member_id,
+        group_instance_id=old.group_instance_id,
+        client_id=old.client_id,
+        client_host=old.client_host,
+        session_timeout_ms=old.classic.session_timeout_ms,
+        rebalance_timeout_ms=old.rebalance_timeout_ms,
+        protocols=old.classic.protocols,
+        session=turn.timers.set(sessions.key(group, old.member_id), turn.after(old.classic.session_timeout_ms)),
+        spread=spread(old.member_id),
+        is_new=False,
+        assignment=assignment,
+    )

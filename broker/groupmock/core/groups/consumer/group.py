@@ -1,0 +1,333 @@
+"""A consumer group and its members as data, and what must always hold of them. Theory: `states`.
+
+Only functions of this package change them, and what a heartbeat's answer hangs on only by methods of `Group`, because each of them ends
+the leases that were given before it (`GroupType.end_leases`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from ...timers import Timer
+from ..offsets.committed import CommittedOffsets
+from ..type import GroupType
+from .member_table import MemberTable
+from .states import AWAY, FIRST_EPOCH, JOINING, MAY_FOLLOW, Progress, State
+
+if TYPE_CHECKING:
+    from ...re2j.matching import Matcher
+    from ..type import Home
+    from .assignors import Target
+
+Departure = Literal["gone", "replaced"]
+"""How a member of the consumer protocol went: `replaced` by a classic one with its instance id."""
+Spot = tuple[bytes, int]
+"""A partition: topic id and index."""
+Held = dict[Spot, int]
+"""Partitions of a member -> the epoch at which it was given each (KIP-1251)."""
+
+
+class ClassicSide(msgspec.Struct, frozen=True):
+    """Of a member that speaks the classic protocol (CG-172 to CG-192): its list, name and metadata, and its own session timeout.
+    `version`: of its subscription, in which it is told what it has."""
+
+    protocols: tuple[tuple[str, bytes], ...]
+    session_timeout_ms: int
+    version: int
+
+    @property
+    def name(self) -> str:
+        """The protocol that it is told: its first."""
+        return self.protocols[0][0]
+
+
+def no_session() -> Timer:
+    """Of who was not heard yet."""
+    return Timer(("session",), 0, 0, live=False)
+
+
+class Member(msgspec.Struct, eq=False):
+    """One member. `names` is as it was sent (Kafka keeps a set); `regex` "" where there is none.
+
+    `epoch`, `previous_epoch`: see `states`. `assigned`: what it may have; `revoking`: what it was told to give up and may still have.
+    `session`: Timer of the last accepted heartbeat; `session_timeout_ms`: what it was armed with.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    assignor: str | None = None
+    names: frozenset[str] = frozenset()
+    regex: str = ""
+    epoch: int = JOINING
+    previous_epoch: int = -1
+    progress: Progress = Progress.STABLE
+    assigned: Held = {}
+    revoking: Held = {}
+    session: Timer = msgspec.field(default_factory=no_session)
+    session_timeout_ms: int = 0
+    classic: ClassicSide | None = None
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    """What a regular expression matched, when (ns of the run), and how many topics had been made by then."""
+
+    topics: frozenset[str]
+    at: int
+    made: int
+
+
+class Group(GroupType):
+    """A consumer group's data; `type.ConsumerGroup` adds what is asked of groups of any type.
+
+    `generation` is the group epoch. `targets`: member id -> what it is to have. `holders`: partition -> who has it, assigned or revoking.
+    `computed_at`: when the target was computed last (ns of the run; None: never). `restless`: members that are not where the target wants
+    them. `topics`: the subscribed topics as they were when the
+    group epoch was bumped last, name -> (id, partitions); `stale`: a topic has come, grown or gone since. `subscribers`: topic name ->
+    members that name it. `spoken`: name of a classic protocol -> members that list it; `classics`: members that speak classic;
+    `lost`: how a member of the consumer protocol went in the event that is under way.
+    `expressions`: regular expression -> how many members have it; `matchers` and `resolved` of those.
+    """
+
+    __slots__ = (
+        "assignment_epoch", "classics", "computed_at", "expressions", "generation", "group_id", "holders", "home", "leader_id",
+        "listed_bytes", "lost", "matchers", "members", "offsets", "partition", "protocol_name", "protocol_type", "resolved", "restless",
+        "spoken", "stale", "state", "static_members", "subscribers", "table", "targets", "topics",
+    )  # fmt: skip
+
+    def __init__(self, home: Home, group_id: str, partition: int) -> None:
+        self.home = home
+        self.group_id = group_id
+        self.partition = partition
+        self.state: str = State.EMPTY
+        self.epoch = 0
+        self.generation = FIRST_EPOCH
+        self.assignment_epoch = 0
+        self.computed_at: int | None = None
+        self.protocol_type: str | None = "consumer"
+        self.protocol_name: str | None = None
+        self.leader_id: str | None = None
+        self.members: dict[str, Member] = {}
+        self.static_members: dict[str, str] = {}
+        self.table = MemberTable()
+        self.targets: dict[str, Target] = {}
+        self.holders: dict[Spot, str] = {}
+        self.restless: set[str] = set()
+        self.topics: dict[str, tuple[bytes, int]] = {}
+        self.stale = False
+        self.subscribers: Counter[str] = Counter()
+        self.spoken: Counter[str] = Counter()
+        self.classics = 0
+        self.lost: Departure | None = None
+        self.expressions: Counter[str] = Counter()
+        self.matchers: dict[str, Matcher] = {}
+        self.resolved: dict[str, Resolved] = {}
+        self.listed_bytes = 0
+        self.offsets = CommittedOffsets()
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def ordered(self) -> list[Member]:
+        """The members in the order of the coordinator's table (CG-108)."""
+        return [self.members[member_id] for member_id in self.table]
+
+    def subscription_of(self, member: Member) -> frozenset[str]:
+        """Names, and what its regular expression matched."""
+        resolved = self.resolved.get(member.regex) if member.regex else None
+        return member.names if resolved is None else member.names | resolved.topics
+
+    def subscribed_to(self, topic: str) -> bool:
+        """By name, or matched by a regular expression (CG-162)."""
+        return topic in self.subscribers or any(topic in resolved.topics for resolved in self.resolved.values())
+
+    def subscribed_names(self) -> Iterator[str]:
+        """Every topic that somebody subscribes to, each once."""
+        seen = set(self.subscribers)
+        yield from self.subscribers
+        for resolved in self.resolved.values():
+            yield from resolved.topics - seen
+            seen |= resolved.topics
+
+    def present(self) -> str:
+        """The state that the epochs and members make (ConsumerGroup.maybeUpdateGroupState)."""
+        if not self.members:
+            return State.EMPTY
+        if self.generation > self.assignment_epoch:
+            return State.ASSIGNING
+        return State.RECONCILING if self.restless else State.STABLE
+
+    def at_rest(self, member: Member) -> bool:
+        """Is it where the target wants it?"""
+        return member.epoch == self.assignment_epoch and member.progress is Progress.STABLE
+
+    # -- bookkeeping ---------------------------------------------------------------------------------------------------
+
+    def move(self, state: str) -> str:
+        """Change the state; returns the one before. AssertionError: no such transition."""
+        before = self.state
+        assert state in MAY_FOLLOW[before], f"{before} may not become {state}"
+        self.state = state
+        self.end_leases()
+        return before
+
+    def refill(self, generation: int, assignment_epoch: int, members: Iterable[Member], targets: dict[str, Target]) -> None:
+        """Become, a new group, what its records tell."""
+        self.generation, self.assignment_epoch = generation, assignment_epoch
+        for member in members:
+            self.put(member)
+            self.seat(member.member_id)
+        self.targets, self.state = targets, self.present()
+
+    def refresh_topics(self) -> bool:
+        """Look at the subscribed topics as they are now. Has anything changed, so that another target is called for?"""
+        now = {}
+        for name in self.subscribed_names():
+            topic = self.home.topics.get(name)
+            if topic is not None:
+                now[name] = (topic.topic_id, len(topic.partitions))
+        changed, self.topics, self.stale = now != self.topics, now, False
+        return changed
+
+    def bump(self) -> None:
+        """Another target is called for."""
+        self.generation += 1
+        self.end_leases()
+
+    def put(self, member: Member) -> None:
+        """Take a member in: maps, subscription, partitions. `seat` gives it its place among the others."""
+        self.members[member.member_id] = member
+        if member.group_instance_id is not None:
+            self.static_members[member.group_instance_id] = member.member_id
+        self._count(member, 1)
+        self._speak(member, 1)
+        self._hold(member)
+        self.watch(member)
+        self.end_leases()
+
+    def seat(self, member_id: str, instead_of: str | None = None) -> None:
+        """Into the table of members, which Kafka writes to when a heartbeat is over: what the heartbeat computes still has the old one."""
+        if instead_of is not None:
+            self.table.discard(instead_of)
+        self.table.add(member_id)
+
+    def drop(self, member: Member) -> None:
+        """Take a member out of all maps but the table; its partitions are free."""
+        del self.members[member.member_id]
+        self.targets.pop(member.member_id, None)
+        self.restless.discard(member.member_id)
+        if member.group_instance_id is not None and self.static_members.get(member.group_instance_id) == member.member_id:
+            del self.static_members[member.group_instance_id]
+        self._count(member, -1)
+        self._speak(member, -1)
+        for spot in (*member.assigned, *member.revoking):
+            self.holders.pop(spot, None)
+        self.end_leases()
+
+    def speak(self, member: Member, classic: ClassicSide | None) -> None:
+        """The member speaks the classic protocol so, or the consumer protocol."""
+        self._speak(member, -1)
+        member.classic = classic
+        self._speak(member, 1)
+        self.end_leases()
+
+    def _speak(self, member: Member, step: int) -> None:
+        if member.classic is None:
+            return
+        self.classics += step
+        for name in dict.fromkeys(name for name, _ in member.classic.protocols):
+            self.spoken[name] += step
+            if not self.spoken[name]:
+                del self.spoken[name]
+
+    def subscribe(self, member: Member, names: frozenset[str], regex: str) -> None:
+        """The member subscribes to something else."""
+        self._count(member, -1)
+        member.names, member.regex = names, regex
+        self._count(member, 1)
+        self.end_leases()
+
+    def give(self, member: Member, assigned: Held, revoking: Held) -> None:
+        """The member has other partitions, or gives others up."""
+        for spot in (*member.assigned, *member.revoking):
+            if spot not in assigned and spot not in revoking:
+                self.holders.pop(spot, None)
+        member.assigned, member.revoking = assigned, revoking
+        self._hold(member)
+        self.end_leases()
+
+    def assign(self, targets: dict[str, Target], now: int, assignor: str) -> None:
+        """The target of this group epoch was computed, by that assignor."""
+        self.targets, self.assignment_epoch, self.computed_at, self.protocol_name = targets, self.generation, now, assignor
+        self.restless = {member.member_id for member in self.members.values() if not self.at_rest(member)}
+        self.end_leases()
+
+    def watch(self, member: Member) -> None:
+        """Its epoch or progress may have changed."""
+        (self.restless.discard if self.at_rest(member) else self.restless.add)(member.member_id)
+
+    def _hold(self, member: Member) -> None:
+        for spot in (*member.assigned, *member.revoking):
+            self.holders[spot] = member.member_id
+
+    def _count(self, member: Member, step: int) -> None:
+        self.listed_bytes += step * (sum(map(len, member.names)) + len(member.regex))
+        for name in member.names:
+            self.subscribers[name] += step
+            if not self.subscribers[name]:
+                del self.subscribers[name]
+        if member.regex:
+            self.expressions[member.regex] += step
+            if not self.expressions[member.regex]:  # the last one takes what it matched along (CG-117)
+                del self.expressions[member.regex]
+                self.matchers.pop(member.regex, None)
+                self.resolved.pop(member.regex, None)
+
+    # -- what must hold ------------------------------------------------------------------------------------------------
+
+    def invariants(self) -> None:
+        """Raise AssertionError, naming the broken invariant, unless all hold."""
+        for name, check in _INVARIANTS.items():
+            assert check(self), f"group {self.group_id!r} in {self.state}: {name}"
+
+
+def _holders(group: Group) -> dict[Spot, list[str]]:
+    found: dict[Spot, list[str]] = {}
+    for member in group.members.values():
+        for spot in {**member.assigned, **member.revoking}:
+            found.setdefault(spot, []).append(member.member_id)
+    return found
+
+
+def _instances(group: Group) -> dict[str, str]:
+    return {member.group_instance_id: member.member_id for member in group.members.values() if member.group_instance_id is not None}
+
+
+_INVARIANTS: Final[dict[str, Callable[[Group], bool]]] = {
+    "no partition is in two members' hands": lambda group: all(len(who) == 1 for who in _holders(group).values()),
+    "holders are who has what": lambda group: group.holders == {spot: who[0] for spot, who in _holders(group).items()},
+    "nobody is ahead of the target, nor the target of the group": lambda group: all(
+        member.epoch <= group.assignment_epoch <= group.generation for member in group.members.values()
+    ),
+    "who was told to give up something has it": lambda group: all(
+        bool(member.revoking) == (member.progress is Progress.UNREVOKED) for member in group.members.values()
+    ),
+    "instances are those of the members": lambda group: group.static_members == _instances(group),
+    "only members have targets": lambda group: group.targets.keys() <= group.members.keys(),
+    "a static member that is away has no partition to give up": lambda group: all(
+        not member.revoking for member in group.members.values() if member.epoch == AWAY
+    ),
+    "who is not at rest is known": lambda group: group.restless
+    == {member.member_id for member in group.members.values() if not group.at_rest(member)},
+    "who speaks classic is counted": lambda group: group.classics == sum(each.classic is not None for each in group.members.values()),
+    "members in order are the members": lambda group: set(group.table) == group.members.keys(),
+    "the state is that of the members": lambda group: group.state == State.DEAD or group.state == group.present(),
+    "expressions are those of the members": lambda group: group.expressions
+    == Counter(member.regex for member in group.members.values() if member.regex),
+}

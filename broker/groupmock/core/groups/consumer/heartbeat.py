@@ -1,0 +1,91 @@
+"""A heartbeat, from the group it names to the answer, in the order of GroupMetadataManager.consumerGroupHeartbeat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupmock_codec.messages.k68_consumer_group_heartbeat import Assignment, ConsumerGroupHeartbeatResponse, TopicPartitions
+
+from ...effects import Lease
+from ...turn import Turn
+from .. import causes
+from ..causes import Why
+from . import finding, membership, subscription, targets, timing
+from .beat import Beat
+from .group import Group, Member
+from .orders import by_topic
+from .states import AWAY, LEAVING
+from .timing import Timing
+
+if TYPE_CHECKING:
+    from ...log.topics import Topics
+    from ...re2j.matching import Matcher
+
+Answer = tuple[ConsumerGroupHeartbeatResponse, Lease | None]
+
+
+def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatResponse:
+    """Epoch -1 or -2: what else it says is not looked at (CG-23, CG-92). Raises Refused."""
+    member = finding.find(group, beat)
+    assert member is not None, "only who joins is nobody yet"
+    if beat.epoch == AWAY:
+        membership.go_away(turn, group, member)
+    else:
+        membership.remove(turn, group, [member], causes.member_left(member.member_id, None))
+    return ConsumerGroupHeartbeatResponse(member_id=beat.member_id, member_epoch=AWAY if beat.epoch == AWAY else LEAVING)
+
+
+def answer(
+    turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Beat, known: Member | None, matcher: Matcher | None
+) -> Answer:
+    """Epoch 0 or more, by who may speak: `known`, or somebody who joins. With a lease where the next one like it is answered alike."""
+    member, replaced, why = (known, None, None) if known is not None else membership.admit(turn, group, beat)
+    membership.update(turn, group, member, beat)
+    resubscribed, called_for = subscription.subscribe(group, member, beat, matcher)
+    subscription.resolve_soon(turn, group, topics)
+    why = why or (causes.resubscribed(member.member_id) if called_for else None)
+    if _bump(group, called_for):
+        why = why or causes.TOPICS_CHANGED
+    if targets.may_compute(turn, group, settings):
+        targets.compute(turn, group, member, beat.listed, replaced)
+        why = why or causes.TARGET_COMPUTED
+    if known is None:
+        group.seat(member.member_id, replaced)
+    changed = membership.advance(turn, group, member, beat.owned, resubscribed)
+    timing.renew(turn, group, member, settings.session_ms)
+    if group.state != group.present() or why is not None or changed:
+        membership.settle(turn, group, why or _arrived(member))
+    told = beat.joins or beat.is_full or changed
+    return _response(member, settings.heartbeat_ms, told), _lease(turn, group, topics, member)
+
+
+def _bump(group: Group, called_for: bool) -> bool:
+    """Once for all that calls for it, the topics as they are now included (CG-31 to CG-38)."""
+    if not (called_for or group.stale):
+        return False
+    bumped = group.refresh_topics() or called_for
+    if bumped:
+        group.bump()
+    return bumped
+
+
+def _arrived(member: Member) -> Why:
+    return causes.member_arrived(member.member_id, member.epoch)
+
+
+def _response(member: Member, interval_ms: int, told: bool) -> ConsumerGroupHeartbeatResponse:
+    parts = [TopicPartitions(topic_id=topic, partitions=indexes) for topic, indexes in by_topic(member.assigned)] if told else None
+    return ConsumerGroupHeartbeatResponse(
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=interval_ms,
+        assignment=None if parts is None else Assignment(topic_partitions=parts),
+    )
+
+
+def _lease(turn: Turn, group: Group, topics: Topics, member: Member) -> Lease | None:
+    """Where nothing is under way for this member, a heartbeat like this one changes nothing; whatever does ends the lease."""
+    quiet = group.at_rest(member) and group.generation == group.assignment_epoch
+    if not quiet or subscription.wants_resolution(turn, group, topics):
+        return None
+    return Lease(group, member, group.epoch)

@@ -1,0 +1,81 @@
+"""A member's way to the target, a heartbeat at a time (CurrentAssignmentBuilder; CG-60 to CG-73). Theory: `states`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from .group import Group, Held, Member, Spot
+from .orders import given
+from .states import AWAY, Progress
+
+Owned = Collection[Spot] | None
+"""What a heartbeat says its member owns; None: it does not say."""
+
+
+def reconcile(group: Group, member: Member, owned: Owned, resubscribed: bool) -> None:
+    """One heartbeat's step. `resubscribed`: its subscription changed in this heartbeat."""
+    _step(group, member, owned, resubscribed)
+    group.watch(member)
+
+
+def _step(group: Group, member: Member, owned: Owned, resubscribed: bool) -> None:
+    there = member.progress is Progress.STABLE and member.epoch == group.assignment_epoch
+    if there or (member.progress is Progress.UNREVOKED and _still_owns(owned, member.revoking)):
+        if resubscribed:
+            _unsubscribe(group, member, owned)
+    else:
+        _go_on(group, member, owned)
+
+
+def _still_owns(owned: Owned, lost: Collection[Spot]) -> bool:
+    """Does it, or may it, own something of what it is to lose? An empty loss is nothing to own."""
+    return bool(lost) and (owned is None or not set(lost).isdisjoint(owned))
+
+
+def _subscribed(group: Group, member: Member, spots: Held) -> Held:
+    """Those in topics that it (still) subscribes to."""
+    ids = {group.topics[name][0] for name in group.subscription_of(member) if name in group.topics}
+    return {spot: epoch for spot, epoch in spots.items() if spot[0] in ids}
+
+
+def _unsubscribe(group: Group, member: Member, owned: Owned) -> None:
+    """Topics that it no longer subscribes to are taken at once, at its old epoch (CG-36, CG-70; 4.2 and later)."""
+    kept = _subscribed(group, member, member.assigned)
+    lost = {spot: epoch for spot, epoch in member.assigned.items() if spot not in kept}
+    if not lost:
+        return
+    told = member.progress is Progress.UNREVOKED or _still_owns(owned, lost)
+    group.give(member, kept, {**member.revoking, **lost} if told else {})
+    member.progress = Progress.UNREVOKED if told else Progress.STABLE
+
+
+def _go_on(group: Group, member: Member, owned: Owned) -> None:
+    """To the target: what it is to lose first, at its old epoch; then the new epoch, and what is free of what it is to have."""
+    target = group.targets.get(member.member_id, {})
+    wanted = _subscribed(group, member, {(topic, index): group.assignment_epoch for topic, indexes in target.items() for index in indexes})
+    kept = {spot: epoch for spot, epoch in member.assigned.items() if spot in wanted}
+    lost = {spot: epoch for spot, epoch in member.assigned.items() if spot not in wanted}
+    member.previous_epoch = member.epoch
+    if _still_owns(owned, lost):
+        group.give(member, kept, lost)
+        member.progress = Progress.UNREVOKED
+        return
+    own = member.member_id
+    free = {spot: epoch for spot, epoch in wanted.items() if spot not in kept and group.holders.get(spot, own) == own}
+    group.give(member, given(kept | free, target), {})
+    member.epoch = group.assignment_epoch
+    member.progress = Progress.STABLE if len(member.assigned) == len(wanted) else Progress.UNRELEASED
+
+
+def missing(group: Group, member: Member) -> list[Spot]:
+    """What of its target others hold."""
+    target = group.targets.get(member.member_id, {})
+    return [(topic, index) for topic, indexes in target.items() for index in indexes if (topic, index) not in member.assigned]
+
+
+def go_away(group: Group, member: Member) -> None:
+    """A static member leaves for a while: what it was giving up is free at once, the rest is kept for it (CG-92, CG-98)."""
+    group.give(member, dict.fromkeys(member.assigned, 0), {})
+    member.previous_epoch, member.epoch = member.epoch, AWAY
+    member.progress = Progress.STABLE
+    group.watch(member)

@@ -1,0 +1,99 @@
+"""Regular expressions that a group subscribes to: when they are resolved, and what a resolution does (CG-110 to CG-118).
+
+A broker resolves in the background: the member that brings an expression is answered first. It looks again at most every ten seconds, all
+expressions of a group at once, and only where one has not been resolved, topics were made since, or it is long ago
+(GroupMetadataManager.maybeUpdateRegularExpressions, TopicRegexResolver). Here a timer that is due at once stands for the background.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ...budget import take
+from ...re2j.matching import MOST_STEPS, Matcher, compiled
+from ...re2j.syntax import RegexRefused
+from ...turn import Turn
+from ...units import NS_PER_MS
+from .. import causes, codes
+from .group import Group, Member, Resolved
+from .refusal import Refused
+
+if TYPE_CHECKING:
+    from ...log.topics import Topics
+    from .beat import Beat
+
+LEAST_INTERVAL_NS: Final = 10_000 * NS_PER_MS
+"""Kafka's REGEX_BATCH_REFRESH_MIN_INTERVAL_MS."""
+
+
+def matcher_of(turn: Turn, group: Group | None, topics: Topics, beat: Beat) -> Matcher | None:
+    """Of an expression that is new to the group; None: it is not. Raises Refused where RE2 would, OverBudget where a group would have too
+    many of them."""
+    if not beat.regex or (group is not None and beat.regex in group.expressions):
+        return None
+    take(turn.settings, (1 + (0 if group is None else len(group.expressions))) * (1 + topics.count) + len(beat.regex))
+    try:
+        return compiled(beat.regex)
+    except RegexRefused as bad:
+        text = f"SubscribedTopicRegex `{beat.regex}` is not a valid regular expression: {bad.detail}."
+        raise Refused(codes.INVALID_REGULAR_EXPRESSION, text) from None
+
+
+def subscribe(group: Group, member: Member, beat: Beat, matcher: Matcher | None) -> tuple[bool, bool]:
+    """The member's subscription is what the heartbeat says. Returns: is it another one, does that call for another target?
+
+    A regular expression that was never resolved matches nothing yet, and calls for nothing (CG-110, CG-114)."""
+    names = member.names if beat.names is None else beat.names
+    regex = member.regex if beat.regex is None else beat.regex
+    renamed, other = names != member.names, regex != member.regex
+    if not (renamed or other):
+        return False, False
+    group.subscribe(member, names, regex)
+    if matcher is not None:
+        group.matchers[regex] = matcher
+    return True, renamed or (other and (not regex or regex in group.resolved))
+
+
+def resolve_soon(turn: Turn, group: Group, topics: Topics) -> None:
+    """Have the group's expressions resolved, if it is time to."""
+    if wants_resolution(turn, group, topics) and may_resolve(turn, group):
+        turn.timers.set(("regex", group.group_id), turn.now)
+
+
+def wants_resolution(turn: Turn, group: Group, topics: Topics) -> bool:
+    """Is there one that was never resolved, or were topics made, or is it long since?"""
+    if not group.expressions:
+        return False
+    last = next(iter(group.resolved.values()), None)
+    if last is None or len(group.resolved) < len(group.expressions) or last.made < topics.made:
+        return True
+    return turn.now > last.at + turn.settings.group_consumer_regex_refresh_interval_ms * NS_PER_MS
+
+
+def may_resolve(turn: Turn, group: Group) -> bool:
+    """Is the last time long enough ago?"""
+    last = next(iter(group.resolved.values()), None)
+    return last is None or turn.now > last.at + LEAST_INTERVAL_NS
+
+
+def resolve(turn: Turn, group: Group, topics: Topics) -> causes.Why | None:
+    """Match all topics against all of the group's expressions. What called for another target by that; None: nothing."""
+    before = {regex: group.resolved.get(regex) for regex in group.expressions}
+    group.resolved = {regex: Resolved(_matched(turn, group, topics, regex), turn.now, topics.made) for regex in group.expressions}
+    group.end_leases()
+    for regex, now in group.resolved.items():
+        was = before[regex]
+        if now.topics != (frozenset() if was is None else was.topics):
+            group.refresh_topics()
+            group.bump()
+            return causes.regex_resolved(regex, len(now.topics))
+    return None
+
+
+def _matched(turn: Turn, group: Group, topics: Topics, regex: str) -> frozenset[str]:
+    """All expressions of a group share what one may cost: one that would cost more matches nothing."""
+    try:
+        return frozenset(group.matchers[regex].matching(topics.names(), MOST_STEPS // len(group.expressions)))
+    except RegexRefused as refused:
+        turn.note("expression_given_up", group=group.group_id, expression=regex, reason=refused.detail)
+        return frozenset()

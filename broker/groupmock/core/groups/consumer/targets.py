@@ -1,0 +1,47 @@
+"""When another target is computed, by which assignor, and of what (CG-100 to CG-107; TargetAssignmentBuilder)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ...turn import Turn
+from ...units import NS_PER_MS
+from .assignors import Subscriber, assign
+from .group import Group, Member
+from .timing import Timing
+
+
+def may_compute(turn: Turn, group: Group, timing: Timing) -> bool:
+    """Is there something to compute, and was the last time long enough ago? The first target is never delayed (CG-106)."""
+    if group.generation == group.assignment_epoch:
+        return False
+    return group.computed_at is None or turn.now >= group.computed_at + timing.assignment_ms() * NS_PER_MS
+
+
+def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None, replaced: str | None) -> None:
+    """The target of this group epoch. `heard`: whose heartbeat it is, `names`: as that gives them; `replaced`: whose place it takes."""
+    others = [member_id for member_id in group.table if member_id != heard.member_id]
+    ids = list(group.table) if heard.member_id in group.table else [*others, heard.member_id]
+    assignor = preferred(turn, group)
+    instead_of = replaced if replaced != heard.member_id else None
+    subscribers = [_subscriber(group, member_id, names if member_id == heard.member_id else None) for member_id in ids]
+    group.assign(assign(assignor, subscribers, group.topics, instead_of), turn.now, assignor)
+
+
+def _subscriber(group: Group, member_id: str, names: Sequence[str] | None) -> Subscriber:
+    member = group.members.get(member_id)
+    if member is None:  # who was replaced
+        return Subscriber(member_id, None, (), {})
+    resolved = group.resolved.get(member.regex)
+    matched = () if resolved is None else sorted(resolved.topics)
+    given = sorted(member.names) if names is None else names
+    return Subscriber(member_id, member.group_instance_id, given, group.targets.get(member_id, {}), member.regex, matched)
+
+
+def preferred(turn: Turn, group: Group) -> str:
+    """The assignor that most of those name who name one; else the first of those that there are (ConsumerGroup.preferredServerAssignor)."""
+    there_are = turn.settings.consumer_assignors
+    votes = Counter(member.assignor for member in group.members.values() if member.assignor is not None)
+    # A tie goes to uniform, whoever came first: as the hash map of the votes has them (CG-100)
+    return max(there_are, key=lambda name: votes[name]) if votes else there_are[0]

@@ -1,0 +1,83 @@
+"""The two timers of a member: its session, and the time within which it gives up what it was told to (CG-80 to CG-87)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ...timers import Key
+from ...turn import Turn
+from ...units import NS_PER_MS
+from .group import Group, Member
+
+
+class Timing(NamedTuple):
+    """What a heartbeat needs of the settings of its group, else of the broker. `assignment_ms`: asked where a target is to be computed,
+    as the broker's may change at run time."""
+
+    session_ms: int
+    heartbeat_ms: int
+    assignment_ms: Callable[[], int]
+
+
+def session_key(group: Group, member_id: str) -> Key:
+    """The key of a session's timer."""
+    return ("session", group.group_id, member_id)
+
+
+def revocation_key(group: Group, member_id: str) -> Key:
+    """The key of the timer of who must give something up."""
+    return ("revocation", group.group_id, member_id)
+
+
+def renew(turn: Turn, group: Group, member: Member, session_timeout_ms: int) -> None:
+    """An accepted heartbeat: the session begins again, as long as the group's settings have it now (CG-81, CG-84)."""
+    member.session_timeout_ms = session_timeout_ms
+    deadline = turn.now + member.session_timeout_ms * NS_PER_MS
+    if member.session.live and member.session.queued <= deadline:
+        member.session.deadline = deadline
+    else:
+        member.session = turn.timers.set(session_key(group, member.member_id), deadline)
+
+
+def await_revocation(turn: Turn, group: Group, member: Member) -> None:
+    """It was told to give something up now: its own rebalance timeout runs, which no heartbeat prolongs (CG-85, CG-86)."""
+    turn.timers.set(revocation_key(group, member.member_id), turn.after(member.rebalance_timeout_ms))
+
+
+def revoked(turn: Turn, group: Group, member: Member) -> None:
+    """It did."""
+    turn.timers.cancel(revocation_key(group, member.member_id))
+
+
+def await_join(turn: Turn, group: Group, member: Member) -> None:
+    """A classic member was told to join again (27): its rebalance timeout runs, once (CG-190)."""
+    key = ("member_join", group.group_id, member.member_id)
+    if key not in turn.timers:
+        turn.timers.set(key, turn.after(member.rebalance_timeout_ms))
+
+
+def await_sync(turn: Turn, group: Group, member: Member) -> None:
+    """A classic member joined: it owes a SyncGroup within its rebalance timeout, though it heartbeats (CG-190)."""
+    turn.timers.cancel(("member_join", group.group_id, member.member_id))
+    turn.timers.set(("member_sync", group.group_id, member.member_id), turn.after(member.rebalance_timeout_ms))
+
+
+def stop_classic(turn: Turn, group: Group, member_id: str) -> None:
+    """It owes neither any more."""
+    turn.timers.cancel(("member_join", group.group_id, member_id))
+    turn.timers.cancel(("member_sync", group.group_id, member_id))
+
+
+def stop(turn: Turn, group: Group, member_id: str) -> None:
+    """Nothing is awaited of it any more."""
+    turn.timers.cancel(session_key(group, member_id))
+    turn.timers.cancel(revocation_key(group, member_id))
+    stop_classic(turn, group, member_id)
+
+
+def silence(member: Member, now: int) -> int | None:
+    """ns since its last accepted heartbeat; None: it has no session yet."""
+    if not member.session.live:
+        return None
+    return max(0, member.session_timeout_ms * NS_PER_MS - (member.session.deadline - now))

@@ -1,0 +1,113 @@
+"""A classic group with members becomes a consumer group, because a member of the consumer protocol joins (CG-170 to CG-172, CG-180).
+
+Nobody stops: every classic member is where it was, at the generation for an epoch, with the partitions that its leader gave it. Requests
+that wait are answered 27, and so are Heartbeats as soon as the newcomer has called for another target. In Kafka:
+GroupMetadataManager.convertToConsumerGroup, ConsumerGroup.fromClassicGroup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.embedded.consumer import Assignment, Subscription, decode_assignment, decode_subscription
+from groupmock_codec.errors import DecodeError
+
+from ...turn import Turn
+from .. import codes
+from ..causes import Why
+from ..classic import answers
+from ..classic.group import Member as ClassicMember
+from . import membership, timing
+from .classic_members import HIGHEST_SUBSCRIPTION
+from .group import ClassicSide, Held, Member
+from .refusal import Refused
+from .type import ConsumerGroup
+
+if TYPE_CHECKING:
+    from ..classic.type import ClassicGroup
+    from .assignors import Target
+
+ALLOW: Final = ("upgrade", "bidirectional")
+CUSTOM: Final = (
+    "an unsupported custom assignor is in use. Please refer to the documentation or switch to a default assignor "
+    "before re-attempting the upgrade"
+)
+
+
+def check(turn: Turn, group: ClassicGroup) -> None:
+    """Raises Refused, in Kafka's order (CG-170, CG-180)."""
+    why = _why_not(turn, group)
+    if why is not None:
+        text = f"Cannot upgrade classic group {group.group_id} to consumer group because {why}."
+        raise Refused(codes.GROUP_ID_NOT_FOUND, text)
+
+
+def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
+    if turn.settings.group_consumer_migration_policy not in ALLOW:
+        return "online upgrade is disabled"
+    if group.protocol_type != "consumer":
+        return "the group does not use the consumer embedded protocol"
+    if len(group.members) > turn.settings.group_consumer_max_size:
+        return "the group size exceeds the consumer group maximum size"
+    try:
+        given = [_read(member)[1] for member in group.members.values()]
+    except DecodeError:
+        return "the embedded consumer protocol is malformed"
+    return CUSTOM if any(each.user_data for each in given) else None
+
+
+def _read(member: ClassicMember) -> tuple[Subscription, Assignment]:
+    given = decode_assignment(member.assignment) if member.assignment else Assignment()
+    return decode_subscription(member.protocols[0][1]), given
+
+
+def refuse_waiting(turn: Turn, group: ClassicGroup) -> None:
+    """Whoever waits is told to come again; no phase ends any more (CG-181)."""
+    for member in group.members.values():
+        _answer(turn, member)
+    for name in ("join", "sync"):
+        turn.timers.cancel((name, group.group_id))
+
+
+def hand_over(turn: Turn, old: Iterable[ClassicMember], generation: int, new: ConsumerGroup, why: Why) -> None:
+    """The members of the classic group are the consumer group's, where they were."""
+    found = [_member(new, each, generation) for each in old]
+    names = sorted({name for member in found for name in member.names})
+    known = {name: topic for name in names if (topic := new.home.topics.get(name)) is not None}
+    new.topics = {name: (topic.topic_id, len(topic.partitions)) for name, topic in known.items()}
+    new.refill(generation, generation, found, {member.member_id: _target(member.assigned) for member in found})
+    for member in found:
+        assert member.classic is not None
+        timing.renew(turn, new, member, member.classic.session_timeout_ms)
+    membership.settle(turn, new, why)
+
+
+def _answer(turn: Turn, member: ClassicMember) -> None:
+    if member.join is not None and not member.join.answered:
+        refused = answers.join_refused(codes.REBALANCE_IN_PROGRESS, member.join.version, member.member_id)
+        turn.reply(member.join.ticket, refused)
+    if member.sync is not None:
+        turn.reply(member.sync.ticket, answers.sync_refused(codes.REBALANCE_IN_PROGRESS))
+
+
+def _member(group: ConsumerGroup, old: ClassicMember, generation: int) -> Member:
+    said, given = _read(old)
+    assigned: Held = {}
+    for topic in given.assigned_partitions:
+        topic_id = group.home.topics.topic_id(topic.topic)
+        if topic_id is not None:
+            assigned |= dict.fromkeys(((topic_id, index) for index in topic.partitions), generation)
+    side = ClassicSide(old.protocols, old.session_timeout_ms, min(said.version, HIGHEST_SUBSCRIPTION))
+    return Member(
+        member_id=old.member_id, group_instance_id=old.group_instance_id, client_id=old.client_id, client_host=old.client_host,
+        rack_id=said.rack_id, rebalance_timeout_ms=old.rebalance_timeout_ms, names=frozenset(said.topics), epoch=generation,
+        previous_epoch=generation, assigned=assigned, classic=side,
+    )  # fmt: skip
+
+
+def _target(assigned: Held) -> Target:
+    found: dict[bytes, list[int]] = {}
+    for topic, index in assigned:
+        found.setdefault(topic, []).append(index)
+    return {topic: tuple(indexes) for topic, indexes in found.items()}

@@ -1,0 +1,187 @@
+"""The keys of a java.util.HashMap (or HashSet) in its order, whatever was put, computed and removed.
+
+`orders` tells the order of a map that was filled and read. This is for those that live: a map made for a number of keys, copied, changed
+and copied again. What decides: bucket = spread hash & (table - 1); `put` appends to a bucket, `computeIfAbsent` puts in front; the table
+doubles beyond three quarters, after a put but before a computeIfAbsent; and a bucket that gets its ninth key (by computeIfAbsent: its
+eighth) makes a table below 64 double at once, and in a larger one becomes a tree (`tree_bins`). The last is no curiosity: partitions dealt
+round to 64 members are equal in their low bits. In Java: java.util.HashMap.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterator
+from functools import lru_cache
+from typing import Any, Final, Generic, TypeVar, cast
+
+from .hashes import spread, spread_bits, uuid_hash
+from .orders import SMALLEST_TABLE
+from .tables import signed
+from .tree_bins import TreeBin
+
+K = TypeVar("K", bound=Hashable)
+
+LONGEST_LIST: Final = 8
+SMALLEST_TABLE_WITH_TREES: Final = 64
+LARGEST_LIST_OF_A_TREE: Final = 6
+_SIGNS: Final = 1 << 127 | 1 << 63
+
+
+class Kind(Generic[K]):
+    """What keys of a type are: `spread` (their hashes as a map takes them), and `rank`, by which a tree sorts those of equal hashes."""
+
+    __slots__ = ("rank", "spread")
+
+    def __init__(self, spread: Callable[[K], int], rank: Callable[[K], Any]) -> None:
+        self.spread, self.rank = spread, rank
+
+    def ranked(self, key: K) -> tuple[K, Any]:
+        """The key, and what a tree sorts it by."""
+        return key, (signed(self.spread(key)), self.rank(key))
+
+
+def string_rank(text: str) -> bytes:
+    """Sorted by this, strings are as `String.compareTo` has them: by UTF-16 code units."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def uuid_rank(topic_id: bytes) -> int:
+    """Sorted by this, ids are as Kafka's `Uuid.compareTo` has them: by two signed numbers of 64 bits."""
+    return int.from_bytes(topic_id) ^ _SIGNS
+
+
+@lru_cache(maxsize=4096)
+def _uuid_spread(topic_id: bytes) -> int:
+    """Remembered: a topic's id is asked for by every member that subscribes to it."""
+    return spread_bits(uuid_hash(topic_id))
+
+
+STRINGS: Final[Kind[str]] = Kind(spread, string_rank)
+UUIDS: Final[Kind[bytes]] = Kind(_uuid_spread, uuid_rank)
+INTEGERS: Final[Kind[int]] = Kind(spread_bits, int)
+
+
+def room_for(size: int) -> int:
+    """The capacity with which Kafka and `new HashSet(collection)` make a map for so many keys: size / 0.75 + 1."""
+    return size * 4 // 3 + 1
+
+
+class HashKeys(Generic[K]):
+    """The keys of one map, iterated in its order. `capacity` is what Java's constructor is given."""
+
+    __slots__ = ("_buckets", "_kind", "_size", "_table")
+
+    def __init__(self, kind: Kind[K], capacity: int = SMALLEST_TABLE) -> None:
+        self._kind = kind
+        self._buckets: dict[int, list[K] | TreeBin[K]] = {}
+        self._size = 0
+        self._table = _table_for(capacity)
+
+    @classmethod
+    def copied(cls, kind: Kind[K], keys: Collection[K]) -> HashKeys[K]:
+        """`new HashSet(keys)`."""
+        made = cls(kind, max(room_for(len(keys)), SMALLEST_TABLE))
+        for key in keys:
+            made.put(key)
+        return made
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._buckets.get(self._kind.spread(cast(K, key)) & self._table - 1, ())
+
+    def __iter__(self) -> Iterator[K]:
+        for place in sorted(self._buckets):
+            yield from self._buckets[place]
+
+    def put(self, key: K) -> None:
+        """A key that may be there, and then stays where it is."""
+        place = self._kind.spread(key) & self._table - 1
+        bucket = self._buckets.get(place)
+        if bucket is None:
+            self._buckets[place] = [key]
+        elif key in bucket:
+            return
+        elif isinstance(bucket, TreeBin):
+            bucket.add(*self._kind.ranked(key))
+        else:
+            bucket.append(key)
+            if len(bucket) > LONGEST_LIST:
+                self._relieve(place, bucket)
+        self._size += 1
+        if self._size > self._table * 3 // 4:
+            self._double()
+
+    def compute(self, key: K) -> None:
+        """`computeIfAbsent`: the table may double even where the key is there, which then stays where it is."""
+        if self._size > self._table * 3 // 4:
+            self._double()
+        place = self._kind.spread(key) & self._table - 1
+        bucket = self._buckets.get(place)
+        if bucket is None:
+            self._buckets[place] = [key]
+        elif key in bucket:
+            return
+        elif isinstance(bucket, TreeBin):
+            bucket.add(*self._kind.ranked(key))
+        else:
+            bucket.insert(0, key)
+            if len(bucket) >= LONGEST_LIST:
+                self._relieve(place, bucket)
+        self._size += 1
+
+    def remove(self, key: K) -> None:
+        """A key that is there."""
+        place = self._kind.spread(key) & self._table - 1
+        bucket = self._buckets[place]
+        if isinstance(bucket, TreeBin) and bucket.too_small():
+            bucket = self._buckets[place] = list(bucket)
+        bucket.remove(key)
+        self._size -= 1
+        if not bucket:
+            del self._buckets[place]
+
+    def _relieve(self, place: int, bucket: list[K]) -> None:
+        """HashMap.treeifyBin."""
+        if self._table < SMALLEST_TABLE_WITH_TREES:
+            self._double()
+        else:
+            self._buckets[place] = TreeBin(map(self._kind.ranked, bucket))
+
+    def _double(self) -> None:
+        """Each bucket is split by one more bit of the hashes; halves keep their order, and a small half of a tree is a list again."""
+        old, bit = self._buckets, self._table
+        self._buckets, self._table = {}, 2 * bit
+        for place, bucket in old.items():
+            halves: tuple[list[K], list[K]] = ([], [])
+            for key in bucket:
+                halves[self._kind.spread(key) & bit > 0].append(key)
+            for at, half in zip((place, place + bit), halves, strict=True):
+                if len(half) == len(bucket):
+                    self._buckets[at] = bucket if len(half) > LARGEST_LIST_OF_A_TREE else half
+                elif half:
+                    tree = isinstance(bucket, TreeBin) and len(half) > LARGEST_LIST_OF_A_TREE
+                    self._buckets[at] = TreeBin(map(self._kind.ranked, half)) if tree else half
+
+
+def copied_order(kind: Kind[K], keys: Collection[K]) -> list[K]:
+    """The order of `new HashSet(keys)`."""
+    return filled_order(kind, keys, max(room_for(len(keys)), SMALLEST_TABLE))
+
+
+def filled_order(kind: Kind[K], keys: Collection[K], capacity: int) -> list[K]:
+    """The order of a map made with that capacity, into which the keys were put: by bucket, where no bucket nor the table had to change."""
+    held, table = list(dict.fromkeys(keys)), _table_for(capacity)
+    places = [kind.spread(key) & table - 1 for key in held]
+    if len(held) > table * 3 // 4 or (len(held) > LONGEST_LIST and max(Counter(places).values()) > LONGEST_LIST):
+        made = HashKeys(kind, capacity)
+        for key in held:
+            made.put(key)
+        return list(made)
+    return [held[index] for index in sorted(range(len(held)), key=places.__getitem__)]
+
+
+def _table_for(capacity: int) -> int:
+    """HashMap.tableSizeFor."""
+    return 1 << max(capacity - 1, 0).bit_length()

@@ -1,0 +1,199 @@
+"""Kafka's own group, target builder and assignors compute targets of groups drawn at random; ours must be the same, in the same order."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from assignor_stories import Story, Told, Topics
+
+from groupmock.core.java.hash_maps import INTEGERS, HashKeys
+
+from .oracle import NoOracle, ask, classpath
+
+RELEASE: Final = "4.3.0"
+PROGRAM: Final = Path(__file__).with_name("KafkaAssignors.java")
+SEED: Final = int(os.environ.get("GROUPMOCK_JUDGE_SEED", "1"))
+TARGETS: Final = int(os.environ.get("GROUPMOCK_JUDGE_TARGETS", "20000"))
+MAPS: Final = 4000
+Step = dict[str, Any]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def oracle() -> None:
+    try:
+        classpath(RELEASE)
+    except NoOracle as missing:
+        pytest.fail(str(missing), pytrace=False)
+
+
+class Drawn:
+    """A story and the question that asks Kafka for the same."""
+
+    def __init__(self, dice: random.Random) -> None:
+        self.dice = dice
+        self.crowd = dice.random() < 0.02
+        self.same = dice.random() < 0.4
+        self.ids: dict[str, bytes] = {}
+        self.like = dice.randbytes(8) if dice.random() < 0.15 else None
+        self.listed: Topics = {}
+        for number in range(dice.choice((1, 2, 3, 6, 12, 30)) if not self.crowd else 2):
+            self.grow(f"{dice.choice('abt')}{number}")
+        self.names = [*self.listed, *(f"unknown{number}" for number in range(dice.choice((0, 0, 1, 15))))]
+        self.common = self.some_names()
+        self.regexes = {f"{number}.*": self.some_names() for number in range(3)} if dice.random() < 0.2 else {}
+        self.story = Story(dice.choice(("uniform", "uniform", "uniform", "range")), dict(self.listed), self.regexes)
+        self.asked: dict[str, Any] = {"assignor": self.story.assignor, "topics": self.topics(), "regexes": self.regexes}
+        self.steps: list[Step] = []
+        self.answers: list[Told] = []
+        self.computed = 0
+
+    def grow(self, name: str) -> None:
+        """A new topic, or one with more partitions; ids of `like` stories fall into one bucket of a table of any size that occurs."""
+        new_id = self.like + bytes(a ^ b for a, b in zip(self.like, bytes(6) + b"\1\0", strict=True)) if self.like else b""
+        topic_id = self.ids.get(name) or (
+            new_id[:8] + (int.from_bytes(new_id[:8]) ^ len(self.ids) * 256 << 32).to_bytes(8) if self.like else self.dice.randbytes(16)
+        )
+        self.ids[name] = topic_id
+        most = self.dice.choice((3, 3, 12, 60)) if not self.crowd else 1000
+        self.listed[name] = (topic_id, self.listed.get(name, (b"", 0))[1] + self.dice.randint(1, most))
+
+    def topics(self) -> list[list[Any]]:
+        return [[name, topic_id.hex(), partitions] for name, (topic_id, partitions) in self.listed.items()]
+
+    def some_names(self) -> list[str]:
+        return self.dice.sample(self.names, self.dice.randint(min(1, len(self.names)), len(self.names)))
+
+    def subscription(self) -> tuple[list[str], str | None]:
+        """Names and regex: mostly everybody's in a story of the same, doubled now and then."""
+        if self.regexes and self.dice.random() < 0.8:
+            return ([] if self.same or self.dice.random() < 0.5 else self.some_names()), self.dice.choice(
+                list(self.regexes)[: 1 if self.same else 3]
+            )
+        names = self.common[:] if self.same else self.some_names()
+        self.dice.shuffle(names)
+        return names + names[: self.dice.choice((0, 0, 0, 20))], None
+
+    def new_member(self) -> str:
+        """Ids of one hash code are among them: "Aa" and "BB" are alike to Java."""
+        kind = self.dice.randrange(4)
+        if kind == 0:
+            return "".join(self.dice.choice(("Aa", "BB")) for _ in range(6))
+        return (f"m{self.dice.randrange(10**6)}", f"{self.dice.getrandbits(128):032x}", f"consumer-\u00e9\U0001f600-{self.dice.random()}")[
+            kind - 1
+        ]
+
+    def step(self, step: Step) -> None:
+        """In both."""
+        story, does = self.story, step["do"]
+        if does == "leave":
+            story.leave(step["member"])
+        elif does == "topics":
+            story.topics = dict(self.listed)
+        elif does == "put":
+            target = {bytes.fromhex(topic): tuple(partitions) for topic, partitions in step["target"]}
+            story.put(step["member"], step["instance"], step["names"], target, step["regex"])
+        else:
+            story.heartbeat(step["member"], step["instance"], step["names"], step["regex"], computes=does == "heartbeat")
+            self.computed += does == "heartbeat"
+        self.steps.append(step)
+        self.answers.append(story.told())
+
+    def begin(self) -> None:
+        """Members whose targets are anything: neither even nor what they subscribe to. Sorted, as a set of theirs is not too large for."""
+        members = [
+            self.new_member() for _ in range(self.dice.choice((0, 0, 2, 5, 12, 13)) if not self.crowd else self.dice.choice((64, 128)))
+        ]
+        members = list(dict.fromkeys(members))
+        shares: dict[str, dict[str, list[int]]] = {member: {} for member in members}
+        fresh = self.dice.random() < 0.3
+        for topic_id, partitions in self.listed.values():
+            for partition in range(partitions):
+                if members and not fresh and self.dice.random() < 0.8:
+                    shares[self.dice.choice(members)].setdefault(topic_id.hex(), []).append(partition)
+        if self.dice.random() < 0.2 and members:
+            shares[members[0]][self.dice.randbytes(16).hex()] = [0, 1]
+        for member, held in shares.items():
+            names, regex = self.subscription()
+            kept = Story(self.story.assignor, {})  # as the log would give them back
+            instance = f"i{self.dice.randrange(10**6)}" if self.dice.random() < 0.3 else None
+            kept.put(member, instance, names, {})
+            target = [[topic, sorted(found)] for topic, found in held.items()]
+            self.step({"do": "put", "member": member, "instance": instance, "names": names, "regex": regex, "target": target})
+
+    def go_on(self) -> None:
+        """One more thing happens."""
+        dice, members = self.dice, self.story.members
+        what = dice.random()
+        if what < 0.15 and len(members) > 1:
+            self.step({"do": "leave", "member": dice.choice(list(members))})
+        elif what < 0.25:
+            if len(self.listed) > 1 and dice.random() < 0.3:
+                del self.listed[dice.choice(list(self.listed))]
+            else:
+                self.grow(dice.choice(list(self.listed)))
+            self.step({"do": "topics", "topics": self.topics()})
+        names, regex = self.subscription()
+        known = dice.choice(list(members)) if members and dice.random() < 0.5 else None
+        member, instance = (known, members[known].group_instance_id) if known else (self.new_member(), None)
+        if not known and dice.random() < 0.4:
+            statics = [one.group_instance_id for one in members.values() if one.group_instance_id]
+            instance = dice.choice(statics) if statics and dice.random() < 0.5 else f"i{dice.randrange(10**6)}"
+        if not known and member in members:
+            return
+        if known and dice.random() < 0.5:
+            names, regex = list(members[known].topics), members[known].regex
+        does = "join" if dice.random() < 0.15 else "heartbeat"
+        self.step({"do": does, "member": member, "instance": instance, "names": names, "regex": regex})
+
+
+def drawn(dice: random.Random) -> Drawn:
+    story = Drawn(dice)
+    story.begin()
+    for _ in range(dice.randint(4, 12) if not story.crowd else 3):
+        story.go_on()
+    story.asked["steps"] = story.steps
+    return story
+
+
+def some_keys(dice: random.Random) -> tuple[int, list[str], list[int]]:
+    """(capacity, what happened, the order): keys that fall into few buckets, so that there are trees, which lose their keys again."""
+    capacity, stride = dice.choice((0, 1, 2, 3, 5, 16, 17, 64, 100)), dice.choice((1, 2, 16, 64, 64, 128, 256, 1024))
+    keys = [number * stride + dice.choice((0, 0, 0, 1)) for number in range(dice.choice((5, 12, 30, 80)))]
+    map_, done = HashKeys(INTEGERS, capacity), []
+    for does in dice.choices("+?-", dice.choice(((6, 1, 1), (2, 2, 1), (2, 0, 3))), k=dice.choice((10, 40, 150))):
+        key = dice.choice(keys)
+        if does == "-" and key not in map_:
+            does = "+"
+        {"+": map_.put, "?": map_.compute, "-": map_.remove}[does](key)
+        done.append(f"{does}{key}")
+    return capacity, done, list(map_)
+
+
+def test_orders_of_maps_are_javas() -> None:
+    dice = random.Random(SEED)
+    maps = [some_keys(dice) for _ in range(MAPS)]
+    answers = ask(RELEASE, [{"capacity": capacity, "keys": " ".join(done)} for capacity, done, _ in maps], PROGRAM)
+    wrong = [(made[:2], answer) for made, answer in zip(maps, answers, strict=True) if answer.get("order") != made[2]]
+    assert not wrong, f"seed {SEED}: {len(wrong)} differ, the first: {wrong[0]}"
+
+
+def test_targets_are_those_of_kafkas_assignors() -> None:
+    dice = random.Random(SEED)
+    stories: list[Drawn] = []
+    while sum(story.computed for story in stories) < TARGETS:
+        stories.append(drawn(dice))
+    answers = ask(RELEASE, [story.asked for story in stories], PROGRAM)
+    wrong = [
+        f"seed {SEED}, story {number}, step {at} ({step}): Kafka {theirs}, ours {ours}"
+        for number, (story, answer) in enumerate(zip(stories, answers, strict=True))
+        for at, (step, ours, theirs) in enumerate(
+            zip(story.steps, story.answers, answer.get("steps", [answer] * len(story.steps)), strict=True)
+        )
+        if ours != theirs
+    ]
+    print(f"seed {SEED}: {sum(story.computed for story in stories)} targets of {len(stories)} groups")
+    assert not wrong, f"{len(wrong)} differ, the first: {wrong[0][:3000]}"

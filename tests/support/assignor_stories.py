@@ -1,0 +1,61 @@
+"""A consumer group as far as its targets go: who is in it, what it has, what a heartbeat computes. Played as KafkaAssignors.java does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from groupmock.core.groups.consumer.assignors import Subscriber, Target, assign, stored
+from groupmock.core.groups.consumer.member_table import MemberTable
+
+Topics = dict[str, tuple[bytes, int]]
+Told = list[list[Any]]
+
+
+class Story:
+    """One group. `topics`: name -> (id, partitions); `regexes`: what each resolved to."""
+
+    def __init__(self, assignor: str, topics: Topics, regexes: dict[str, list[str]] | None = None) -> None:
+        self.assignor, self.topics, self.regexes = assignor, topics, regexes or {}
+        self.table = MemberTable()
+        self.members: dict[str, Subscriber] = {}
+
+    def put(self, member: str, instance: str | None, names: Sequence[str], target: Target, regex: str | None = None) -> None:
+        """It is in the group, with that target as the log gives it."""
+        self._enter(Subscriber(member, instance, names, stored({}, target), regex, self._matched(regex)))
+
+    def heartbeat(self, member: str, instance: str | None, names: Sequence[str], regex: str | None = None, computes: bool = True) -> None:
+        """It joins, subscribes anew, or takes the place of a static member; then the target of all is computed, if it is."""
+        replaced = next(
+            (one for one in self.members if instance and self.members[one].group_instance_id == instance and one != member), None
+        )
+        old = self.members.get(replaced or member)
+        new = Subscriber(member, instance, names, old.target if old else {}, regex, self._matched(regex))
+        order = list(self.table) if member in self.table else [*self.table, member]
+        subscribers = [new if one == member else self.members[one] for one in order]
+        targets = assign(self.assignor, subscribers, self.topics, replaced) if computes else {}
+        if replaced is not None:
+            self.leave(replaced)
+            new.target = stored({}, new.target)  # its record is written again for the new id
+        self._enter(new)
+        for one, target in targets.items():
+            self.members[one].target = target
+
+    def leave(self, member: str) -> None:
+        """Nothing is computed."""
+        self.table.discard(member)
+        del self.members[member]
+
+    def told(self) -> Told:
+        """[member, [[id in hex, partitions]...]] of each, in the order of the table."""
+        return [[one, [[topic.hex(), list(held)] for topic, held in self.members[one].target.items()]] for one in self.table]
+
+    def _enter(self, subscriber: Subscriber) -> None:
+        """From now on its names are read from the log, where they are sorted."""
+        subscriber.topics = sorted(set(subscriber.topics))
+        if subscriber.member_id not in self.table:
+            self.table.add(subscriber.member_id)
+        self.members[subscriber.member_id] = subscriber
+
+    def _matched(self, regex: str | None) -> list[str]:
+        return self.regexes.get(regex, []) if regex else []

@@ -1,0 +1,126 @@
+"""A cluster with members of consumer groups, in short words. Every request goes through the codec; answers are tuples."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from log_world import LogWorld
+
+from groupmock.core.groups.consumer.type import ConsumerGroup
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+from groupmock_codec.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup
+from groupmock_codec.messages.k69_consumer_group_describe import Member as DescribedMember
+
+SESSION_MS: Final = 30_000
+LEAVE: Final = -1
+GO_AWAY: Final = -2
+
+
+class Told(NamedTuple):
+    """What a heartbeat was answered: `has` is partition numbers of the one topic, or [(topic, numbers)]; None: null."""
+
+    epoch: int
+    has: Any
+
+
+class ConsumerWorld(LogWorld):
+    """Topics `t` (six partitions) and `u` (two). No interval between targets unless told. `epochs`: where each member was told to be."""
+
+    def __init__(self, *, topics: bool = True, **settings: Any) -> None:
+        timing = {"group_consumer_session_timeout_ms": SESSION_MS, "group_consumer_heartbeat_interval_ms": 3000}
+        super().__init__(**{**timing, "group_consumer_assignment_interval_ms": 0, **settings})
+        if topics:
+            self.topic("t", 6)
+            self.topic("u", 2)
+        self.epochs: dict[str, int] = {}
+
+    # -- heartbeats
+
+    def raw(self, version: int = 1, *, client: str | None = "c", **fields: Any) -> Any:
+        """The answer itself; group "g" and member "A" unless told."""
+        asked = ConsumerGroupHeartbeatRequest(**{"group_id": "g", "member_id": "A", **fields})
+        sent = self.rig.send(68, version, asked, client_id=client, client_host="/10.0.0.7", node=self.node)
+        found = self.answers[sent.ticket]
+        group = self.group
+        if group is not None:
+            group.invariants()
+        return found
+
+    def refused(self, version: int = 1, **fields: Any) -> tuple[int, str | None]:
+        """(code, text) of one that is refused: nothing else is in its answer."""
+        found = self.raw(version, **fields)
+        assert (found.member_id, found.member_epoch, found.heartbeat_interval_ms, found.assignment) == (None, 0, 0, None), found
+        return found.error_code, found.error_message
+
+    def join(self, member: str = "A", *names: str, **fields: Any) -> Told:
+        """Epoch 0, subscribed to `t` unless told."""
+        asked = {"subscribed_topic_names": list(names) or ["t"], "rebalance_timeout_ms": 60_000, "topic_partitions": [], **fields}
+        return self._told(member, self.raw(member_id=member, member_epoch=0, **asked))
+
+    def beat(self, member: str = "A", *, owned: list[int] | None = None, **fields: Any) -> Told:
+        """At the epoch that the member was told last. `owned`: partitions of `t`."""
+        own = None if owned is None else [TopicPartitions(topic_id=self.topic_id("t"), partitions=owned)]
+        asked = {"member_epoch": self.epochs.get(member, 0), "topic_partitions": own, **fields}
+        return self._told(member, self.raw(member_id=member, **asked))
+
+    def _told(self, member: str, found: Any) -> Told:
+        assert (found.error_code, found.error_message) == (0, None), (found.error_code, found.error_message)
+        assert found.member_id == member
+        self.epochs[member] = found.member_epoch
+        return Told(found.member_epoch, None if found.assignment is None else self._parts(found.assignment))
+
+    def _parts(self, assignment: Any) -> Any:
+        parts = [(self.cluster.topics.name_of(each.topic_id), sorted(each.partitions)) for each in assignment.topic_partitions]
+        return parts[0][1] if [name for name, _ in parts] == ["t"] else sorted(parts)
+
+    @property
+    def node(self) -> int:
+        """Who coordinates the group."""
+        return self.cluster.groups.hosting.node_of("g") or 1
+
+    # -- what is seen
+
+    @property
+    def group(self) -> ConsumerGroup | None:
+        found = self.cluster.groups.find("g")
+        return found if isinstance(found, ConsumerGroup) else None
+
+    def described(self, *groups: str, version: int = 1) -> list[DescribedGroup]:
+        asked = ConsumerGroupDescribeRequest(group_ids=list(groups or ("g",)))
+        found: list[DescribedGroup] = self.ask(69, version, asked, node=self.node).groups
+        return found
+
+    def heartbeat_request(self, member: str, epoch: int) -> ConsumerGroupHeartbeatRequest:
+        return ConsumerGroupHeartbeatRequest(group_id="g", member_id=member, member_epoch=epoch)
+
+    def state(self) -> tuple[str, int, int]:
+        """State, group epoch, assignment epoch."""
+        (found,) = self.described()
+        return found.group_state, found.group_epoch, found.assignment_epoch
+
+    def member(self, member_id: str) -> DescribedMember:
+        (found,) = self.described()
+        return next(each for each in found.members if each.member_id == member_id)
+
+    def shown(self, member_id: str) -> tuple[int, Any, Any]:
+        """Epoch, assignment and target as ConsumerGroupDescribe tells them."""
+        member = self.member(member_id)
+        return member.member_epoch, self._parts(member.assignment), self._parts(member.target_assignment)
+
+    # -- offsets
+
+    def commit(self, member: str = "", epoch: int = -1, partition: int = 0, *, version: int = 9, topic: str = "t") -> int:
+        """The code of one partition."""
+        lines = [OffsetCommitRequestPartition(partition_index=partition, committed_offset=5)]
+        head = OffsetCommitRequestTopic(name=topic, topic_id=self.topic_id(topic), partitions=lines)
+        asked = OffsetCommitRequest(group_id="g", member_id=member, generation_id_or_member_epoch=epoch, topics=[head])
+        code: int = self.ask(8, version, asked).topics[0].partitions[0].error_code
+        return code
+
+    def fetched(self, member: str | None = None, epoch: int = -1, version: int = 9) -> tuple[int, list[int]]:
+        """Code of the group, and offsets."""
+        wanted = OffsetFetchRequestGroup(group_id="g", member_id=member, member_epoch=epoch, topics=None)
+        (found,) = self.ask(9, version, OffsetFetchRequest(groups=[wanted])).groups
+        return found.error_code, [each.committed_offset for topic in found.topics for each in topic.partitions]

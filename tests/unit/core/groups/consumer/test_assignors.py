@@ -1,0 +1,109 @@
+"""What Kafka 4.3.0's coordinator assigned in 180 groups, 1,167 times (tests/data/assignors.jsonl.gz: CG-100 to CG-108).
+
+A story is one group. After each step: the target of every member as ConsumerGroupDescribe told it, members in the order of that answer.
+`heartbeat` is the member whose heartbeat computed it, where it is not the one that the step is of. Topics of a target were sorted by name.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+from assignor_stories import Story
+from cases import for_each
+
+from groupmock.core.groups.consumer.assignors import ASSIGNORS, Subscriber, assign
+
+Row = dict[str, Any]
+DATA: Final = Path(__file__).parents[4] / "data" / "assignors.jsonl.gz"
+ROWS: Final[list[Row]] = [json.loads(line) for line in gzip.decompress(DATA.read_bytes()).splitlines()]
+ONE: Final = {"t": (bytes(16), 4)}
+ROUND: Final = {"t": (bytes(16), 64 * 12), "u": (bytes(15) + b"\1", 1)}
+
+
+def step_into(story: Story, step: Row) -> None:
+    """What happened, and the heartbeat that computed."""
+    if step["do"] == "leave":
+        story.leave(step["member"])
+    elif step["do"] == "grow":
+        story.topics[step["topic"]] = (story.topics[step["topic"]][0], step["partitions"])
+    member = step.get("heartbeat") or step["member"]
+    known = story.members.get(member)
+    instance = known.group_instance_id if known else step["instance"]
+    story.heartbeat(member, instance, step.get("names") or (known.topics if known else ()))
+
+
+def targets_of(story: Story) -> dict[str, dict[str, list[int]]]:
+    names = {topic_id: name for name, (topic_id, _) in story.topics.items()}
+    return {
+        member: {names[topic]: sorted(held) for topic, held in sorted(story.members[member].target.items(), key=lambda at: names[at[0]])}
+        for member in story.table
+    }
+
+
+@for_each("row", ROWS, ids=[row["id"] for row in ROWS])
+def test_targets_and_the_order_of_members_are_those_of_the_broker(row: Row) -> None:
+    topics = {name: (base64.urlsafe_b64decode(of["id"] + "=="), of["partitions"]) for name, of in row["topics"].items()}
+    story = Story(row["assignor"], topics)
+    for number, step in enumerate(row["steps"]):
+        step_into(story, step)
+        assert list(targets_of(story).items()) == list(step["target"].items()), f"after step {number}"
+
+
+def test_the_stories_hold_every_assignor_and_kind_of_step() -> None:
+    assert Counter((row["assignor"], row["subscriptions"]) for row in ROWS) == {
+        ("uniform", "same"): 70,
+        ("uniform", "different"): 70,
+        ("range", "same"): 20,
+        ("range", "different"): 20,
+    }
+    assert sum(len(row["steps"]) for row in ROWS) == 1167
+    assert {step["do"] for row in ROWS for step in row["steps"]} == {"join", "leave", "names", "grow"}
+
+
+def test_names_of_assignors_are_in_kafkas_order() -> None:
+    assert list(ASSIGNORS) == ["uniform", "range"]
+
+
+def test_a_target_with_the_same_partitions_is_the_old_one() -> None:
+    """The stored order stays, however the assignor would have put it (CG-108)."""
+    odd = {bytes(16): (3, 2, 1, 0)}
+    for assignor in ASSIGNORS:
+        assert assign(assignor, [Subscriber("a", None, ["t"], odd)], ONE)["a"] is odd
+
+
+def test_nobody_and_nothing() -> None:
+    assert assign("uniform", [], ONE) == {}
+    for assignor in ASSIGNORS:
+        assert assign(assignor, [Subscriber("a", None, ["unknown"], {bytes(16): (0,)})], ONE) == {"a": {}}
+
+
+@for_each("assignor", list(ASSIGNORS))
+def test_a_static_member_that_returns_has_the_target_of_its_old_self(assignor: str) -> None:
+    story = Story(assignor, dict(ONE))
+    story.heartbeat("old", "i", ["t"])
+    story.heartbeat("other", None, ["t"])
+    held = dict(story.members["old"].target)
+    story.heartbeat("new", "i", ["t"])
+    assert (list(story.members), story.members["new"].target) == (["other", "new"], held)
+
+
+@for_each(("names", "given"), [([], 0), (["t"], 2)], ids=["homogeneous", "heterogeneous"])
+def test_one_regex_of_all_is_homogeneous_and_a_name_beside_it_is_not(names: list[str], given: int) -> None:
+    """Alike: a member keeps what comes first in its set. Else: it gives its highest partition (CG-103)."""
+    held = {bytes(16): (2, 1, 0)}
+    pair = [Subscriber(member, None, names, target, "t.*", ["t"]) for member, target in (("a", held), ("b", {}))]
+    assert assign("uniform", pair, {"t": (bytes(16), 3)})["b"] == {bytes(16): (given,)}
+
+
+def test_partitions_dealt_round_to_64_members_lie_in_one_tree() -> None:
+    """Equal in their low six bits, twelve of them: Kafka's set has them in the order of a bucket that became a tree."""
+    story = Story("uniform", dict(ROUND))
+    for number in range(64):
+        story.heartbeat(f"m{number}", None, ["t", "u"] if number == 63 else ["t"], computes=number == 63)
+    dealt = {tuple(part // 64 for part in one.target[bytes(16)]) for one in story.members.values()}
+    assert dealt == {(3, 0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11)}

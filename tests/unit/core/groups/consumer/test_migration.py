@@ -1,0 +1,241 @@
+"""Classic and consumer members in one group: a change of the protocol and back (docs/kafka/consumer-groups.md; CG-170 to CG-192)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from cases import for_each
+from consumer_world import LEAVE, ConsumerWorld
+
+from groupmock.core.groups.classic.type import ClassicGroup
+from groupmock.rig import Ask
+from groupmock_codec.embedded.consumer import (
+    Assignment,
+    Subscription,
+    TopicPartitions,
+    decode_assignment,
+    encode_assignment,
+    encode_subscription,
+)
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+ALL: Final = [0, 1, 2, 3, 4, 5]
+CANNOT: Final = "Cannot upgrade classic group g to consumer group because "
+
+
+class MixedWorld(ConsumerWorld):
+    """Members of both protocols; classic ones say what they own when they join."""
+
+    def classic(self, member_id: str = "", owned: list[int] | None = None, **fields: Any) -> Ask:
+        parts = [TopicPartitions("t", owned)] if owned else []
+        version = fields.pop("version", 3)
+        metadata = fields.pop("metadata", encode_subscription(Subscription(1, ["t"], None, parts)))
+        timeouts = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 20_000}
+        protocols = [JoinGroupRequestProtocol(name="range", metadata=metadata)]
+        asked = {"group_id": "g", "member_id": member_id, "protocol_type": "consumer", "protocols": protocols, **timeouts, **fields}
+        return self.rig.send(11, version, JoinGroupRequest(**asked), client_id="old", client_host="/h")
+
+    def joined(self, member_id: str = "", owned: list[int] | None = None, **fields: Any) -> Any:
+        return self.answers[self.classic(member_id, owned, **fields).ticket]
+
+    def stable(self, count: int = 1) -> list[str]:
+        """A classic group of so many members in generation 1; the first one has everything."""
+        asked = [self.classic() for _ in range(count)]
+        self.sleep(10_000 if count == 1 else 5_000)
+        found = [self.answers[each.ticket] for each in asked]
+        ids = [each.member_id for each in found]
+        leader = next(each for each in found if each.leader == each.member_id)
+        given = encode_assignment(Assignment(1, [TopicPartitions("t", ALL)], None))
+        lists = [SyncGroupRequestAssignment(member_id=leader.member_id, assignment=given)]
+        self.sync(leader.member_id, leader.generation_id, lists)
+        for each in ids:
+            if each != leader.member_id:
+                self.sync(each, leader.generation_id)
+        return [leader.member_id, *(each for each in ids if each != leader.member_id)]
+
+    def sync(self, member_id: str, generation: int, lists: list[SyncGroupRequestAssignment] | None = None) -> Any:
+        asked = SyncGroupRequest(group_id="g", member_id=member_id, generation_id=generation, assignments=lists or [])
+        sent = self.rig.send(14, 3, asked, client_id="old")
+        return self.answers.get(sent.ticket)
+
+    def has(self, member_id: str, generation: int) -> list[int]:
+        """What SyncGroup says."""
+        found = self.sync(member_id, generation)
+        assert found.error_code == 0, found.error_code
+        return sorted(index for topic in decode_assignment(found.assignment).assigned_partitions for index in topic.partitions)
+
+    def heard(self, member_id: str, generation: int) -> int:
+        asked = HeartbeatRequest(group_id="g", member_id=member_id, generation_id=generation)
+        code: int = self.ask(12, 4, asked).error_code
+        return code
+
+
+def test_a_classic_group_goes_over_while_its_members_stay() -> None:
+    world = MixedWorld()
+    (old,) = world.stable()
+    assert world.commit() == 25, "it has members"
+    assert world.join("A") == (2, [])
+    assert world.state() == ("Reconciling", 2, 2)
+    assert (world.shown(old)[:2], world.member(old).member_type) == ((1, ALL), 0)
+    assert world.commit(old, 1, version=2) == 0, "its generation is good until it moves"
+    assert world.heard(old, 1) == 27
+    assert world.sync(old, 1).error_code == 27
+    told = world.joined(old, ALL)
+    assert (told.error_code, told.generation_id, told.leader, told.members, told.protocol_name) == (0, 1, "", [], "range")
+    assert world.has(old, 1) == [0, 1, 2], "what it may keep"
+    assert world.heard(old, 1) == 27
+    assert world.joined(old, [0, 1, 2]).generation_id == 2
+    assert world.has(old, 2) == [0, 1, 2]
+    assert world.beat("A") == (2, [3, 4, 5])
+    assert world.heard(old, 2) == 0
+    assert world.state() == ("Stable", 2, 2)
+
+
+def test_an_eager_member_owns_nothing_and_is_at_the_new_epoch_at_once() -> None:
+    world = MixedWorld()
+    (old,) = world.stable()
+    world.join("A")
+    assert world.joined(old).generation_id == 2
+    assert world.beat("A") == (2, [3, 4, 5])
+
+
+def test_requests_that_wait_are_told_to_come_again() -> None:
+    world = MixedWorld()
+    old = world.stable(2)
+    waiting = world.classic(old[0], metadata=encode_subscription(Subscription(1, ["t", "u"], None, [])))
+    assert waiting.ticket not in world.answers
+    assert world.join("A").epoch == 2
+    assert world.answers[waiting.ticket].error_code == 27
+    assert sorted(each.member_id for each in world.described()[0].members) == sorted([*old, "A"])
+
+
+@for_each(
+    "policy, fields, why",
+    [
+        ("disabled", {}, "online upgrade is disabled."),
+        ("downgrade", {}, "online upgrade is disabled."),
+        ("upgrade", {"protocol_type": "connect"}, "the group does not use the consumer embedded protocol."),
+        ("upgrade", {"metadata": b"\0"}, "the embedded consumer protocol is malformed."),
+    ],
+)
+def test_groups_that_may_not_go_over(policy: str, fields: dict[str, Any], why: str) -> None:
+    world = MixedWorld(group_consumer_migration_policy=policy)
+    world.classic(**fields)
+    asked = {"subscribed_topic_names": ["t"], "rebalance_timeout_ms": 9, "topic_partitions": []}
+    assert world.refused(member_epoch=0, **asked) == (69, CANNOT + why)
+
+
+def test_an_assignment_with_user_data_is_of_a_custom_assignor() -> None:
+    world = MixedWorld()
+    asked = world.classic()
+    world.sleep(10_000)
+    leader = world.answers[asked.ticket].member_id
+    given = encode_assignment(Assignment(1, [], b"mine"))
+    world.sync(leader, 1, [SyncGroupRequestAssignment(member_id=leader, assignment=given)])
+    joins = {"subscribed_topic_names": ["t"], "rebalance_timeout_ms": 9, "topic_partitions": []}
+    assert "an unsupported custom assignor is in use" in (world.refused(member_epoch=0, **joins)[1] or "")
+
+
+@for_each(
+    "fields, code",
+    [
+        ({"version": 5}, 79),
+        ({"member_id": "invented"}, 0),
+        ({"group_instance_id": "i", "version": 5}, 0),
+        ({"group_instance_id": "i", "member_id": "X", "version": 5}, 25),
+        ({"protocol_type": "connect"}, 23),
+        ({"metadata": b"\0"}, -1),
+    ],
+)
+def test_who_may_join_a_consumer_group(fields: dict[str, Any], code: int) -> None:
+    world = MixedWorld()
+    world.join("A")
+    told = world.joined(**fields)
+    assert told.error_code == code
+    if code == 79:
+        assert len(told.member_id) == 22
+        assert world.state()[1] == 2, "nothing is remembered"
+
+
+def test_classic_members_have_a_protocol_in_common() -> None:
+    world = MixedWorld()
+    world.join("A")
+    world.joined("B")
+    other = [JoinGroupRequestProtocol(name="sticky", metadata=encode_subscription(Subscription(1, ["t"], None, [])))]
+    assert world.joined("C", protocols=other).error_code == 23
+    assert world.joined("B", protocols=other).error_code == 0, "the only one may change its list"
+
+
+def test_consumer_members_are_strangers_to_classic_requests() -> None:
+    world = MixedWorld()
+    world.join("A")
+    assert (world.heard("A", 2), world.sync("A", 2).error_code) == (25, 25)
+    (old,) = [world.joined("B").member_id]
+    assert [world.heard(old, 9), world.sync(old, 9).error_code] == [22, 22]
+
+
+def test_classic_members_owe_a_sync_and_a_join() -> None:
+    world = MixedWorld()
+    world.join("A")
+    world.joined("B")
+    for _ in range(3):
+        world.sleep(7_000)
+        world.heard("B", 3)
+        world.beat("A")
+    assert world.heard("B", 3) == 25, "no SyncGroup within its rebalance timeout"
+    world.joined("C")
+    world.sync("C", world.member("C").member_epoch)
+    world.join("D")
+    for _ in range(4):
+        world.heard("C", world.member("C").member_epoch) if "C" in world.epochs or world.group else None
+        world.sleep(7_000)
+        world.beat("A")
+        if world.group is None or "C" not in world.group.members:
+            break
+    assert world.group is not None
+    assert "C" not in world.group.members, "it was told to join again, and did not"
+
+
+def test_the_last_consumer_member_takes_the_protocol_along() -> None:
+    world = MixedWorld()
+    (old,) = world.stable()
+    world.join("A")
+    world.joined(old)
+    world.sync(old, 2)
+    world.beat("A")
+    world.raw(member_epoch=LEAVE)
+    group = world.cluster.groups.find("g")
+    assert isinstance(group, ClassicGroup)
+    assert (group.state, group.generation, list(group.members)) == ("PreparingRebalance", 3, [old])
+    assert world.heard(old, 3) == 27
+    again = world.joined(old)
+    assert (again.error_code, again.generation_id, again.leader) == (0, 4, old)
+    assert world.described()[0].error_message == "Group g is not a consumer group."
+
+
+@for_each("policy", ["upgrade", "disabled"])
+def test_where_the_policy_forbids_it_stays_what_it_is(policy: str) -> None:
+    world = MixedWorld(group_consumer_migration_policy=policy)
+    world.join("A")
+    old = world.joined("B").member_id
+    world.sync(old, world.member(old).member_epoch)
+    world.beat("A", owned=[0, 1, 2])
+    assert world.heard(old, 3) == 27, "what it waits for is free"
+    world.joined(old)
+    world.sync(old, 3)
+    world.raw(member_epoch=LEAVE)
+    assert world.state() == ("Assigning", 4, 3)
+    assert world.heard(old, 3) == 0, "no Heartbeat computes a target"
+
+
+def test_a_static_member_may_go_back_in_place() -> None:
+    world = MixedWorld()
+    world.join("A", instance_id="i")
+    told = world.joined(group_instance_id="i", version=5)
+    assert (told.error_code, told.generation_id) == (0, 2)
+    group = world.cluster.groups.find("g")
+    assert isinstance(group, ClassicGroup)
+    assert (group.state, group.generation) == ("Stable", 2)
+    assert world.has(told.member_id, 2) == ALL

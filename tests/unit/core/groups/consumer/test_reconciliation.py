@@ -1,0 +1,250 @@
+"""How members follow a target, heartbeat by heartbeat (docs/kafka/consumer-groups.md; CG-31 to CG-38, CG-53 to CG-73)."""
+
+from __future__ import annotations
+
+import random
+
+from cases import for_each
+from consumer_world import GO_AWAY, LEAVE, ConsumerWorld
+
+ALL = [0, 1, 2, 3, 4, 5]
+
+
+def two() -> ConsumerWorld:
+    """A had everything; B has joined."""
+    world = ConsumerWorld()
+    assert world.join("A") == (2, ALL)
+    assert world.join("B") == (3, [])
+    return world
+
+
+def test_the_first_member_has_everything_at_epoch_2() -> None:
+    world = ConsumerWorld()
+    assert world.join() == (2, ALL)
+    assert world.state() == ("Stable", 2, 2)
+    assert world.beat() == (2, None)
+    assert world.beat(owned=[]) == (2, None), "an owned list alone brings nothing"
+    assert world.beat(owned=[], rebalance_timeout_ms=5, subscribed_topic_names=["t"]) == (2, ALL)
+
+
+def test_a_join_that_names_nothing_calls_for_nothing() -> None:
+    world = ConsumerWorld()
+    assert world.join("A", subscribed_topic_names=[]) == (1, [])
+    assert world.state() == ("Stable", 1, 1)
+
+
+def test_unknown_topics_are_no_error() -> None:
+    world = ConsumerWorld()
+    assert world.join("A", "nowhere") == (2, [])
+    assert world.state() == ("Stable", 2, 2)
+
+
+def test_two_members() -> None:
+    world = two()
+    assert world.state() == ("Reconciling", 3, 3)
+    assert world.beat("B") == (3, None)
+    assert world.beat("A") == (2, [0, 1, 2])
+    assert world.shown("A") == (2, ALL, [0, 1, 2])
+    assert [world.beat("A"), world.beat("A", owned=ALL), world.beat("A", owned=[0, 1, 2, 3])] == [(2, None)] * 3
+    assert world.beat("A", owned=ALL, rebalance_timeout_ms=9, subscribed_topic_names=["t"]) == (2, [0, 1, 2])
+    assert world.beat("B") == (3, None)
+    assert world.beat("A", owned=[0, 1, 2]) == (3, None)
+    assert world.state() == ("Reconciling", 3, 3)
+    assert world.beat("B") == (3, [3, 4, 5])
+    assert world.state() == ("Stable", 3, 3)
+    assert [world.beat("A"), world.beat("B")] == [(3, None), (3, None)]
+
+
+def test_who_reports_less_than_it_must_keep_gives_up_nothing_by_it() -> None:
+    world = two()
+    assert world.beat("A", owned=[0]) == (3, [0, 1, 2]), "already without what must go: the new epoch at once"
+    assert world.beat("B") == (3, [3, 4, 5])
+
+
+@for_each("how", ["leaves", "expires", "is fenced"])
+def test_what_somebody_gives_up_by_going_is_free_at_once(how: str) -> None:
+    world = two()
+    world.beat("A")
+    if how == "leaves":
+        found = world.raw(member_epoch=LEAVE, topic_partitions=None)
+        assert (found.error_code, found.member_id, found.member_epoch, found.heartbeat_interval_ms) == (0, "A", LEAVE, 0)
+    else:
+        for _ in range(4):
+            world.sleep(20_000)
+            world.beat("B")
+            if how == "is fenced":
+                world.raw(member_epoch=2)  # alive, but it does not give up what it should within its 60 s
+    assert world.beat("B")[1] in (ALL, None)
+    assert world.shown("B") == (4, ALL, ALL)
+    assert world.refused(member_epoch=2)[0] == 25
+
+
+def test_a_second_round_of_giving_up_begins_with_the_answer_to_the_first() -> None:
+    world = two()
+    world.beat("A")
+    world.join("C")
+    assert world.beat("A") == (2, None), "a newer target does not disturb who gives up"
+    assert world.beat("A", owned=[0, 1, 2])[0] == 2, "old epoch, and shorter"
+    assert len(world.shown("A")[2]) == 2
+    assert world.beat("A", owned=world.shown("A")[2]) == (4, None)
+
+
+def test_who_was_given_back_what_it_gives_up_must_say_so_all_the_same() -> None:
+    world = two()
+    world.beat("A")
+    world.beat("B", member_epoch=LEAVE)
+    assert world.beat("A") == (2, None)
+    assert world.beat("A", owned=[0, 1, 2]) == (4, ALL)
+
+
+def test_other_names_take_topics_at_once_and_bring_others_after() -> None:
+    world = ConsumerWorld()
+    world.join("A")
+    assert world.beat("A", subscribed_topic_names=["u"]) == (2, [])
+    assert world.beat("A", owned=[]) == (3, [("u", [0, 1])])
+
+
+def test_other_names_by_who_already_gave_up_need_one_answer() -> None:
+    world = ConsumerWorld()
+    world.join("A")
+    assert world.beat("A", owned=[], subscribed_topic_names=["u"]) == (3, [("u", [0, 1])])
+
+
+def test_the_same_names_in_another_order_and_what_else_is_stored_call_for_nothing() -> None:
+    world = ConsumerWorld()
+    world.join("A", "t", "u")
+    world.beat("A", subscribed_topic_names=["u", "t", "t"], rack_id="r", server_assignor="range", rebalance_timeout_ms=7)
+    assert world.state() == ("Stable", 2, 2)
+    assert (world.member("A").rack_id, world.described()[0].assignor_name) == ("r", "range")
+
+
+def test_after_the_last_leave_the_group_is_empty_and_goes_on_from_there() -> None:
+    world = ConsumerWorld()
+    world.join("A")
+    world.beat("A", member_epoch=LEAVE)
+    assert world.state() == ("Empty", 3, 2)
+    assert world.join("B") == (4, ALL)
+
+
+def test_any_order_of_heartbeats_converges_and_nothing_is_in_two_hands() -> None:
+    world = ConsumerWorld(seed=7)
+    dice = random.Random(7)
+    own: dict[str, list[int]] = {}
+    for _ in range(400):
+        name = dice.choice("ABCD")
+        if name not in world.epochs:
+            told = world.join(name)
+        elif dice.random() < 0.1:
+            world.beat(name, member_epoch=LEAVE)
+            del world.epochs[name], own[name]
+            continue
+        else:
+            told = world.beat(name, owned=dice.choice([None, own[name]]))
+        if told.has is not None:
+            own[name] = told.has
+    for _ in range(6):
+        for name in world.epochs:
+            told = world.beat(name, owned=own[name])
+            own[name] = own[name] if told.has is None else told.has
+    assert world.state()[0] == "Stable"
+    assert sorted(index for each in own.values() for index in each) == ALL
+
+
+# -- topics
+
+
+def test_topics_that_come_grow_and_go() -> None:
+    world = ConsumerWorld()
+    world.join("A", "t", "later")
+    world.topic("other")
+    assert world.beat("A") == (2, None)
+    world.topic("later", 1)
+    assert world.beat("A") == (3, [("later", [0]), ("t", ALL)])
+    world.topics.grow(world.turn(), "later", 2)
+    assert world.beat("A") == (4, [("later", [0, 1]), ("t", ALL)])
+    world.topics.delete(world.turn(), "later")
+    assert world.beat("A") == (4, ALL)
+    assert world.beat("A", owned=ALL) == (5, None)
+
+
+def test_a_topic_made_again_is_another_one() -> None:
+    world = ConsumerWorld()
+    world.join("A", "u")
+    world.topics.delete(world.turn(), "u")
+    world.topic("u", 1)
+    assert world.beat("A", owned=[]) == (3, [("u", [0])])
+
+
+# -- the interval between targets
+
+
+def test_a_target_is_computed_once_within_the_interval_by_somebodys_heartbeat() -> None:
+    world = ConsumerWorld(group_consumer_assignment_interval_ms=1000)
+    assert world.join("A") == (2, ALL), "the first one is never delayed"
+    assert world.join("B") == (2, []), "at the old target's epoch, with nothing"
+    assert world.join("C") == (2, [])
+    assert world.state() == ("Assigning", 4, 2)
+    world.sleep(999)
+    assert world.beat("A") == (2, None)
+    world.sleep(1)
+    assert world.beat("A") == (2, [0, 1])
+    assert world.state() == ("Reconciling", 4, 4)
+
+
+def test_names_that_are_given_up_while_the_target_is_old() -> None:
+    world = ConsumerWorld(group_consumer_assignment_interval_ms=1000)
+    world.join("A", "t", "u")
+    assert world.beat("A", subscribed_topic_names=["t"]) == (2, ALL)
+    assert world.state() == ("Assigning", 3, 2)
+
+
+# -- static members
+
+
+def test_a_static_member_goes_and_comes_back_without_a_word_to_anybody() -> None:
+    world = ConsumerWorld()
+    world.join("A", instance_id="i")
+    world.join("B")
+    world.beat("A", instance_id="i")
+    found = world.raw(member_epoch=GO_AWAY, instance_id="i")
+    assert (found.error_code, found.member_epoch, found.heartbeat_interval_ms, found.assignment) == (0, GO_AWAY, 0, None)
+    assert world.shown("A") == (GO_AWAY, [0, 1, 2], [0, 1, 2])
+    assert world.state() == ("Reconciling", 3, 3)
+    assert world.beat("B") == (3, [3, 4, 5]), "what it was giving up is free at once"
+    assert world.refused(member_epoch=2, instance_id="i")[0] == 110
+    assert world.join("A2", instance_id="i") == (3, [0, 1, 2])
+    assert world.state() == ("Stable", 3, 3)
+    assert world.refused(member_epoch=3)[0] == 25
+    assert world.refused(member_epoch=3, instance_id="i")[0] == 82
+
+
+def test_a_static_member_that_stays_away_is_gone_after_its_session() -> None:
+    world = ConsumerWorld()
+    world.join("A", instance_id="i")
+    world.beat("A", member_epoch=GO_AWAY, instance_id="i")
+    world.sleep(30_000)
+    assert world.state() == ("Empty", 3, 2)
+
+
+# -- timers
+
+
+def test_a_session_ends_after_the_last_heartbeat_and_computes_nothing() -> None:
+    world = two()
+    world.beat("A", owned=[0, 1, 2])
+    world.sleep(29_000)
+    world.beat("B")
+    world.sleep(1_000)
+    assert world.state() == ("Assigning", 4, 3)
+    assert world.refused(member_epoch=3)[0] == 25
+    assert world.beat("B") == (4, ALL)
+
+
+def test_refused_heartbeats_and_commits_keep_nobody_alive() -> None:
+    world = ConsumerWorld()
+    world.join()
+    for _ in range(3):
+        world.sleep(10_000)
+        world.refused(member_epoch=7)
+        world.commit("A", 2)
+    assert world.state()[0] == "Empty"

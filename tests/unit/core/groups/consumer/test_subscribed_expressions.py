@@ -1,0 +1,109 @@
+"""Regular expressions of a subscription: when they are resolved, what that calls for (docs/kafka/consumer-groups.md; CG-110 to CG-117)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from consumer_world import LEAVE, ConsumerWorld
+
+BOTH: Final = [("t", [0, 1, 2, 3, 4, 5]), ("u", [0, 1])]
+
+
+def world_of(regex: str, *names: str) -> ConsumerWorld:
+    """A joined with it, and what it matches is known by now."""
+    world = ConsumerWorld()
+    asked: dict[str, Any] = {"subscribed_topic_regex": regex, "subscribed_topic_names": list(names) or None}
+    assert world.join("A", **asked).epoch == (2 if names else 1)
+    world.sleep(1)
+    return world
+
+
+def test_a_new_one_matches_nothing_until_it_was_resolved_in_the_background() -> None:
+    world = world_of("[tu]")
+    assert world.state() == ("Assigning", 2, 1)
+    assert world.beat() == (2, BOTH)
+    assert world.member("A").subscribed_topic_regex == "[tu]"
+
+
+def test_the_whole_name_must_match() -> None:
+    world = world_of("x|tt?")
+    assert world.beat() == (2, [0, 1, 2, 3, 4, 5])
+
+
+def test_one_that_another_member_has_is_known_at_once() -> None:
+    world = world_of("t")
+    world.beat()
+    assert world.join("B", subscribed_topic_regex="t", subscribed_topic_names=None) == (3, [])
+    assert world.state() == ("Reconciling", 3, 3)
+
+
+def test_names_and_matches_are_one_subscription() -> None:
+    world = world_of("u", "t")
+    assert world.beat() == (3, BOTH)
+
+
+def test_nothing_that_matches_calls_for_nothing() -> None:
+    world = world_of("nowhere")
+    assert world.beat() == (1, None)
+    assert world.state() == ("Stable", 1, 1)
+
+
+def test_topics_made_later_are_found_ten_seconds_after_the_last_look() -> None:
+    world = world_of("t|later")
+    world.beat()
+    world.topic("later")
+    world.sleep(5_000)
+    assert world.beat() == (2, None)
+    world.sleep(1)
+    assert world.state() == ("Stable", 2, 2)
+    world.sleep(6_000)
+    assert world.beat() == (2, None), "this one has it looked for"
+    world.sleep(1)
+    assert world.beat() == (3, [("later", [0]), ("t", [0, 1, 2, 3, 4, 5])])
+
+
+def test_dropping_it_calls_for_another_target_at_once() -> None:
+    world = world_of("t")
+    world.beat()
+    assert world.beat(subscribed_topic_regex="") == (2, [])
+    assert world.beat(owned=[]) == (3, None)
+
+
+def test_another_one_takes_everything_until_it_is_resolved() -> None:
+    world = world_of("t")
+    world.beat()
+    assert world.beat(subscribed_topic_regex="u") == (2, [])
+    world.sleep(1)  # the group's only one: the last resolution is gone with it, so nothing is waited for
+    assert world.beat(owned=[]) == (3, [("u", [0, 1])])
+
+
+def test_a_second_one_waits_until_the_last_look_is_ten_seconds_old() -> None:
+    world = world_of("t")
+    world.beat()
+    assert world.join("B", subscribed_topic_regex="u", subscribed_topic_names=None) == (2, [])
+    world.sleep(9_000)
+    assert world.beat("B") == (2, None)
+    world.sleep(1_500)
+    world.beat("B")
+    world.sleep(1)
+    assert world.beat("B") == (3, [("u", [0, 1])])
+
+
+def test_a_bad_one_makes_no_group_and_leaves_a_member_as_it_was() -> None:
+    world = ConsumerWorld()
+    asked: dict[str, Any] = {"subscribed_topic_regex": "(", "rebalance_timeout_ms": 9, "topic_partitions": []}
+    text = "SubscribedTopicRegex `(` is not a valid regular expression: missing closing )."
+    assert world.refused(member_epoch=0, **asked) == (128, text)
+    assert world.group is None
+    world.join("A")
+    assert world.refused(member_epoch=2, subscribed_topic_regex="(") == (128, text)
+    assert world.state() == ("Stable", 2, 2)
+
+
+def test_its_offsets_are_in_use_while_it_matches() -> None:
+    world = world_of("u")
+    group = world.group
+    assert group is not None
+    assert (group.subscribed_to("u"), group.subscribed_to("t")) == (True, False)
+    world.beat(member_epoch=LEAVE)
+    assert not group.subscribed_to("u")

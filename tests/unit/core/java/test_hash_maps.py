@@ -1,0 +1,84 @@
+"""Orders of java.util.HashMap (OpenJDK 17) after puts, computeIfAbsents and removals: tests/data/hash_maps.jsonl.gz.
+
+Keys are integers that fall into few buckets, so that tables grow early, buckets become trees, and trees lose keys and are lists again.
+tests/live/judge/KafkaAssignors.java gave the orders, and gives others for other seeds.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from cases import for_each
+
+from groupmock.core.java.hash_maps import INTEGERS, STRINGS, UUIDS, HashKeys, copied_order, room_for, string_rank, uuid_rank
+from groupmock.core.java.tree_bins import TreeBin
+
+DATA: Final = Path(__file__).parents[3] / "data" / "hash_maps.jsonl.gz"
+MAPS: Final[list[dict[str, Any]]] = [json.loads(line) for line in gzip.decompress(DATA.read_bytes()).splitlines()]
+ALIKE: Final = ["AaAaAaAa", "AaAaAaBB", "AaAaBBAa", "AaAaBBBB", "AaBBAaAa", "AaBBAaBB", "AaBBBBAa", "AaBBBBBB", "BBAaAaAa", "BBAaAaBB"]
+
+
+def played(capacity: int, keys: str) -> HashKeys[int]:
+    """+ put, ? computeIfAbsent, - remove."""
+    made = HashKeys(INTEGERS, capacity)
+    for each in keys.split():
+        {"+": made.put, "?": made.compute, "-": made.remove}[each[0]](int(each[1:]))
+    return made
+
+
+@for_each("one", MAPS, ids=range(len(MAPS)))
+def test_a_map_has_javas_order(one: dict[str, Any]) -> None:
+    made = played(one["capacity"], one["keys"])
+    assert (list(made), len(made)) == (one["order"], len(one["order"]))
+    assert all(key in made for key in one["order"])
+
+
+def test_the_maps_hold_trees_of_every_kind_of_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: set[str] = set()
+
+    def noted(name: str) -> Callable[..., Any]:
+        inner = getattr(TreeBin, name)
+
+        def call(*given: Any) -> Any:
+            done.add(name)
+            return inner(*given)
+
+        return call
+
+    kinds = ("add", "remove", "too_small", "_swap_with_successor", "_borrow")
+    for name in kinds:
+        monkeypatch.setattr(TreeBin, name, noted(name))
+    for one in MAPS:
+        played(one["capacity"], one["keys"])
+    assert done == set(kinds)
+
+
+def test_a_map_doubles_after_a_put_but_before_a_compute() -> None:
+    assert list(played(1, "+0 +1 +2")) == [0, 1, 2]
+    assert (list(played(2, "?0 ?2")), list(played(2, "+0 +2"))) == ([2, 0], [0, 2])
+    assert list(played(2, "?0 ?2 ?2")) == [0, 2]
+
+
+def test_a_copy_is_made_for_so_many_keys() -> None:
+    assert [room_for(size) for size in (0, 3, 12, 13, 48)] == [1, 5, 17, 18, 65]
+    assert list(copied_order(INTEGERS, (17, 1, 16, 0))) == [16, 0, 17, 1]
+    doubled = ["b", "q", "b"] * 5
+    assert list(HashKeys.copied(STRINGS, doubled)) == ["b", "q"]
+
+
+def test_a_long_bucket_of_a_copy() -> None:
+    """Ten of one hash code: the table doubles twice for it, and is as large as a tree needs only then."""
+    assert list(copied_order(STRINGS, ALIKE)) == ALIKE
+    assert list(copied_order(INTEGERS, range(0, 64 * 12, 64))) == [192, 0, 64, 128, 256, 320, 384, 448, 512, 576, 640, 704]
+
+
+def test_ranks_sort_as_java_compares() -> None:
+    assert sorted(["\uffff", "\U0001f600", "a"], key=string_rank) == ["a", "\U0001f600", "\uffff"]
+    ids = [bytes([first, *bytes(7), second, *bytes(7)]) for first in (0x80, 0, 0x7F) for second in (0x80, 0)]
+    assert sorted(ids, key=uuid_rank) == ids
+    assert list(HashKeys.copied(UUIDS, ids)) == list(copied_order(UUIDS, ids))
