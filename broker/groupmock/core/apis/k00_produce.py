@@ -240,6 +240,7 @@ class Produce:
     @staticmethod
     def _unverified(code: ErrorCode, at: tuple[str, int]) -> Unverified:
         return Unverified(code, f"{at[0]}-{at[1]} is not in an open transaction of that producer")
+
     def _origin(self, batches: list[Batch]) -> Origin:
         new = self._request.version >= NEW_TRANSACTIONS_SINCE and batches[0].transactional
         return Origin.NEW_TRANSACTION if new else Origin.CLIENT
