@@ -25,6 +25,7 @@ CHOSEN: Final[dict[str, dict[str, Any]]] = {
     "partition": {"topic": "bills", "partition": 1},
     "resource": {"resource": "topic:bills"},
     "member": {"member_id": "m2"},
+    "transaction": {"transactional_id": "h"},
 }
 PLAIN: Final[dict[str, Any]] = {
     "group_id": "g", "key": "g", "replica_id": -1, "max_bytes": 1 << 20, "partition_max_bytes": 1 << 20, "session_epoch": -1, "acks": -1,
@@ -124,7 +125,7 @@ def name_of(element: Any) -> Any:
 def is_chosen(path: tuple[Any, ...], kind: str) -> bool:
     """Is that the entity which the rule names, or in it?"""
     said = ["bills" if str(each).startswith("/") else IDS.get(each, each) for each in path]  # there is one log dir
-    wanted = {"group": ["h"], "topic": ["bills"], "partition": ["bills", "1"], "resource": ["bills"], "member": ["m2"]}[kind]
+    wanted = {"partition": ["bills", "1"], "member": ["m2"]}.get(kind, ["h"] if kind in ("group", "transaction") else ["bills"])
     return any(said[at : at + len(wanted)] == wanted for at in range(len(said)))
 
 
@@ -158,7 +159,9 @@ def test_there_are_entities_where_kafka_has_them() -> None:
         "FindCoordinator": ["group"], "LeaveGroup": ["member"], "DescribeGroups": ["group"], "CreateTopics": ["topic"],
         "DeleteTopics": ["topic"], "DeleteRecords": ["topic", "partition"], "OffsetForLeaderEpoch": ["topic", "partition"],
         "DescribeConfigs": ["resource"], "AlterConfigs": ["resource"], "CreatePartitions": ["topic"], "DeleteGroups": ["group"],
-        "IncrementalAlterConfigs": ["resource"], "OffsetDelete": ["topic", "partition"], "DescribeTopicPartitions": ["topic", "partition"],
+        "IncrementalAlterConfigs": ["resource"], "OffsetDelete": ["topic", "partition"],
+        "AddPartitionsToTxn": ["transaction", "topic", "partition"], "DescribeTransactions": ["transaction"],
+        "DescribeTopicPartitions": ["topic", "partition"],
     }.items()  # fmt: skip
 
 

@@ -37,7 +37,9 @@ RESETS: tuple[dict[str, Any], ...] = (
     {"shift": -1},
 )
 Make = Callable[[Random, list[str]], dict[str, Any]]
-OF_TRANSACTIONS = ("abort_transaction", "fence_transaction", "expire_transactional_id", "hold_markers", "release_markers")
+OF_TRANSACTIONS = (
+    "abort_transaction", "fence_transaction", "expire_transactional_id", "hold_markers", "release_markers", "move_transaction_coordinator",
+)  # fmt: skip
 
 
 def _who(dice: Random, ids: list[str]) -> str:

@@ -31,6 +31,7 @@ from groupmock.audit.rule import registered
 from groupmock.audit.verdicts import NOT_EXERCISED, Audit, Finding, together
 from groupmock.core.steering.register import CannotSteer
 from groupmock.core.units import NS_PER_MS
+from groupmock.faults.facts import for_producers
 from groupmock.faults.plan import Plan, read_plan, ready_plans
 from groupmock.journal.rows import ASKED_TO_STOP
 from groupmock_clients.probe.stages.lateness import Lateness, WakeLateness
@@ -57,6 +58,7 @@ ERRORS: Final = {
     "Fetch": (3, 6, 1),
 }
 """What a broker may answer there."""
+PLANS: Final = [name for name in ready_plans() if not for_producers(read_plan(name))]
 LONGEST_STALL_S: Final = 1.0
 TOO_LATE_MS: Final = 200
 """If a thread here had to wait so long, nobody is judged for not being in time: the shortest session is three times that."""
@@ -117,7 +119,7 @@ def drawn(library: str, seed: int) -> History:
     seconds = dice.uniform(2, 4)
     session = dice.choice((600, 1000, 2000, 3000))
     topics = {f"orders-{number}": dice.randint(1, 6) for number in range(dice.choice((1, 1, 2)))}
-    plan = dice.choice(ready_plans()) if dice.random() < 0.4 else None
+    plan = dice.choice(PLANS) if dice.random() < 0.4 else None
     static = plan == "fenced-twin" or dice.random() < 0.2
     one_name = dice.random() < 0.15
     shared = {

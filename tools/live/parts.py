@@ -74,6 +74,7 @@ NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "record": without_kafka,
     "page": without_browser,
     "timeline": without_browser,
+    "transactions": without_kafka,
     "benchmarks": lambda: "" if shutil.which("gcc") or shutil.which("cc") else "not on the PATH: gcc, cc",
 }
 """Folder of tests/live -> what it lacks."""

@@ -33,6 +33,7 @@ PAGES: Final[dict[str, str]] = {
     "settings": "docs/reference/settings.md",
     "simulation": "docs/proof/simulation.md",
     "states": "docs/reference/states.md",
+    "transactions": "docs/proof/transactions.md",
 }
 """Name -> file, from the root."""
 

@@ -199,7 +199,8 @@ Two members of one library, session 6 s, request timeout 7 s, heartbeats every 1
 `commit-outcome-unknown` by hand), two nodes (under `loading-coordinator` one), four partitions, 40 records before and 40 after the fault;
 `network-stall` lasts 8 s. *Settled*: seconds from the fault until every partition is held again and every record was delivered; *rounds* of
 the group since; *again*: records delivered more than once; *told*: what the library raised or reported to its user. Made by
-`python -m tools.run_plans`; a test runs it again."""
+`python -m tools.run_plans`; a test runs it again. What became of transactional producers under the plans that are for them:
+[exactly once, through faults](../proof/transactions.md#ready-plans-for-producers)."""
 FINDINGS = """\
 - confluent-kafka 2.16.1 (librdkafka), `offsets-elsewhere`: an OffsetFetch answered 16 for the whole request is not asked again, that
   member's partitions are never fetched, and only an error event says so; known as librdkafka issue 5586, open.

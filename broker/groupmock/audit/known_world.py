@@ -35,8 +35,11 @@ from .inside import told_by
 from .processes import Processes
 from .repeating import CALM, SILENCE_NS, Repeating, json_of
 from .subjects import (
+    ADD_OFFSETS_TO_TXN,
+    ADD_PARTITIONS_TO_TXN,
     API_VERSIONS,
     CONSUMER_GROUP_HEARTBEAT,
+    END_TXN,
     FENCED_INSTANCE_ID,
     FETCH,
     FIND_COORDINATOR,
@@ -71,7 +74,8 @@ if TYPE_CHECKING:
 OF_GROUPS: Final = frozenset(
     (OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, TXN_OFFSET_COMMIT, CONSUMER_GROUP_HEARTBEAT)
 )
-SEEN: Final = OF_GROUPS | {FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS}
+OF_PRODUCERS: Final = frozenset((ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN))
+SEEN: Final = OF_GROUPS | OF_PRODUCERS | {FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS}
 """Requests whose content is looked at; of the others it is their version alone."""
 ANSWERS: Final = SEEN - {FETCH}
 SLACK_NS: Final = 250 * NS_PER_MS

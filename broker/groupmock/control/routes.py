@@ -154,6 +154,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/transactions/{transactional_id}/expire", ("transaction", "expire"), "expire_transactional_id", TransactionPath),
     _command("POST", "/transactions/{transactional_id}/hold", ("transaction", "hold"), "hold_markers", TransactionPath),
     _command("POST", "/transactions/{transactional_id}/release", ("transaction", "release"), "release_markers", TransactionPath),
+    _command("POST", "/transactions/{transactional_id}/move", ("transaction", "move"), "move_transaction_coordinator", TransactionPath),
     Route("GET", "/faults", ("faults", "list"), "Every fault rule with its counts; for one that never fired, the nearest call and the "
           "conditions that failed.", rules.rules, query=Which, answer=list[RuleState]),
     Route("POST", "/faults", ("faults", "add"), "Register a rule (docs/how-to/faults.md), in JSON.", rules.add, body=Rule, answer=Added,

@@ -69,6 +69,7 @@ class Core:
             **cluster.transactions.timer_handlers(),
             "stall": self._steered("stall"),
             "thaw": self._steered("thaw"),
+            "markers_release": self._steered("markers_release"),
         }
 
     def handle(self, event: Event, now: int) -> Effects:

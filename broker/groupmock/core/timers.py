@@ -37,6 +37,7 @@ NAMES: Final = {
     "fetch": "number of the request (ticket)",
     "stall": "node",
     "thaw": "group and member id",
+    "markers_release": "transactional id",
 }
 """Every timer that there is -> what it is set for. Rows, the control API and its page take them from here."""
 _FEW: Final = 64

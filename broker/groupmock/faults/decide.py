@@ -124,6 +124,7 @@ def picks(when: When, entity: Entity) -> bool:
         and (when.topic_id is None or _has_id(when.topic_id, entity))
         and (when.partition is None or _number(when.partition, entity.partition))
         and (when.resource is None or fits(when.resource, _resource(entity)))
+        and (when.transactional_id is None or entity.transaction is None or fits(when.transactional_id, [entity.transaction]))
         and (entity.member is None or when.member_id is None or fits(when.member_id, [entity.member[0]]))
         and (entity.member is None or when.instance_id is None or fits(when.instance_id, [entity.member[1]]))
     )
@@ -174,6 +175,10 @@ TESTS: Final[dict[str, Callable[[Any, Facts], bool]]] = {
     "topic_id": lambda wanted, facts: any(_has_id(wanted, each) for each in facts.entities.all),
     "partition": lambda wanted, facts: any(_number(wanted, each.partition) for each in facts.entities.all),
     "resource": lambda wanted, facts: any(fits(wanted, _resource(each)) for each in facts.entities.all),
+    "transactional_id": lambda wanted, facts: fits(wanted, facts.transactional_ids),
+    "producer_epoch": lambda wanted, facts: any(_number(wanted, each) for each in facts.producer_epochs),
+    "transaction_state": lambda wanted, facts: fits(wanted, [facts.transaction_state]),
+    "committed": lambda wanted, facts: facts.committed is wanted,
     "node": lambda wanted, facts: _number(wanted, facts.node),
     "window": lambda wanted, facts: wanted[0] * NS_PER_S <= facts.now < wanted[1] * NS_PER_S,
 }
@@ -193,6 +198,10 @@ WAS: Final[dict[str, Callable[[Facts], Any]]] = {
     "topic_id": lambda facts: [id_text(each) for each in _said(facts, "topic_id")],
     "partition": lambda facts: [each.shown("partition") for each in facts.entities.all[:SHOWN] if each.partition is not None],
     "resource": lambda facts: [each.shown("resource") for each in facts.entities.all[:SHOWN] if each.resource is not None],
+    "transactional_id": lambda facts: list(facts.transactional_ids),
+    "producer_epoch": lambda facts: list(facts.producer_epochs),
+    "transaction_state": lambda facts: facts.transaction_state,
+    "committed": lambda facts: facts.committed,
     "node": lambda facts: facts.node,
     "window": lambda facts: facts.now / NS_PER_S,
 }

@@ -34,6 +34,7 @@ SELECTS: Final = {
     "partition": ("partition",),
     "resource": ("resource",),
     "member": ("member_id", "instance_id"),
+    "transaction": ("transactional_id",),
 }
 """Kind of entity -> the conditions that name some of them."""
 LEVELS: Final = (WHOLE, *SELECTS)
@@ -44,7 +45,10 @@ class EntityFault(Fault, frozen=True, kw_only=True):
 
     level: Annotated[
         str | None,
-        Meta(description="what is struck: request (as a whole), group, topic, partition, resource, member; default: what `when` names"),
+        Meta(
+            description="what is struck: request (as a whole), group, topic, partition, resource, member, transaction; "
+            "default: what `when` names"
+        ),
     ] = None
 
     def level_at(self, when: When, api: str, version: int) -> str:

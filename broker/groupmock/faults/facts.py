@@ -10,15 +10,24 @@ from groupmock_codec import APIS
 from groupmock_codec.declare import fields_of
 
 from .entities import Entities, answered, asked, entities_of, present
+from .plan import texts
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
+
+    from .plan import Plan
 
 # FindCoordinator says `key`, from v4 on `coordinator_keys` (KIP-699); OffsetFetch v8+ has `groups` (KIP-709); DeleteGroups `groups_names`.
 GROUPS: Final = ("group_id", "groups", "groups_names", "group_ids", "key", "coordinator_keys")
 TOPICS: Final = ("topics", "topic_data", "topic_names")
 # OffsetCommit's generation field is also the member epoch of the consumer protocol (KIP-848), hence its long name.
 GENERATIONS: Final = ("generation_id", "generation_id_or_member_epoch")
+# AddPartitionsToTxn v4+ lists transactions (KIP-890), below that it is about one; FindCoordinator's key is one where its type says so.
+TRANSACTIONS: Final = ("transactional_id", "v3_and_below_transactional_id", "transactional_ids", "transactions")
+EPOCHS: Final = ("producer_epoch", "v3_and_below_producer_epoch")
+KEY_TYPE: Final = "key_type"
+OF_TRANSACTION: Final = 1
+"""Of FindCoordinator's types of keys (CoordinatorType)."""
 FIELDS: Final = {
     "group": GROUPS,
     "state": GROUPS,
@@ -27,6 +36,10 @@ FIELDS: Final = {
     "member_id": ("member_id",),
     "role": ("member_id",),
     "instance_id": ("group_instance_id", "member_id"),
+    "transactional_id": (*TRANSACTIONS, KEY_TYPE),
+    "transaction_state": (*TRANSACTIONS, KEY_TYPE),
+    "producer_epoch": (*EPOCHS, "transactions"),
+    "committed": ("committed",),
 }
 """Condition -> the fields of a request of which one must be there."""
 OF_ENTITIES: Final = {"partition": "partition", "resource": "resource", "topic_id": "topic"}
@@ -43,8 +56,8 @@ class GroupFacts(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """One call, as `when` sees it. `now`: ns of the run; `state` is that of the first group it names; `instance_ids`: as named,
-    or as the group knows the members that are named."""
+    """One call, as `when` sees it. `now`: ns of the run; `state` is that of the first group it names, `transaction_state` that of the first
+    transactional id; `instance_ids`: as named, or as the group knows the members that are named."""
 
     stage: str
     now: int
@@ -61,19 +74,28 @@ class Facts(NamedTuple):
     role: str | None = None
     topics: tuple[str, ...] = ()
     entities: Entities = NO_ENTITIES
+    transactional_ids: tuple[str, ...] = ()
+    producer_epochs: tuple[int, ...] = ()
+    transaction_state: str | None = None
+    committed: bool | None = None
 
 
 def _no_session(node: int, session_id: int) -> Iterable[tuple[str | None, bytes, int]]:
     return ()
 
 
+def _no_transaction(transactional_id: str) -> str | None:
+    return None
+
+
 class Lookup(NamedTuple):
     """What has to be asked of the cluster: `group(id)`, `topic(id as 16 bytes) -> name`, `fetched(node, session id)` -> (topic, topic id,
-    partition) of each partition in that fetch session."""
+    partition) of each partition in that fetch session, `transaction(id)` -> Kafka's name of its state."""
 
     group: Callable[[str], GroupFacts | None]
     topic: Callable[[bytes], str | None]
     fetched: Callable[[int, int], Iterable[tuple[str | None, bytes, int]]] = _no_session
+    transaction: Callable[[str], str | None] = _no_transaction
 
 
 def facts_of(place: Facts, request: Message, response: Message | None, lookup: Lookup) -> Facts:
@@ -85,6 +107,7 @@ def facts_of(place: Facts, request: Message, response: Message | None, lookup: L
     member_ids = _texts([*members, response] if place.api == "JoinGroup" else members, "member_id")
     group = lookup.group(groups[0]) if groups else None
     instance_ids = _texts(members, "group_instance_id") or _instances(group, member_ids)
+    transactional_ids = tuple(_transactional_ids(request))
     return place._replace(
         groups=groups,
         member_ids=member_ids,
@@ -94,6 +117,10 @@ def facts_of(place: Facts, request: Message, response: Message | None, lookup: L
         role=_role(group, member_ids, instance_ids),
         topics=tuple(_topics(request, lookup)),
         entities=entities_of(place.api, place.version, place.node, request, response, lookup),
+        transactional_ids=transactional_ids,
+        producer_epochs=tuple(_epochs(request)),
+        transaction_state=lookup.transaction(transactional_ids[0]) if transactional_ids else None,
+        committed=getattr(request, "committed", None),
     )
 
 
@@ -109,6 +136,12 @@ def tells(api: str, version: int, condition: str, stage: str = "request") -> boo
             return bool(named)
     wanted = FIELDS.get(condition)
     return wanted is None or not frozenset(wanted).isdisjoint(_fields(APIS[api].request.message, version))
+
+
+def for_producers(plan: Plan) -> bool:
+    """Does each of its rules wait for what only a producer with a transactional id asks? (Produce and FindCoordinator serve others too.)"""
+    apis = [texts(rule.when.api) for rule in plan.rule]
+    return all(names and all(tells(each, APIS[each].versions.highest, "producer_epoch") for each in names) for names in apis)
 
 
 def _fields(message: type[Message], version: int) -> Iterator[str]:
@@ -128,6 +161,21 @@ def _groups(request: Message) -> Iterator[str]:
             text = getattr(each, "group_id", each)
             if isinstance(text, str) and text:
                 yield text
+
+
+def _transactional_ids(request: Any) -> Iterator[str]:
+    keyed = getattr(request, KEY_TYPE, None) == OF_TRANSACTION
+    for name in ("key", "coordinator_keys") if keyed else TRANSACTIONS:
+        value = getattr(request, name, None)
+        for each in value if isinstance(value, list) else [value]:
+            text = getattr(each, "transactional_id", each)
+            if isinstance(text, str) and text:
+                yield text
+
+
+def _epochs(request: Any) -> Iterator[int]:
+    for each in getattr(request, "transactions", None) or [request]:
+        yield from (found for name in EPOCHS if isinstance(found := getattr(each, name, None), int) and found >= 0)
 
 
 def _topics(request: Message, lookup: Lookup) -> Iterator[str]:

@@ -88,7 +88,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
         """Why this API in this version cannot express it; None: it can. Not asked at stage connect."""
         lacking = next((need for need in self.needs() if not tells(api, version, need)), None)
-        return None if lacking is None else f"it names no {lacking.removesuffix('_id')}: say which api"
+        return None if lacking is None else f"it names no {lacking.replace('_', ' ')}: say which api"
 
     def act(self, target: Target) -> Action:
         """What is to be done to this call."""

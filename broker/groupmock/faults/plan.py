@@ -58,6 +58,10 @@ class When(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     topic_id: Texts = None
     partition: Numbers = None
     resource: Texts = None
+    transactional_id: Texts = None
+    producer_epoch: Numbers = None
+    transaction_state: Texts = None
+    committed: bool | None = None
     node: Numbers = None
     nth: int | None = None
     every: int | None = None
@@ -80,6 +84,10 @@ ABOUT: Final[dict[str, str]] = {
     "topic_id": "id of such a topic, as Kafka writes it or as a UUID; `stale`: one that no topic has (any more)",
     "partition": "number of a partition that it names, of that topic where one is said",
     "resource": "a resource of a config that it names, a log dir, user or feature: `orders`, `topic:orders`, `broker:1`, `user:anna`",
+    "transactional_id": "a transactional id that it names; of a transactional Produce the one beside its batches",
+    "producer_epoch": "producer epoch that a request to the transaction's or the group's coordinator names",
+    "transaction_state": "state of that transactional id at that moment, as `Ongoing`",
+    "committed": "EndTxn: true where it commits, false where it aborts",
     "node": "node (1..N) whose listener it came in on",
     "nth": "only the n-th call for which all of the above holds, from 1",
     "every": "every n-th such call",

@@ -15,7 +15,7 @@ import msgspec
 from groupmock_codec import APIS
 from groupmock_codec.declare import Field, fields_of
 
-from .entities import KINDS
+from .entities import ERRORS, KINDS
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
@@ -46,7 +46,7 @@ def cannot(stage: str, api: str, version: int) -> str | None:
     """Why this answer cannot be an error; None: it can."""
     if _top(api, version) is not None:
         return None
-    if not any(field.name == "error_code" for path in _paths(APIS[api].response.message, version) for field in path[-1:]):
+    if not any(field.name in ERRORS for path in _paths(APIS[api].response.message, version) for field in path[-1:]):
         return "its answer has no error code"
     if stage == "request" and api in ASKS_FOR_ALL:
         return "its error stands beside each topic of the answer, which is not known before: use stage = 'reply'"
@@ -127,7 +127,7 @@ def _copy(element: Any, asked: Any) -> None:
 
 def _say(element: Message, version: int, code: int) -> None:
     for field in fields_of(type(element)):
-        if field.name == "error_code" and field.present(version):
+        if field.name in ERRORS and field.present(version):
             setattr(element, field.name, code)
         elif field.name in REFUSED and field.present(version):
             setattr(element, field.name, REFUSED[field.name])
@@ -138,7 +138,7 @@ def _marked(message: Any, version: int, code: int) -> Any:
     changed: dict[str, Any] = {}
     for field in fields_of(type(message)):
         value = getattr(message, field.name)
-        if field.name == "error_code" and field.present(version):
+        if field.name in ERRORS and field.present(version):
             changed[field.name] = code
         elif field.wire.kind == "array" and field.wire.element_wire.kind == "struct" and value:
             changed[field.name] = [_marked(each, version, code) for each in value]
@@ -153,7 +153,7 @@ def _top(api: str, version: int) -> Field | None:
 
 @cache
 def _has_error(message: type[Message], version: int) -> bool:
-    return any(field.name == "error_code" and field.present(version) for field in fields_of(message))
+    return any(field.name in ERRORS and field.present(version) for field in fields_of(message))
 
 
 @cache

@@ -132,9 +132,9 @@ class Commands(Calls[R], Generic[R, Lasting]):
         """Forget a transactional id now. CannotSteer while a transaction is open."""
         return self._command("expire_transactional_id", transactional_id=transactional_id)
 
-    def hold_markers(self, transactional_id: str) -> Lasting:
-        """Keep the ends of an id's transactions from their readers until `release_markers`, or the end of a `with` block."""
-        held = {"transactional_id": transactional_id}
+    def hold_markers(self, transactional_id: str, seconds: float | None = None) -> Lasting:
+        """Keep the ends of an id's transactions from their readers for so long, until `release_markers`, or the end of a `with` block."""
+        held: dict[str, Any] = {"transactional_id": transactional_id, "ms": _ms(seconds)}
         return self._lasting(lambda: self._command("hold_markers", **held), lambda: self.release_markers(transactional_id))
 
     def release_markers(self, transactional_id: str) -> R:
@@ -144,6 +144,11 @@ class Commands(Calls[R], Generic[R, Lasting]):
     def move_coordinator(self, group: str, node: int | None = None, loading: float = 0) -> R:
         """Move a group's coordinator to a node (None: the next one), which loads for so many seconds."""
         return self._command("move_coordinator", group=group, node=node, loading_ms=_ms(loading))
+
+    def move_transaction_coordinator(self, transactional_id: str, node: int | None = None, loading: float = 0) -> R:
+        """Move the coordinator of a transactional id to a node (None: the next one), which loads for so many seconds."""
+        wanted = {"transactional_id": transactional_id, "node": node, "loading_ms": _ms(loading)}
+        return self._command("move_transaction_coordinator", **wanted)
 
     def unload_coordinator(self, group: str) -> R:
         """Let nobody coordinate a group until its coordinator is moved somewhere."""

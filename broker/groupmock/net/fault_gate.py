@@ -40,8 +40,12 @@ def gate_of(driver: Driver) -> FaultGate[Call]:
         return GroupFacts(str(found.state), found.leader_id, found.static_members) if found is not None else None
 
     served = {APIS[key].name: (row.lowest, row.highest) for key, row in driver.codecs.advertised.items()}
+    def transaction(transactional_id: str) -> str | None:
+        found = driver.core.cluster.transactions.find(transactional_id)
+        return str(found.state) if found is not None else None
+
     topics = driver.core.cluster.topics
-    return FaultGate(driver, served, driver.journal.header.seed, Lookup(group, topics.name_of, topics.fetches.in_session))
+    return FaultGate(driver, served, driver.journal.header.seed, Lookup(group, topics.name_of, topics.fetches.in_session, transaction))
 
 
 class FaultGate(Generic[C]):

@@ -42,8 +42,13 @@ def _python(library: str, release: str, assignor: str, *, pythons: str = NEW_PYT
                  static, default=default, live=live, note=note)
 
 
+def java_program(release: str) -> Program:
+    """The programs of members/java with that release of kafka-clients."""
+    return Program(f"member-java-{release}", "members/java", ("java", "mvn"), building.maven(release), release, JAVA)
+
+
 def _java(release: str, assignor: str, default: bool = False) -> Judge:
-    program = Program(f"member-java-{release}", "members/java", ("java", "mvn"), building.maven(release), release, JAVA)
+    program = java_program(release)
     return Judge(f"Java consumer {release}, {assignor}", program,
                  lambda where: building.java(where, "groupmock.interop.Member"), assignor, default=default)
 

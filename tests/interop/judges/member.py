@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import threading
 from pathlib import Path
@@ -60,6 +62,27 @@ class Member:
         """Whether the process runs."""
         return self._process.poll() is None
 
+    @property
+    def ended_by_itself(self) -> bool:
+        """It ended, and nobody asked for it."""
+        return not self.alive and not self._expected_end
+
+    def has_said(self, kind: str) -> bool:
+        """An event of that kind, whether it lives or not."""
+        return any(each["event"] == kind for each in list(self._events))
+
+    def complaints(self) -> list[str]:
+        """What it said of its troubles, without asking whether it lives."""
+        return [f"{each['event']}: {each.get('why')}" for each in list(self._events) if each["event"] in ("trouble", "failed")]
+
+    def ask(self, word: str) -> None:
+        """Give an order and wait for nothing; a process that is gone takes none."""
+        assert self._process.stdin is not None
+        self._expected_end = self._expected_end or word == "leave"
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.write(word + "\n")
+            self._process.stdin.flush()
+
     def held(self) -> list[int]:
         """Partitions held, as last told."""
         return list(self.last("holds", "partitions", []))
@@ -93,6 +116,14 @@ class Member:
         """Close the client; a dynamic member leaves the group."""
         self.order("leave", "left")
         self.kill()
+
+    def pause(self) -> None:
+        """SIGSTOP: it does nothing, its connections stay open."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """SIGCONT."""
+        self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """SIGKILL: the group hears nothing of it."""

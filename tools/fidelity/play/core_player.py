@@ -102,7 +102,8 @@ class CorePlayer(Watch):
         message = build(APIS[step.key].request.message, step.version, step.fields, partial(self.references.resolve, step.client))
         facts = self.facts
         if step.key == INIT_PRODUCER_ID and drew:
-            self.core.cluster.topics.next_producer_id, drew = int(drew[0]), ()
+            self.core.cluster.transactions.producer_ids.tell(facts.node, int(drew[0]))
+            drew = ()
         ask = self.rig.send(
             step.key, step.version, message, connection=step.link, client_id=step.client_id, node=facts.node,
             client_host=facts.client_host, ticket=len(self.events) - 1, draws=drew,

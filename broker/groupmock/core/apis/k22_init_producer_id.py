@@ -38,7 +38,7 @@ def _given(cluster: Cluster, request: Request, asked: InitProducerIdRequest, tur
         return Given(ErrorCode.INVALID_REQUEST)
     name = asked.transactional_id
     if name is None:
-        return Given(ErrorCode.NONE, Holder(cluster.topics.new_producer_id(), 0))
+        return Given(ErrorCode.NONE, Holder(cluster.transactions.producer_ids.of(request.node), 0))
     # The order of TransactionCoordinator.handleInitProducerId: a bad request is told so whoever coordinates
     if not name:
         return Given(ErrorCode.INVALID_REQUEST)

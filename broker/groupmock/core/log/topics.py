@@ -61,8 +61,6 @@ class Topics(TopicNews):
         self._partition_count = 0
         self.made = 0
         """How many topics were made so far."""
-        self.next_producer_id = 0
-        """What the next producer is given that has none yet."""
         self._broker_configs: dict[str, dict[str, str]] = {}  # changed at run time: node id as text, or "" for all -> configs
         # With eligible leader replicas it is a config of the cluster from the start, not a default (KIP-966; docs/kafka/differences.md)
         if environment.settings.quirks.min_insync_replicas_pinned:
@@ -372,11 +370,6 @@ class Topics(TopicNews):
                 f"The cluster has {self._partition_count} partition(s) and would have {partitions} more, which is more than "
                 f"groupmock.cluster.max.partitions allows ({most}).",
             )
-
-    def new_producer_id(self) -> int:
-        """An id no producer has."""
-        self.next_producer_id += 1
-        return self.next_producer_id - 1
 
     def controller(self) -> int:
         """Node id of the controller: the first node. (A KRaft broker names any live broker; older ones the elected one.)"""

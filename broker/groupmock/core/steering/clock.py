@@ -10,7 +10,7 @@ from msgspec import Meta
 from ..effects import ClockStepped
 from ..timers import NAMES
 from ..units import NS_PER_MS
-from . import members, nodes
+from . import members, nodes, transactions
 from .find import listed
 from .members import ExpireMember, expire_member
 from .register import Arguments, BadArguments, NoSuch, steers
@@ -68,5 +68,13 @@ def _on_thaw(cluster: Cluster, subject: tuple[str, ...], turn: Turn) -> bool:
     return members.thaw(cluster, subject[0], subject[1])
 
 
-TIMERS: Final[dict[str, Callable[[Cluster, tuple[str, ...], Turn], bool]]] = {"stall": _on_stall, "thaw": _on_thaw}
+def _on_release(cluster: Cluster, subject: tuple[str, ...], turn: Turn) -> bool:
+    return transactions.let_go(cluster, subject[0], turn)
+
+
+TIMERS: Final[dict[str, Callable[[Cluster, tuple[str, ...], Turn], bool]]] = {
+    "stall": _on_stall,
+    "thaw": _on_thaw,
+    transactions.RELEASE: _on_release,
+}
 """Timer name -> what happens when it fires; True: it did something."""

@@ -1,19 +1,25 @@
-"""Steering a transactional id: abort what is open, fence who has it, forget it, keep the end of its transactions from its readers."""
+"""Steering a transactional id: abort what is open, fence who has it, forget it, keep the end of its transactions from its readers, let
+another node coordinate it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Final
+
+from msgspec import Meta
 
 from ..transactions import causes
 from ..transactions.states import IDLE, PREPARED, State
-from .find import transactional_id_of
+from .find import live_node, next_up, transactional_id_of
 from .holds import holds_of
-from .register import Arguments, NotNow, TransactionalIdName, steers
+from .register import Arguments, Milliseconds, NodeId, NotNow, TransactionalIdName, steers
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..transactions.transactional_id import TransactionalId
     from ..turn import Turn
+
+RELEASE: Final = "markers_release"
+"""The timer that lets go of markers which were held for a while."""
 
 
 def _steered(cluster: Cluster, name: str) -> TransactionalId:
@@ -78,12 +84,18 @@ class HoldMarkers(Arguments):
     not see it; who asks the next thing is told CONCURRENT_TRANSACTIONS. The id need not exist yet."""
 
     transactional_id: TransactionalIdName
+    ms: Annotated[Milliseconds | None, Meta(description="release them after so long; null: when told to")] = None
 
 
 @steers("hold_markers", HoldMarkers)
 def hold_markers(cluster: Cluster, arguments: HoldMarkers, turn: Turn) -> None:
-    """Twice is once."""
+    """Twice is once, with the later end."""
     holds_of(cluster).markers.add(arguments.transactional_id)
+    key = (RELEASE, arguments.transactional_id)
+    if arguments.ms is None:
+        turn.timers.cancel(key)
+    else:
+        turn.timers.set(key, turn.after(arguments.ms))
 
 
 class ReleaseMarkers(Arguments):
@@ -95,8 +107,38 @@ class ReleaseMarkers(Arguments):
 @steers("release_markers", ReleaseMarkers)
 def release_markers(cluster: Cluster, arguments: ReleaseMarkers, turn: Turn) -> None:
     """An id that nobody holds must at least exist."""
-    holds, name = holds_of(cluster), arguments.transactional_id
+    name = arguments.transactional_id
+    turn.timers.cancel((RELEASE, name))
+    if not let_go(cluster, name, turn):
+        cluster.transactions.release(turn, transactional_id_of(cluster, name).name)
+
+
+def let_go(cluster: Cluster, name: str, turn: Turn) -> bool:
+    """Hold its markers no longer. Were they held?"""
+    holds = holds_of(cluster)
     if name not in holds.markers:
-        transactional_id_of(cluster, name)
+        return False
     holds.markers.discard(name)
     cluster.transactions.release(turn, name)
+    return True
+
+
+class MoveTransactionCoordinator(Arguments):
+    """Move the coordinator of a transactional id to another node, or unload and load it where it is. Its producers are told 16 by the node
+    that had it; an open transaction stays open, markers that are owed are written by the next one. The id need not exist yet."""
+
+    transactional_id: TransactionalIdName
+    node: Annotated[NodeId | None, Meta(description="where to; null: the next node that runs")] = None
+    loading_ms: Annotated[Milliseconds, Meta(description="so long the new coordinator answers 14 (COORDINATOR_LOAD_IN_PROGRESS)")] = 0
+
+
+@steers("move_transaction_coordinator", MoveTransactionCoordinator)
+def move_transaction_coordinator(cluster: Cluster, arguments: MoveTransactionCoordinator, turn: Turn) -> None:
+    """All ids of that partition of __transaction_state go with it, as those of a group's partition do."""
+    hosting = cluster.transactions.hosting
+    partition = hosting.partition_of(arguments.transactional_id)
+    node = live_node(cluster, arguments.node) if arguments.node is not None else next_up(turn, hosting.leader_of(partition) or 0)
+    if node is None:
+        raise NotNow("no node runs that could coordinate: start one first")
+    hosting.make_topic(turn)
+    hosting.load(turn, partition, node, arguments.loading_ms)

@@ -39,6 +39,7 @@ from .codes import (
     fenced_code,
 )
 from .markers import TIMER, Markers
+from .producer_ids import ProducerIds
 from .states import COMPLETED, IDLE, NEW, OLD, PREPARED, RETRIED, End, State
 from .transactional_id import LAST_EPOCH, NONE, At, Holder, TransactionalId
 
@@ -58,6 +59,7 @@ class TransactionCoordinator:
         self._environment = environment
         self._topics = topics
         self._ids: dict[str, TransactionalId] = {}
+        self.producer_ids = ProducerIds()
         self._logs: dict[int, dict[str, TransactionalId]] = {}
         self._markers = Markers(environment, topics, self._complete)
         self.hosting = Hosting(environment, topics, TRANSACTION_TOPIC, partition_for, internal.TRANSACTION_PARTITIONS, LOAD, self)
@@ -123,19 +125,26 @@ class TransactionCoordinator:
         if len(self._ids) + sum(map(len, self._logs.values())) >= most:
             turn.note("transactional_id_refused", transactional_id=name, reason=f"groupmock.cluster.max.transactional.ids is {most}")
             return Given(TOO_MANY_IDS)
-        producer_id = self._topics.new_producer_id()
-        known = TransactionalId(name, self.hosting.partition_of(name), producer_id, timeout_ms, turn.wall_ms)
-        self._ids[name] = known
         self.hosting.make_topic(turn)
+        partition = self.hosting.partition_of(name)
+        producer_id = self._fresh(partition)
+        known = TransactionalId(name, partition, producer_id, timeout_ms, turn.wall_ms)
+        self._ids[name] = known
         self._moved(turn, known, "", causes.id_created(client_id))
         return Given(OK, Holder(producer_id, 0))
+
+    def _fresh(self, partition: int) -> int:
+        """A producer id of the node that coordinates the ids of that partition."""
+        leader = self.hosting.leader_of(partition)
+        assert leader is not None, f"nobody leads partition {partition} of {TRANSACTION_TOPIC}, and an id of it was asked for"
+        return self.producer_ids.of(leader)
 
     def _next(self, turn: Turn, known: TransactionalId, timeout_ms: int, own: Holder | None, client_id: str | None) -> Given:
         """The next epoch of an id without a transaction (TransactionMetadata.prepareIncrementProducerEpoch)."""
         epoch = known.epoch
         if known.exhausted and (own is None or own.epoch == epoch):
             why = causes.epochs_ended(known.producer_id)
-            known.rotate(self._topics.new_producer_id(), NONE if own is None else epoch)
+            known.rotate(self._fresh(known.partition), NONE if own is None else epoch)
         elif own is None:
             why = causes.producer_came(client_id, epoch)
             known.bump(NONE)
@@ -243,7 +252,7 @@ class TransactionCoordinator:
             if not levels.logs_new_clients(turn):
                 return Given(self._not_logged(turn, known))
             if known.exhausted:
-                known.next_id = self._topics.new_producer_id()
+                known.next_id = self._fresh(known.partition)
             known.bump(known.epoch)
         if before is not State.ONGOING:  # a new client may abort what it never began
             known.started_ms, known.marked = turn.wall_ms, 0
@@ -269,7 +278,7 @@ class TransactionCoordinator:
             return
         known.fencing = False
         if known.exhausted:
-            known.rotate(self._topics.new_producer_id(), NONE)
+            known.rotate(self._fresh(known.partition), NONE)
         else:
             known.bump(NONE)
         self._emptied(turn, known, causes.FENCE_ORDERED)
@@ -382,7 +391,8 @@ class TransactionCoordinator:
         """Nothing is kept by node."""
 
     def stopped(self, node: int) -> None:
-        """Nothing is kept by node."""
+        """Its producer ids are gone."""
+        self.producer_ids.stopped(node)
 
     def unload(self, turn: Turn, partition: int, node: int | None) -> None:
         """Its ids live on in the log."""

@@ -486,4 +486,4 @@ def test_producer_ids(version: int, fields: dict[str, Any], code: int) -> None:
 def test_producer_ids_are_never_given_twice() -> None:
     world = LogWorld(nodes=2)
     found = [world.ask(22, 4, InitProducerIdRequest(transactional_id=None), node=1 + place % 2).producer_id for place in range(4)]
-    assert found == [0, 1, 2, 3]
+    assert found == [0, 1000, 1, 1001]

@@ -11,6 +11,7 @@ from log_world import WALL_MS, batch, shown
 from transaction_world import NOBODY, Pid, TransactionWorld
 
 from groupmock.core.java.hashes import partition_for
+from groupmock.core.transactions.producer_ids import ProducerIds
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
@@ -62,6 +63,23 @@ def test_another_node_is_not_the_coordinator() -> None:
     assert codes == [(16, *NOBODY), [16], 16, 16]
     assert [world.described(node=other)[0].error_code, world.listed(node=other), world.listed(node=node)] == [16, [], ["x"]]
     assert world.init_code(None, node=other)[0] == 0
+
+
+def test_each_node_gives_out_producer_ids_of_its_own_block() -> None:
+    """As three nodes of 4.3.0 do, but for their 14; who was away takes another block."""
+    world = TransactionWorld(nodes=3)
+    plain = [world.init(None, node=node).id for node in (1, 2, 3, 1, 2, 3)]
+    node = world.coordinator().node_id
+    transactional = world.init(node=node).id
+    world.command("stop_node", node=2)
+    world.command("start_node", node=2)
+    assert (plain, transactional) == ([0, 1000, 2000, 1, 1001, 2001], (node - 1) * 1000 + 2)
+    assert world.init(None, node=2).id == 3000
+
+
+def test_a_block_of_producer_ids_is_followed_by_another() -> None:
+    ids = ProducerIds()
+    assert [[ids.of(1) for _ in range(1001)][-2:], ids.of(2), ids.of(1)] == [[999, 1000], 2000, 1001]
 
 
 def test_a_coordinator_that_moves_knows_what_it_knew() -> None:

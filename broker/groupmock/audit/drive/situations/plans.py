@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from ....faults.facts import for_producers
 from ....faults.plan import Plan, read_plan, ready_plans, rule_as_data
 from ..situation import Situation, declare
 from ..situation_stage import Stage
@@ -33,8 +34,8 @@ def _sentence(plan: Plan) -> str:
 
 
 for _name in ready_plans():
-    if _name not in ELSEWHERE:
-        _plan = read_plan(_name)
+    _plan = read_plan(_name)
+    if _name not in ELSEWHERE and not for_producers(_plan):  # what is driven here are consumers
         declare(
             Situation(
                 _name,

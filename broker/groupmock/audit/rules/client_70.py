@@ -1,0 +1,94 @@
+"""CLIENT-70: a producer that was fenced stops."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupmock_codec.errors import ErrorCode
+
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
+from ..subjects import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN, Exchange, Link
+
+FENCED: Final = frozenset((int(ErrorCode.PRODUCER_FENCED), int(ErrorCode.INVALID_PRODUCER_EPOCH)))
+Producer = tuple[str, int, int]
+"""Transactional id, producer id, epoch."""
+
+BEGUN: Final = """
+T: InitProducerId v3 transactional_id="till" transaction_timeout_ms=60000 -> 0 producer_id=?pid producer_epoch=?epoch eventually
+T: AddOffsetsToTxn v2 transactional_id="till" producer_id=$pid producer_epoch=$epoch group_id="g" -> 0 eventually
+!fence_transaction transactional_id="till"
+T: EndTxn v2 transactional_id="till" producer_id=$pid producer_epoch=$epoch committed=true -> 90
+pause 300
+"""
+"""Of both examples: another producer has the id when the commit comes."""
+
+
+class StopsWhenFencedAsProducer(Rule):
+    """After 90 a producer asks its coordinator for nothing in the old epoch."""
+
+    code = "CLIENT-70"
+    title = "After PRODUCER_FENCED a producer does not go on in that epoch"
+    what = (
+        "A producer whose AddPartitionsToTxn, AddOffsetsToTxn or EndTxn was answered PRODUCER_FENCED (90; INVALID_PRODUCER_EPOCH, 47, in "
+        "versions that do not know it) sends none of these with that producer id and epoch any more, neither to commit nor to abort. "
+        "InitProducerId it may send: with its own epoch it asks whether it may go on."
+    )
+    why = (
+        "Another producer has its transactional id, and the transaction was aborted. Whoever takes the refusal for a passing one goes on "
+        "for ever, or tells its application that something was committed which nobody will read."
+    )
+    source = ("clients.md#client-70", "transactions.md#tx-30", "KIP-98", "KIP-360")
+    fix = "Make ProducerFencedException fatal: hand it to the application, close the producer without an abort, and begin anew."
+    kept = f"""{BEGUN}T drops
+"""
+    broken = f"""{BEGUN}T: EndTxn v2 transactional_id="till" producer_id=$pid producer_epoch=$epoch committed=false -> 90
+"""
+
+    @answered(ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN)
+    def is_told(self, x: Exchange) -> Judgements:
+        """Which epochs of this connection are over."""
+        if x.heard and x.answer is not None and _codes(x) & FENCED:
+            x.link.note(self.code, dict[Producer, Exchange]).update(dict.fromkeys(_producers(x), x))
+        return iter(())
+
+    @asked(ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN)
+    def goes_on(self, x: Exchange) -> Judgements:
+        """In an epoch that is over?"""
+        known: dict[Producer, Exchange] = x.link.notes.get(self.code) or {}
+        for producer in _producers(x):
+            told = known.get(producer)
+            if told is not None and self.knew(x, told):
+                name, producer_id, epoch = producer
+                yield Broken(
+                    f"{x.who} was fenced as producer {producer_id} with epoch {epoch} of transactional id {name!r} (in answer to "
+                    f"{told.name}) and sent {x.name} in that epoch all the same",
+                    (*told.rows, x.seq),
+                    "nothing: the error is fatal and for the application; a new producer begins with InitProducerId",
+                )
+
+    @closed
+    def stops(self, link: Link) -> Judgements:
+        """It went after it was fenced."""
+        if link.notes.get(self.code):
+            yield KEPT
+
+
+def _producers(x: Exchange) -> list[Producer]:
+    """Whom a request is about. AddPartitionsToTxn v4+ names several (KIP-890); below that its fields have names of their own."""
+    if x.key != ADD_PARTITIONS_TO_TXN:
+        found = [(x.asked, "")]
+    elif x.version < 4:
+        found = [(x.asked, "v3_and_below_")]
+    else:
+        found = [(each, "") for each in x.asked["transactions"]]
+    return [(str(of[f"{of_version}transactional_id"]), int(of[f"{of_version}producer_id"]), int(of[f"{of_version}producer_epoch"]))
+            for of, of_version in found]  # fmt: skip
+
+
+def _codes(x: Exchange) -> frozenset[int]:
+    """Of AddPartitionsToTxn those of its partitions, which have a name of their own."""
+    assert x.answer is not None
+    topics = list(x.answer.get("results_by_topic_v3_and_below") or ())
+    for each in x.answer.get("results_by_transaction") or ():
+        topics += each["topic_results"]
+    return x.errors | {int(each["partition_error_code"]) for topic in topics for each in topic["results_by_partition"]}

@@ -1,0 +1,34 @@
+"""The coordinator of the transactional id moves before the request is applied: its producer sees NOT_COORDINATOR."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from ...core.units import MS_PER_S
+from ..actions import CallOff, Steer
+from ..kind import Fault, Target
+
+
+class MoveTransactionCoordinator(Fault, tag="move_transaction_coordinator", frozen=True, kw_only=True):
+    """The coordinator of the transactional id that the call names moves, just before the request is applied: the request is answered 16
+    (NOT_COORDINATOR), and the new one loads for so long (14, COORDINATOR_LOAD_IN_PROGRESS). What is open stays open. With one node, it is
+    unloaded and loaded where it is."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("request",)
+    CAUSES: ClassVar[bool] = True
+    NEEDS: ClassVar[tuple[str, ...]] = ("transactional_id",)
+    node: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="where to; left out: the next node that runs")] = None
+    loading_seconds: Annotated[float, Meta(ge=0, le=86_400, description="how long the new one loads")] = 0
+
+    def act(self, target: Target) -> Steer | CallOff:
+        """Move the coordinator of the first id that the call names."""
+        names = target.facts.transactional_ids
+        if not names:
+            return CallOff("the request names no transactional id")
+        arguments = {"transactional_id": names[0], "node": self.node, "loading_ms": int(self.loading_seconds * MS_PER_S)}
+        return Steer([("move_transaction_coordinator", arguments)])
+
+
+KIND = MoveTransactionCoordinator

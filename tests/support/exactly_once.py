@@ -1,0 +1,53 @@
+"""What "exactly once" means, said of outcomes: each sentence is one way in which a consume-transform-produce run is not.
+
+`read_committed` is how a reader reads (KIP-98); `amounts` what it must have read; `together` that offsets and records of a transaction
+appear together. The random producers of `transaction_machine` and the histories of stock clients are held against the same three.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from groupmock_codec.records import decode_records, marker_of, read_batches
+
+
+def read_committed(records: bytes, aborted_transactions: Iterable[Any]) -> Iterator[bytes]:
+    """Values of a fetch at isolation level 1, as a consumer hands them on: what was aborted is left out by the list beside the records."""
+    waiting = sorted((each.first_offset, each.producer_id) for each in aborted_transactions)
+    aborted: set[int] = set()
+    for each in read_batches(records):
+        while waiting and waiting[0][0] <= each.base_offset:
+            aborted.add(waiting.pop(0)[1])
+        if each.control:
+            if marker_of(each) is False:
+                aborted.discard(each.producer_id)
+        elif not (each.transactional and each.producer_id in aborted):
+            yield from (record.value or b"" for record in decode_records(each))
+
+
+def amounts(seen: Iterable[bytes], committed: Iterable[bytes], everything: bool = True) -> list[str]:
+    """A reader sees each committed record once and no other. `everything`: nothing may be missing any more."""
+    found, wanted = Counter(seen), Counter(committed)
+    wrong = [f"{value.decode()} was read and never committed" for value in found if value not in wanted]
+    wrong += [
+        f"{value.decode()} was read {count} times, not {wanted[value]}" for value, count in found.items() if 0 < wanted[value] < count
+    ]
+    if everything:
+        wrong += [f"{value.decode()} was read {found[value]} times, not {count}" for value, count in wanted.items() if found[value] < count]
+    return wrong
+
+
+def together(sources: Mapping[int, list[bytes]], offsets: Mapping[int, int], seen: Iterable[bytes]) -> list[str]:
+    """Of each source partition what is read at the other end is just what lies below its committed offset. `sources`: partition -> values
+    in order of their offsets; `offsets`: partition -> committed offset, none where nothing is."""
+    found = set(seen)
+    wrong = []
+    for partition, values in sources.items():
+        end = offsets.get(partition, 0)
+        wrong += [f"offset {end} of partition {partition} is committed, and {each.decode()} below it is not there"
+                  for each in values[:end] if each not in found]  # fmt: skip
+        wrong += [f"{each.decode()} is there, and offset {end} of partition {partition} says that it was not read"
+                  for each in values[end:] if each in found]  # fmt: skip
+    return wrong
