@@ -9,17 +9,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tools.fidelity.families import RELEASES
 from tools.fidelity.script.settings_classes import BROKERS, CLASSES
 from tools.runs import ROOT
 
 ORACLE: Final = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
-COUNTS: Final = {"4.3": {"groups": 8000, "log": 2000, "bytes": 6000}}
+COUNTS: Final = {"4.3": {"groups": 8000, "log": 2000, "transactions": 3000, "consumers": 5000, "bytes": 6000}}
 """Seeds by family; what another release gets is OTHERS."""
-OTHERS: Final = {"groups": 1700, "log": 300, "bytes": 2000}
+OTHERS: Final = {"groups": 1700, "log": 300, "transactions": 500, "bytes": 2000}
+PARALLEL: Final = {"groups": 32, "log": 8, "transactions": 10, "consumers": 20}
+"""Plays at a time. Those that make topics of their own are dear."""
+CLASSES_OF_GROUPS: Final = ("plain", "small")
 
 
-DATA_PLANE: Final = {"auto.create.topics.enable": "false", "max.incremental.fetch.session.cache.slots": "100000"}
-"""Room for the fetch sessions of every script: a full cache gives a new one no session."""
+DATA_PLANE: Final = {
+    "auto.create.topics.enable": "false",
+    "max.incremental.fetch.session.cache.slots": "100000",
+    "broker.session.timeout.ms": "60000",
+}
+"""Room for the fetch sessions of every script: a full cache gives a new one no session. And a busy machine is no dead node."""
 
 
 class BrokerRun(NamedTuple):
@@ -33,9 +41,17 @@ class BrokerRun(NamedTuple):
 def runs(releases: list[str]) -> Iterator[BrokerRun]:
     """The data plane's and the hostile inputs' broker does not make topics on demand; the groups' have their classes of settings."""
     for release in releases:
-        for name in CLASSES:
+        for name in CLASSES_OF_GROUPS:
             yield BrokerRun(release, name, ("groups",))
         yield BrokerRun(release, "plain", ("log", "bytes"))
+        yield BrokerRun(release, "quick", ("transactions",))
+        if release in RELEASES["consumers"]:
+            yield BrokerRun(release, "consumers", ("consumers",))
+
+
+def settings_of(run: BrokerRun) -> dict[str, str]:
+    """What its broker is started with."""
+    return {**CLASSES[run.settings], **(DATA_PLANE if {"log", "transactions"} & {*run.families} else {})}
 
 
 def commands(run: BrokerRun, seed: int, share: float, log: Path | None) -> Iterator[list[str]]:
@@ -47,14 +63,13 @@ def commands(run: BrokerRun, seed: int, share: float, log: Path | None) -> Itera
         if family == "bytes":
             yield [sys.executable, "-m", "tools.fidelity", "bytes", *where, *logged]
         else:
-            parallel = ["--parallel", "8" if family == "log" else "32"]
+            parallel = ["--parallel", str(PARALLEL[family])]
             yield [sys.executable, "-m", "tools.fidelity", "run", family, *where, *parallel, *logged]
 
 
 def play(run: BrokerRun, seed: int, share: float, log: Path | None) -> int:
     """Start the broker, play everything on it; the worst exit code."""
-    sets = {**CLASSES[run.settings], **(DATA_PLANE if "log" in run.families else {})}
-    flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+    flags = [word for key, value in settings_of(run).items() for word in ("--set", f"{key}={value}")]
     worst = 0
     for command in commands(run, seed, share, log):
         print(f"== {run.release} {run.settings}: {' '.join(command[2:])}", flush=True)

@@ -10,7 +10,7 @@ import time
 from typing import Final
 
 from tools.fidelity import on_kafka
-from tools.fidelity.script.settings_classes import BROKERS, CLASSES
+from tools.fidelity.script.settings_classes import BROKERS
 from tools.runs import ended
 
 from .report import SearchPart
@@ -46,15 +46,22 @@ def search(wanted: SearchRequest) -> SearchPart:
 
 def _play(part: SearchPart, run: on_kafka.BrokerRun, family: str, seed: int, seconds: float, wanted: SearchRequest) -> bool:
     """One family on one broker; False: it could not be played."""
-    sets = {**CLASSES[run.settings], **(on_kafka.DATA_PLANE if "log" in run.families else {})}
-    flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+    flags = [word for key, value in on_kafka.settings_of(run).items() for word in ("--set", f"{key}={value}")]
     oracle = [sys.executable, str(on_kafka.ORACLE), "run", "--version", BROKERS[run.release], *flags, "--"]
     verb = ["bytes"] if family == "bytes" else ["run", family]
     words = [sys.executable, "-m", "tools.fidelity", *verb, "--release", run.release]
     if family == "bytes":
         words += ["--seeds", str(seed), str(seed + int(seconds * 10))]
     else:
-        words += ["--seeds", str(seed), str(seed + 9_999), "--seconds", f"{seconds:.0f}", "--parallel", "8" if family == "log" else "24"]
+        words += [
+            "--seeds",
+            str(seed),
+            str(seed + 9_999),
+            "--seconds",
+            f"{seconds:.0f}",
+            "--parallel",
+            str(min(on_kafka.PARALLEL[family], 24)),
+        ]
         words += ["--shrink", "--finds", str(wanted.finds)]
     done = ended([*oracle, *words], seconds * 4 + 600)
     if done.code not in (0, 1):

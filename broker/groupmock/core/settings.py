@@ -133,6 +133,9 @@ class Quirks(msgspec.Struct, frozen=True):
     old_offset_values: bool = False  # 3.9 2.8: offsets of transactions stand in __consumer_offsets as values of version 3, not 4
     added_partitions_answered_by_hash: bool = False  # 2.8: AddPartitionsToTxn answers topics in the order of a map
     stable_offset_within_log: bool = False  # 3.9 2.8: with a log cut amid a batch of an open transaction it is stable up to its start
+    committed_fetch_waits_beyond_stable: bool = False  # 2.8: read_committed beyond the last stable offset waits (later: only there; TX-84)
+    coordinator_asked_first: bool = False  # 3.9: the coordinator of a transactional batch is asked before the epochs that the log has seen
+    refused_transactional_commit_makes_group: bool = False  # 3.9 2.8: there is an Empty group afterwards
     old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection
 
 

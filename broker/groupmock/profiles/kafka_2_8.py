@@ -67,6 +67,8 @@ PROFILE = Profile(
     quirks=frozenset(
         {
             "stable_offset_within_log",
+            "committed_fetch_waits_beyond_stable",
+            "refused_transactional_commit_makes_group",
             "transactional_commit_to_unknown_group_is_unknown_member",
             "lax_transactional_commits",
             "fenced_epoch_forgotten",

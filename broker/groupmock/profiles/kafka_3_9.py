@@ -119,6 +119,8 @@ PROFILE = Profile(
             "transactional_commit_to_unknown_group_is_unknown_member",
             "start_of_transaction_stays",
             "fenced_epoch_forgotten",
+            "coordinator_asked_first",
+            "refused_transactional_commit_makes_group",
             "old_offset_values",
         }
     ),

@@ -10,6 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
+from groupmock_codec.records import CONTROL_BIT
+
+from ..script.message_json import binary, unbinary
 from ..script.script import Json, Script, Send, Step, ending
 from ..script.settings_classes import known
 from ..script.transcript import ANSWERED, Event, Facts, Transcript
@@ -19,6 +22,12 @@ LATE_MS: Final = 900.0
 """How far from our own time an answer may come and still be of the same class (at once, at the delay, at the expiry)."""
 TIMED_LATE_MS: Final = 350.0
 """The same for recordings of a quiet machine."""
+DAY_MS: Final = 86_400_000
+LENGTH: Final = slice(8, 12)
+CHECKSUM: Final = slice(17, 21)
+ATTRIBUTES: Final = 22
+TIMES: Final = slice(27, 43)
+"""Where they stand in a batch (docs/kafka/transactions.md#tx-80); of the attributes the lower byte."""
 
 
 class Difference(msgspec.Struct, omit_defaults=True):
@@ -61,6 +70,94 @@ def _producer_id(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
     return {**answer, "producer_id": min(answer["producer_id"], 0)}
 
 
+def _fetched(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """A marker has the time at which its transaction ended."""
+    even = deepcopy(answer)
+    for topic in even["responses"]:
+        for row in topic["partitions"]:
+            if isinstance(row.get("records"), dict) and "bytes" in row["records"]:
+                row["records"] = binary(_timeless(unbinary(row["records"])))
+    return even
+
+
+def _timeless(data: bytes) -> bytes:
+    """The batches of a log, markers without their time, and so without their checksum."""
+    parts, at = [], 0
+    while at + LENGTH.stop <= len(data):
+        size = LENGTH.stop + int.from_bytes(data[at + LENGTH.start : at + LENGTH.stop])
+        batch = bytearray(data[at : at + size])
+        if len(batch) <= ATTRIBUTES or batch[ATTRIBUTES] & CONTROL_BIT:  # a Fetch may cut the last one anywhere
+            for times in (CHECKSUM, TIMES):
+                batch[times] = bytes(len(batch[times]))
+        parts.append(batch)
+        at += size
+    return b"".join([*parts, data[at:]])
+
+
+def clock(value: int, facts: Facts) -> int:
+    """A time of the broker's clock: only that it is one."""
+    return 0 if abs(value - facts.epoch_ms) < DAY_MS else value
+
+
+def _found_by_time(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """A marker is found by its time."""
+    rows = [
+        {
+            **topic,
+            "partitions": [
+                {**row, "timestamp": clock(row["timestamp"], facts)} if "timestamp" in row else row for row in topic["partitions"]
+            ],
+        }
+        for topic in answer["topics"]
+    ]
+    return {**answer, "topics": rows}
+
+
+def _producers(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """Who wrote or was marked last, without the broker's times."""
+    even = deepcopy(answer)
+    for topic in even["topics"]:
+        for row in topic["partitions"]:
+            for producer in row["active_producers"]:
+                producer["last_timestamp"] = clock(producer["last_timestamp"], facts)
+    return even
+
+
+def _transactions(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """Whether one has begun, not when."""
+    states = [{**one, "transaction_start_time_ms": clock(one["transaction_start_time_ms"], facts)} for one in answer["transaction_states"]]
+    return {**answer, "transaction_states": states}
+
+
+def _listed_transactions(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """Other scripts' ids are left out; the order is that of hash maps over all of them."""
+    mine = [one for one in answer["transaction_states"] if one["transactional_id"].startswith(f"{facts.stem}-")]
+    return {**answer, "transaction_states": sorted(mine, key=lambda one: str(one["transactional_id"]))}
+
+
+def _verified(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """What brokers ask 3.9 (v4+) is answered in an order of its own (docs/kafka/differences.md#transactions)."""
+    if facts.release != "3.9" or "results_by_transaction" not in answer:
+        return answer
+    even = deepcopy(answer)
+    for each in even["results_by_transaction"]:
+        for topic in each["topic_results"]:
+            topic["results_by_partition"].sort(key=repr)
+        each["topic_results"].sort(key=repr)
+    return even
+
+
+def _committed(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """Before 4.0 in the order of Scala's maps (docs/kafka/differences.md#transactions)."""
+    even = deepcopy(answer)
+    for row in (row for topic in even["topics"] for row in topic["partitions"]):
+        row["error_code"] = min(NOT_ADDED) if row["error_code"] in NOT_ADDED else row["error_code"]
+    if facts.release == "4.3":
+        return even
+    rows = [{**topic, "partitions": sorted(topic["partitions"], key=repr)} for topic in even["topics"]]
+    return {**even, "topics": sorted(rows, key=repr)}
+
+
 def _deleted_topics(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
     """KRaft brokers shuffle this answer on purpose (ControllerApis.deleteTopics)."""
     return {**answer, "responses": sorted(answer["responses"], key=repr)}
@@ -85,11 +182,18 @@ def _sorted(configs: Json) -> Json:
 WITHIN: Final = re.compile(r"within \[-?\d+, \d+\]")
 
 
+NOT_ADDED: Final = frozenset((48, 120))
+"""A broker asks the coordinator about several transactions at once, and what each is told is said as the version of the first one has it
+(AddPartitionsToTxnManager): on a busy broker it is chance which of the two it is. Exchanges say which it is on a quiet one."""
+
+
 def _produced(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
     """A refused timestamp is told which ones would do: the broker's clock."""
     even = deepcopy(answer)  # a transcript stays what was said
     for topic in even["responses"]:
         for row in topic["partition_responses"]:
+            if row.get("error_code") in NOT_ADDED:
+                row |= {"error_code": min(NOT_ADDED), **({"error_message": None} if "error_message" in row else {})}
             for fault in row.get("record_errors", ()):
                 text = fault["batch_index_error_message"]
                 if not isinstance(text, bool):  # in a golden play of 2.8 it is only told that there was one
@@ -113,12 +217,19 @@ OWN_WORDS: Final = frozenset((0, 19, 20, 32, 33, 37, 44))
 CONTROLLERS: Final = frozenset((19, 20, 33, 37, 44))
 EVEN: Final[dict[int, Even]] = {
     0: _produced,
+    1: _fetched,
+    2: _found_by_time,
     3: _metadata,
     16: _list_groups,
     19: _made_topics,
     20: _deleted_topics,
     22: _producer_id,
+    24: _verified,
+    28: _committed,
     32: _configs,
+    61: _producers,
+    65: _transactions,
+    66: _listed_transactions,
 }
 """API key -> how its answers are evened out."""
 

@@ -23,7 +23,7 @@ from ..script.transcript import Event, Transcript
 from .canonical import EARLY_MS, TIMED_LATE_MS, Difference, canonical, compare
 from .counts import outcome
 
-PLAYED_ON_CORE: Final = ("groups", "consumers", "log", "exchanges")
+PLAYED_ON_CORE: Final = ("groups", "consumers", "log", "transactions", "exchanges")
 
 
 class Golden(msgspec.Struct):

@@ -16,6 +16,7 @@ FILES: Final = {
     "groups": "groups_family",
     "consumers": "consumers_family",
     "log": "log_family",
+    "transactions": "transactions_family",
     "bytes": "bytes_family",
     "exchanges": "exchanges_family",
 }

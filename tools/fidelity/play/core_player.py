@@ -28,6 +28,7 @@ from ..script.references import References
 from ..script.script import Drop, Pause, Reconnect, Script, Send, Step, ending
 from ..script.settings_classes import known as known_of
 from ..script.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, Transcript, imagined
+from .drawn_ids import INIT_PRODUCER_ID
 
 STEP_MS = 2.0
 """How long a step takes on the virtual clock when nobody else says."""
@@ -100,6 +101,9 @@ class CorePlayer(Watch):
         event.status = PARKED
         message = build(APIS[step.key].request.message, step.version, step.fields, partial(self.references.resolve, step.client))
         facts = self.facts
+        if step.key == INIT_PRODUCER_ID and drew:
+            self.core.cluster.transactions.producer_ids.tell(facts.node, int(drew[0]))
+            drew = ()
         ask = self.rig.send(
             step.key, step.version, message, connection=step.link, client_id=step.client_id, node=facts.node,
             client_host=facts.client_host, ticket=len(self.events) - 1, draws=drew,

@@ -14,7 +14,8 @@ from ..script.transcript import Json as Answer
 JOIN_GROUP = 11
 CREATE_TOPICS = 19
 FETCH = 1
-SHORT = 22
+INIT_PRODUCER_ID = 22
+SHORT = 22  # characters
 
 
 def asks_for_member_id(step: Send, message: Message) -> bool:
@@ -30,7 +31,7 @@ def must_answer(step: Send, message: Message) -> bool:
 def answer_tells_ids(step: Send, message: Message) -> bool:
     """Is the answer to be seen before the core is asked, as it tells what the broker drew?"""
     opens_session = step.key == FETCH and step.version >= 7 and message.session_epoch == 0  # type: ignore[attr-defined]  # Fetch's
-    return step.key == CREATE_TOPICS or opens_session
+    return step.key in (CREATE_TOPICS, INIT_PRODUCER_ID) or opens_session
 
 
 def ids_in(step: Send, answer: dict[str, Answer] | None) -> list[str]:
@@ -41,6 +42,8 @@ def ids_in(step: Send, answer: dict[str, Answer] | None) -> list[str]:
         return drawn_member_id(answer["member_id"])
     if step.key == CREATE_TOPICS:
         return [_id(topic) for topic in answer["topics"] if "topic_id" in topic]
+    if step.key == INIT_PRODUCER_ID and answer["producer_id"] >= 0:
+        return [str(answer["producer_id"])]
     if step.key == FETCH and answer.get("session_id"):
         return [str(answer["session_id"] - 1)]
     return []

@@ -25,7 +25,7 @@ from groupmock_codec.messages.k19_create_topics import CreatableTopic, Creatable
 
 from ..script.script import Script, TopicNeed
 from ..script.settings_classes import class_of
-from ..script.transcript import Facts, TopicFact
+from ..script.transcript import Facts, TopicFact, group_names
 
 TOPIC_EXISTS: Final = 36
 TIMED_OUT: Final = 7  # the topic comes all the same: it is waited for
@@ -198,7 +198,7 @@ class Peer:
         assert self.settings is not None
         return Facts(
             self.release, self.settings, self.node, self.advertised_host, self.advertised_port, self.cluster_id, "/127.0.0.1",
-            time.time_ns() // NS_PER_MS, [f"{stem}-{number + 1}" for number in range(script.groups)], topics, stem,
+            time.time_ns() // NS_PER_MS, group_names(script, stem), topics, stem,
         )  # fmt: skip
 
     async def _topic(self, stem: str, number: int, need: TopicNeed) -> TopicFact:

@@ -23,6 +23,7 @@ from ..script.script import Drop, Pause, Raw, Reconnect, Script, Send, Step, end
 from ..script.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, Transcript
 from .core_player import CorePlayer
 from .drawn_ids import answer_tells_ids, asks_for_member_id, drawn_member_id, ids_in, must_answer
+from .markers_awaited import MarkersAwaited
 from .tcp_link import Asked, Asker, Link, Peer
 
 GUARD_MS: Final = 120.0
@@ -64,6 +65,7 @@ class TcpPlayer:
         self._start = time.monotonic()
         self._changed = asyncio.Event()
         self._asker = Asker(peer)
+        self._markers = MarkersAwaited(self.core, self._asker, facts)
         self.lag = 0.0
         self._edge: float | None = None
 
@@ -125,8 +127,9 @@ class TcpPlayer:
             deadline, now = self.core.deadline_ms(), self.now_ms()
             if deadline is not None and deadline <= (now if changed else max(until, now)) + self._guard():
                 await self._sleep_until(deadline + MARGIN_MS + min(self.lag, 500))
-                before = self._standing()
+                before, open_before = self._standing(), self._markers.standing()
                 self.core.advance(deadline)
+                await self._markers.wait(open_before)
                 changed = changed or self._standing() != before
             elif changed:
                 await self._agree(PATIENCE_S / 2)
@@ -142,6 +145,10 @@ class TcpPlayer:
     async def _sleep_until(self, until: float) -> None:
         if (left := until - self.now_ms()) > 0:
             await asyncio.sleep(left / 1000)
+
+    @property
+    def _has_groups(self) -> bool:
+        return self.script.about in ("groups", "transactions")
 
     def _standing(self) -> list[tuple[str, str, int]]:
         found = ((name, self.core.core.cluster.groups.find(name)) for name in sorted(self.facts.groups))
@@ -189,15 +196,18 @@ class TcpPlayer:
             event.status = PARKED
             link.ask(index, step.key, step.version, step.client_id, message)
         drew = await self._drawn(index, step, message)
-        standing = self._standing()
+        standing, open_before = self._standing(), self._markers.standing()
         self.core.play(step, event.sent_ms, drew)
         event.drew = drew
         if self.core.events[index].status == PARKED:
             await self._barrier(index)
         elif self.core.events[index].status == SENT:
             await self._unanswered(index, link)
-        if self._standing() != standing and self.script.about == "groups":
+        if self._standing() != standing and self._has_groups:
             await self._agree(0.5)
+        if self._markers.standing().ids != open_before.ids:
+            await self._answered(index, PATIENCE_S)
+            await self._markers.wait(open_before)
 
     async def _unanswered(self, index: int, link: Link) -> None:
         """Produce with acks=0: nothing comes, and what comes next is the answer to another request."""
@@ -234,7 +244,7 @@ class TcpPlayer:
     async def _barrier(self, index: int) -> None:
         """Whatever the broker does about this request it has done when a later question is answered."""
         await self._answered(index, QUIET_MS / 1000)
-        if self.script.about == "groups":
+        if self._has_groups:
             await self._describe(self.facts.groups)
             await self._answered(index, QUIET_MS / 1000)
 

@@ -88,7 +88,8 @@ def _value(slot: _Slot, version: int, value: Json, resolve: Resolve) -> Any:
     if isinstance(value, dict):
         return resolve(value)
     if kind == "scalars" and value is not None:
-        return [resolve(each) if isinstance(each, dict) else each for each in value]
+        found = [resolve(each) if isinstance(each, dict) else each for each in value]
+        return [each for each in found if each is not None]
     return value
 
 

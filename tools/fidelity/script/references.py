@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, encode_batch
+
 from .message_json import binary, unbinary
 from .script import Json, Send
 from .transcript import Facts
@@ -45,7 +47,7 @@ class References:
             mine["member_id"], mine["epoch"] = answer["member_id"], answer["member_epoch"]
             if answer["assignment"] is not None:
                 mine["assigned"] = answer["assignment"]["topic_partitions"]
-        elif step.key == 22 and answer["error_code"] == NONE:
+        elif (step.key == 22 or (step.key == 26 and step.version >= 5)) and answer["error_code"] == NONE:
             self.of(step.client).update(producer_id=answer["producer_id"], producer_epoch=answer["producer_epoch"])
         elif step.key == 1 and answer.get("session_id"):
             self.of(step.client)["session_id"] = answer["session_id"]
@@ -73,8 +75,12 @@ class References:
         if "topic_id" in value:
             number = value["topic_id"]
             return self.facts.topics[number - 1].topic_id if number <= len(self.facts.topics) else NO_ID
+        if "id" in value:
+            return f"{self.facts.groups[0]}-x{value['id']}"
         if "assign" in value:
             return self._assignments(sender, value["assign"])
+        if "records" in value:
+            return self._batch(sender, value)
         raise ValueError(f"what does {value!r} refer to?")
 
     def _name(self, names: list[str], number: int, what: str) -> str:
@@ -97,6 +103,17 @@ class References:
             else:
                 found = found.get(name) if isinstance(found, dict) else None
         return found
+
+    def _batch(self, sender: str, value: dict[str, Json]) -> bytes:
+        """Records without times: what is found by time are markers."""
+        told = {name: self.resolve(sender, each) if isinstance(each, dict) else each for name, each in value.items()}
+        return encode_batch(
+            [NewRecord(value=text.encode()) for text in told["records"]],
+            producer_id=-1 if told["producer_id"] is None else told["producer_id"],
+            producer_epoch=-1 if told["producer_epoch"] is None else told["producer_epoch"],
+            base_sequence=told["sequence"],
+            attributes=TRANSACTIONAL_BIT if told["transactional"] else 0,
+        )
 
     def _assignments(self, sender: str, clients: list[str]) -> Json:
         mine = self.of(sender)

@@ -7,6 +7,8 @@
     {"$": "#12.responses.0.name"}  a path into the answer of step 12; both kinds with "+": N to add to it
     {"group": 1}  {"topic": 1}     the script's own first group, its first topic; beyond the last one: a name that does not exist
     {"topic_id": 1}                that topic's id; beyond the last one: an id that does not exist
+    {"id": 1}                      a transactional id of the script's own
+    {"records": ["a"], ...}        one batch of a producer's: producer_id, producer_epoch, sequence, transactional
     {"assign": ["A", "B"]}         SyncGroup's assignments for these clients; empty unless the sender's last JoinGroup made it the leader
 
 A reference to what no answer has told leaves the field at its default (member id "", generation -1).
@@ -22,6 +24,8 @@ Json = Any
 """What JSON can say; checked where a message is built of it."""
 ENDING = "~"
 """The client that asks for the final state (`ending`); no generated client has this name."""
+IDS = (1, 2)
+"""The transactional ids of a script about transactions: `{"id": 1}`; others are nobody's."""
 
 
 class TopicNeed(msgspec.Struct, omit_defaults=True):
@@ -109,7 +113,7 @@ class Script(msgspec.Struct, omit_defaults=True):
 
     @property
     def about(self) -> str:
-        """What it is about, and so what its ending asks: groups, log, bytes. Exchanges that people wrote are about one of the first two."""
+        """What it is about, and so what its ending asks: groups, log, transactions, bytes. What people wrote: one of the first two."""
         if self.family != "exchanges":
             return self.family
         return "log" if any(need.own for need in self.topics) else "groups"
@@ -165,6 +169,8 @@ def ending(script: Script, versions: dict[int, tuple[int, int]]) -> list[Step]:
     """What the player asks when the script is over: the state of its groups (groups), of its topics (log); nothing for bytes."""
     if script.about == "groups":
         return _groups_ending(script, versions)
+    if script.about == "transactions":
+        return _transactions_ending(script, versions)
     return _log_ending(script, versions) if script.about == "log" else []
 
 
@@ -180,6 +186,32 @@ def _groups_ending(script: Script, versions: dict[int, tuple[int, int]]) -> list
         Send(ENDING, 16, versions[16][1], {}),
         *offsets,
     ]
+
+
+def _transactions_ending(script: Script, versions: dict[int, tuple[int, int]]) -> list[Step]:
+    """What coordinators, partitions and groups know of the producers, and what a reader of either level gets."""
+    topics = [({"topic": number}, need.partitions) for number, need in enumerate(script.topics, 1)]
+    groups = [{"group": number + 1} for number in range(script.groups)]
+    wanted = [{"name": name, "partition_indexes": list(range(count))} for name, count in topics]
+    steps: list[Step] = [Send(ENDING, 61, versions[61][1], {"topics": wanted})]
+    if 65 in versions:
+        steps.insert(0, Send(ENDING, 65, versions[65][1], {"transactional_ids": [{"id": number} for number in IDS]}))
+    for level in (0, 1):
+        latest = [{"name": name, "partitions": [{"partition_index": at, "timestamp": -1} for at in range(count)]} for name, count in topics]
+        steps.append(Send(ENDING, 2, 6, {"replica_id": -1, "isolation_level": level, "topics": latest}))
+        steps.append(Send(ENDING, 1, 11, _everything(topics, level)))
+    offsets = [{"name": name, "partition_indexes": list(range(count))} for name, count in topics]
+    steps += [Send(ENDING, 9, 7, {"group_id": group, "topics": offsets, "require_stable": True}) for group in groups]
+    return [*steps, Send(ENDING, 15, 5, {"groups": groups})]
+
+
+def _everything(topics: list[tuple[Json, int]], level: int) -> dict[str, Json]:
+    """A Fetch of all that is stored."""
+    asked = [
+        {"topic": name, "partitions": [{"partition": at, "fetch_offset": 0, "partition_max_bytes": 1 << 20} for at in range(count)]}
+        for name, count in topics
+    ]
+    return {"replica_id": -1, "max_bytes": 1 << 20, "isolation_level": level, "topics": asked}
 
 
 def _log_ending(script: Script, versions: dict[int, tuple[int, int]]) -> list[Step]:

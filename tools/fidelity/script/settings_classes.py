@@ -11,12 +11,15 @@ from groupmock.core.settings import Settings
 from groupmock.profiles import Profile
 
 BASE: Final = {"group.initial.rebalance.delay.ms": "400", "group.min.session.timeout.ms": "100"}
+TIMEOUTS_EVERY_MS: Final = 20
 CLASSES: Final[dict[str, dict[str, str]]] = {
     "plain": BASE,
     "small": {**BASE, "group.max.size": "3"},
     "consumers": {**BASE, "group.consumer.assignment.interval.ms": "0", "group.consumer.max.size": "3"},
+    "quick": {**BASE, "transaction.abort.timed.out.transaction.cleanup.interval.ms": str(TIMEOUTS_EVERY_MS)},
 }
-"""Name -> Kafka's settings. `small`: groups of three at most; `consumers`: consumer groups of three, a target with every heartbeat."""
+"""Name -> Kafka's settings. `small`: groups of three at most. `consumers`: consumer groups of three, a target with every heartbeat.
+`quick`: transactions are aborted as soon as their timeout is over: Kafka looks for that at times of its own, not those of our clock."""
 ORACLE: Final = {"offsets.topic.num.partitions": "5"}
 """Where the brokers that oracle/kafka.py starts are not as Kafka's defaults."""
 UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cluster.max.partitions": str(2**31 - 1)}
@@ -24,7 +27,12 @@ UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cl
 BROKERS: Final = {"4.3": "4.3.0", "3.9": "3.9.1", "2.8": "2.8.2"}
 """Release -> the version of Apache Kafka that speaks for it."""
 UNLIMITED: Final = str(2**31 - 1)
-DEFAULTS: Final = {"group.max.size": UNLIMITED, "group.consumer.max.size": UNLIMITED}
+DEFAULTS: Final = {
+    "group.max.size": UNLIMITED,
+    "group.consumer.max.size": UNLIMITED,
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "10000",
+}
+"""What a class says nothing of is as in Kafka."""
 
 
 class Known(NamedTuple):
@@ -46,6 +54,6 @@ def known(release: str, settings: str) -> Known:
 def class_of(told: dict[str, str]) -> str | None:
     """The class of a broker that tells these settings (DescribeConfigs); None: none of ours."""
     for name, wanted in CLASSES.items():
-        if all(told.get(key, value) == value for key, value in {**DEFAULTS, **wanted}.items()):
+        if all(told.get(key, value) == value for key, value in (DEFAULTS | wanted).items()):
             return name
     return None

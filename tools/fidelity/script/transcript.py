@@ -72,5 +72,11 @@ def imagined(script: Script) -> Facts:
     stem = f"d{script.seed}"
     return Facts(
         script.release, script.settings, 1, "127.0.0.1", 9092, "imagined", "/127.0.0.1", 1_700_000_000_000,
-        [f"{stem}-{number + 1}" for number in range(script.groups)], topics, stem,
+        group_names(script, stem), topics, stem,
     )  # fmt: skip
+
+
+def group_names(script: Script, stem: str) -> list[str]:
+    """Those of its groups. About transactions a printed exchange has to have the same: they say where in __consumer_offsets a group is."""
+    further = f"{stem}-1" if script.about == "transactions" else stem
+    return [f"{stem}-1", *(f"{further}-{number + 1}" for number in range(1, script.groups))][: script.groups]

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from groupmock_clients.probe.language.messages import filled_in
 from groupmock_codec import APIS
+from groupmock_codec.records import RecordsError, decode_records, iter_batches, read_batches
 
 from .message_json import NULL_NOT_ALLOWED, as_json, build
 from .references import NO_ID, References
@@ -26,12 +27,20 @@ OF_THE_BROKER: Final = frozenset({"host", "port", "cluster_id", "controller_id"}
 SET_BY_THE_ORACLE: Final = frozenset({"flush.ms", "retention.bytes"})
 """Configs whose values are no defaults there, or come from its settings (canonical.py, ORACLE)."""
 OF_A_NODE: Final = frozenset({"node_id", "leader_id", "replica_nodes", "isr_nodes", "offline_replicas"})
-NUMBERS: Final = {"session_id": ("s", 1), "producer_id": ("p", 0)}
+NUMBERS: Final = {
+    "session_id": ("s", 1),
+    **dict.fromkeys(("producer_id", "v3_and_below_producer_id", "producer_id_filters"), ("p", 0)),
+}
 """Numbers that a broker draws or counts, by field: what their names begin with, the least of them."""
 BY_HASH: Final = frozenset({0, 2, METADATA, 8, 9, 15, 19, 20, 21, 32, 33, 37, 42, 44, 47, 75})
 """APIs whose answers list structures in an order that follows from names: of a hash map, or sorted. Other names, another order."""
 UNORDERED: Final = frozenset({(JOIN_GROUP, "members")})
 """API and list: the order follows from the ids that were drawn."""
+OF_THE_WALL_CLOCK: Final = frozenset({"transaction_start_time_ms", "last_timestamp", "timestamp"})
+DAY_MS: Final = 86_400_000
+FAR: Final = 1_000_000
+"""How much further the ids are of producers that nobody has (transactions_author.py)."""
+PRODUCER_ID: Final = slice(43, 51)
 OF_THE_CLOCK: Final = re.compile(r"within \[-?\d+, \d+\]")
 TOPIC_NAMES: Final = frozenset({"name", "topic", "topics", "resource_name"})
 REMEMBERED: Final = ("member_id", "generation", "leader", "protocol_name")
@@ -65,6 +74,11 @@ class Names:
     def group(self, name: str) -> str | None:
         """`group2`, for a group of the script."""
         return self._groups.get(name)
+
+    def transactional_id(self, name: str) -> str | None:
+        """`"${group}-x1"`, for one of the script's own (references.py)."""
+        stem, mark, number = name.rpartition("-x")
+        return f'"${{group}}-x{number}"' if mark and stem == self.facts.groups[0] and number.isdigit() else None
 
     def topic_id(self, value: bytes) -> str | None:
         """`t1.id`, for a topic of the script."""
@@ -141,11 +155,14 @@ class Wording:
             return "{" + ", ".join(f"{name}: {self._value(name, each)}" for name, each in kept) + "}"
         if isinstance(value, str):
             return self._text(field, value)
-        if field in NUMBERS and (known := self.names.told(NUMBERS[field][0], value)) is not None:
-            return f"${known}"
+        for plus in (0, FAR) if field in NUMBERS else ():
+            if (known := self.names.told(NUMBERS[field][0], value - plus)) is not None:
+                return f"${known}+{plus}" if plus else f"${known}"
         return _scalar(value)
 
     def _text(self, field: str, value: str) -> str:
+        if (own := self.names.transactional_id(value)) is not None:
+            return own
         if field in TOPIC_NAMES and (topic := self.names.topic(value)) is not None:
             return f"${topic}"
         if (group := self.names.group(value)) is not None:
@@ -155,7 +172,25 @@ class Wording:
             return f"${known}" if holder is None else f"${holder}.member_id"
         return self.names.in_text(value) or quoted(value)
 
+    def _batch(self, data: bytes) -> str | None:
+        """`transactional($p1, 0, 2, a)`, for a batch of a producer whose id an answer has told, or one that is so much further."""
+        try:
+            (batch,) = read_batches(data)
+            values = [(record.value or b"").decode() for record in decode_records(batch)]
+        except (RecordsError, ValueError):
+            return None
+        for plus in (0, FAR):
+            known = self.names.told("p", batch.producer_id - plus)
+            if known is not None:
+                kind = "transactional" if batch.transactional else "sequenced"
+                offset = f"+{plus}" if plus else ""
+                words = (f"${known}{offset}", str(batch.producer_epoch), str(batch.base_sequence), *map(quoted, values))
+                return f"{kind}({', '.join(words)})"
+        return None
+
     def _bytes(self, data: bytes, field: str) -> str:
+        if field == "records" and (batch := self._batch(data)) is not None:
+            return batch
         if field.startswith("topic_id"):
             known = self.names.topic_id(data) or self.names.told("tid", data)
             if known is not None:
@@ -193,7 +228,9 @@ class Wording:
         if isinstance(value, dict) and value.get("name") in SET_BY_THE_ORACLE:
             return f"{{name: {quoted(value['name'])}}}"
         if isinstance(value, dict):
-            return "{" + ", ".join(f"{name}: {self._pattern(step, name, each)}" for name, each in value.items()) + "}"
+            nobodys = ("producer_id",) if value.get("error_code") else ()
+            fields = (f"{name}: {each if name in nobodys else self._pattern(step, name, each)}" for name, each in value.items())
+            return "{" + ", ".join(fields) + "}"
         if isinstance(value, str):
             return self._text_pattern(field, value)
         if isinstance(value, int) and not isinstance(value, bool):
@@ -220,16 +257,25 @@ class Wording:
         return self._text(field, value)
 
     def _bytes_pattern(self, field: str, data: bytes) -> str:
+        if field == "records" and _has_producer(data):
+            return "*"  # whose id is another broker's, and markers have its time
         if field.startswith("topic_id") and any(data) and data != NO_ID and self.names.topic_id(data) is None:
             return f"?{self.names.drawn('tid', data)}"
         return self._bytes(data, field)
 
     def _number(self, field: str, value: int) -> str:
+        if field in OF_THE_WALL_CLOCK and abs(value - self.names.facts.epoch_ms) < DAY_MS:
+            return "*"
         if field in NUMBERS and value >= NUMBERS[field][1]:
             return f"?{self.names.drawn(NUMBERS[field][0], value)}"
         if field in OF_A_NODE and value == self.names.facts.node:
             return "?node"
         return str(value)
+
+
+def _has_producer(data: bytes) -> bool:
+    """Is there a batch of a producer with an id in it, perhaps cut?"""
+    return len(data) > PRODUCER_ID.start and any(batch.producer_id >= 0 for batch in iter_batches(data, cut=True))
 
 
 def _scalar(value: Json) -> str:

@@ -4,6 +4,7 @@ v13 topic ids. Answers as observed on Kafka 4.3.0 (tests/unit/core/apis/test_pro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
@@ -38,6 +39,8 @@ ABORTABLE_SINCE: Final = 11  # KIP-890: 120 in the place of 48
 NEW_TRANSACTIONS_SINCE: Final = 12  # KIP-890: a partition is added to its transaction by the first write
 LEADER_HINTS_SINCE: Final = 10
 NO_OFFSET: Final = -1
+SEVERAL: Final = "Transactional records contained more than one producer ID"
+NOT_ADDED: Final = "Partition was not added to the transaction"
 PARTITION_COST: Final = 9  # core.budget; what is in the records has bounds of its own
 
 
@@ -74,6 +77,13 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     cluster.topics.fetches.changed(turn, produce.grown)
 
 
+class Unverified(Refused):
+    """The coordinator has no such transaction, and the log was not asked (ReplicaManager.handleProduceAppend)."""
+
+    def __init__(self, code: ErrorCode, reason: str) -> None:
+        super().__init__(code, reason, NOT_ADDED if code is ErrorCode.INVALID_TXN_STATE else None, logged=False)
+
+
 class Produce:
     """One request. `grown`: the partitions that got records."""
 
@@ -82,6 +92,7 @@ class Produce:
         self._transactions = cluster.transactions
         self._room = turn.settings.room()
         self._verifies = turn.settings.transaction_partition_verification_enable
+        self._by_table = False
         self.grown: list[tuple[str, int]] = []
 
     def refused(self) -> dict[Place, PartitionProduceResponse]:
@@ -133,6 +144,8 @@ class Produce:
                     return self._whole(error.error_code, None)
                 except RecordsError as error:
                     unreadable[place] = _refused(place, error, topic.partitions[place.partition])
+        if self._verifies and len({by for batches in readable.values() for by in _transactional(batches)}) > 1:
+            return self._whole(ErrorCode.INVALID_PRODUCER_ID_MAPPING, SEVERAL)
         # No release since 2.8 answers these; 2.8 says -1 for the partition (Quirks.null_records_refused).
         if None in readable.values():
             raise NoAnswer("Produce with null records")
@@ -143,8 +156,9 @@ class Produce:
             **{place: unreadable[place] for place in scala_table_order(unreadable, self._hash)},
         }
         # Scala's small maps keep up to four entries as they came, larger ones go by hash; 2.8 has a mutable map, which always goes by hash
-        # and is used as soon as one partition reached a log (Quirks.produce_rows_by_hash).
-        in_table = bool(reached) and self._turn.quirks.produce_rows_by_hash
+        # and is used as soon as one partition reached a log (Quirks.produce_rows_by_hash). So have later releases where a coordinator is
+        # asked.
+        in_table = bool(reached) and (self._turn.quirks.produce_rows_by_hash or self._by_table)
         return {place: rows[place] for place in (scala_table_order if in_table else scala_map_order)(rows, self._hash)}
 
     def _hash(self, place: Place) -> int:
@@ -212,13 +226,20 @@ class Produce:
         for batch in batches:
             if batch.transactional and not partition.producers.in_transaction(batch.producer_id, batch.producer_epoch) and self._verifies:
                 name, adds = self._asked.transactional_id or "", self._request.version >= NEW_TRANSACTIONS_SINCE
-                partition.producers.tries(batch, self._turn.wall_ms, adds)
                 by, at = Holder(batch.producer_id, batch.producer_epoch), (topic.name, partition.index)
+                self._by_table = True
+                if partition.producers.is_fenced(*by) and not self._turn.quirks.coordinator_asked_first:
+                    raise self._unverified(ErrorCode.INVALID_PRODUCER_EPOCH, at)
+                partition.producers.tries(batch, self._turn.wall_ms, adds)
                 code = self._transactions.check(self._turn, name, by, at, adds, self._request.client_id)
                 if code is ErrorCode.TRANSACTION_ABORTABLE and self._request.version < ABORTABLE_SINCE:
                     code = ErrorCode.INVALID_TXN_STATE
                 if code is not ErrorCode.NONE:
-                    raise Refused(code, f"{topic.name}-{partition.index} is not in an open transaction of that producer", logged=False)
+                    raise self._unverified(code, at)
+
+    @staticmethod
+    def _unverified(code: ErrorCode, at: tuple[str, int]) -> Unverified:
+        return Unverified(code, f"{at[0]}-{at[1]} is not in an open transaction of that producer")
 
     def _origin(self, batches: list[Batch]) -> Origin:
         new = self._request.version >= NEW_TRANSACTIONS_SINCE and batches[0].transactional
@@ -239,6 +260,13 @@ class Produce:
         return row
 
 
+def _transactional(batches: list[Batch] | TooShort | None) -> Iterator[Holder]:
+    """Whose transactions they are of."""
+    for batch in batches if isinstance(batches, list) else ():
+        if batch.transactional:
+            yield Holder(batch.producer_id, batch.producer_epoch)
+
+
 def _row(place: Place, code: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
     return PartitionProduceResponse(index=place.partition, error_code=code, base_offset=NO_OFFSET, error_message=message)
 
@@ -248,7 +276,7 @@ def _refused(place: Place, error: RecordsError, partition: Partition) -> Partiti
     if not isinstance(error, Refused):
         row.log_start_offset = partition.start
         return row
-    row.error_message = error.message if error.logged or error.faults else None
+    row.error_message = error.message if error.logged or error.faults or isinstance(error, Unverified) else None
     row.record_errors = [
         BatchIndexAndErrorMessage(batch_index=fault.place, batch_index_error_message=fault.message) for fault in error.faults
     ]

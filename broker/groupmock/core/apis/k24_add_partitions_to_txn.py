@@ -12,14 +12,13 @@ from groupmock_codec.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnResult,
-    AddPartitionsToTxnTopic,
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
 
 from ..budget import Ration, within
-from ..java.hashes import java_hash
-from ..java.orders import scala_map_order
+from ..java.hashes import java_hash, partition_hash
+from ..java.orders import java_order, scala_map_order, scala_table_order
 from ..transactions import causes
 from ..transactions.codes import NOT_LOGGED, fenced_code
 from ..transactions.transactional_id import At, Holder
@@ -67,8 +66,8 @@ def _only(asked: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
 
 def _added(cluster: Cluster, request: Request, turn: Turn, asked: AddPartitionsToTxnTransaction) -> AddPartitionsToTxnResult:
     places = list(dict.fromkeys((topic.name, index) for topic in asked.topics for index in topic.partitions))
-    topics = _topics(turn, asked.topics, dict(_codes(cluster, request, turn, asked, places)))
-    return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=topics)
+    results = _results(turn, dict(_codes(cluster, request, turn, asked, places)), asked.verify_only)
+    return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=results)
 
 
 def _codes(
@@ -90,14 +89,15 @@ def _codes(
     return [(at, fenced_code(code, FENCED_SINCE, request.version)) for at in places]
 
 
-def _topics(turn: Turn, asked: list[AddPartitionsToTxnTopic], codes: dict[At, ErrorCode]) -> list[AddPartitionsToTxnTopicResult]:
-    """As asked, a topic that is named twice once; 2.8 has them in a map."""
-    topics: dict[str, dict[int, None]] = {}
-    for topic in asked:
-        topics.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions))
-    names = scala_map_order(topics, java_hash) if turn.quirks.added_partitions_answered_by_hash else list(topics)
-    return [AddPartitionsToTxnTopicResult(name=name, results_by_partition=_rows(name, topics[name], codes)) for name in names]
-
-
-def _rows(name: str, indexes: Iterable[int], codes: dict[At, ErrorCode]) -> list[AddPartitionsToTxnPartitionResult]:
-    return [AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=codes[name, index]) for index in indexes]
+def _results(turn: Turn, codes: dict[At, ErrorCode], verified: bool) -> list[AddPartitionsToTxnTopicResult]:
+    """As asked, a topic that is named twice once; a refusal, what brokers ask, and every answer of 2.8 goes through maps of Scala and of
+    Java (AddPartitionsToTxnResponse.topicCollectionForErrors)."""
+    in_table = verified or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
+    mapped = in_table or turn.quirks.added_partitions_answered_by_hash
+    places = scala_table_order(codes, partition_hash) if in_table else scala_map_order(codes, partition_hash) if mapped else list(codes)
+    topics: dict[str, list[AddPartitionsToTxnPartitionResult]] = {}
+    for name, index in places:
+        row = AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=codes[name, index])
+        topics.setdefault(name, []).append(row)
+    names = java_order(topics, java_hash) if mapped else list(topics)
+    return [AddPartitionsToTxnTopicResult(name=name, results_by_partition=topics[name]) for name in names]

@@ -65,14 +65,15 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _commit(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn, lines: list[Line]) -> list[int]:
     groups, by = cluster.groups, Committer(asked.generation_id, asked.member_id, asked.group_instance_id)
     error = codes.INVALID_GROUP_ID if not asked.group_id else groups.gate(asked.group_id, request.node)
-    error = error or _verified(cluster, request, asked, turn)
-    group = groups.find(asked.group_id)
-    error = error or commits.admit_transactional(turn, group, by)
     if error:
         return [error] * len(lines)
+    group = groups.find(asked.group_id)
+    error = _verified(cluster, request, asked, turn) or commits.admit_transactional(turn, group, by)
     # Pending offsets keep a group of which nobody is a member yet (TX-77)
-    if group is None:
+    if group is None and (not error or turn.quirks.refused_transactional_commit_makes_group):
         group = groups.create_simple(turn, asked.group_id, causes.first_commit(request.client_id))
+    if error or group is None:
+        return [error] * len(lines)
     return groups.write_pending(turn, group, [_wanted(line) for line in lines], asked.producer_id, asked.producer_epoch)
 
 

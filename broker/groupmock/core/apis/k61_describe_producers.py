@@ -28,6 +28,7 @@ PARTITION_COST: Final = 5
 PRODUCER_COST: Final = 3
 PRODUCER_BYTES: Final = 40
 NONE: Final = -1
+NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -47,7 +48,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _described(cluster: Cluster, node: int, ration: Ration, topic: str, index: int) -> PartitionResponse:
     partition = cluster.topics.find(topic, index)
     if partition is None:
-        return PartitionResponse(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        # The handler says of a topic what a log does not say of a partition (KafkaApis.handleDescribeProducersRequest)
+        message = None if cluster.topics.get(topic) is not None else NO_SUCH_TOPIC
+        return PartitionResponse(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=message)
     if partition.leader != node:
         return PartitionResponse(partition_index=index, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
     count = len(partition.producers)

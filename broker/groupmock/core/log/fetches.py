@@ -238,7 +238,8 @@ class Fetches:
 
 
 class Reader:
-    """Reads the partitions of one fetch in order, within its size limits. `trouble`: an error or a divergence ends the wait."""
+    """Reads the partitions of one fetch in order, within its size limits. `trouble`: an error, a divergence or an offset beyond what is
+    stable ends the wait."""
 
     def __init__(self, topics: Topics, environment: Environment, fetch: WaitingFetch) -> None:
         settings = environment.settings
@@ -246,6 +247,7 @@ class Reader:
         self._environment = environment
         self._no_lists = settings.quirks.failed_fetch_without_lists
         self._pinned = settings.quirks.stable_offset_within_log
+        self._waits_beyond_stable = settings.quirks.committed_fetch_waits_beyond_stable
         self._fetch = fetch
         self._room = fetch.max_bytes
         self._unpacked = settings.room()
@@ -326,6 +328,7 @@ class Reader:
         committed = partition.producers.transactions is not None and self._fetch.isolation_level == READ_COMMITTED
         if committed:  # it gets as far as the log is stable
             upper = min(end, partition.stable(self._pinned))
+            self.trouble |= slot.fetch_offset > upper and not self._waits_beyond_stable
         size = min(self._room, slot.max_bytes)
         row = self._row(slot, partition, self._records(slot, partition, size, upper), EpochEndOffset(), end)
         if not row.records and slot.fetch_offset < upper and 0 < size < partition.first_size(slot.fetch_offset):

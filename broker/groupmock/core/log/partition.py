@@ -137,6 +137,7 @@ class Partition:
 
         Raises RecordsError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE).
         """
+        self._forget_producers(wall_ms, limits.producer_expiration_ms)
         for batch in batches:
             if batch.producer_id < 0:
                 continue
@@ -154,7 +155,6 @@ class Partition:
                 batch = batch.by_create_time()
             self._write(batch, wall_ms)
         self.retain(limits.retention_bytes)
-        self._forget_producers(wall_ms, limits.producer_expiration_ms)
         return Appended(base_offset, wall_ms if limits.log_append_time else -1, grew=True)
 
     def mark(self, marker: Marker, limits: LogLimits, wall_ms: int) -> int:

@@ -87,6 +87,11 @@ class ProducerStates:
         state = self._states.get(producer_id)
         return state is not None and state.epoch == epoch and self.open_from(producer_id) is not None
 
+    def is_fenced(self, producer_id: int, epoch: int) -> bool:
+        """Has a higher epoch of that producer written here, or ended a transaction?"""
+        state = self._states.get(producer_id)
+        return state is not None and epoch < state.epoch
+
     def open_from(self, producer_id: int) -> int | None:
         """Where the producer's open transaction begins here; None: it has none."""
         return None if self.transactions is None else self.transactions.open_from(producer_id)
@@ -114,7 +119,8 @@ class ProducerStates:
         """
         state = self._states.get(batch.producer_id)
         if state is None:
-            if origin is Origin.NEW_TRANSACTION:
+            tried = self._tried.get(batch.producer_id)
+            if origin is Origin.NEW_TRANSACTION and (tried is None or tried.new):  # who tried first counts
                 _in_order(batch, 0)
             if origin is not Origin.COORDINATOR:
                 self._not_overtaking(batch)

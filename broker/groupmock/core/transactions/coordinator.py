@@ -212,6 +212,8 @@ class TransactionCoordinator:
         `adds`: the write puts the partition into the transaction. 19 while nobody coordinates: clients try again without looking for
         another leader (ReplicaManager.handleProduceAppend).
         """
+        if not name:
+            return NOT_VALID
         partition = self.hosting.partition_of(name)
         leader = self.hosting.leader_of(partition)
         if leader is None or self.hosting.gate(partition, leader) != OK:

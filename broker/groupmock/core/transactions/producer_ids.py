@@ -17,14 +17,20 @@ class ProducerIds:
     def __init__(self) -> None:
         self._next: dict[int, int] = {}  # by node: the next one of its block
         self._blocks = 0
+        self._told: dict[int, int] = {}
 
     def of(self, node: int) -> int:
         """A fresh one, given out by that node."""
-        fresh = self._next.get(node, 0)
-        if not fresh % BLOCK:  # it has none, or its block is used up
+        told = self._told.pop(node, None)
+        fresh = self._next.get(node, 0) if told is None else told
+        if told is None and not fresh % BLOCK:  # it has none, or its block is used up
             fresh, self._blocks = self._blocks * BLOCK, self._blocks + 1
         self._next[node] = fresh + 1
         return fresh
+
+    def tell(self, node: int, producer_id: int) -> None:
+        """What that node gives out next, for who plays again what another cluster gave out."""
+        self._told[node] = producer_id
 
     def stopped(self, node: int) -> None:
         """What it had taken is in nobody's memory."""

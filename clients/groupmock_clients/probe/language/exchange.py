@@ -27,6 +27,7 @@ NEEDS = {
     "dead": "a group in state Dead that still gets requests: cannot be provoked from outside",
     "log": "reading the records of __consumer_offsets",
     "failure": "an append to the group's log that fails",
+    "epochs": "32766 epochs of one transactional id: minutes of requests",
     "cluster": "several nodes and a leadership that moves on command",
 }
 """What a row may need that not every broker offers."""

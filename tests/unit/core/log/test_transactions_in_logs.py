@@ -111,10 +111,6 @@ def test_after_the_largest_sequence_comes_0_and_a_batch_may_lie_across() -> None
     assert [world.write(1, 2**31 - 2, b"a", b"b", b"c", plain=True), world.write(1, 1, plain=True)] == [0, 0]
 
 
-def test_a_new_transaction_of_an_unknown_producer_begins_at_0_from_v12_on() -> None:
-    assert [TxnWorld().write(1, 1, version=version) for version in (11, 12)] == [0, 45]
-
-
 def test_deleted_records_do_not_make_the_partition_forget() -> None:
     world = TxnWorld()
     world.write(1, 0, b"a", b"b", plain=True)
@@ -193,14 +189,26 @@ def test_aborted_transactions_come_in_the_order_of_their_markers() -> None:
     assert [world.read(offset, 1)[1] for offset in (0, 3, 4, 5, 6)] == [[(2, 1), (1, 0)], [(2, 1), (1, 0)], [(1, 0)], [(1, 0)], []]
 
 
-def test_an_abort_behind_an_open_transaction_is_not_listed_where_nothing_is_handed_out() -> None:
+def test_an_abort_behind_an_open_transaction_is_listed_where_something_is_read() -> None:
+    """As 4.3.0, 3.9.1 and 2.8.2 list it, up to the next entry of their index of offsets or the end."""
     world = TxnWorld()
+    world.append(batch(b"plain"))
     world.write(1, 0)
     world.write(2, 0)
     world.end(2, False)
-    before = world.read(0, 1)
+    before = [world.read(offset, 1) for offset in (0, 1, 2)]
     world.end(1, True)
-    assert (before, world.read(0, 1)) == (([], []), ([0, 1, 2, 3], [(2, 1)]))
+    assert (before, world.read(1, 1)) == ([([0], [(2, 2)]), ([], []), ([], [])], ([1, 2, 3, 4], [(2, 2)]))
+
+
+@for_each(("waits", "wanted"), [(False, ["parked", "answered", "answered"]), (True, ["parked", "parked", "parked"])])
+def test_beyond_what_is_stable_a_reader_is_answered_at_once(waits: bool, wanted: list[str]) -> None:
+    """TX-84: offsets at the last stable one, behind it, at the end; 2.8.2 lets all of them wait."""
+    world = TxnWorld(Quirks(committed_fetch_waits_beyond_stable=waits))
+    world.write(1, 0, b"a", b"b")
+    fetches = [fetch_request(("t", 0, offset), isolation_level=1, min_bytes=1, max_wait_ms=5000) for offset in (0, 1, 2)]
+    tickets = [world.send(1, 11, each, connection=7 + place) for place, each in enumerate(fetches)]
+    assert [world.outcome(each) for each in tickets] == wanted
 
 
 LISTED: Final = (
@@ -295,9 +303,8 @@ def test_a_partition_forgets_who_wrote_nothing_for_a_day_but_not_amid_a_transact
     world.write(1, 0, plain=True)
     world.write(2, 0)
     world.sleep(DAY_MS + 1_000_000)
-    world.append(batch(b"wakes the sweep"))
-    assert [each["producer_id"] for each in world.producers()] == [2]
     assert [world.write(1, 40, plain=True), world.write(1, 42, plain=True), world.write(2, 2)] == [0, 45, 45]
+    assert [each["producer_id"] for each in world.producers()] == [1, 2]
 
 
 # -- compaction and age
@@ -345,7 +352,8 @@ def test_producers_are_described() -> None:
     assert same_epoch == [{**common, "last_sequence": 1, "last_timestamp": WALL_MS, "coordinator_epoch": 3}]
     assert world.producers() == [{**common, "producer_epoch": 1, "last_timestamp": WALL_MS, "coordinator_epoch": 3}]
     asked = DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=[1]), TopicRequest(name="u", partition_indexes=[0])])
-    assert [row.error_code for topic in world.ask(61, 0, asked).topics for row in topic.partitions] == [3, 3]
+    rows = [row for topic in world.ask(61, 0, asked).topics for row in topic.partitions]
+    assert [(row.error_code, row.error_message) for row in rows] == [(3, None), (3, "This server does not host this topic-partition.")]
 
 
 def test_any_client_may_write_markers() -> None:

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from cases import for_each
-from log_world import WALL_MS, shown
+from log_world import WALL_MS, batch, shown
 from transaction_world import NOBODY, Pid, TransactionWorld
 
 from groupmock.core.java.hashes import partition_for
 from groupmock.core.transactions.producer_ids import ProducerIds
+from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
+from groupmock_codec.messages.k24_add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from groupmock_codec.messages.k66_list_transactions import ListTransactionsRequest
 
 LAST: Final = 32_766
@@ -247,7 +249,37 @@ def test_partitions_are_added() -> None:
 def test_with_an_unknown_partition_nothing_is_added() -> None:
     world = TransactionWorld()
     pid = world.init()
-    assert (world.add(pid, 0, 7, 1), world.add(pid, topic="nowhere"), world.state()) == ([55, 3, 55], [3], ("Empty", 0))
+    assert (sorted(world.add(pid, 0, 7, 1)), world.add(pid, topic="nowhere"), world.state()) == ([3, 55, 55], [3], ("Empty", 0))
+
+
+MAPPED: Final[list[tuple[str, list[tuple[str, list[int]]], list[tuple[str, list[int]]]]]] = [
+    ("groupmock", [("t2", [0]), ("t1", [0, 7, 1, 9]), ("none", [0])], [("none", [0]), ("t1", [9, 7, 1, 0]), ("t2", [0])]),
+    ("groupmock", [("t2", [0]), ("none", [0]), ("aaa", [3]), ("zzz", [1]), ("nope", [0]), ("x1", [0]), ("x2", [0])],
+     [("aaa", [3]), ("nope", [0]), ("x1", [0]), ("x2", [0]), ("none", [0]), ("zzz", [1]), ("t2", [0])]),
+    ("groupmock", [("zeta", [2, 0]), ("t2", [1]), ("alpha", [1, 0, 2]), ("m", [0]), ("t1", [0])],
+     [("zeta", [2, 0]), ("t2", [1]), ("alpha", [1, 0, 2]), ("m", [0]), ("t1", [0])]),
+    ("kafka-2.8", [("zeta", [2, 0]), ("t2", [1]), ("alpha", [1, 0, 2]), ("m", [0]), ("t1", [0])],
+     [("zeta", [2, 0]), ("alpha", [2, 1, 0]), ("m", [0]), ("t1", [0]), ("t2", [1])]),
+    ("kafka-2.8", [("t2", [2, 0, 1]), ("t1", [1, 0])], [("t1", [1, 0]), ("t2", [1, 0, 2])]),
+]  # fmt: skip
+
+
+@for_each(("profile", "asked", "answered"), MAPPED)
+def test_a_refusal_is_answered_in_the_order_of_maps(profile: str, asked: Any, answered: Any) -> None:
+    """As Kafka 4.3.0 and 3.9.1 answer a refusal, and 2.8.2 everything."""
+    world = TransactionWorld(profile)
+    for name in ("zeta", "alpha", "m", "t1", "t2"):
+        world.topic(name, 3)
+    pid = world.init()
+    topics = [AddPartitionsToTxnTopic(name=name, partitions=indexes) for name, indexes in asked]
+    found = world.ask(
+        24, 3,
+        AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id="x", v3_and_below_producer_id=pid.id, v3_and_below_producer_epoch=pid.epoch,
+            v3_and_below_topics=topics,
+        ),
+    ).results_by_topic_v3_and_below  # fmt: skip
+    assert [(each.name, [row.partition_index for row in each.results_by_partition]) for each in found] == answered
 
 
 def test_an_empty_list_is_answered_with_one_and_begins_a_transaction() -> None:
@@ -381,6 +413,77 @@ def test_a_partition_that_was_not_added() -> None:
     assert [world.write(pid, version=each) for each in (3, 10, 11)] == [48, 48, 120]
     assert world.state() == ("Empty", 0)
     assert [world.write(pid, version=12), world.state()[0], world.write(pid, partition=1, version=13)] == [0, "Ongoing", 0]
+
+
+def test_who_is_refused_is_told_why_and_an_empty_id_is_42() -> None:
+    """Seen on Kafka 4.3.0 by generated exchanges."""
+    world = TransactionWorld()
+    pid = world.init()
+    sent = batch(b"v", producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=0, attributes=16)
+    row = world.produce(sent, transactional_id="x", version=10)
+    assert (row["error_code"], row["error_message"]) == (48, "Partition was not added to the transaction")
+    refused = [world.produce(sent, transactional_id=name, version=10) for name in ("", "y")]
+    assert [(row["error_code"], row.get("error_message")) for row in refused] == [(42, None), (49, None)]
+
+
+def two_writes(world: TransactionWorld, *batches: tuple[int, Pid, int]) -> list[tuple[int, int, str | None]]:
+    """(partition, error, message) of a Produce of several partitions: partition, producer, attributes."""
+    data = [
+        PartitionProduceData(index=at, records=batch(b"v", producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=0, attributes=bits))
+        for at, pid, bits in batches
+    ]
+    asked = ProduceRequest(transactional_id="x", acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=data)])
+    rows = world.ask(0, 10, asked).responses[0].partition_responses
+    return [(row.index, row.error_code, row.error_message) for row in rows]
+
+
+def test_a_request_is_of_one_producer() -> None:
+    """As 4.3.0 and 3.9.1 answer; 2.8.2 looks at each partition for itself."""
+    world = TransactionWorld()
+    pid = world.init()
+    world.add(pid, 0, 1)
+    for other in (Pid(pid.id, pid.epoch + 1), Pid(9, 0)):
+        found = two_writes(world, (0, pid, 16), (1, other, 16))
+        assert [row[1:] for row in found] == [(49, "Transactional records contained more than one producer ID")] * 2
+    assert sorted(two_writes(world, (0, pid, 16), (1, Pid(9, 0), 0))) == [(0, 0, None), (1, 0, None)]
+
+
+@for_each(("profile", "wanted"), [("groupmock", 47), ("kafka-3.9", 49)])
+def test_what_the_log_has_seen_comes_before_what_the_coordinator_says(profile: str, wanted: int) -> None:
+    """An epoch that is over in a partition is 47 there, whatever id is named; 3.9.1 asks the coordinator first."""
+    world = TransactionWorld(profile)
+    pid = world.init()
+    world.add(pid)
+    world.init_code()
+    assert [world.write(pid, name="nobody"), world.write(pid), world.write(pid, name="nobody", partition=1)] == [wanted, 47, 49]
+
+
+def test_the_lowest_sequence_that_was_tried_comes_first() -> None:
+    """TX-61: a repetition in front of the next transaction is answered, and what is new behind it is 45 until an epoch later."""
+    world = TransactionWorld()
+    pid = world.init()
+    world.add(pid)
+    world.write(pid)
+    world.end(pid)
+    world.add(pid)
+    assert [world.write(pid), world.write(pid, 1)] == [0, 45]
+    world.end(pid, False)
+    world.add(pid)
+    assert world.write(pid, 1) == 0, "the marker ends it"
+
+
+def test_a_new_transaction_of_an_unknown_producer_begins_at_0_from_v12_on() -> None:
+    """TX-64; what an old version has tried before is not a new client's."""
+    world = TransactionWorld()
+    pid = world.init()
+    world.add(pid, 0)
+    assert [world.write(pid, 1, version=11), world.write(pid, 1, partition=1, version=12)] == [0, 45]
+    other = TransactionWorld()
+    pid = other.init()
+    assert [other.write(pid, 2, version=9), other.write(pid, 2, version=12)] == [48, 0]
+    plain = TransactionWorld()
+    pid = plain.init()
+    assert [plain.write(pid, 0, version=9), plain.write(pid, 2, bits=0), plain.write(pid, 0, bits=0)] == [48, 45, 0]
 
 
 def test_a_transactional_batch_without_an_id_is_53_and_a_plain_one_with_an_id_is_taken() -> None:

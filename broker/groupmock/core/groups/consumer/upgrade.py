@@ -49,11 +49,13 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
         return "the group does not use the consumer embedded protocol"
     if len(group.members) > turn.settings.group_consumer_max_size:
         return "the group size exceeds the consumer group maximum size"
-    if group.protocol_name is None and group.members:
+    chosen = group.protocol_name
+    if chosen is None:
+        if not group.members:
+            return None
         # Kafka answers who waits, and falls over what no generation has chosen yet (ConsumerGroup.fromClassicGroup, seen on 4.3.0)
         refuse_waiting(turn, group)
         raise Refused(codes.UNKNOWN_SERVER_ERROR, "")
-    chosen = group.protocol_name
     try:
         given = [_read(member, chosen)[1] for member in group.members.values()]
     except DecodeError:

@@ -1,0 +1,152 @@
+"""Who writes scripts about transactions: producers of old and new clients, with what each believes of its id, its sequences and its epoch.
+
+Each step is played on the core while it is written, so that most transactions get somewhere before they are disturbed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+from groupmock.core.transactions.transactional_id import TransactionalId
+from groupmock_codec.records import next_sequence
+
+from ..play.core_player import STEP_MS, CorePlayer
+from ..script.script import Json, Pause, Script, Send
+from ..script.transcript import PARKED, imagined
+
+Place = tuple[int, int]
+"""A topic's number and a partition."""
+SPOILT: Final = 0.05
+"""How many requests name another producer on purpose."""
+MIXED: Final = 0.12
+"""How many requests of a client are of the other kind's version."""
+NEW_SINCE: Final = {0: 12, 26: 5, 28: 5}
+"""KIP-890: from which version on an API is a new client's."""
+NOBODY: Final = 9
+"""The number of a transactional id that nobody has."""
+FAR: Final = 1_000_000
+
+
+@dataclass
+class Producer:
+    """A process. `number`: of its transactional id, None for one that is only idempotent; `new`: speaks KIP-890."""
+
+    name: str
+    number: int | None
+    new: bool
+    timeout_ms: int
+    holder: tuple[int, int] | None = None
+    """The producer id and the epoch that it was given last."""
+    sequences: dict[Place, int] = field(default_factory=dict)
+    """What it writes next, by partition."""
+    last: dict[Place, tuple[int, list[str]]] = field(default_factory=dict)
+    """What it wrote last: sequence and records."""
+
+    @property
+    def id(self) -> Json:
+        """Its transactional id, as a script names it."""
+        return None if self.number is None else {"id": self.number}
+
+
+class TransactionsAuthor:
+    """The script so far, and the core that played it."""
+
+    def __init__(self, script: Script, rng: Random, producers: list[Producer]) -> None:
+        self.script, self.rng, self.producers = script, rng, producers
+        self.player = CorePlayer(script, imagined(script))
+        self.versions = self.player.known.versions
+        self.now = 0.0
+
+    # -- looking
+
+    def transaction(self, producer: Producer) -> TransactionalId | None:
+        """What the core has of its id."""
+        name = f"{self.player.facts.groups[0]}-x{producer.number}"
+        return self.player.core.cluster.transactions.find(name)
+
+    def is_added(self, producer: Producer, place: Place) -> bool:
+        """Is the partition in the open transaction of its id?"""
+        known = self.transaction(producer)
+        return known is not None and (self.player.facts.topics[place[0] - 1].name, place[1]) in known.partitions
+
+    def is_fenced(self, producer: Producer) -> bool:
+        """Has its id gone on without it?"""
+        known = self.transaction(producer)
+        return known is not None and producer.holder != (known.producer_id, known.epoch)
+
+    def end_of(self, place: Place) -> int:
+        """Where that log ends."""
+        partition = self.player.core.cluster.topics.find(self.player.facts.topics[place[0] - 1].name, place[1])
+        return 0 if partition is None else partition.end
+
+    def place(self) -> Place:
+        """A partition that is there."""
+        number = self.rng.randint(1, len(self.script.topics))
+        return number, self.rng.randrange(self.script.topics[number - 1].partitions)
+
+    def waits(self, client: str) -> bool:
+        """Has that client a request that is not answered?"""
+        steps = zip(self.script.steps, self.player.events, strict=True)
+        return any(isinstance(step, Send) and step.client == client and event.status == PARKED for step, event in steps)
+
+    def version(self, key: int, lowest: int = 0) -> int:
+        """Any that the release has, from `lowest` on where there are such."""
+        low, high = self.versions[key]
+        return self.rng.randint(min(max(low, lowest), high), high)
+
+    def version_of(self, producer: Producer, key: int, lowest: int = 0) -> int:
+        """One of those that its client speaks, mostly."""
+        (low, high), new = self.versions[key], NEW_SINCE[key]
+        if producer.new != (self.rng.random() < MIXED):
+            return self.rng.randint(new, high) if high >= new else high
+        return self.rng.randint(max(low, lowest), min(high, new - 1))
+
+    # -- writing
+
+    def send(self, client: str, key: int, version: int, fields: dict[str, Json]) -> dict[str, Json] | None:
+        """One request, and the core's answer to it."""
+        return self._write(Send(client, key, version, fields))
+
+    def wait(self, ms: int) -> None:
+        """Let time pass."""
+        self._write(Pause(ms))
+
+    def _write(self, step: Send | Pause) -> dict[str, Json] | None:
+        self.now += step.ms if isinstance(step, Pause) else STEP_MS
+        self.script.steps.append(step)
+        event = self.player.play(step, self.now)
+        for producer in self.producers:
+            self._look(producer)
+        return event.answer
+
+    def _look(self, producer: Producer) -> None:
+        """With another epoch its sequences begin again."""
+        told = self.player.references.of(producer.name)
+        holder = (told.get("producer_id", -1), told.get("producer_epoch", -1))
+        if holder != (producer.holder or (-1, -1)):
+            producer.holder = holder
+            producer.sequences.clear()
+            producer.last.clear()
+
+    def wrote(self, producer: Producer, place: Place, sequence: int, records: list[str]) -> None:
+        """That batch was taken."""
+        producer.sequences[place] = next_sequence(sequence, len(records))
+        producer.last[place] = sequence, records
+
+    def holder(self, producer: Producer, spoilt: float = SPOILT) -> dict[str, Json]:
+        """Producer id and epoch as it has them, now and then another's."""
+        found: dict[str, Json] = {
+            "producer_id": {"$": f"{producer.name}.producer_id"},
+            "producer_epoch": {"$": f"{producer.name}.producer_epoch"},
+        }
+        if self.rng.random() < spoilt:
+            name, plus = self.rng.choice((("producer_id", FAR), ("producer_epoch", 1), ("producer_epoch", -1), ("producer_epoch", 3)))
+            found[name] = {**found[name], "+": plus}
+        return found
+
+    def named(self, producer: Producer) -> Json:
+        """Its transactional id, now and then another one or none."""
+        if self.rng.random() < SPOILT:
+            return self.rng.choice(({"id": NOBODY}, {"id": 1}, {"id": 2}, ""))
+        return producer.id if producer.number is not None else {"id": NOBODY}
