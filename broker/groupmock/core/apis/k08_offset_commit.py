@@ -122,13 +122,15 @@ def _once(turn: Turn, lines: list[Line]) -> list[Line]:
 def _commit(cluster: Cluster, turn: Turn, request: Request, message: OffsetCommitRequest, lines: list[Line]) -> list[int]:
     by = Committer(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
     error, group = cluster.groups.reach(message.group_id, request.node)
-    error = error or commits.admit(turn, group, by, request.version, [_key(line) for line in lines])
+    wanted = [_wanted(request.version, message, line) for line in lines]
+    at = [(one.topic, one.partition) for one in wanted if commits.fits(turn, one)]
+    error = error or commits.admit(turn, group, by, request.version, at)
     if error:
         return [error] * len(lines)
     # A client that assigns partitions by hand never joins (CLIENT-21): its first commit makes the group (SERVER-51).
     if group is None:
         group = cluster.groups.create_simple(turn, message.group_id, causes.first_commit(request.client_id))
-    return commits.write(turn, group, [_wanted(request.version, message, line) for line in lines])
+    return commits.write(turn, group, wanted)
 
 
 def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:

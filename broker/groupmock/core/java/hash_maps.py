@@ -58,6 +58,7 @@ def _uuid_spread(topic_id: bytes) -> int:
 
 STRINGS: Final[Kind[str]] = Kind(spread, string_rank)
 UUIDS: Final[Kind[bytes]] = Kind(_uuid_spread, uuid_rank)
+INTS: Final[Kind[int]] = Kind(spread_bits, int)
 INTEGERS: Final[Kind[int]] = Kind(spread_bits, int)
 
 

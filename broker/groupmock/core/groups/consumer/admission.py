@@ -22,13 +22,11 @@ def commit(turn: Turn, group: Group, by: Committer, version: int, at: Collection
     member = group.members.get(by.member_id)
     if member is None:
         return codes.UNKNOWN_MEMBER_ID
-    if member.classic is not None:
-        return codes.NONE if by.generation == member.epoch else codes.ILLEGAL_GENERATION
-    if version < MEMBER_EPOCH_SINCE:
+    if member.classic is None and version < MEMBER_EPOCH_SINCE:
         return codes.UNSUPPORTED_VERSION
     if by.generation == member.epoch or (by.generation < member.epoch and _had_them(turn, group, member, by.generation, at)):
         return codes.NONE
-    return codes.STALE_MEMBER_EPOCH
+    return codes.STALE_MEMBER_EPOCH if member.classic is None else codes.ILLEGAL_GENERATION
 
 
 def _had_them(turn: Turn, group: Group, member: Member, epoch: int, at: Collection[At]) -> bool:

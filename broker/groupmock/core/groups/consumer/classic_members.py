@@ -8,6 +8,7 @@ once more without the rest. In Kafka: GroupMetadataManager.classicGroupJoinToCon
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from groupmock_codec.embedded.consumer import Assignment, Subscription, TopicPartitions, decode_subscription, encode_assignment
@@ -47,7 +48,7 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
     said = _subscription(message)
     beat = _as_beat(turn, group, message, version, said, client)
     _check_instance(group, message, beat)
-    known = group.members.get(beat.member_id)
+    known, before = group.members.get(beat.member_id), group.alike()
     protocols = tuple([(each.name, each.metadata) for each in message.protocols])
     classic = ClassicSide(protocols, message.session_timeout_ms, min(said.version, HIGHEST_SUBSCRIPTION))
     instance = group.static_members.get(beat.group_instance_id or "")
@@ -63,11 +64,12 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
     if resubscribed:
         group.subscribe(member, names, "")
         why = why or causes.resubscribed(member.member_id)
-    if (resubscribed or group.stale) and (group.refresh_topics() or resubscribed):
+    bumped = (resubscribed or group.stale) and (group.refresh_topics() or resubscribed)
+    if bumped:
         group.bump()
         why = why or causes.TOPICS_CHANGED
     if targets.may_compute(turn, group, settings):
-        targets.compute(turn, group, member, beat.listed, replaced)
+        targets.compute(turn, group, member, beat.listed, replaced, None if bumped else before)
         why = why or causes.TARGET_COMPUTED
     if known is None:
         group.seat(member.member_id, replaced)
@@ -80,10 +82,11 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
 
 
 def _goes_back(group: Group, member: Member, replaced: str | None) -> JoinGroupResponse:
-    """The last member of the consumer protocol is a classic one now: the group is, too, at its epoch, and nobody has to move (CG-187)."""
+    """The last member of the consumer protocol is a classic one now: the group is, too, and nobody has to move (CG-187). It is answered its
+    own epoch, 0 by another id, whatever the group's is: its next Heartbeat may be 22 (seen on 4.3.0)."""
     if replaced is not None:
         group.seat(member.member_id, replaced)
-    return _joined(member, group.generation)
+    return _joined(member, member.epoch)
 
 
 def _joined(member: Member, generation: int) -> JoinGroupResponse:
@@ -161,14 +164,15 @@ def sync(turn: Turn, group: Group, message: SyncGroupRequest, version: int) -> S
         return SyncGroupResponse(error_code=codes.REBALANCE_IN_PROGRESS)
     timing.stop_classic(turn, group, member.member_id)
     timing.renew(turn, group, member, member.classic.session_timeout_ms)
-    return SyncGroupResponse(protocol_type="consumer", protocol_name=member.classic.name, assignment=assignment_bytes(group, member))
+    given = assignment_bytes(group, member, member.assigned)
+    return SyncGroupResponse(protocol_type="consumer", protocol_name=member.classic.name, assignment=given)
 
 
-def assignment_bytes(group: Group, member: Member) -> bytes:
-    """A ConsumerProtocolAssignment of what it may have."""
+def assignment_bytes(group: Group, member: Member, spots: Iterable[Spot]) -> bytes:
+    """A ConsumerProtocolAssignment of these."""
     assert member.classic is not None
     names = {topic_id: name for name, (topic_id, _) in group.topics.items()}
-    parts = [TopicPartitions(names[topic], indexes) for topic, indexes in by_topic(member.assigned) if topic in names]
+    parts = [TopicPartitions(names[topic], indexes) for topic, indexes in by_topic(spots) if topic in names]
     return encode_assignment(Assignment(member.classic.version, parts, None))
 
 

@@ -33,7 +33,7 @@ def describe(turn: Turn, group: Group, topics: Topics) -> DescribedGroup:
 
 
 def _member(group: Group, topics: Topics, member: Member) -> DescribedMember:
-    target = [(topic, index) for topic, indexes in group.targets.get(member.member_id, {}).items() for index in indexes]
+    target = group.target_of(member)
     return DescribedMember(
         member_id=member.member_id,
         instance_id=member.group_instance_id,

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def hand_over(turn: Turn, old: Group, remaining: Sequence[Member], new: ClassicGroup) -> None:
-    """Its members are the classic group's, at its epoch for a generation. They have to join again, unless the last of the others was only
-    replaced (CG-187)."""
-    members = [_member(turn, new, member, assignment_bytes(old, member)) for member in remaining]
+    """Its members are the classic group's, at its epoch for a generation, with what they were to have (whether or not they had it yet:
+    ClassicGroup.fromConsumerGroup). They have to join again, unless the last of the others was only replaced (CG-187)."""
+    members = [_member(turn, new, member, assignment_bytes(old, member, old.target_of(member))) for member in remaining]
     record = StoredGroup(old.generation, "consumer", members[0].protocols[0][0], None, turn.wall_ms, (), (), (), (), ())
     new.refill(record, members)
     new.subscribed = Subscribed([member.protocols[0][1] for member in members])

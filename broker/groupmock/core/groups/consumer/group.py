@@ -168,6 +168,21 @@ class Group(GroupType):
         """Is it where the target wants it?"""
         return member.epoch == self.assignment_epoch and member.progress is Progress.STABLE
 
+    def last_resolved(self) -> Resolved | None:
+        """One of its expressions as it was resolved last: all are at once."""
+        return next(iter(self.resolved.values()), None)
+
+    def alike(self) -> bool:
+        """Do all members subscribe alike, as Kafka judges it (ModernGroup.subscriptionType)? One expression of all, or names of all."""
+        counts = [count for count in self.expressions.values() if count]
+        if counts:
+            return counts == [len(self.members)] and not self.subscribers
+        return all(count == len(self.members) for count in self.subscribers.values())
+
+    def target_of(self, member: Member) -> list[Spot]:
+        """What it is to have."""
+        return [(topic, index) for topic, indexes in self.targets.get(member.member_id, {}).items() for index in indexes]
+
     # -- bookkeeping ---------------------------------------------------------------------------------------------------
 
     def move(self, state: str) -> str:

@@ -13,7 +13,7 @@ from ..causes import Why
 from . import finding, membership, subscription, targets, timing
 from .beat import Beat
 from .group import Group, Member
-from .orders import by_topic
+from .orders import as_laid_out, by_topic
 from .states import AWAY, LEAVING
 from .timing import Timing
 
@@ -37,15 +37,17 @@ def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatRespons
 
 def answer(turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Beat, known: Member | None, matcher: Matcher | None) -> Answer:
     """Epoch 0 or more, by who may speak: `known`, or somebody who joins. With a lease where the next one like it is answered alike."""
+    before, resolved = group.alike(), group.last_resolved()
     member, replaced, why = (known, None, None) if known is not None else membership.admit(turn, group, beat)
     membership.update(turn, group, member, beat)
     resubscribed, called_for = subscription.subscribe(group, member, beat, matcher)
-    subscription.resolve_soon(turn, group, topics)
+    subscription.resolve_soon(turn, group, topics, resolved if known is None else group.last_resolved())
     why = why or (causes.resubscribed(member.member_id) if called_for else None)
-    if _bump(group, called_for):
+    bumped = _bump(group, called_for)
+    if bumped:
         why = why or causes.TOPICS_CHANGED
     if targets.may_compute(turn, group, settings):
-        targets.compute(turn, group, member, beat.listed, replaced)
+        targets.compute(turn, group, member, beat.listed, replaced, None if bumped else before)
         why = why or causes.TARGET_COMPUTED
     if known is None:
         group.seat(member.member_id, replaced)
@@ -53,7 +55,7 @@ def answer(turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Bea
     timing.renew(turn, group, member, settings.session_ms)
     if group.state != group.present() or why is not None or changed:
         membership.settle(turn, group, why or _arrived(member))
-    told = beat.joins or beat.is_full or changed
+    told = as_laid_out(member.assigned) if changed else by_topic(member.assigned) if beat.joins or beat.is_full else None
     return _response(member, settings.heartbeat_ms, told), _lease(turn, group, topics, member)
 
 
@@ -71,8 +73,8 @@ def _arrived(member: Member) -> Why:
     return causes.member_arrived(member.member_id, member.epoch)
 
 
-def _response(member: Member, interval_ms: int, told: bool) -> ConsumerGroupHeartbeatResponse:
-    parts = [TopicPartitions(topic_id=topic, partitions=indexes) for topic, indexes in by_topic(member.assigned)] if told else None
+def _response(member: Member, interval_ms: int, told: list[tuple[bytes, list[int]]] | None) -> ConsumerGroupHeartbeatResponse:
+    parts = None if told is None else [TopicPartitions(topic_id=topic, partitions=indexes) for topic, indexes in told]
     return ConsumerGroupHeartbeatResponse(
         member_id=member.member_id,
         member_epoch=member.epoch,

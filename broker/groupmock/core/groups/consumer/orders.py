@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ...java.hash_maps import STRINGS, UUIDS, HashKeys, copied_order
+from ...java.hash_maps import INTS, STRINGS, UUIDS, HashKeys, copied_order, room_for
 from ...java.hashes import uuid_hash
 from ...java.orders import java_computed_order, java_order
 from .group import Held, Spot
@@ -46,7 +46,8 @@ def given(kept: Held, new: Held, target: Target, had: Held) -> Held:
     """What a member has from now on, as CurrentAssignmentBuilder lays it out.
 
     A map of topics into which what is kept is put first, and what is new comes by `compute`, both in the order of a set of all
-    topics of the target and of what it had.
+    topics of the target and of what it had. Each topic's partitions are a copy of the map that it had, no larger than it needed to be:
+    4 comes before 3 there (seen on 4.3.0).
     """
     every = HashKeys.copied(UUIDS, target)
     for topic, _ in had:
@@ -60,8 +61,25 @@ def given(kept: Held, new: Held, target: Target, had: Held) -> Held:
             pending.put(topic)
     for topic in pending:
         topics.compute(topic)
-    spots = kept | new
-    return {(topic, index): spots[topic, index] for topic in topics for index in (*old.get(topic, ()), *fresh.get(topic, ()))}
+    spots, before = kept | new, _grouped(had)
+    laid_out = {topic: _laid_out(before.get(topic, []), old.get(topic, []), fresh.get(topic, [])) for topic in topics}
+    return {(topic, index): spots[topic, index] for topic, indexes in laid_out.items() for index in indexes}
+
+
+def _laid_out(had: list[int], kept: list[int], new: list[int]) -> HashKeys[int]:
+    copied = HashKeys(INTS, room_for(len(had))) if had else HashKeys(INTS)
+    for index in java_order(had, int):
+        copied.put(index)
+    for index in {*had}.difference(kept):
+        copied.remove(index)
+    for index in new:
+        copied.put(index)
+    return copied
+
+
+def as_laid_out(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
+    """What `given` gave, as the answer to the heartbeat of that moment has it."""
+    return list(_grouped(spots).items())
 
 
 def names(subscribed: Iterable[str]) -> list[str]:

@@ -54,9 +54,10 @@ def subscribe(group: Group, member: Member, beat: Beat, matcher: Matcher | None)
     return True, renamed or (other and (not regex or regex in group.resolved))
 
 
-def resolve_soon(turn: Turn, group: Group, topics: Topics) -> None:
-    """Have the group's expressions resolved, if it is time to."""
-    if wants_resolution(turn, group, topics) and may_resolve(turn, group):
+def resolve_soon(turn: Turn, group: Group, topics: Topics, last: Resolved | None) -> None:
+    """Have the group's expressions resolved, if it is time to. `last`: when it was so last. Where a static member comes back
+    with another expression than its own, the only one, that one counts until the next heartbeat (seen on 4.3.0)."""
+    if wants_resolution(turn, group, topics) and (last is None or turn.now > last.at + LEAST_INTERVAL_NS):
         turn.timers.set(("regex", group.group_id), turn.now)
 
 
@@ -64,16 +65,10 @@ def wants_resolution(turn: Turn, group: Group, topics: Topics) -> bool:
     """Is there one that was never resolved, or were topics made, or is it long since?"""
     if not group.expressions:
         return False
-    last = next(iter(group.resolved.values()), None)
+    last = group.last_resolved()
     if last is None or len(group.resolved) < len(group.expressions) or last.made < topics.made:
         return True
     return turn.now > last.at + turn.settings.group_consumer_regex_refresh_interval_ms * NS_PER_MS
-
-
-def may_resolve(turn: Turn, group: Group) -> bool:
-    """Is the last time long enough ago?"""
-    last = next(iter(group.resolved.values()), None)
-    return last is None or turn.now > last.at + LEAST_INTERVAL_NS
 
 
 def resolve(turn: Turn, group: Group, topics: Topics) -> causes.Why | None:

@@ -19,14 +19,18 @@ def may_compute(turn: Turn, group: Group, timing: Timing) -> bool:
     return group.computed_at is None or turn.now >= group.computed_at + timing.assignment_ms() * NS_PER_MS
 
 
-def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None, replaced: str | None) -> None:
-    """The target of this group epoch. `heard`: whose heartbeat it is, `names`: as that gives them; `replaced`: whose place it takes."""
+def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None, replaced: str | None, alike: bool | None) -> None:
+    """The target of this group epoch. `heard`: whose heartbeat it is, `names`: as that gives them; `replaced`: whose place it takes.
+
+    `alike`: how the group subscribed before this heartbeat, where that bumped nothing: Kafka looks at the subscriptions anew with a bump
+    alone, so that who joins with no topics leaves a group alike, and may be the one whose topics all are given (seen on 4.3.0).
+    """
     others = [member_id for member_id in group.table if member_id != heard.member_id]
     ids = list(group.table) if heard.member_id in group.table else [*others, heard.member_id]
     assignor = preferred(turn, group)
     instead_of = replaced if replaced != heard.member_id else None
     subscribers = [_subscriber(group, member_id, names if member_id == heard.member_id else None) for member_id in ids]
-    group.assign(assign(assignor, subscribers, group.topics, instead_of), turn.now, assignor)
+    group.assign(assign(assignor, subscribers, group.topics, instead_of, alike), turn.now, assignor)
 
 
 def _subscriber(group: Group, member_id: str, names: Sequence[str] | None) -> Subscriber:

@@ -17,6 +17,7 @@ from .. import codes
 from ..causes import Why
 from ..classic import answers
 from ..classic.group import Member as ClassicMember
+from ..classic.group import lists
 from . import membership, timing
 from .classic_members import HIGHEST_SUBSCRIPTION
 from .group import ClassicSide, Held, Member
@@ -49,11 +50,10 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
         return "the group does not use the consumer embedded protocol"
     if len(group.members) > turn.settings.group_consumer_max_size:
         return "the group size exceeds the consumer group maximum size"
-    chosen = group.protocol_name
-    if chosen is None:
-        if not group.members:
-            return None
-        # Kafka answers who waits, and falls over what no generation has chosen yet (ConsumerGroup.fromClassicGroup, seen on 4.3.0)
+    chosen = group.protocol_name or ""
+    if not all(lists(member.protocols, chosen) for member in group.members.values()):
+        # Kafka answers who waits, and falls over who does not list what the last generation chose, or over there being none yet
+        # (ConsumerGroup.fromClassicGroup, seen on 4.3.0)
         refuse_waiting(turn, group)
         raise Refused(codes.UNKNOWN_SERVER_ERROR, "")
     try:

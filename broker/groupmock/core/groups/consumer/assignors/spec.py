@@ -59,7 +59,9 @@ class Group(msgspec.Struct):
     partitions: dict[bytes, int]
 
 
-def group_of(subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes, int]], replaced: str | None) -> Group:
+def group_of(
+    subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes, int]], replaced: str | None, alike: bool | None = None
+) -> Group:
     """Shapes as `assignors.assign` has them."""
     names_once = Kind(cache(STRINGS.spread), STRINGS.rank)
     read: dict[tuple[tuple[str, ...], tuple[str, ...]], Subscription] = {}
@@ -71,7 +73,7 @@ def group_of(subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes
         members[one.member_id] = Member(one.member_id, one.group_instance_id, read[names], one.target)
     order = _member_order(list(members), replaced)
     counted = [one for one in subscribers if one.member_id != replaced]
-    return Group([members[member_id] for member_id in order], _homogeneous(counted), dict(topics.values()))
+    return Group([members[member_id] for member_id in order], _homogeneous(counted) if alike is None else alike, dict(topics.values()))
 
 
 def _member_order(member_ids: list[str], replaced: str | None) -> HashKeys[str]:
