@@ -16,6 +16,7 @@ from ..classic import rebalance, sessions, storage
 from ..classic.group import Member as ClassicMember
 from ..classic.group import StoredGroup
 from ..classic.subscription import Subscribed
+from ..classic.vote import select_protocol
 from .classic_members import assignment_bytes
 from .group import Group, Member
 
@@ -27,8 +28,8 @@ def hand_over(turn: Turn, old: Group, remaining: Sequence[Member], new: ClassicG
     """Its members are the classic group's, at its epoch for a generation, with what they were to have (whether or not they had it yet:
     ClassicGroup.fromConsumerGroup). They have to join again, unless the last of the others was only replaced (CG-187)."""
     members = [_member(turn, new, member, assignment_bytes(old, member, old.target_of(member))) for member in remaining]
-    record = StoredGroup(old.generation, "consumer", members[0].protocols[0][0], None, turn.wall_ms, (), (), (), (), ())
-    new.refill(record, members)
+    new.refill(StoredGroup(old.generation, "consumer", None, None, turn.wall_ms, (), (), (), (), ()), members)
+    new.protocol_name = select_protocol(new)
     new.subscribed = Subscribed([member.protocols[0][1] for member in members])
     telling.moved(turn, new, "Empty", causes.DOWNGRADED)
     if old.lost == "replaced":

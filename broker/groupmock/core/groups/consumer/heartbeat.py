@@ -41,7 +41,7 @@ def answer(turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Bea
     member, replaced, why = (known, None, None) if known is not None else membership.admit(turn, group, beat)
     membership.update(turn, group, member, beat)
     resubscribed, called_for = subscription.subscribe(group, member, beat, matcher)
-    subscription.resolve_soon(turn, group, topics, resolved if known is None else group.last_resolved())
+    subscription.resolve_soon(turn, group, topics, resolved)
     why = why or (causes.resubscribed(member.member_id) if called_for else None)
     bumped = _bump(group, called_for)
     if bumped:

@@ -55,8 +55,8 @@ def subscribe(group: Group, member: Member, beat: Beat, matcher: Matcher | None)
 
 
 def resolve_soon(turn: Turn, group: Group, topics: Topics, last: Resolved | None) -> None:
-    """Have the group's expressions resolved, if it is time to. `last`: when it was so last. Where a static member comes back
-    with another expression than its own, the only one, that one counts until the next heartbeat (seen on 4.3.0)."""
+    """Have the group's expressions resolved, if it is time to. `last`: one that the group had resolved before this
+    heartbeat. The group's only one, replaced by another, counts until the next heartbeat finds none (CG-114; seen on 4.3.0)."""
     if wants_resolution(turn, group, topics) and (last is None or turn.now > last.at + LEAST_INTERVAL_NS):
         turn.timers.set(("regex", group.group_id), turn.now)
 

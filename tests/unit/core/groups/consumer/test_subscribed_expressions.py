@@ -73,7 +73,9 @@ def test_another_one_takes_everything_until_it_is_resolved() -> None:
     world = world_of("t")
     world.beat()
     assert world.beat(subscribed_topic_regex="u") == (2, [])
-    world.sleep(1)  # the group's only one: the last resolution is gone with it, so nothing is waited for
+    world.sleep(1_000)
+    assert world.beat(owned=[]) == (2, None), "the group's only one was resolved a moment ago, when the new one came"
+    world.sleep(1)  # it is gone with its last user, so nothing is waited for any more
     assert world.beat(owned=[]) == (3, [("u", [0, 1])])
 
 
