@@ -19,8 +19,8 @@ from groupmock_codec.errors import ErrorCode
 BREAKING: Final = (
     "abort_transaction", "complete_delay", "expire_member", "expire_transactional_id", "fence_instance", "fence_transaction",
     "force_rebalance", "freeze_member", "hold_group", "hold_markers", "jump_timer", "lag_replica", "load_coordinator", "move_coordinator",
-    "move_coordinators", "move_leader", "move_leaders", "order_joins", "set_generation", "stall_node", "step_clock", "stop_node",
-    "unload_coordinator",
+    "move_coordinators", "move_leader", "move_leaders", "move_transaction_coordinator", "order_joins", "set_generation", "stall_node",
+    "step_clock", "stop_node", "unload_coordinator",
 )  # fmt: skip
 """Steering commands that break or delay something. The rest repairs, chooses or creates."""
 MENDING: Final = (

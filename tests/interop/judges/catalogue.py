@@ -14,8 +14,12 @@ Command = Callable[[Path], list[str]]
 
 @dataclass(frozen=True)
 class Judge:
-    """One row of the matrix. `kind`: group, streams, transactions or connect; `static`: whether the client knows group.instance.id; `default`: judged
-    under the default profile too; `guarantee`: processing.guarantee of Streams; `live`: how much of it `make live` does ("" nothing, short: without what waits for sessions, full)."""
+    """One row of the matrix.
+
+    `kind`: group, streams, transactions or connect; `static`: whether the client knows group.instance.id; `default`: judged under the
+    default profile too; `guarantee`: processing.guarantee of Streams; `live`: how much of it `make live` does ("" nothing, short: without
+    what waits for sessions, full).
+    """
 
     name: str
     program: Program
@@ -54,7 +58,8 @@ def _java(release: str, assignor: str, default: bool = False) -> Judge:
 
 
 def _transactions(release: str) -> Judge:
-    program = Program(f"member-java-transactions-{release}", "members/java-transactions", ("java", "mvn"), building.maven(release), release, JAVA)
+    name, source = f"member-java-transactions-{release}", "members/java-transactions"
+    program = Program(name, source, ("java", "mvn"), building.maven(release), release, JAVA)
     return Judge(f"Java {release}, transactions", program, lambda where: building.java(where, "groupmock.interop.Member"), "range",
                  kind="transactions", default=True, live="full")
 

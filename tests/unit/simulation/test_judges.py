@@ -155,7 +155,7 @@ def the_core_stumbles(patched: pytest.MonkeyPatch) -> None:
 PLANTED = [
     ("groups", heartbeats_say_all_is_well, "groups", "was answered 0, not 27"),
     ("groups", generations_skip_one, "groups", "in generation 2, not 1"),
-    ("groups", leader_is_forgotten, "invariants", "the leader is a member"),
+    ("groups", leader_is_forgotten, "invariants", "members have a leader"),
     ("groups", commits_are_one_too_far, "history", "and reads"),
     ("groups", reads_begin_one_batch_later, "history", "was next"),
     ("groups", answers_carry_another_number, "answers", "correlation id"),

@@ -23,9 +23,11 @@ def done(partition: int, offsets: list[int]) -> None:
 
 
 class Aiokafka:
-    """aiokafka, whose offsets in transactions do not say who the member is (TxnOffsetCommit v0): so each partition has a transactional id of
-    its own, by which whoever gets the partition fences whoever had it before it looks at the committed offset. All errors of a transaction
-    but of the writes that are awaited here, end the process."""
+    """aiokafka, whose offsets in transactions do not say who the member is (TxnOffsetCommit v0).
+
+    So each partition has a transactional id of its own, by which whoever gets the partition fences whoever had it before it looks at
+    the committed offset. All errors of a transaction but of the writes that are awaited here, end the process.
+    """
 
     def __init__(self) -> None:
         import aiokafka
@@ -111,8 +113,11 @@ class Aiokafka:
 
 
 class OneId(Aiokafka):
-    """What most people write with aiokafka: one transactional id for the member. A mistake, as its offsets do not say who the member is: who
-    lost a partition without noticing commits beside the one who has it now (KIP-447)."""
+    """What most people write with aiokafka: one transactional id for the member.
+
+    A mistake, as its offsets do not say who the member is: who lost a partition without noticing commits beside the one who has it
+    now (KIP-447).
+    """
 
     def __init__(self) -> None:
         super().__init__()
