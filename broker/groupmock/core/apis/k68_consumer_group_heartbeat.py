@@ -62,13 +62,14 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
         return left, None
     if not said.member_id:  # v0 alone gets so far: who joins is given an id (CG-30)
         said = said._replace(member_id=turn.environment.dice.short_id())
-    if group is not None:
-        finding.check_room(group, said, turn.settings.group_consumer_max_size)
+    if isinstance(found, ConsumerGroup | ClassicGroup):
+        finding.check_room(found.members, said, turn.settings.group_consumer_max_size)
     known = None if group is None else finding.find(group, said)
     matcher = subscription.matcher_of(turn, group, cluster.topics, said)
     _check_size(turn, group, said)
     if isinstance(found, ClassicGroup) and not found.is_empty():
         group = cluster.groups.upgrade(turn, found, request.client_id)
+        known = finding.find(group, said)
     group = group or cluster.groups.claim(turn, said.group_id, ConsumerGroup, causes.first_heartbeat(request.client_id))
     assert group is not None, "there is none, or an empty one that gave way"
     return heartbeat.answer(turn, group, cluster.topics, cluster.groups.timing(said.group_id, request.node), said, known, matcher)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .. import codes
 from .beat import Beat
 from .group import Group, Member
@@ -9,9 +11,9 @@ from .refusal import Refused
 from .states import AWAY
 
 
-def check_room(group: Group, beat: Beat, most: int) -> None:
+def check_room(members: Mapping[str, object], beat: Beat, most: int) -> None:
     """A full group takes nobody whose member id it does not know, at any epoch (CG-99). Raises Refused."""
-    if len(group.members) >= most and beat.member_id not in group.members:
+    if len(members) >= most and beat.member_id not in members:
         raise Refused(codes.GROUP_MAX_SIZE_REACHED, f"The consumer group has reached its maximum capacity of {most} members.")
 
 

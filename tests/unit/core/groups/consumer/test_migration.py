@@ -101,6 +101,12 @@ def test_an_eager_member_owns_nothing_and_is_at_the_new_epoch_at_once() -> None:
     assert world.beat("A") == (2, [3, 4, 5])
 
 
+def test_the_member_that_turns_the_group_over_may_be_one_of_it() -> None:
+    world = MixedWorld()
+    (old,) = world.stable()
+    assert world.join(old) == (1, ALL), "it is who it was, and subscribes alike: nothing calls for another target"
+
+
 def test_requests_that_wait_are_told_to_come_again() -> None:
     world = MixedWorld()
     old = world.stable(2)
