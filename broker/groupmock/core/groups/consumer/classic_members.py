@@ -52,15 +52,16 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
     protocols = tuple([(each.name, each.metadata) for each in message.protocols])
     classic = ClassicSide(protocols, message.session_timeout_ms, min(said.version, HIGHEST_SUBSCRIPTION))
     instance = group.static_members.get(beat.group_instance_id or "")
-    if instance is not None and group.members[instance].classic is None:
-        group.lost = "replaced"
+    steps_over = instance is not None and group.members[instance].classic is None
     member, replaced, why = (known, None, None) if known is not None else membership.admit(turn, group, beat)
     membership.update(turn, group, member, beat)
     group.speak(member, classic)
-    if membership.left_to_classics(turn, group):
-        return _goes_back(group, member, replaced)
     names = frozenset(said.topics)
     resubscribed = names != member.names or bool(member.regex)
+    if steps_over:
+        group.lost = "gone" if resubscribed else "replaced"
+    if membership.left_to_classics(turn, group):
+        return _goes_back(group, member, replaced)
     if resubscribed:
         group.subscribe(member, names, "")
         why = why or causes.resubscribed(member.member_id)
@@ -82,8 +83,9 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
 
 
 def _goes_back(group: Group, member: Member, replaced: str | None) -> JoinGroupResponse:
-    """The last member of the consumer protocol is a classic one now: the group is, too, and nobody has to move (CG-187). It is answered its
-    own epoch, 0 by another id, whatever the group's is: its next Heartbeat may be 22 (seen on 4.3.0)."""
+    """The last member of the consumer protocol is a classic one now: the group is, too, and nobody has to move unless its topics are
+    others (CG-187). It is answered its own epoch, 0 by another id, whatever the group's is: its next Heartbeat may be 22 (seen on
+    4.3.0)."""
     if replaced is not None:
         group.seat(member.member_id, replaced)
     return _joined(member, member.epoch)
