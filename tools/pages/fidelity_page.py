@@ -23,7 +23,13 @@ and how to run it again, against Kafka or another broker: [differential.md](diff
 [clients.md](clients.md); whether the check would notice a mistake: [mutations.md](mutations.md); hostile bytes:
 [bad-bytes.md](bad-bytes.md).
 """.strip()
-FAMILIES: Final = {"groups": "groups, offsets, group admin", "log": "data plane", "transactions": "transactions", "bytes": "bad bytes"}
+FAMILIES: Final = {
+    "groups": "groups, offsets, group admin",
+    "consumers": "consumer groups",
+    "log": "data plane",
+    "transactions": "transactions",
+    "bytes": "bad bytes",
+}
 """What a family is about."""
 
 

@@ -256,3 +256,12 @@ def test_a_static_member_may_go_back_in_place() -> None:
     assert isinstance(group, ClassicGroup)
     assert (group.state, group.generation) == ("Stable", 2)
     assert world.has(told.member_id, 2) == ALL
+
+
+def test_who_goes_back_with_other_topics_makes_everybody_join() -> None:
+    world = MixedWorld()
+    world.join("A", instance_id="i")
+    told = world.joined("A", group_instance_id="i", version=5, metadata=encode_subscription(Subscription(1, ["u"], None, [])))
+    group = world.cluster.groups.find("g")
+    assert group is not None
+    assert (told.error_code, told.generation_id, group.state) == (0, 2, "PreparingRebalance")
