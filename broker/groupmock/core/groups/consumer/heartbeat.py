@@ -37,7 +37,8 @@ def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatRespons
 
 def answer(turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Beat, known: Member | None, matcher: Matcher | None) -> Answer:
     """Epoch 0 or more, by who may speak: `known`, or somebody who joins. With a lease where the next one like it is answered alike."""
-    before, resolved = group.alike(), group.last_resolved()
+    subscribes = known is None or beat.listed is not None or beat.regex is not None
+    before, resolved = group.alike() if subscribes else None, group.last_resolved()
     member, replaced, why = (known, None, None) if known is not None else membership.admit(turn, group, beat)
     membership.update(turn, group, member, beat)
     resubscribed, called_for = subscription.subscribe(group, member, beat, matcher)
