@@ -85,6 +85,9 @@ def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest,
     partition = cluster.topics.find(*at)
     if partition is None or not turn.settings.transaction_partition_verification_enable or partition.producers.in_transaction(*by):
         return codes.NONE
+    # What the partition knows of the epoch goes first, as in Produce (4.3.0; UnifiedLog.maybeStartTransactionVerification)
+    if partition.producers.is_fenced(*by) and not turn.quirks.coordinator_asked_first:
+        return int(ErrorCode.INVALID_PRODUCER_EPOCH)
     adds = request.version >= ADDS_SINCE
     code = cluster.transactions.check(turn, asked.transactional_id, by, at, adds, request.client_id)
     if code is ErrorCode.TRANSACTION_ABORTABLE and request.version < ABORTABLE_SINCE:

@@ -328,3 +328,11 @@ def test_what_becomes_of_them_is_told() -> None:
         ("g", 1, "transaction_committed"),
         ("g", 0, "transaction_aborted"),
     ]
+
+
+def test_an_epoch_that_the_partition_knows_to_be_over_is_47_before_the_coordinator_is_asked() -> None:
+    world = OffsetsWorld()
+    old = world.begin()
+    world.txn(old)
+    world.init()
+    assert [world.txn(old, name=""), world.txn(Pid(99, 0), name="")] == [47, 42], "of the other one the partition knows nothing"
