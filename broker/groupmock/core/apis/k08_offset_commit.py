@@ -123,7 +123,8 @@ def _commit(cluster: Cluster, turn: Turn, request: Request, message: OffsetCommi
     by = Committer(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
     error, group = cluster.groups.reach(message.group_id, request.node)
     wanted = [_wanted(request.version, message, line) for line in lines]
-    at = [(one.topic, one.partition) for one in wanted if commits.fits(turn, one)]
+    # What is refused for its metadata is not asked whether the member had it (KIP-1251; OffsetMetadataManager.commitOffset)
+    at = [(one.topic, one.partition) for one in wanted if not commits.refused_metadata(turn, one.metadata)]
     error = error or commits.admit(turn, group, by, request.version, at)
     if error:
         return [error] * len(lines)
@@ -152,13 +153,10 @@ def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:
 def _commit_v0(cluster: Cluster, turn: Turn, group_id: str, lines: list[Line]) -> list[int]:
     """v0 meant ZooKeeper: kept apart, until Kafka 3 refused the request as a whole (35)."""
     # No group is looked for or made, and v1 does not see what v0 commits (P2-c22).
-    limit, errors = turn.settings.offset_metadata_max_bytes, []
+    errors = []
     for line in lines:
-        metadata = line.partition.committed_metadata or ""
-        # Java counts UTF-16 units, not bytes: docs/kafka/offsets.md#c-metadata
-        fits = commits.utf16_length(metadata) <= limit
-        errors.append(codes.NONE if fits else codes.OFFSET_METADATA_TOO_LARGE)
-        if fits:
+        errors.append(commits.refused_metadata(turn, line.partition.committed_metadata or ""))
+        if not errors[-1]:
             stored = Offset(line.partition.committed_offset, -1, "", turn.wall_ms)  # ZooKeeper keeps the number alone
             cluster.groups.zookeeper[group_id, line.name, line.partition.partition_index] = stored
     return errors

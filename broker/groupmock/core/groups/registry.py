@@ -21,7 +21,7 @@ from ..java.orders import java_order, scala_table_order
 from ..log.names import OFFSETS_TOPIC
 from ..turn import TimerHandler, Turn
 from ..units import NS_PER_MS
-from . import causes, codes, telling
+from . import causes, telling
 from .causes import Why
 from .classic.type import ClassicGroup
 from .consumer import downgrade, upgrade
@@ -232,11 +232,10 @@ class GroupRegistry:
 
     def write_pending(self, turn: Turn, group: GroupType, wanted: list[Commit], producer_id: int, epoch: int) -> list[int]:
         """What a transaction commits, as far as it may be stored; a code per commit. It stands in the log of the group's partition."""
-        from .offsets.commits import size_error, stored_offset, too_large, utf16_length  # a server that listens has no need of them yet
+        from .offsets.commits import refused_metadata, size_error, stored_offset, too_large  # a server that listens has no need of them yet
         from .offsets.offset_records import transactional_batch
 
-        limit = turn.settings.offset_metadata_max_bytes
-        errors = [codes.OFFSET_METADATA_TOO_LARGE if utf16_length(each.metadata) > limit else codes.NONE for each in wanted]
+        errors = [refused_metadata(turn, each.metadata) for each in wanted]
         if too_large(turn, group.home, group.partition, group.group_id, wanted):
             return [error or size_error(turn) for error in errors]
         stored = [

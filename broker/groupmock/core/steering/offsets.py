@@ -173,9 +173,9 @@ def _inactive(cluster: Cluster, group_id: str, refusal: str) -> GroupType | None
 def _commit(cluster: Cluster, turn: Turn, group_id: str, wanted: list[Commit]) -> None:
     """Everything is checked before a group is made for it."""
     group, hosting = _inactive(cluster, group_id, COMMIT_REFUSED), cluster.groups.hosting
-    limit = turn.settings.offset_metadata_max_bytes
-    long = next((one for one in wanted if commits.utf16_length(one.metadata) > limit), None)
+    long = next((one for one in wanted if commits.refused_metadata(turn, one.metadata)), None)
     if long is not None:
+        limit = turn.settings.offset_metadata_max_bytes
         raise BadArguments(f"{long.topic}/{long.partition}: metadata of more than offset.metadata.max.bytes ({limit})")
     if commits.too_large(turn, hosting, hosting.partition_of(group_id), group_id, wanted):
         raise BadArguments(f"offsets of {len(wanted)} partitions are more than one batch of {hosting.topic} holds: commit fewer at once")

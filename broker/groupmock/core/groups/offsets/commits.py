@@ -53,14 +53,14 @@ def utf16_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def fits(turn: Turn, commit: Commit) -> bool:
-    """Is its metadata no longer than allowed? What is too long is refused before it is asked whether the member had the partition."""
-    return utf16_length(commit.metadata) <= turn.settings.offset_metadata_max_bytes
+def refused_metadata(turn: Turn, metadata: str) -> int:
+    """OFFSET_METADATA_TOO_LARGE where it is longer than allowed."""
+    return codes.NONE if utf16_length(metadata) <= turn.settings.offset_metadata_max_bytes else codes.OFFSET_METADATA_TOO_LARGE
 
 
 def write(turn: Turn, group: GroupType, commits: list[Commit]) -> list[int]:
     """Store what may be stored; a code per commit. The last one of a partition wins."""
-    errors = [codes.NONE if fits(turn, one) else codes.OFFSET_METADATA_TOO_LARGE for one in commits]
+    errors = [refused_metadata(turn, one.metadata) for one in commits]
     if turn.quirks.refused_commit_lingers and not all(errors):
         _on_its_way(group, commits, errors)
     if too_large(turn, group.home, group.partition, group.group_id, commits):
