@@ -42,8 +42,7 @@ def _python(library: str, release: str, assignor: str = "") -> Audited:
 
 
 def _java(release: str, assignor: str = "") -> Audited:
-    program = Program(f"member-java-{release}", "members/java", ("java", "mvn"), building.maven(release), release, catalogue.JAVA)
-    return Audited(f"Java consumer {release}{f', {assignor}' if assignor else ''}", program,
+    return Audited(f"Java consumer {release}{f', {assignor}' if assignor else ''}", catalogue.java_program(release),
                    lambda where: building.java(where, "groupmock.interop.Audited"), {"AUDITED_ASSIGNOR": assignor} if assignor else {})
 
 

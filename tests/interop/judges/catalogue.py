@@ -58,9 +58,8 @@ def _java(release: str, assignor: str, default: bool = False) -> Judge:
 
 
 def _transactions(release: str) -> Judge:
-    name, source = f"member-java-transactions-{release}", "members/java-transactions"
-    program = Program(name, source, ("java", "mvn"), building.maven(release), release, JAVA)
-    return Judge(f"Java {release}, transactions", program, lambda where: building.java(where, "groupmock.interop.Member"), "range",
+    program = java_program(release)
+    return Judge(f"Java {release}, transactions", program, lambda where: building.java(where, "groupmock.interop.Ordered"), "range",
                  kind="transactions", default=True, live="full")
 
 

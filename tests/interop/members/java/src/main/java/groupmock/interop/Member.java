@@ -83,15 +83,6 @@ public final class Member {
     }
 
     public static void main(String[] none) {
-        int status = 0;
-        try {
-            new Member(new Wish(System.getenv("MEMBER"))).run();
-        } catch (Throwable failed) {
-            Say.line("failed", "\"why\": " + Say.quoted(failed.toString()));
-            failed.printStackTrace();
-            status = 1;
-        }
-        System.out.flush();
-        Runtime.getRuntime().halt(status);
+        Life.of(wish -> new Member(wish).run());
     }
 }

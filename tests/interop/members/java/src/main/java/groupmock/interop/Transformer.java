@@ -134,15 +134,6 @@ public final class Transformer {
     }
 
     public static void main(String[] none) {
-        int status = 0;
-        try {
-            new Transformer(new Wish(System.getenv("MEMBER"))).run();
-        } catch (Throwable failed) {
-            Say.line("failed", "\"why\": " + Say.quoted(failed.toString()));
-            failed.printStackTrace();
-            status = 1;
-        }
-        System.out.flush();
-        Runtime.getRuntime().halt(status);
+        Life.of(wish -> new Transformer(wish).run());
     }
 }

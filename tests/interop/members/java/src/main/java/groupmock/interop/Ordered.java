@@ -21,17 +21,17 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
- * Consume, transform, produce (KIP-447): `topic` -> `topic`-done, output and offsets in one transaction. Orders: `begin N` takes that many
+ * Consume, transform, produce by orders (KIP-447): `topic` -> `topic`-done, output and offsets in one transaction. Orders: `begin N` takes that many
  * records into a transaction and leaves it open, `commit`, `abort` end it, `look` tells what the coordinator says of the transactional id.
  */
-public final class Member {
+public final class Ordered {
     private final Wish wish;
     private final Orders orders = new Orders();
     private final KafkaConsumer<String, String> consumer;
     private final KafkaProducer<String, String> producer;
     private final Admin admin;
 
-    private Member(Wish wish) {
+    private Ordered(Wish wish) {
         this.wish = wish;
         Map<String, Object> common = Map.of("bootstrap.servers", wish.text("bootstrap"), "client.id", wish.text("name"));
         Map<String, Object> reads = new HashMap<>(common);
@@ -125,15 +125,6 @@ public final class Member {
     }
 
     public static void main(String[] none) {
-        int status = 0;
-        try {
-            new Member(new Wish(System.getenv("MEMBER"))).run();
-        } catch (Throwable failed) {
-            Say.line("failed", "\"why\": " + Say.quoted(failed.toString()));
-            failed.printStackTrace();
-            status = 1;
-        }
-        System.out.flush();
-        Runtime.getRuntime().halt(status);
+        Life.of(wish -> new Ordered(wish).run());
     }
 }
