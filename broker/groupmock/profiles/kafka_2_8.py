@@ -73,6 +73,7 @@ PROFILE = Profile(
             "lax_transactional_commits",
             "fenced_epoch_forgotten",
             "old_offset_values",
+            "no_text_for_unknown_producers",
             "added_partitions_answered_by_hash",
             "malformed_subscription_hangs",  # P1-b5, P1-b6
             "group_record_limit",  # docs/kafka/differences.md#groups, S-leader-failure

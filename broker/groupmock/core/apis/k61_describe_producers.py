@@ -40,16 +40,17 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration.take(within([topic.partition_indexes for topic in asked.topics]), PARTITION_COST)
     topics = []
     for topic in asked.topics:
-        rows = [_described(cluster, request.node, ration, topic.name, index) for index in topic.partition_indexes]
+        rows = [_described(cluster, request.node, turn, ration, topic.name, index) for index in topic.partition_indexes]
         topics.append(TopicResponse(name=topic.name, partitions=rows))
     turn.reply(request.ticket, DescribeProducersResponse(topics=topics))
 
 
-def _described(cluster: Cluster, node: int, ration: Ration, topic: str, index: int) -> PartitionResponse:
+def _described(cluster: Cluster, node: int, turn: Turn, ration: Ration, topic: str, index: int) -> PartitionResponse:
     partition = cluster.topics.find(topic, index)
     if partition is None:
         # The handler says of a topic what a log does not say of a partition (KafkaApis.handleDescribeProducersRequest)
-        message = None if cluster.topics.get(topic) is not None else NO_SUCH_TOPIC
+        told = cluster.topics.get(topic) is None and not turn.quirks.no_text_for_unknown_producers
+        message = NO_SUCH_TOPIC if told else None
         return PartitionResponse(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=message)
     if partition.leader != node:
         return PartitionResponse(partition_index=index, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -351,9 +351,14 @@ def test_producers_are_described() -> None:
     ]
     assert same_epoch == [{**common, "last_sequence": 1, "last_timestamp": WALL_MS, "coordinator_epoch": 3}]
     assert world.producers() == [{**common, "producer_epoch": 1, "last_timestamp": WALL_MS, "coordinator_epoch": 3}]
+
+
+@for_each(("quirk", "told"), [(False, "This server does not host this topic-partition."), (True, None)])
+def test_producers_of_what_is_not_there(quirk: bool, told: str | None) -> None:
+    world = TxnWorld(quirks=Quirks(no_text_for_unknown_producers=quirk))
     asked = DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=[1]), TopicRequest(name="u", partition_indexes=[0])])
     rows = [row for topic in world.ask(61, 0, asked).topics for row in topic.partitions]
-    assert [(row.error_code, row.error_message) for row in rows] == [(3, None), (3, "This server does not host this topic-partition.")]
+    assert [(row.error_code, row.error_message) for row in rows] == [(3, None), (3, told)]
 
 
 def test_any_client_may_write_markers() -> None:
