@@ -25,13 +25,13 @@ def joined(assignor: str, members: int, topics: int, alike: bool) -> float:
         Subscriber(f"{dice.getrandbits(128):032x}", None, names if alike else sorted(dice.sample(names, topics // 2)), {})
         for _ in range(members + 1)
     ]
-    targets = assign(assignor, group[:-1], known)
+    targets = assign(assignor, group[:-1], known, alike=alike)
     for member in group[:-1]:
         member.target = targets[member.member_id]
     taken = []
     for _ in range(TRIES):
         begin = time.process_time()
-        assign(assignor, group, known)
+        assign(assignor, group, known, alike=alike)
         taken.append(time.process_time() - begin)
     return min(taken) * 1e3
 

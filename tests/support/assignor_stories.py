@@ -33,7 +33,8 @@ class Story:
         new = Subscriber(member, instance, names, old.target if old else {}, regex, self._matched(regex))
         order = list(self.table) if member in self.table else [*self.table, member]
         subscribers = [new if one == member else self.members[one] for one in order]
-        targets = assign(self.assignor, subscribers, self.topics, replaced) if computes else {}
+        alike = _alike([one for one in subscribers if one.member_id != replaced])
+        targets = assign(self.assignor, subscribers, self.topics, replaced, alike=alike) if computes else {}
         if replaced is not None:
             self.leave(replaced)
             new.target = stored({}, new.target)  # its record is written again for the new id
@@ -59,3 +60,10 @@ class Story:
 
     def _matched(self, regex: str | None) -> list[str]:
         return self.regexes.get(regex, []) if regex else []
+
+
+def _alike(subscribers: Sequence[Subscriber]) -> bool:
+    """CG-103, said another way than `Group.alike` says it."""
+    if any(one.regex for one in subscribers):
+        return len({one.regex for one in subscribers}) == 1 and not any(one.topics for one in subscribers)
+    return len({frozenset(one.topics) for one in subscribers}) == 1

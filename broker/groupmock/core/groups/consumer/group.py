@@ -173,7 +173,8 @@ class Group(GroupType):
         return next(iter(self.resolved.values()), None)
 
     def alike(self) -> bool:
-        """Do all members subscribe alike, as Kafka judges it (ModernGroup.subscriptionType)? One expression of all, or names of all."""
+        """Do all members subscribe alike, as Kafka judges it (CG-103; ModernGroup.subscriptionType)? Every name has as many subscribers
+        as there are members; or one expression has, and nobody gave a name."""
         counts = [count for count in self.expressions.values() if count]
         if counts:
             return counts == [len(self.members)] and not self.subscribers

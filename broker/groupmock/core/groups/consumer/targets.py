@@ -30,7 +30,8 @@ def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None
     assignor = preferred(turn, group)
     instead_of = replaced if replaced != heard.member_id else None
     subscribers = [_subscriber(group, member_id, names if member_id == heard.member_id else None) for member_id in ids]
-    group.assign(assign(assignor, subscribers, group.topics, instead_of, alike), turn.now, assignor)
+    alike = group.alike() if alike is None else alike
+    group.assign(assign(assignor, subscribers, group.topics, instead_of, alike=alike), turn.now, assignor)
 
 
 def _subscriber(group: Group, member_id: str, names: Sequence[str] | None) -> Subscriber:

@@ -109,3 +109,26 @@ def test_its_offsets_are_in_use_while_it_matches() -> None:
     assert (group.subscribed_to("u"), group.subscribed_to("t")) == (True, False)
     world.beat(member_epoch=LEAVE)
     assert not group.subscribed_to("u")
+
+
+def test_members_subscribe_alike_by_one_expression_of_all_or_by_the_same_names() -> None:
+    world = world_of("t")
+    assert world.group is not None
+    found = [world.group.alike()]
+    world.join("B", subscribed_topic_regex="t", subscribed_topic_names=None)
+    found.append(world.group.alike())
+    world.join("B", "u", subscribed_topic_regex="t")
+    found.append(world.group.alike())
+    world.join("A", "u", subscribed_topic_regex="")
+    world.join("B", "u", subscribed_topic_regex="")
+    found.append(world.group.alike())
+    assert found == [True, True, False, True]
+
+
+def test_who_joins_with_nothing_is_in_a_group_that_subscribed_alike_before() -> None:
+    """Kafka looks at the subscriptions anew with a bump alone: here all get what B subscribes to, nothing (seen on 4.3.0)."""
+    world = ConsumerWorld()
+    world.join("C", subscribed_topic_regex="t", subscribed_topic_names=None)
+    world.sleep(1)
+    assert world.join("B", subscribed_topic_names=[]) == (2, [])
+    assert world.beat("C", owned=[]) == (2, None)

@@ -30,14 +30,15 @@ def assign(
     subscribers: Sequence[Subscriber],
     topics: Mapping[str, tuple[bytes, int]],
     replaced: str | None = None,
-    alike: bool | None = None,
+    *,
+    alike: bool,
 ) -> dict[str, Target]:
     """Member id -> its new target; where that has the same partitions as the old one it is the old one itself, in its old order.
 
     `assignor`: a name of ASSIGNORS. `subscribers`: in the order of the coordinator's member table, then the heartbeating member if it is
     new. `topics`: name -> (id of 16 bytes, number of partitions), those that exist. `replaced`: the id of the static member, among the
     subscribers, whose place the last of them takes and whose target that one has. It is left out, and nothing is stored yet of the other.
-    `alike`: do they subscribe alike? None: as they are.
+    `alike`: do they subscribe alike, as Kafka judges it (`consumer.Group.alike`)?
     """
     if not subscribers:
         return {}

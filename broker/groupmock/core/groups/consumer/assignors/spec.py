@@ -59,9 +59,7 @@ class Group(msgspec.Struct):
     partitions: dict[bytes, int]
 
 
-def group_of(
-    subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes, int]], replaced: str | None, alike: bool | None = None
-) -> Group:
+def group_of(subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes, int]], replaced: str | None, alike: bool) -> Group:
     """Shapes as `assignors.assign` has them."""
     names_once = Kind(cache(STRINGS.spread), STRINGS.rank)
     read: dict[tuple[tuple[str, ...], tuple[str, ...]], Subscription] = {}
@@ -72,8 +70,7 @@ def group_of(
             read[names] = _subscription(*names, topics, names_once)
         members[one.member_id] = Member(one.member_id, one.group_instance_id, read[names], one.target)
     order = _member_order(list(members), replaced)
-    counted = [one for one in subscribers if one.member_id != replaced]
-    return Group([members[member_id] for member_id in order], _homogeneous(counted) if alike is None else alike, dict(topics.values()))
+    return Group([members[member_id] for member_id in order], alike, dict(topics.values()))
 
 
 def _member_order(member_ids: list[str], replaced: str | None) -> HashKeys[str]:
@@ -88,13 +85,6 @@ def _member_order(member_ids: list[str], replaced: str | None) -> HashKeys[str]:
             else:
                 order.put(changed)
     return order
-
-
-def _homogeneous(subscribers: Sequence[Subscriber]) -> bool:
-    """CG-103: every name has as many subscribers as there are members; or one regex has, and nobody gave a name."""
-    if any(one.regex for one in subscribers):
-        return len({one.regex for one in subscribers}) == 1 and not any(one.topics for one in subscribers)
-    return len({frozenset(names) for names in {tuple(one.topics) for one in subscribers}}) == 1
 
 
 def _subscription(
