@@ -134,6 +134,7 @@ class Quirks(msgspec.Struct, frozen=True):
     added_partitions_answered_by_hash: bool = False  # 2.8: AddPartitionsToTxn answers topics in the order of a map
     stable_offset_within_log: bool = False  # 3.9 2.8: with a log cut amid a batch of an open transaction it is stable up to its start
     committed_fetch_waits_beyond_stable: bool = False  # 2.8: read_committed beyond the last stable offset waits (later: only there; TX-84)
+    committed_fetch_goes_by_its_own_offset: bool = False  # 3.9: ... at once; later within the open batch it waits
     coordinator_asked_first: bool = False  # 3.9: the coordinator of a transactional batch is asked before the epochs that the log has seen
     refused_transactional_commit_makes_group: bool = False  # 3.9 2.8: there is an Empty group afterwards
     no_text_for_unknown_producers: bool = False  # 2.8: DescribeProducers of a topic that is not there says 3 alone

@@ -116,6 +116,7 @@ PROFILE = Profile(
             "features_updated_one_by_one",
             "topic_configs_before_4",
             "stable_offset_within_log",
+            "committed_fetch_goes_by_its_own_offset",
             "transactional_commit_to_unknown_group_is_unknown_member",
             "start_of_transaction_stays",
             "fenced_epoch_forgotten",

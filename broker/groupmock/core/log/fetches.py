@@ -248,6 +248,7 @@ class Reader:
         self._no_lists = settings.quirks.failed_fetch_without_lists
         self._pinned = settings.quirks.stable_offset_within_log
         self._waits_beyond_stable = settings.quirks.committed_fetch_waits_beyond_stable
+        self._own_offset = settings.quirks.committed_fetch_goes_by_its_own_offset
         self._fetch = fetch
         self._room = fetch.max_bytes
         self._unpacked = settings.room()
@@ -328,7 +329,9 @@ class Reader:
         committed = partition.producers.transactions is not None and self._fetch.isolation_level == READ_COMMITTED
         if committed:  # it gets as far as the log is stable
             upper = min(end, partition.stable(self._pinned))
-            self.trouble |= slot.fetch_offset > upper and not self._waits_beyond_stable
+            # DelayedFetch compares what LogSegment.read found: since 4 where the batch begins
+            found = slot.fetch_offset if self._own_offset else partition.first_offset(slot.fetch_offset)
+            self.trouble |= found > upper and not self._waits_beyond_stable
         size = min(self._room, slot.max_bytes)
         row = self._row(slot, partition, self._records(slot, partition, size, upper), EpochEndOffset(), end)
         if not row.records and slot.fetch_offset < upper and 0 < size < partition.first_size(slot.fetch_offset):

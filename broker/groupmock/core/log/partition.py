@@ -202,6 +202,11 @@ class Partition:
         place = self._batch_at(offset)
         return len(self._batches[place].data) if place < len(self._batches) else 0
 
+    def first_offset(self, offset: int) -> int:
+        """Offset of the first record of the batch that holds `offset`; the end's own."""
+        place = self._batch_at(offset)
+        return self._batches[place].base_offset if place < len(self._batches) else offset
+
     def available(self, offset: int, end: int | None = None) -> int:
         """Bytes that a reader at `offset` could get, from its batch's beginning up to `end` (None: the log's)."""
         place = self._batch_at(offset)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..language.exchange import NEEDS, Exchange, Variant
+from ..language.exchange import NEEDS, Exchange, Send, Variant
 from ..language.exchange_suite import Suite
 from ..stages.tcp_broker import TRANSACTIONS, CannotProvide, TcpBroker
 from .not_applicable import not_offered
@@ -96,6 +96,10 @@ def newest(decided: Sequence[Planned | DialogueOutcome]) -> list[Planned | Dialo
     return list(found.values())
 
 
+def _has_producers(exchange: Exchange) -> bool:
+    return any(isinstance(step, Send) and step.api == "InitProducerId" for step in exchange.steps)
+
+
 class Planner:
     """Decides about each dialogue, from what the broker offers and how it is set."""
 
@@ -116,8 +120,9 @@ class Planner:
         return lacking
 
     def prepare(self, variants: Sequence[Variant]) -> None:
-        """Wait for what some dialogues need."""
-        if "transactions" in self._lacking or not any("transactions" in each.exchange.needs for each in variants):
+        """Wait for what some dialogues need. Whoever asks for a producer id finds a coordinator that answers: a broker makes the topic of
+        transactions when it is asked for the first time, and says 15 or 16 until it is there."""
+        if "transactions" in self._lacking or not any(_has_producers(each.exchange) for each in variants):
             return
         try:
             self._broker.wait_for_transactions()

@@ -201,12 +201,20 @@ def test_an_abort_behind_an_open_transaction_is_listed_where_something_is_read()
     assert (before, world.read(1, 1)) == ([([0], [(2, 2)]), ([], []), ([], [])], ([1, 2, 3, 4], [(2, 2)]))
 
 
-@for_each(("waits", "wanted"), [(False, ["parked", "answered", "answered"]), (True, ["parked", "parked", "parked"])])
-def test_beyond_what_is_stable_a_reader_is_answered_at_once(waits: bool, wanted: list[str]) -> None:
-    """TX-84: offsets at the last stable one, behind it, at the end; 2.8.2 lets all of them wait."""
-    world = TxnWorld(Quirks(committed_fetch_waits_beyond_stable=waits))
+@for_each(
+    ("quirks", "wanted"),
+    [
+        (Quirks(), ["parked", "parked", "answered", "answered"]),
+        (Quirks(committed_fetch_goes_by_its_own_offset=True), ["parked", "answered", "answered", "answered"]),
+        (Quirks(committed_fetch_waits_beyond_stable=True), ["parked", "parked", "parked", "parked"]),
+    ],
+)
+def test_beyond_what_is_stable_a_reader_is_answered_at_once(quirks: Quirks, wanted: list[str]) -> None:
+    """TX-84: offsets at the last stable one, within its batch, in the next batch, at the end; 4.3.0, 3.9.1, 2.8.2."""
+    world = TxnWorld(quirks)
     world.write(1, 0, b"a", b"b")
-    fetches = [fetch_request(("t", 0, offset), isolation_level=1, min_bytes=1, max_wait_ms=5000) for offset in (0, 1, 2)]
+    world.append(batch(b"plain"))
+    fetches = [fetch_request(("t", 0, offset), isolation_level=1, min_bytes=1, max_wait_ms=5000) for offset in (0, 1, 2, 3)]
     tickets = [world.send(1, 11, each, connection=7 + place) for place, each in enumerate(fetches)]
     assert [world.outcome(each) for each in tickets] == wanted
 
