@@ -12,12 +12,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from groupmock_codec import opening
+
 from . import profiles
 from .core.settings import Quirks, Settings
 from .net.limits import Limits
 from .options import OPTIONS
 from .profiles import Profile
 
+OPENS: Final = "groupmock.compression.open"
 ENVIRONMENT: Final = "GROUPMOCK_"
 ENVIRONMENT_SET: Final = "GROUPMOCK_SET_"
 YES: Final = ("true", "yes", "on", "1")
@@ -127,11 +130,15 @@ def resolve(
     layers = _Layers()
     for key, value in profile.settings.items():
         layers.put(key, value, f"profile {profile.name}")
+    if opening.available():
+        layers.put(OPENS, True, f"{opening.LIBRARY} is installed")
     _file_settings(table, file, layers)
     _environment_settings(variables, layers)
     _flag_settings(sets, layers)
     settings, limits = _build(layers)
     _check_sessions(settings, layers)
+    if settings.compression_open and not opening.available():
+        raise ConfigError(f"{layers.origins[OPENS]}: {OPENS} needs {opening.LIBRARY}: pip install 'groupmock[compression]'")
     values = options.values
     nodes = whole_number(values["nodes"], options.origins["nodes"], 1, MAX_NODES)
     config = Config(

@@ -17,6 +17,8 @@ from typing import IO, Any, Final
 
 import msgspec
 
+from groupmock_codec import opening
+
 from .clock import VirtualClock
 from .core.effects import Reply
 from .core.events import Command
@@ -199,6 +201,8 @@ class _Player:
             core = rebuild(header.cluster, Random(header.seed))
         except msgspec.ValidationError as refusal:
             raise CannotReplay(f"the cluster in the header cannot be made again: {refusal}") from None
+        if core.environment.settings.compression_open and not opening.available():
+            raise CannotReplay(f"its cluster opened packed records, which needs {opening.LIBRARY}: pip install 'groupmock[compression]'")
         self.clock = VirtualClock(header.epoch_ns)
         produced = _Produced()
         self.produced = produced.window

@@ -10,6 +10,7 @@ from .errors import ErrorCode
 
 NONE: Final = 0
 GZIP: Final = 1
+GZIP_MAGIC: Final = b"\x1f\x8b"
 COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 MAX_DECOMPRESSED: Final = 104_857_600
 
@@ -52,16 +53,26 @@ def decompress(data: bytes, code: int, limit: int = MAX_DECOMPRESSED) -> bytes:
         raise _unsupported(code)
     if limit <= 0:  # which zlib takes for no limit
         raise OverLimit("no more bytes may be decompressed")
+    parts: list[bytes] = []
+    rest = data
+    while rest.startswith(GZIP_MAGIC) or not parts:  # as Java's GZIPInputStream: one member behind the other, what follows is left alone
+        part, rest = _member(rest, limit)
+        limit -= len(part)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _member(data: bytes, limit: int) -> tuple[bytes, bytes]:
     try:
         unzip = zlib.decompressobj(wbits=31)
-        found = unzip.decompress(data, limit)
+        found = unzip.decompress(data, max(1, limit))  # zlib takes 0 for no limit
     except zlib.error as error:
         raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"bad gzip: {error}") from None
-    if unzip.unconsumed_tail:
+    if unzip.unconsumed_tail or len(found) > limit:
         raise OverLimit(f"more than {limit} bytes when decompressed")
     if not unzip.eof:
         raise RecordsError(ErrorCode.CORRUPT_MESSAGE, "gzip ends too early")
-    return found
+    return found, unzip.unused_data
 
 
 def _unsupported(code: int) -> RecordsError:

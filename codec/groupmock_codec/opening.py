@@ -1,11 +1,13 @@
-"""Records out of any compression, for who wants to see them: snappy, lz4 and zstd are opened by cramjam where that is installed.
+"""Records out of any compression: snappy, lz4 and zstd are opened by cramjam where that is installed.
 
-A log keeps those three as they came and never opens them (`compression`), so that what a broker answers does not hang on what is
-installed beside it. Reading is another matter: it changes nothing. Never more is unpacked than was allowed, here too.
+Who wants to see records opens them with this; a log does so only where it is told to (`Room.opens_all`), so that what a broker answers
+does not hang on what is installed beside it. Never more is unpacked than was allowed. What Kafka's streams refuse is refused: empty
+snappy, lz4 whose blocks depend on each other (docs/kafka/seen-on-brokers.md#packed-records).
 """
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from .compression import COMPRESSIONS, GZIP, OverLimit, RecordsError, decompress
@@ -21,12 +23,31 @@ XERIAL_BYTES: Final = 16
 LENGTH_BYTES: Final = 4
 FIRST_GUESS: Final = 64 * 1024
 LIBRARY: Final = "cramjam"
+NO_MORE_ROOM: Final = "failed to write whole buffer"
+"""What cramjam says when the room was too small, whatever the compression."""
+LZ4_FLAGS_AT: Final = 4
+LZ4_SMALLEST: Final = 7  # magic, flags, a byte of sizes, a checksum (LZ4 frame format, version 1.6)
+LZ4_INDEPENDENT: Final = 0x20
+LZ4_BLOCKS_CHECKED: Final = 0x10
+LZ4_SIZED: Final = 0x08
+LZ4_CHECKED: Final = 0x04
+LZ4_DICTIONARY: Final = 0x01
+LZ4_PLAIN: Final = 0x80000000
+
+
+def available() -> bool:
+    """Is the library here that opens snappy, lz4 and zstd?"""
+    return find_spec(LIBRARY) is not None
 
 
 def opened(batch: Batch, most: int) -> bytes:
-    """The batch's records, `most` bytes at most. Raises RecordsError: UNSUPPORTED_COMPRESSION_TYPE with what to install, CORRUPT_MESSAGE;
-    OverLimit."""
-    code, data = batch.attributes & COMPRESSION_MASK, batch.data[HEADER_BYTES:]
+    """The batch's records, `most` bytes at most. Raises as `unpacked`."""
+    return unpacked(batch.data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK, most)
+
+
+def unpacked(data: bytes, code: int, most: int) -> bytes:
+    """`data` out of any compression, `most` bytes at most. Raises RecordsError: UNSUPPORTED_COMPRESSION_TYPE with what to install,
+    CORRUPT_MESSAGE; OverLimit."""
     if code <= GZIP or code >= len(COMPRESSIONS):
         return decompress(data, code, most)
     name = COMPRESSIONS[code]
@@ -35,55 +56,70 @@ def opened(batch: Batch, most: int) -> bytes:
     except ImportError:
         reason = f"records compressed by {name} need a library to be read: pip install {LIBRARY}"
         raise RecordsError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, reason) from None
-    return _snappy(cramjam.snappy, data, most) if name == "snappy" else _frames(getattr(cramjam, name), name, data, most)
+    try:
+        if name == "snappy":
+            return _snappy(cramjam.snappy, data, most)
+        if name == "lz4":
+            return _frames(cramjam.lz4, _first_frame(data), most)
+        return _frames(cramjam.zstd, data, most) if data else b""
+    except OverLimit:
+        raise
+    except (cramjam.DecompressionError, OSError, ValueError) as error:
+        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"bad {name}: {error}") from None
 
 
-def _frames(library: Any, name: str, data: bytes, most: int) -> bytes:
+def _first_frame(data: bytes) -> bytes:
+    """As Kafka's Lz4BlockInputStream reads it: up to the end mark of one frame, whose blocks do not depend on each other."""
+    if len(data) < LZ4_SMALLEST:
+        raise ValueError(f"{len(data)} bytes")
+    flags = data[LZ4_FLAGS_AT]
+    if not flags & LZ4_INDEPENDENT:
+        raise ValueError("blocks that depend on each other")
+    at = LZ4_SMALLEST + (8 if flags & LZ4_SIZED else 0) + (4 if flags & LZ4_DICTIONARY else 0)
+    while (size := int.from_bytes(data[at : at + LENGTH_BYTES], "little") & ~LZ4_PLAIN) and at < len(data):
+        at += LENGTH_BYTES + size + (4 if flags & LZ4_BLOCKS_CHECKED else 0)
+    return data[: at + LENGTH_BYTES + (4 if flags & LZ4_CHECKED else 0)]
+
+
+def _frames(library: Any, data: bytes, most: int) -> bytes:
     """lz4 or zstd: neither says for sure how much comes out, so ever larger room is tried, up to `most` bytes."""
     size = min(max(FIRST_GUESS, 8 * len(data)), most)
     while True:
         room = bytearray(size)
         try:
             return bytes(memoryview(room)[: library.decompress_into(data, room)])
-        except (library_error(), OSError) as error:
-            if size >= most:
-                reason = f"bad {name}, or more than {most} bytes when decompressed: {error}"
-                raise RecordsError(ErrorCode.CORRUPT_MESSAGE, reason) from None
-            size = min(4 * size, most)
+        except Exception as error:
+            if NO_MORE_ROOM not in str(error):
+                raise
+        if size >= most:
+            raise OverLimit(f"more than {most} bytes when decompressed")
+        size = min(4 * size, most)
 
 
 def _snappy(library: Any, data: bytes, most: int) -> bytes:
+    if not data:
+        raise ValueError("nothing")  # an empty stream of snappy-java is none
     parts, left = [], most
-    try:
-        for block in _blocks(data):
-            left -= library.decompress_raw_len(block)
-            if left < 0:
-                raise OverLimit(f"more than {most} bytes when decompressed")
-            parts.append(bytes(library.decompress_raw(block)))
-    except (library_error(), OSError, ValueError) as error:
-        if isinstance(error, OverLimit):
-            raise
-        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"bad snappy: {error}") from None
+    for block in _blocks(data):
+        left -= library.decompress_raw_len(block)
+        if left < 0:
+            raise OverLimit(f"more than {most} bytes when decompressed")
+        parts.append(bytes(library.decompress_raw(block)))
     return b"".join(parts)
 
 
 def _blocks(data: bytes) -> list[bytes]:
-    """Of a stream by snappy-java; anything else is one block."""
+    """Of a stream by snappy-java, or of several; anything else is one block. A length that is not all there ends the stream."""
     if not data.startswith(XERIAL):
         return [data]
     found, at = [], XERIAL_BYTES
-    while at < len(data):
+    while at + LENGTH_BYTES <= len(data):
+        if data.startswith(XERIAL, at):
+            at += XERIAL_BYTES
+            continue
         end = at + LENGTH_BYTES + int.from_bytes(data[at : at + LENGTH_BYTES])
-        if end > len(data):
+        if end > len(data) or end == at + LENGTH_BYTES:
             raise ValueError(f"a block ends at {end} of {len(data)}")
         found.append(data[at + LENGTH_BYTES : end])
         at = end
     return found
-
-
-def library_error() -> type[Exception]:
-    """What cramjam raises."""
-    import cramjam
-
-    error: type[Exception] = cramjam.DecompressionError
-    return error

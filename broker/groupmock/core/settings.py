@@ -317,6 +317,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             1,
         ),
     ] = 8_388_608
+    compression_open: Annotated[
+        bool,
+        setting(
+            "groupmock.compression.open",
+            "records compressed by snappy, lz4 or zstd are opened where Kafka opens them (keys, times, counts); by default so where "
+            "groupmock[compression] is installed",
+        ),
+    ] = False
     request_max_records: Annotated[
         int,
         setting(
@@ -373,7 +381,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def room(self) -> Room:
         """What may be unpacked for one request."""
-        return Room(self.request_max_decompressed_bytes, self.request_max_records)
+        return Room(self.request_max_decompressed_bytes, self.request_max_records, self.compression_open)
 
 
 def _listed(text: str) -> list[str]:

@@ -51,6 +51,7 @@ class SettingKeywords(TypedDict, total=False):
     transaction_partition_verification_enable: bool
     fetch_answer_max_bytes: int
     request_max_decompressed_bytes: int
+    compression_open: bool
     request_max_records: int
     request_max_work: int
     answer_max_bytes: int

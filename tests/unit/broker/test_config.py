@@ -12,15 +12,23 @@ from cases import for_each
 from groupmock import profiles
 from groupmock.config import Address, ConfigError, TopicSpec, all_settings, resolve
 from groupmock.core.settings import Quirks, Settings
-from groupmock_codec import APIS
+from groupmock_codec import APIS, opening
 
 DELAY = "group.initial.rebalance.delay.ms"
 
 
 def test_defaults_are_those_that_the_settings_declare() -> None:
     config = resolve()
-    assert config.settings == Settings()
+    assert config.settings == Settings(compression_open=True), "cramjam is installed for the tests"
     assert (config.host, config.port, config.nodes, config.profile.name) == ("127.0.0.1", 9092, 1, "groupmock")
+
+
+def test_records_are_opened_where_the_library_is_there_and_else_somebody_must_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not resolve({}, ["groupmock.compression.open=false"]).settings.compression_open
+    monkeypatch.setattr(opening, "LIBRARY", "no_such_library")
+    assert not resolve().settings.compression_open
+    with pytest.raises(ConfigError, match=r"flag --set groupmock.compression.open: .* pip install 'groupmock\[compression\]'"):
+        resolve({}, ["groupmock.compression.open=true"])
 
 
 def test_each_layer_beats_the_one_below(tmp_path: Path) -> None:

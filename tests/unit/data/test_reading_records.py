@@ -3,45 +3,26 @@
 from __future__ import annotations
 
 import sys
-from struct import pack
 from typing import Any
 
-import cramjam
 import pytest
 from cases import for_each
 from data_world import DataWorld
+from packed import PACKED, packed
 
 from groupmock.core.steering import BadArguments, NoSuch
 from groupmock.data import reading
 from groupmock.data.reading import Unread, starts
 from groupmock_codec.compression import COMPRESSIONS, RecordsError
 from groupmock_codec.opening import FIRST_GUESS, opened
-from groupmock_codec.records import HEADER_BYTES, Batch, NewRecord, _sealed, encode_batch, read_batches
+from groupmock_codec.records import Batch, NewRecord, _sealed, encode_batch, read_batches
 
 LIBRARY_NEEDED = "need a library to be read: pip install cramjam"
 
 
-def _xerial(data: bytes) -> bytes:
-    """As snappy-java writes it: blocks of 32 KiB behind their lengths."""
-    blocks = [bytes(cramjam.snappy.compress_raw(data[at : at + 32_768])) for at in range(0, len(data), 32_768)]
-    return b"\x82SNAPPY\0" + pack(">ii", 1, 1) + b"".join(pack(">i", len(block)) + block for block in blocks)
-
-
-PACKED: dict[str, Any] = {
-    "snappy": _xerial,
-    "snappy in one block": lambda data: bytes(cramjam.snappy.compress_raw(data)),
-    "lz4": lambda data: bytes(cramjam.lz4.compress(data)),
-    "zstd": lambda data: bytes(cramjam.zstd.compress(data)),
-}
-
-
 def batch_of(name: str, *values: bytes, spoil: bool = False) -> Batch:
-    """A batch as a client with that compression writes it."""
-    plain = read_batches(encode_batch([NewRecord(value=value, timestamp=0) for value in values]))[0]
-    if name in ("none", "gzip"):
-        return read_batches(encode_batch([NewRecord(value=value, timestamp=0) for value in values], compression=name))[0]
-    data = PACKED[name](plain.data[HEADER_BYTES:])
-    return _sealed(plain._replace(attributes=COMPRESSIONS.index(name.split()[0])), data[: len(data) // 2] if spoil else data)
+    """A batch as a client with that compression writes it; spoiled: half of it."""
+    return packed(name, [NewRecord(value=value, timestamp=0) for value in values], lambda data: data[: len(data) // 2] if spoil else data)
 
 
 @for_each("name", ["none", "gzip", *PACKED])

@@ -15,7 +15,7 @@ from groupmock.journal.read import NotAJournal, read
 from groupmock.journal.rows import ReplyRow
 from groupmock.replay import CannotReplay, replay
 from groupmock.rig.wire import AsyncClient, Client
-from groupmock_codec import APIS
+from groupmock_codec import APIS, opening
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 
@@ -163,6 +163,12 @@ def test_a_reply_that_never_came_is_noticed(recorded, tmp_path):
     result = replay(changed(recorded, tmp_path, invent))
     assert result.difference is not None and result.difference.got is None
     assert str(result.difference).endswith("did not come again")
+
+
+def test_where_records_were_opened_the_library_is_needed_again(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "LIBRARY", "no_such_library")
+    with pytest.raises(CannotReplay, match=r"needs no_such_library: pip install 'groupmock\[compression\]'"):
+        replay(recorded)
 
 
 @for_each(

@@ -6,9 +6,9 @@ Where it knowingly differs from Apache Kafka 4.3 (tests/unit/core/log/test_where
   it (lag_replica). No tiered storage.
 - Compaction comes by command only (compact_topic): min.cleanable.dirty.ratio and the cleaner's pauses wait for nobody. Bytes
   (retention.bytes) drop batch by batch, with the next append; age (retention.ms) drops whole segments, as on Kafka.
-- Compression other than none and gzip is not opened: broken bytes are taken, compaction leaves such batches whole, keys of compacted
-  topics and timestamps are not looked at, and a look-up by timestamp answers with the batch's first offset. compression.type other than
-  `producer` does not compress anew.
+- Compression other than none and gzip is not opened by compaction, which leaves such batches whole, nor where
+  groupmock.compression.open is off: broken bytes are taken then, keys of compacted topics and timestamps are not looked at, and a look-up
+  by timestamp answers with the batch's first offset. compression.type other than `producer` does not compress anew.
 - Markers of transactions outlive compaction.
 - ListOffsets v0 knows one segment, and a fetch does not end where a segment does.
 - Partition leaders follow from the topic's name; leaders and the controller move by command only, or when their node is stopped.
