@@ -83,7 +83,10 @@ def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest,
     hosting.make_topic(turn)
     at = (hosting.topic, hosting.partition_of(asked.group_id))
     partition = cluster.topics.find(*at)
-    if partition is None or not turn.settings.transaction_partition_verification_enable or partition.producers.in_transaction(*by):
+    any_epoch = turn.quirks.any_epoch_is_amid_its_transaction
+    if partition is None or not turn.settings.transaction_partition_verification_enable:
+        return codes.NONE
+    if partition.producers.in_transaction(*by, any_epoch):
         return codes.NONE
     # What the partition knows of the epoch goes first, as in Produce (4.3.0; UnifiedLog.maybeStartTransactionVerification)
     if partition.producers.is_fenced(*by) and not turn.quirks.coordinator_asked_first:

@@ -298,6 +298,28 @@ def test_records_of_an_open_transaction_may_be_deleted() -> None:
         assert world.read(4, 1) == ([4, 5], [(1, 1)])
 
 
+def test_the_largest_timestamp_may_be_that_of_deleted_records() -> None:
+    """It is the segments' (4.3.0, 3.9.1): until theirs goes."""
+    world = TxnWorld()
+    world.append(batch(b"a", timestamp=WALL_MS - 20))
+    world.append(batch(b"b", timestamp=WALL_MS - 10))
+    found = []
+    for offset in 1, 2:
+        world.cut(offset)
+        found.append(world.listed(-3, 0))
+    world.append(batch(b"c", timestamp=WALL_MS - 10))
+    found.append(world.listed(-3, 0))
+    world.append(batch(b"d"))
+    found.append(world.listed(-3, 0))
+    assert (found, world.listed(WALL_MS - 10, 0)) == ([1, 1, 1, 3], 2)
+    world.cut(4)
+    world.command("configure_topic", name="t", set={"segment.ms": "1"})
+    world.sleep(10)
+    world.append(batch(b"e", timestamp=WALL_MS + 10))
+    world.cut(5)
+    assert world.listed(-3, 0) == 4
+
+
 def test_a_partition_forgets_who_wrote_nothing_for_a_day_but_not_amid_a_transaction() -> None:
     world = TxnWorld()
     world.write(1, 0, plain=True)
