@@ -91,7 +91,8 @@ class Produce:
         self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn
         self._transactions = cluster.transactions
         self._room = turn.settings.room()
-        self._verifies = turn.settings.transaction_partition_verification_enable
+        # What adds is always asked (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
+        self._verifies = turn.settings.transaction_partition_verification_enable or request.version >= NEW_TRANSACTIONS_SINCE
         self._by_table = False
         self._fenced: list[Place] = []
         self.grown: list[tuple[str, int]] = []

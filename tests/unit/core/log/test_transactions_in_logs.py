@@ -128,7 +128,7 @@ def test_deleted_records_do_not_make_the_partition_forget() -> None:
     ids=("a producer without a sequence", "a control batch", "two batches"),
 )
 def test_what_no_client_may_write(sent: bytes) -> None:
-    assert TxnWorld().produce(sent, transactional_id="x")["error_code"] == 87
+    assert TxnWorld().produce(sent, transactional_id="x", version=11)["error_code"] == 87
 
 
 def test_a_plain_batch_amid_a_transaction_of_its_producer_is_48() -> None:
