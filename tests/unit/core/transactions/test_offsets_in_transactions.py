@@ -351,6 +351,19 @@ def test_what_the_log_of_offsets_refuses_takes_along_what_was_pending_on_3_9() -
     assert seen == [[0, 0, 47, 0], [10, 11], [0, 0, 47, 0], [-1, 11]]
 
 
+def test_a_transaction_whose_marker_is_refused_never_ends() -> None:
+    world = OffsetsWorld("kafka-3.9")
+    pid = world.begin()
+    world.add(pid)
+    assert [world.write(pid), world.txn(pid), world.txn(pid.older(-1)), world.end(pid), world.end(pid)] == [0, 0, 0, 0, 51]
+    row = world.described()[0]
+    assert (row.transaction_state, [each.topic for each in row.topics]) == ("PrepareCommit", ["__consumer_offsets"])
+    assert (world.markers(), world.init_code()) == ([(pid.id, 0, True)], (51, -1, -1))
+    for command in "hold_markers", "release_markers":
+        world.command(command, transactional_id="x")
+    assert world.state()[0] == "PrepareCommit"
+
+
 # -- the log: TX-78
 
 
