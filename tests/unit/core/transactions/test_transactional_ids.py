@@ -488,6 +488,19 @@ def test_partitions_are_described_in_the_order_of_maps(profile: str, order: list
     assert [each.topic for each in world.described()[0].topics] == order
 
 
+def test_what_one_produce_adds_is_added_in_the_order_of_names() -> None:
+    """Two topics in one place of the set that DescribeTransactions goes through; Kafka 4.3.0 collects them in a Scala map."""
+    for topics in ["q", "a"], ["a", "q"]:
+        world = TransactionWorld("kafka-4.3")
+        pid = world.init()
+        for topic in topics:
+            world.topic(topic)
+        sent = batch(b"v", producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=0, attributes=16)
+        data = [TopicProduceData(name=each, partition_data=[PartitionProduceData(index=0, records=sent)]) for each in topics]
+        world.ask(0, 12, ProduceRequest(acks=-1, timeout_ms=1000, transactional_id="x", topic_data=data))
+        assert [each.topic for each in world.described()[0].topics] == ["a", "q"]
+
+
 def test_the_lowest_sequence_that_was_tried_comes_first() -> None:
     """TX-61: a repetition in front of the next transaction is answered, and what is new behind it is 45 until an epoch later."""
     world = TransactionWorld()
