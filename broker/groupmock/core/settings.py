@@ -90,6 +90,7 @@ class Quirks(msgspec.Struct, frozen=True):
     fetch_without_groups_hangs: bool = False  # 3.9: OffsetFetch v8+ without groups is never answered
     zookeeper_offsets: bool = False  # 2.8: OffsetCommit / OffsetFetch v0 keep offsets of their own (later: 35)
     last_offset_deletes_group: bool = False  # 3.9 2.8: OffsetDelete of the last offset of an Empty group deletes the group
+    deleted_topic_ends_idle_groups: bool = False  # 3.9 2.8: with any topic every Empty group without offsets goes
 
     # Admin
     assignment_described_in_stable_only: bool = False  # 3.9 2.8: DescribeGroups shows assignments in Stable only
@@ -136,6 +137,9 @@ class Quirks(msgspec.Struct, frozen=True):
     committed_fetch_waits_beyond_stable: bool = False  # 2.8: read_committed beyond the last stable offset waits (later: only there; TX-84)
     committed_fetch_goes_by_its_own_offset: bool = False  # 3.9: ... at once; later within the open batch it waits
     coordinator_asked_first: bool = False  # 3.9: the coordinator of a transactional batch is asked before the epochs that the log has seen
+    any_epoch_is_amid_its_transaction: bool = False  # 3.9: ... and not at all while one of that producer is open there, of any epoch
+    refused_commit_drops_pending: bool = False  # 3.9 2.8: what a log refuses of TxnOffsetCommit takes what was pending there along
+    described_partitions_in_a_scala_set: bool = False  # 3.9: DescribeTransactions has partitions in the order of Scala's hash set
     refused_transactional_commit_makes_group: bool = False  # 3.9 2.8: there is an Empty group afterwards
     no_text_for_unknown_producers: bool = False  # 2.8: DescribeProducers of a topic that is not there says 3 alone
     old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection

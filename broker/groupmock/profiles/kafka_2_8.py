@@ -68,6 +68,7 @@ PROFILE = Profile(
         {
             "stable_offset_within_log",
             "committed_fetch_waits_beyond_stable",
+            "refused_commit_drops_pending",  # TX-71
             "refused_transactional_commit_makes_group",
             "transactional_commit_to_unknown_group_is_unknown_member",
             "lax_transactional_commits",
@@ -106,6 +107,7 @@ PROFILE = Profile(
             "refused_commit_lingers",  # KAFKA-16371
             "zookeeper_offsets",  # P2-c22
             "last_offset_deletes_group",  # P2-c11
+            "deleted_topic_ends_idle_groups",  # TX-77
             "assignment_described_in_stable_only",  # P2-c8
             "state_filter_keeps_blanks",  # P2-c9
             "state_filter_minds_case",  # P2-c19

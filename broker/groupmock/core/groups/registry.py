@@ -247,6 +247,8 @@ class GroupRegistry:
             old_values = turn.quirks.old_offset_values
             self._log(turn, group, transactional_batch(group.group_id, stored, producer_id, epoch, turn.wall_ms, old_values))
         except RecordsError as refused:
+            for at, _ in stored if turn.quirks.refused_commit_drops_pending else ():
+                group.offsets.refused_in_transaction(producer_id, at)
             return [error or int(refused.error_code) for error in errors]
         for at, offset in stored:
             group.offsets.commit_in_transaction(producer_id, at, offset)
@@ -291,10 +293,18 @@ class GroupRegistry:
             self._in_transactions.clear()
         self.topic_changed(turn, name)
         for _, group_id in self._with_offsets.owners(name):
-            for at in self._groups[group_id].offsets.discard_topic(name):
+            for at in self._groups[group_id].offsets.discard_topic(name, turn.quirks.last_offset_deletes_group):
                 turn.note("offset_removed", group=group_id, topic=name, partition=at[1], reason="the topic was deleted")
         for partition, group_id in self._remembered.owners(name):  # in partitions that nobody leads just now
             self._logs[partition][group_id].offsets.discard_topic(name)
+        if turn.quirks.deleted_topic_ends_idle_groups:
+            self._end_idle(turn)
+
+    def _end_idle(self, turn: Turn) -> None:
+        """Those that have nobody and nothing, whatever topic is gone (GroupMetadataManager.cleanupGroupMetadata)."""
+        for group in [each for each in self._groups.values() if each.is_empty() and each.offsets.used_up]:
+            if not self._environment.holds.keeps_group(group.group_id):
+                self.delete(turn, group, causes.NOTHING_LEFT)
 
     # -- timers --------------------------------------------------------------------------------------------------------
 

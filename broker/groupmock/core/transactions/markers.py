@@ -2,7 +2,8 @@
 
 A decision is written behind the answer that tells of it (`settle`), or groupmock.transaction.markers.delay.ms later. It waits where
 somebody holds it (`hold_markers`), and for a leader where a partition has none; what has its marker is out of the transaction by then.
-In Kafka: TransactionMarkerChannelManager.
+Where a log refuses one, since it knows a later epoch, the transaction never ends: nobody sends it again.
+In Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Markers:
         self._environment, self._topics, self._complete = environment, topics, complete
         self._decided: list[TransactionalId] = []
         self._without_leader: dict[str, TransactionalId] = {}
+        self._refused: set[str] = set()
         topics.when_led(lambda turn, topic: self._go_on(turn))
 
     def owe(self, known: TransactionalId) -> None:
@@ -42,6 +44,7 @@ class Markers:
     def forget(self, turn: Turn, known: TransactionalId) -> None:
         """Its coordinator is gone; the next one owes them anew."""
         self._without_leader.pop(known.name, None)
+        self._refused.discard(known.name)
         turn.timers.cancel((TIMER, known.name))
 
     def settle(self, turn: Turn) -> None:
@@ -56,7 +59,7 @@ class Markers:
 
     def release(self, turn: Turn, known: TransactionalId) -> None:
         """Nobody holds them any more: they are written now, unless their delay is not over yet."""
-        if known.state in PREPARED and (TIMER, known.name) not in turn.timers:
+        if known.state in PREPARED and known.name not in self._refused and (TIMER, known.name) not in turn.timers:
             self.write(turn, known)
 
     def topic_deleted(self, turn: Turn) -> None:
@@ -74,25 +77,27 @@ class Markers:
         told = [at for at in list(known.partitions) if self._written(turn, known, at, marker)]
         known.marked += len(told)
         self._topics.fetches.changed(turn, told)
-        if known.partitions:
-            self._without_leader[known.name] = known
-        else:
-            self._without_leader.pop(known.name, None)
+        self._without_leader.pop(known.name, None)
+        if not known.partitions:
             self._complete(turn, known)
+        elif known.name not in self._refused:
+            self._without_leader[known.name] = known
 
     def _written(self, turn: Turn, known: TransactionalId, at: At, marker: Marker) -> bool:
-        """Does it stand in the log now? One that never can is not owed any more."""
+        """Does it stand in the log now? A partition that is gone needs none any more."""
         partition = self._topics.find(*at)
         if partition is not None and partition.leader not in {node.node_id for node in self._environment.up}:
             return False
-        del known.partitions[at]
         if partition is None:
+            del known.partitions[at]
             return False
         try:
             self._topics.mark(turn, self._topics.require(at[0]), partition, marker)
-        except RecordsError as refused:  # somebody else wrote markers of the future there (WriteTxnMarkers): Kafka gives up as well
+        except RecordsError as refused:  # somebody wrote there with an epoch of the future, or its marker (WriteTxnMarkers)
+            self._refused.add(known.name)
             turn.note("marker_refused", topic=at[0], partition=at[1], producer_id=marker.producer_id, reason=refused.reason)
             return False
+        del known.partitions[at]
         return True
 
     def _coordinator_epoch(self, known: TransactionalId) -> int:

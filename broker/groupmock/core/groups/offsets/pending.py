@@ -78,19 +78,28 @@ class PendingOffsets:
             self._gone(at, producer_id)
         return {at: each.offset for at, each in won.items()}
 
-    def discard(self, at: At) -> None:
-        """Nothing of that partition is pending any more."""
-        for producer_id in list(self._producers.get(at, ())):
-            mine = self._by_producer[producer_id]
+    def drop(self, producer_id: int, at: At) -> None:
+        """What that producer has pending there is nothing any more."""
+        mine = self._by_producer.get(producer_id, {})
+        if at in mine:
             del mine[at]
             if not mine:
                 del self._by_producer[producer_id]
             self._gone(at, producer_id)
 
-    def discard_topic(self, topic: str) -> None:
+    def discard(self, at: At, awaited: bool = False) -> None:
+        """Nothing of that partition is pending any more. `awaited`: the transactions are, although they have nothing here."""
+        for producer_id in list(self._producers.get(at, ())):
+            mine = self._by_producer[producer_id]
+            del mine[at]
+            if not mine and not awaited:
+                del self._by_producer[producer_id]
+            self._gone(at, producer_id)
+
+    def discard_topic(self, topic: str, awaited: bool = False) -> None:
         """Nothing of that topic is."""
         for at in [at for at in self._producers if at[0] == topic]:
-            self.discard(at)
+            self.discard(at, awaited)
 
     def _gone(self, at: At, producer_id: int) -> None:
         """That producer has none there any more."""
