@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -24,12 +24,18 @@ if TYPE_CHECKING:
     from ..type import Home
     from .assignors import Target
 
-Departure = Literal["gone", "replaced"]
-"""How a member of the consumer protocol went: `replaced` by a classic one with its instance id."""
 Spot = tuple[bytes, int]
 """A partition: topic id and index."""
 Held = dict[Spot, int]
 """Partitions of a member -> the epoch at which it was given each (KIP-1251)."""
+
+
+class Departure(NamedTuple):
+    """How somebody went: replaced by a classic member with its instance id, its `successor`; None: it is gone. `rebalances`: are the
+    others to join again?"""
+
+    rebalances: bool
+    successor: str | None = None
 
 
 class ClassicSide(msgspec.Struct, frozen=True):
@@ -90,17 +96,18 @@ class Group(GroupType):
 
     `generation` is the group epoch. `targets`: member id -> what it is to have. `holders`: partition -> who has it, assigned or revoking.
     `computed_at`: when the target was computed last (ns of the run; None: never). `restless`: members that are not where the target wants
-    them. `topics`: the subscribed topics as they were when the
-    group epoch was bumped last, name -> (id, partitions); `stale`: a topic has come, grown or gone since. `subscribers`: topic name ->
-    members that name it. `spoken`: name of a classic protocol -> members that list it; `classics`: members that speak classic;
-    `lost`: how a member of the consumer protocol went in the event that is under way.
+    them. `topics`: the subscribed topics as they were when the group epoch was bumped last, name -> (id, partitions); `stale`: a topic
+    has come, grown or gone since, or nobody has looked yet. `subscribers`: topic name -> members that name it. `judged`: do members
+    subscribe alike, where Kafka says otherwise than is so now; `forgotten`: what expressions matched that nobody has any more, in the
+    event that is under way (`judge_anew`). `spoken`: name of a classic protocol -> members that list it; `classics`: members that speak
+    classic; `lost`: how somebody went in the event that is under way.
     `expressions`: regular expression -> how many members have it; `matchers` and `resolved` of those.
     """
 
     __slots__ = (
-        "assignment_epoch", "classics", "computed_at", "expressions", "generation", "group_id", "holders", "home", "leader_id",
-        "listed_bytes", "lost", "matchers", "members", "offsets", "partition", "protocol_name", "protocol_type", "resolved", "restless",
-        "spoken", "stale", "state", "static_members", "subscribers", "table", "targets", "topics",
+        "assignment_epoch", "classics", "computed_at", "expressions", "forgotten", "generation", "group_id", "holders", "home", "judged",
+        "leader_id", "listed_bytes", "lost", "matchers", "members", "offsets", "partition", "protocol_name", "protocol_type", "resolved",
+        "restless", "spoken", "stale", "state", "static_members", "subscribers", "table", "targets", "topics",
     )  # fmt: skip
 
     def __init__(self, home: Home, group_id: str, partition: int) -> None:
@@ -122,11 +129,13 @@ class Group(GroupType):
         self.holders: dict[Spot, str] = {}
         self.restless: set[str] = set()
         self.topics: dict[str, tuple[bytes, int]] = {}
-        self.stale = False
+        self.stale = True
         self.subscribers: Counter[str] = Counter()
         self.spoken: Counter[str] = Counter()
         self.classics = 0
         self.lost: Departure | None = None
+        self.judged: bool | None = None
+        self.forgotten: list[frozenset[str]] = []
         self.expressions: Counter[str] = Counter()
         self.matchers: dict[str, Matcher] = {}
         self.resolved: dict[str, Resolved] = {}
@@ -173,12 +182,23 @@ class Group(GroupType):
         return next(iter(self.resolved.values()), None)
 
     def alike(self) -> bool:
-        """Do all members subscribe alike, as Kafka judges it (CG-103; ModernGroup.subscriptionType)? Every name has as many subscribers
-        as there are members; or one expression has, and nobody gave a name."""
-        counts = [count for count in self.expressions.values() if count]
+        """Do all members subscribe alike, as Kafka judged it last (CG-103; ModernGroup.subscriptionType)?"""
+        return self.judge() if self.judged is None else self.judged
+
+    def judge(self, forgotten: Iterable[frozenset[str]] = ()) -> bool:
+        """... as it judges it now: every name has as many subscribers as there are members; or one expression has, and nobody gave a
+        name. `forgotten`: topics that expressions matched which are to be forgotten, each counts as a name without subscribers."""
+        counts, kept = [count for count in self.expressions.values() if count], frozenset().union(*forgotten)
         if counts:
-            return counts == [len(self.members)] and not self.subscribers
-        return all(count == len(self.members) for count in self.subscribers.values())
+            matched = frozenset().union(*(resolved.topics for resolved in self.resolved.values()))
+            return counts == [len(self.members)] and not self.subscribers and kept.isdisjoint(matched)
+        return all(self.subscribers[name] == len(self.members) for name in {*self.subscribers, *kept})
+
+    def judge_anew(self, settled: bool) -> None:
+        """A member was written, so that it is judged anew. That is before an expression is forgotten with its last member, unless the
+        member's assignment was written too (`settled`), which is last (ConsumerGroup.updateMember, removeMember)."""
+        forgotten, self.forgotten = self.forgotten, []
+        self.judged = self.judge(forgotten) if forgotten and not settled else None
 
     def target_of(self, member: Member) -> list[Spot]:
         """What it is to have."""
@@ -204,13 +224,14 @@ class Group(GroupType):
 
     def refresh_topics(self) -> bool:
         """Look at the subscribed topics as they are now. Has anything changed, so that another target is called for?"""
-        now = {}
-        for name in self.subscribed_names():
-            topic = self.home.topics.get(name)
-            if topic is not None:
-                now[name] = (topic.topic_id, len(topic.partitions))
-        changed, self.topics, self.stale = now != self.topics, now, False
-        return changed
+        before, self.stale = self.topics, False
+        self.count_topics()
+        return before != self.topics
+
+    def count_topics(self) -> None:
+        """The subscribed topics are taken down as they are now (Kafka's metadata hash), with every group epoch."""
+        found = ((name, self.home.topics.get(name)) for name in self.subscribed_names())
+        self.topics = {name: (topic.topic_id, len(topic.partitions)) for name, topic in found if topic is not None}
 
     def bump(self) -> None:
         """Another target is called for."""
@@ -227,6 +248,12 @@ class Group(GroupType):
         self._hold(member)
         self.watch(member)
         self.end_leases()
+
+    def reseat(self) -> None:
+        """The records of an upgrade put the members into a new table, in the order of the one that it was computed with."""
+        ids, self.table = list(self.table), MemberTable()
+        for member_id in ids:
+            self.table.add(member_id)
 
     def seat(self, member_id: str, instead_of: str | None = None) -> None:
         """Into the table of members, which Kafka writes to when a heartbeat is over: what the heartbeat computes still has the old one."""
@@ -323,7 +350,9 @@ class Group(GroupType):
         for regex in [regex for regex, count in self.expressions.items() if not count]:
             del self.expressions[regex]
             self.matchers.pop(regex, None)
-            self.resolved.pop(regex, None)
+            resolved = self.resolved.pop(regex, None)
+            if resolved is not None:
+                self.forgotten.append(resolved.topics)
 
     # -- what must hold ------------------------------------------------------------------------------------------------
 

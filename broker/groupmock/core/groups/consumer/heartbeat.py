@@ -35,8 +35,11 @@ def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatRespons
     return ConsumerGroupHeartbeatResponse(member_id=beat.member_id, member_epoch=AWAY if beat.epoch == AWAY else LEAVING)
 
 
-def answer(turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Beat, known: Member | None, matcher: Matcher | None) -> Answer:
-    """Epoch 0 or more, by who may speak: `known`, or somebody who joins. With a lease where the next one like it is answered alike."""
+def answer(
+    turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Beat, known: Member | None, matcher: Matcher | None, upgraded: bool
+) -> Answer:
+    """Epoch 0 or more, by who may speak: `known`, or somebody who joins. With a lease where the next one like it is answered alike.
+    `upgraded`: was it a classic group until now?"""
     subscribes = known is None or beat.listed is not None or beat.regex is not None
     before, resolved = group.alike() if subscribes else None, group.last_resolved()
     member, replaced, why = (known, None, None) if known is not None else membership.admit(turn, group, beat)
@@ -44,15 +47,21 @@ def answer(turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Bea
     resubscribed, called_for = subscription.subscribe(group, member, beat, matcher)
     subscription.resolve_soon(turn, group, topics, resolved)
     why = why or (causes.resubscribed(member.member_id) if called_for else None)
-    bumped = _bump(group, called_for)
+    looks, bumped = called_for or group.stale, _bump(group, called_for)
     if bumped:
         why = why or causes.TOPICS_CHANGED
     if targets.may_compute(turn, group, settings):
-        targets.compute(turn, group, member, beat.listed, replaced, None if bumped else before)
+        targets.compute(turn, group, member, beat.listed, replaced, None if looks else group.alike() if before is None else before)
         why = why or causes.TARGET_COMPUTED
+    if upgraded:
+        group.reseat()
     if known is None:
         group.seat(member.member_id, replaced)
+    stood = (member.epoch, member.previous_epoch, member.progress)
     changed = membership.advance(turn, group, member, beat.owned, resubscribed)
+    moved = changed or stood != (member.epoch, member.previous_epoch, member.progress)
+    if moved or resubscribed or known is None:
+        group.judge_anew(settled=moved)
     timing.renew(turn, group, member, settings.session_ms)
     if group.state != group.present() or why is not None or changed:
         membership.settle(turn, group, why or _arrived(member))

@@ -9,7 +9,7 @@ from .. import causes, telling
 from ..causes import Why
 from . import reconciliation, timing
 from .beat import Beat
-from .group import Group, Member, Spot, no_session
+from .group import Departure, Group, Member, Spot, no_session
 from .reconciliation import Owned
 from .states import JOINING, Progress
 
@@ -97,13 +97,15 @@ def go_away(turn: Turn, group: Group, member: Member) -> None:
     """A static member leaves and will be back: nobody else notices (CG-92)."""
     timing.revoked(turn, group, member)
     reconciliation.go_away(group, member)
+    group.judge_anew(settled=True)
     why = causes.instance_away(str(member.group_instance_id), member.member_id)
     telling.changed(turn, group, member.member_id, "away", why, member)
     settle(turn, group, why)
 
 
 def left_to_classics(turn: Turn, group: Group) -> bool:
-    """Is the group to be a classic one, now that a member of the consumer protocol went (CG-185 to CG-189)?"""
+    """Is the group to be a classic one, now that somebody went and only classic members remain (CG-185 to CG-189)? Who went speaks the
+    consumer protocol, as a rule; but who changed over in place makes it no classic group, and whoever goes then does."""
     alone = group.lost is not None and group.classics > 0 and group.classics == len(group.members)
     allowed = turn.settings.group_consumer_migration_policy in ("downgrade", "bidirectional")
     return alone and allowed and group.classics <= turn.settings.group_max_size
@@ -111,12 +113,14 @@ def left_to_classics(turn: Turn, group: Group) -> bool:
 
 def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
     """They are gone for good: what they had is free, and another target is called for, once for all of them (CG-66)."""
+    group.lost = Departure(rebalances=True)
     for member in members:
-        group.lost = "gone" if member.classic is None else group.lost
         timing.stop(turn, group, member.member_id)
         group.drop(member)
         group.table.discard(member.member_id)
         telling.changed(turn, group, member.member_id, "removed", why, member)
+    group.judge_anew(settled=False)
     if not left_to_classics(turn, group):  # else the registry makes it another group, at this epoch
+        group.count_topics()
         group.bump()
         settle(turn, group, why)

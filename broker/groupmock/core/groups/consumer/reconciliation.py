@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from .group import Group, Held, Member, Spot
-from .orders import given
+from .orders import given, remaining
 from .states import AWAY, Progress
 
 Owned = Collection[Spot] | None
@@ -39,13 +39,15 @@ def _subscribed(group: Group, member: Member, spots: Held) -> Held:
 
 
 def _unsubscribe(group: Group, member: Member, owned: Owned) -> None:
-    """Topics that it no longer subscribes to are taken at once, at its old epoch (CG-36, CG-70; 4.2 and later)."""
+    """Topics that it no longer subscribes to are taken at once, at its old epoch (CG-36, CG-70; 4.2 and later). That is a step, so that
+    this epoch is the previous one too; and with nothing subscribed it is one though nothing is taken (updateCurrentAssignment)."""
     kept = _subscribed(group, member, member.assigned)
     lost = {spot: epoch for spot, epoch in member.assigned.items() if spot not in kept}
-    if not lost:
+    if not lost and (member.revoking or group.subscription_of(member)):
         return
+    member.previous_epoch = member.epoch
     told = member.progress is Progress.UNREVOKED or _still_owns(owned, lost)
-    group.give(member, kept, {**member.revoking, **lost} if told else {})
+    group.give(member, remaining(member.assigned, kept), {**member.revoking, **lost} if told else {})
     member.progress = Progress.UNREVOKED if told else Progress.STABLE
 
 

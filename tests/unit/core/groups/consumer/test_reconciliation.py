@@ -7,7 +7,10 @@ import random
 from cases import for_each
 from consumer_world import GO_AWAY, LEAVE, ConsumerWorld
 
+from groupmock.core.groups.consumer.orders import by_topic, given, remaining
+
 ALL = [0, 1, 2, 3, 4, 5]
+TOPIC = bytes(16)
 
 
 def two() -> ConsumerWorld:
@@ -248,3 +251,29 @@ def test_refused_heartbeats_and_commits_keep_nobody_alive() -> None:
         world.refused(member_epoch=7)
         world.commit("A", 2)
     assert world.state()[0] == "Empty"
+
+
+def test_a_topic_that_comes_back_is_laid_out_anew_and_one_that_stays_is_not() -> None:
+    """What a member is given lies in Java maps: a copy of the old one is as small as it may be, so that 4 comes before 3 in it."""
+    kept, target = {(TOPIC, 0): 2}, {TOPIC: (0, 3, 4)}
+    new = {(TOPIC, 3): 3, (TOPIC, 4): 3}
+    assert [index for _, index in given(kept, new, target, kept)] == [0, 4, 3]
+    assert [index for _, index in given({}, new, target, kept)] == [3, 4]
+
+
+def test_topics_that_stay_are_in_the_order_of_a_small_copy() -> None:
+    first, second, gone = (bytes(15) + bytes([number]) for number in (8, 1, 2))
+    had = {(first, 0): 2, (second, 0): 2, (gone, 0): 2}
+    assert [topic for topic, _ in by_topic(had)] == [second, gone, first]
+    assert [topic for topic, _ in remaining(had, {spot: 2 for spot in had if spot[0] != gone})] == [first, second]
+
+
+def test_even_votes_are_won_by_who_casts_one_alone_and_else_by_uniform() -> None:
+    """ConsumerGroup.computePreferredServerAssignor counts in a copy, into which a vote that is the only one comes in front."""
+    world, found = ConsumerWorld(), []
+    for member, assignor in (("A", "uniform"), ("B", "range"), ("C", None), ("D", "uniform"), ("E", "range"), ("F", "range")):
+        world.join(member, server_assignor=assignor)
+        assert world.group is not None
+        found.append((world.group.protocol_name, world.described()[0].assignor_name))
+    told = [("uniform", "uniform"), ("range", "uniform"), ("uniform", "uniform"), ("uniform", "uniform")]
+    assert found == [*told, ("uniform", "uniform"), ("range", "range")]
