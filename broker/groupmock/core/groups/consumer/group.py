@@ -61,7 +61,8 @@ class Member(msgspec.Struct, eq=False):
     """One member. `names` is as it was sent (Kafka keeps a set); `regex` "" where there is none.
 
     `epoch`, `previous_epoch`: see `states`. `assigned`: what it may have; `revoking`: what it was told to give up and may still have.
-    `session`: Timer of the last accepted heartbeat; `session_timeout_ms`: what it was armed with.
+    `session`: Timer of the last accepted heartbeat; `session_timeout_ms`: what it was armed with. `former_instances`: instance ids that it
+    had before, which are its own as well.
     """
 
     member_id: str
@@ -81,6 +82,12 @@ class Member(msgspec.Struct, eq=False):
     session: Timer = msgspec.field(default_factory=no_session)
     session_timeout_ms: int = 0
     classic: ClassicSide | None = None
+    former_instances: tuple[str, ...] = ()
+
+    @property
+    def instances(self) -> tuple[str, ...]:
+        """Every instance id that means this member."""
+        return self.former_instances if self.group_instance_id is None else (self.group_instance_id, *self.former_instances)
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -266,8 +273,9 @@ class Group(GroupType):
         del self.members[member.member_id]
         self.targets.pop(member.member_id, None)
         self.restless.discard(member.member_id)
-        if member.group_instance_id is not None and self.static_members.get(member.group_instance_id) == member.member_id:
-            del self.static_members[member.group_instance_id]
+        for instance in member.instances:
+            if self.static_members.get(instance) == member.member_id:
+                del self.static_members[instance]
         self._count(member, -1)
         self._forget_expressions()
         self._speak(member, -1)
@@ -283,6 +291,8 @@ class Group(GroupType):
         self.members[new.member_id] = new
         if target is not None:
             self.targets[new.member_id] = stored({}, target)  # its record is written again
+        for instance in old.instances:
+            self.static_members.pop(instance, None)
         if new.group_instance_id is not None:
             self.static_members[new.group_instance_id] = new.member_id
         self._hold(new)
@@ -371,7 +381,7 @@ def _holders(group: Group) -> dict[Spot, list[str]]:
 
 
 def _instances(group: Group) -> dict[str, str]:
-    return {member.group_instance_id: member.member_id for member in group.members.values() if member.group_instance_id is not None}
+    return {instance: member.member_id for member in group.members.values() for instance in member.instances}
 
 
 _INVARIANTS: Final[dict[str, Callable[[Group], bool]]] = {

@@ -37,7 +37,8 @@ def admit(turn: Turn, group: Group, beat: Beat) -> tuple[Member, str | None, Why
 def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> tuple[Member, Why]:
     """It has what it had kept, and its target; its epoch begins anew."""
     timing.stop(turn, group, old.member_id)
-    new = msgspec.structs.replace(old, member_id=beat.member_id, epoch=JOINING, previous_epoch=-1, session=no_session())
+    anew = {"epoch": JOINING, "previous_epoch": -1, "session": no_session()}
+    new = msgspec.structs.replace(old, member_id=beat.member_id, group_instance_id=beat.group_instance_id, former_instances=(), **anew)
     group.replace(old, new)
     why = causes.instance_replaced(str(old.group_instance_id), new.member_id, old.member_id)
     telling.changed(turn, group, new.member_id, "replaced", why, new)
@@ -47,6 +48,7 @@ def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> tuple[Member
 def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
     """What of a member is stored and calls for nothing (CG-35, CG-41)."""
     if beat.group_instance_id is not None and beat.group_instance_id != member.group_instance_id:
+        member.former_instances = tuple(instance for instance in member.instances if instance != beat.group_instance_id)
         member.group_instance_id = beat.group_instance_id
         group.static_members[beat.group_instance_id] = member.member_id
     if (beat.client_id, beat.client_host) != (member.client_id, member.client_host):
@@ -63,10 +65,11 @@ def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
         member.assignor = beat.assignor
 
 
-def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed: bool) -> bool:
-    """The member's step of this heartbeat, told where it is one. Is what it may have another than before?"""
+def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed: bool, aimless: bool = False) -> bool:
+    """The member's step of this heartbeat, told where it is one. Is what it may have another than before? `aimless`: no target is found
+    for it (CG-97)."""
     before = (member.epoch, member.progress, member.assigned.keys(), member.revoking.keys())
-    reconciliation.reconcile(group, member, owned, resubscribed)
+    reconciliation.reconcile(group, member, owned, resubscribed, {} if aimless else group.targets.get(member.member_id, {}))
     if before == (member.epoch, member.progress, member.assigned.keys(), member.revoking.keys()):
         return False
     if member.progress is Progress.UNREVOKED:

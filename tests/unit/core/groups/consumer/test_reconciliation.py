@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from cases import for_each
 from consumer_world import GO_AWAY, LEAVE, ConsumerWorld
 
 from groupmock.core.groups.consumer.orders import by_topic, given, remaining
+from groupmock_codec.messages.k68_consumer_group_heartbeat import TopicPartitions
 
 ALL = [0, 1, 2, 3, 4, 5]
 TOPIC = bytes(16)
@@ -277,3 +279,40 @@ def test_even_votes_are_won_by_who_casts_one_alone_and_else_by_uniform() -> None
         found.append((world.group.protocol_name, world.described()[0].assignor_name))
     told = [("uniform", "uniform"), ("range", "uniform"), ("uniform", "uniform"), ("uniform", "uniform")]
     assert found == [*told, ("uniform", "uniform"), ("range", "range")]
+
+
+def test_who_waits_is_told_what_it_has_as_it_is_laid_out_anew_each_time() -> None:
+    world = ConsumerWorld()
+    world.topic("w", 9)
+
+    def numbers(member: str, epoch: int, owned: list[int], **fields: Any) -> list[int]:
+        own = [TopicPartitions(topic_id=world.topic_id("w"), partitions=owned)]
+        (told,) = world.raw(member_id=member, member_epoch=epoch, topic_partitions=own, **fields).assignment.topic_partitions
+        return list(told.partitions)
+
+    for name in "AB":
+        world.join(name, "w")
+    assert (numbers("A", 2, list(range(5))), numbers("B", 3, [])) == ([0, 1, 2, 3, 4], [5, 6, 7, 8])
+    world.join("C", "w")
+    assert (numbers("A", 3, [0, 1, 2]), numbers("C", 4, [])) == ([0, 1, 2], [3, 4])
+    assert numbers("C", 4, [3, 4], rebalance_timeout_ms=9, subscribed_topic_names=["w"]) == [4, 3], "8 is not free yet"
+
+
+def test_an_instance_id_that_a_member_takes_later_has_no_target_yet() -> None:
+    """ConsumerGroup.targetAssignment looks for it by the instance id, under which nobody is known: all is taken (seen on 4.3.0)."""
+    world = ConsumerWorld()
+    world.join("A")
+    world.join("B")
+    assert world.join("A", instance_id="i") == (3, [])
+    assert world.shown("A") == (3, [], [0, 1, 2])
+
+
+def test_every_instance_id_that_a_member_had_is_its_own_until_it_goes() -> None:
+    world = ConsumerWorld()
+    world.join("A", instance_id="i")
+    world.join("A", instance_id="j")
+    assert world.beat("A", instance_id="i").epoch == 2
+    assert world.refused(member_id="B", member_epoch=2, instance_id="j")[0] == 82
+    world.raw(member_epoch=LEAVE, instance_id="j")
+    assert [world.refused(member_epoch=2, instance_id=each)[0] for each in ("i", "j")] == [25, 25]
+    assert world.join("B", instance_id="i").epoch == 4
