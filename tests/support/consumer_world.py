@@ -111,9 +111,11 @@ class ConsumerWorld(LogWorld):
 
     # -- offsets
 
-    def commit(self, member: str = "", epoch: int = -1, partition: int = 0, *, version: int = 9, topic: str = "t") -> int:
+    def commit(
+        self, member: str = "", epoch: int = -1, partition: int = 0, *, version: int = 9, topic: str = "t", metadata: str | None = None
+    ) -> int:
         """The code of one partition."""
-        lines = [OffsetCommitRequestPartition(partition_index=partition, committed_offset=5)]
+        lines = [OffsetCommitRequestPartition(partition_index=partition, committed_offset=5, committed_metadata=metadata)]
         head = OffsetCommitRequestTopic(name=topic, topic_id=self.topic_id(topic), partitions=lines)
         asked = OffsetCommitRequest(group_id="g", member_id=member, generation_id_or_member_epoch=epoch, topics=[head])
         code: int = self.ask(8, version, asked).topics[0].partitions[0].error_code

@@ -110,6 +110,8 @@ def _claimed(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupR
     group that is to be made (25), and the members of another type speak another protocol (23; GroupMetadataManager.classicGroupJoin)."""
     # 25 makes the client drop its id and join anew (CLIENT-03). An empty group of another type gives way to an id-less join only (P1-b8).
     if message.member_id and (other is None or other.is_empty()):
+        if isinstance(other, ConsumerGroup):
+            cluster.groups.mislay(turn, other, causes.MISLAID)
         _refuse(turn, request, codes.UNKNOWN_MEMBER_ID, message.member_id)
         return None
     # 3.9 and 2.8 write no record of a group that only has a 79 or a 23 (P1-c4).

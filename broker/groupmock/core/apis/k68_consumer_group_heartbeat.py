@@ -67,12 +67,13 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
     known = None if group is None else finding.find(group, said)
     matcher = subscription.matcher_of(turn, group, cluster.topics, said)
     _check_size(turn, group, said)
-    if isinstance(found, ClassicGroup) and not found.is_empty():
+    upgrades = isinstance(found, ClassicGroup) and not found.is_empty()
+    if isinstance(found, ClassicGroup) and upgrades:
         group = cluster.groups.upgrade(turn, found, request.client_id)
         known = finding.find(group, said)
     group = group or cluster.groups.claim(turn, said.group_id, ConsumerGroup, causes.first_heartbeat(request.client_id))
     assert group is not None, "there is none, or an empty one that gave way"
-    return heartbeat.answer(turn, group, cluster.topics, cluster.groups.timing(said.group_id, request.node), said, known, matcher)
+    return heartbeat.answer(turn, group, cluster.topics, cluster.groups.timing(said.group_id, request.node), said, known, matcher, upgrades)
 
 
 def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> ConsumerGroup | None:

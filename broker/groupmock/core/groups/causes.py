@@ -128,6 +128,7 @@ def group_deleted(client_id: str | None) -> Why:
 
 
 LAST_OFFSET_DELETED: Final = Why("last_offset_deleted", "its last offset was deleted")
+MISLAID: Final = Why("group_deleted", "an Empty consumer group makes way for a JoinGroup, though that is refused: its offsets stay")
 NOTHING_LEFT: Final = Why("nothing_left", "no members and no offsets are left")
 
 # -- somebody comes ----------------------------------------------------------------------------------------------------

@@ -160,7 +160,6 @@ class GroupRegistry:
 
     def upgrade(self, turn: Turn, group: ClassicGroup, client_id: str | None) -> ConsumerGroup:
         """A classic group goes over while its members stay; `upgrade.check` allowed it."""
-        upgrade.refuse_waiting(turn, group)
         why = causes.upgraded(client_id)
         new = self.exchange(turn, group, ConsumerGroup, why)
         upgrade.hand_over(turn, group, new, why)
@@ -202,6 +201,13 @@ class GroupRegistry:
         """A group for offsets that somebody commits without being a member. It is only in memory until it has some."""
         return self.create(turn, group_id, TYPES[0], why, recorded=False)
 
+    def mislay(self, turn: Turn, group: GroupType, why: Why) -> None:
+        """The group is gone, though the log still has it: its offsets are those of whoever comes by its id, and a coordinator that loads
+        the log has the group again (GroupMetadataManager.maybeDeleteEmptyConsumerGroup, where no record follows)."""
+        kept = self._remember(group)
+        self.delete(turn, group, why)
+        self._logs.setdefault(group.partition, {})[group.group_id] = kept
+
     def delete(self, turn: Turn, group: GroupType, why: Why) -> None:
         """The group dies, with its reservations and offsets; its id is unknown afterwards."""
         group.die(turn, why)
@@ -216,6 +222,10 @@ class GroupRegistry:
         self._added += 1
         group.offsets.file_under(self._with_offsets, (self._added, group_id))
         self._listing.add(group_id, partition, self._leader(partition))
+        mislaid = self._logs.get(partition, {}).pop(group_id, None)
+        if mislaid is not None:
+            group.offsets.refill(mislaid.offsets)
+            mislaid.offsets.clear()
         return group
 
     def _forget(self, group: GroupType) -> None:
@@ -355,17 +365,17 @@ class GroupRegistry:
     def unload(self, turn: Turn, partition: int, node: int | None) -> None:
         """The partition's groups die; what was written to the log stays (SERVER-49)."""
         why = causes.coordinator_left(partition, node)
-        for kept in self._logs.pop(partition, {}).values():
-            kept.offsets.clear()
-        log: dict[str, Remembered] = {}
+        log = self._logs.setdefault(partition, {})
         for group in [group for group in self._groups.values() if group.partition == partition]:
-            offsets = CommittedOffsets()
-            offsets.file_under(self._remembered, (partition, group.group_id))
-            offsets.refill(group.offsets)
-            log[group.group_id] = Remembered(type(group), group.stored, offsets)
+            log[group.group_id] = self._remember(group)
             group.unload(turn, why)
             self._forget(group)
-        self._logs[partition] = log
+
+    def _remember(self, group: GroupType) -> Remembered:
+        offsets = CommittedOffsets()
+        offsets.file_under(self._remembered, (group.partition, group.group_id))
+        offsets.refill(group.offsets)
+        return Remembered(type(group), group.stored, offsets)
 
     def load(self, turn: Turn, partition: int, node: int | None) -> None:
         """They are back as their last records say, offsets in any case."""

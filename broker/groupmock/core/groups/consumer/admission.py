@@ -30,10 +30,11 @@ def commit(turn: Turn, group: Group, by: Committer, version: int, at: Collection
 
 
 def _had_them(turn: Turn, group: Group, member: Member, epoch: int, at: Collection[At]) -> bool:
-    """Does it still have, and had it at that epoch, every partition that it commits for (KIP-1251; CG-135)?"""
+    """Does it still have, and had it at that epoch, every partition that it commits for (KIP-1251; CG-135)? Of none that is asked for it
+    does, at any epoch."""
     had = member.assigned | member.revoking
-    ids = {name: topic_id for name, (topic_id, _) in group.topics.items()}
-    return epoch >= 0 and all(had.get((ids.get(topic, b""), index), epoch + 1) <= epoch for topic, index in at)
+    ids = {topic: group.home.topics.topic_id(topic) or b"" for topic, _ in at}
+    return all(had.get((ids[topic], index), epoch + 1) <= epoch for topic, index in at)
 
 
 def transactional_commit(group: Group, by: Committer) -> int:

@@ -19,10 +19,11 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupR
 from ...effects import Lease
 from ...turn import Turn
 from .. import causes, codes
-from . import membership, reconciliation, targets, timing
+from . import membership, reconciliation, subscription, targets, timing
 from .beat import Beat
-from .group import ClassicSide, Group, Member, Spot
+from .group import ClassicSide, Departure, Group, Member, Spot
 from .orders import by_topic
+from .reconciliation import Owned
 from .states import JOINING, Progress
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ class JoinRefused(Exception):
 def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, client: tuple[str, str], settings: Timing) -> JoinGroupResponse:
     """`client`: its id and host. Raises JoinRefused."""
     _check(turn, group, message, version)
+    _check_instance(group, message)
     said = _subscription(message)
     beat = _as_beat(turn, group, message, version, said, client)
-    _check_instance(group, message, beat)
-    known, before = group.members.get(beat.member_id), group.alike()
+    known, before, resolved = group.members.get(beat.member_id), group.alike(), group.last_resolved()
     protocols = tuple([(each.name, each.metadata) for each in message.protocols])
     classic = ClassicSide(protocols, message.session_timeout_ms, min(said.version, HIGHEST_SUBSCRIPTION))
     instance = group.static_members.get(beat.group_instance_id or "")
@@ -58,23 +59,27 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
     group.speak(member, classic)
     names = frozenset(said.topics)
     resubscribed = names != member.names or bool(member.regex)
-    if steps_over:
-        group.lost = "gone" if resubscribed else "replaced"
-    if membership.left_to_classics(turn, group):
-        return _goes_back(group, member, replaced)
     if resubscribed:
         group.subscribe(member, names, "")
         why = why or causes.resubscribed(member.member_id)
-    bumped = (resubscribed or group.stale) and (group.refresh_topics() or resubscribed)
+    subscription.resolve_soon(turn, group, group.home.topics, resolved)
+    looks = resubscribed or group.stale
+    bumped = looks and (group.refresh_topics() or resubscribed)
+    if steps_over:
+        group.lost = Departure(bumped or group.generation > group.assignment_epoch, member.member_id)
+    if membership.left_to_classics(turn, group):
+        return _goes_back(turn, group, member, replaced, beat.owned)
     if bumped:
         group.bump()
         why = why or causes.TOPICS_CHANGED
     if targets.may_compute(turn, group, settings):
-        targets.compute(turn, group, member, beat.listed, replaced, None if bumped else before)
+        targets.compute(turn, group, member, beat.listed, replaced, None if looks else before)
         why = why or causes.TARGET_COMPUTED
     if known is None:
         group.seat(member.member_id, replaced)
+    stood = (member.epoch, member.previous_epoch, member.progress)
     changed = membership.advance(turn, group, member, beat.owned, resubscribed)
+    group.judge_anew(settled=changed or stood != (member.epoch, member.previous_epoch, member.progress))
     timing.renew(turn, group, member, classic.session_timeout_ms)
     timing.await_sync(turn, group, member)
     if group.state != group.present() or why is not None or changed:
@@ -82,12 +87,15 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
     return _joined(member, member.epoch)
 
 
-def _goes_back(group: Group, member: Member, replaced: str | None) -> JoinGroupResponse:
-    """The last member of the consumer protocol is a classic one now: the group is, too, and nobody has to move unless its topics are
-    others (CG-187). It is answered its own epoch, 0 by another id, whatever the group's is: its next Heartbeat may be 22 (seen on
-    4.3.0)."""
+def _goes_back(turn: Turn, group: Group, member: Member, replaced: str | None, owned: Owned) -> JoinGroupResponse:
+    """The last member of the consumer protocol is a classic one now: the group is, too, and nobody has to move unless another target is
+    called for (CG-187). Then the member does not even move to the last one: it is answered its own epoch, 0 by another id, whatever the
+    group's is: its next Heartbeat may be 22 (seen on 4.3.0)."""
     if replaced is not None:
         group.seat(member.member_id, replaced)
+    assert group.lost is not None
+    if not group.lost.rebalances:
+        membership.advance(turn, group, member, owned, resubscribed=False)
     return _joined(member, member.epoch)
 
 
@@ -122,21 +130,23 @@ def _subscription(message: JoinGroupRequest) -> Subscription:
 def _as_beat(turn: Turn, group: Group, message: JoinGroupRequest, version: int, said: Subscription, client: tuple[str, str]) -> Beat:
     """What the JoinGroup says, as a heartbeat would say it: that it joins, with what it owns."""
     timeout = message.rebalance_timeout_ms if version else message.session_timeout_ms
-    ids = {name: topic_id for name, (topic_id, _) in group.topics.items()}
-    owned = frozenset([(ids[each.topic], index) for each in said.owned_partitions if each.topic in ids for index in each.partitions])
+    ids = {each.topic: group.home.topics.topic_id(each.topic) for each in said.owned_partitions}
+    owned = frozenset(
+        [(topic, index) for each in said.owned_partitions if (topic := ids[each.topic]) is not None for index in each.partitions]
+    )
     member_id = message.member_id or turn.environment.dice.short_id()
     instance = message.group_instance_id
     return Beat(message.group_id, member_id, JOINING, instance, said.rack_id, timeout, said.topics, None, None, owned, *client)
 
 
-def _check_instance(group: Group, message: JoinGroupRequest, beat: Beat) -> None:
+def _check_instance(group: Group, message: JoinGroupRequest) -> None:
     """CG-191: with an id the instance must be that member's; without one it takes whoever's place has it."""
     if message.group_instance_id is None or not message.member_id:
         return
     holder = group.static_members.get(message.group_instance_id)
     if holder is None:
         raise JoinRefused(codes.UNKNOWN_MEMBER_ID)
-    if holder != beat.member_id:
+    if holder != message.member_id:
         raise JoinRefused(codes.FENCED_INSTANCE_ID)
 
 
@@ -173,8 +183,8 @@ def sync(turn: Turn, group: Group, message: SyncGroupRequest, version: int) -> S
 def assignment_bytes(group: Group, member: Member, spots: Iterable[Spot]) -> bytes:
     """A ConsumerProtocolAssignment of these."""
     assert member.classic is not None
-    names = {topic_id: name for name, (topic_id, _) in group.topics.items()}
-    parts = [TopicPartitions(names[topic], indexes) for topic, indexes in by_topic(spots) if topic in names]
+    named = ((group.home.topics.name_of(topic), indexes) for topic, indexes in by_topic(spots))
+    parts = [TopicPartitions(name, indexes) for name, indexes in named if name is not None]
     return encode_assignment(Assignment(member.classic.version, parts, None))
 
 

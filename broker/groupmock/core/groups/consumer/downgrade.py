@@ -26,16 +26,21 @@ if TYPE_CHECKING:
 
 def hand_over(turn: Turn, old: Group, remaining: Sequence[Member], new: ClassicGroup) -> None:
     """Its members are the classic group's, at its epoch for a generation, with what they were to have (whether or not they had it yet:
-    ClassicGroup.fromConsumerGroup). They have to join again, unless the last of the others was only replaced (CG-187)."""
-    members = [_member(turn, new, member, assignment_bytes(old, member, old.target_of(member))) for member in remaining]
-    new.refill(StoredGroup(old.generation, "consumer", None, None, turn.wall_ms, (), (), (), (), ()), members)
+    ClassicGroup.fromConsumerGroup). They have to join again, unless the last of the others was only replaced (CG-187): then whoever
+    replaced it is put last."""
+    assert old.lost is not None
+    rebalances, successor = old.lost
+    in_order = sorted(remaining, key=lambda member: member.member_id == successor)
+    members = [_member(turn, new, member, assignment_bytes(old, member, old.target_of(member))) for member in in_order]
+    leader = in_order[0].member_id
+    new.refill(StoredGroup(old.generation, "consumer", None, leader, turn.wall_ms, (), (), (), (), ()), members)
     new.protocol_name = select_protocol(new)
     new.subscribed = Subscribed([member.protocols[0][1] for member in members])
     telling.moved(turn, new, "Empty", causes.DOWNGRADED)
-    if old.lost == "replaced":
-        storage.store(turn, new)
-    else:
+    if rebalances:
         rebalance.prepare(turn, new, causes.DOWNGRADED)
+    else:
+        storage.store(turn, new)
 
 
 def _member(turn: Turn, group: ClassicGroup, old: Member, assignment: bytes) -> ClassicMember:

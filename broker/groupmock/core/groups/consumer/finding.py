@@ -55,8 +55,8 @@ def _static(group: Group, beat: Beat, instance: str) -> Member | None:
             f"because the instance id is owned by {holder} member."
         )
         raise Refused(codes.UNRELEASED_INSTANCE_ID, text)
-    # Who is away, or speaks the classic protocol, is replaced (CG-93, CG-188)
-    return group.members.get(beat.member_id) if known is None or (known.member_id == beat.member_id and known.epoch != AWAY) else None
+    # Who is away, or speaks the classic protocol, is replaced, by its own id as by another (CG-93, CG-188)
+    return group.members.get(beat.member_id) if known is None else None
 
 
 def _check_epoch(member: Member, beat: Beat) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -24,12 +24,18 @@ if TYPE_CHECKING:
     from ..type import Home
     from .assignors import Target
 
-Departure = Literal["gone", "replaced"]
-"""How a member of the consumer protocol went: `replaced` by a classic one with its instance id."""
 Spot = tuple[bytes, int]
 """A partition: topic id and index."""
 Held = dict[Spot, int]
 """Partitions of a member -> the epoch at which it was given each (KIP-1251)."""
+
+
+class Departure(NamedTuple):
+    """How somebody went: replaced by a classic member with its instance id, its `successor`; None: it is gone. `rebalances`: are the
+    others to join again?"""
+
+    rebalances: bool
+    successor: str | None = None
 
 
 class ClassicSide(msgspec.Struct, frozen=True):
@@ -55,7 +61,8 @@ class Member(msgspec.Struct, eq=False):
     """One member. `names` is as it was sent (Kafka keeps a set); `regex` "" where there is none.
 
     `epoch`, `previous_epoch`: see `states`. `assigned`: what it may have; `revoking`: what it was told to give up and may still have.
-    `session`: Timer of the last accepted heartbeat; `session_timeout_ms`: what it was armed with.
+    `session`: Timer of the last accepted heartbeat; `session_timeout_ms`: what it was armed with. `former_instances`: instance ids that it
+    had before, which are its own as well.
     """
 
     member_id: str
@@ -75,6 +82,12 @@ class Member(msgspec.Struct, eq=False):
     session: Timer = msgspec.field(default_factory=no_session)
     session_timeout_ms: int = 0
     classic: ClassicSide | None = None
+    former_instances: tuple[str, ...] = ()
+
+    @property
+    def instances(self) -> tuple[str, ...]:
+        """Every instance id that means this member."""
+        return self.former_instances if self.group_instance_id is None else (self.group_instance_id, *self.former_instances)
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -90,17 +103,18 @@ class Group(GroupType):
 
     `generation` is the group epoch. `targets`: member id -> what it is to have. `holders`: partition -> who has it, assigned or revoking.
     `computed_at`: when the target was computed last (ns of the run; None: never). `restless`: members that are not where the target wants
-    them. `topics`: the subscribed topics as they were when the
-    group epoch was bumped last, name -> (id, partitions); `stale`: a topic has come, grown or gone since. `subscribers`: topic name ->
-    members that name it. `spoken`: name of a classic protocol -> members that list it; `classics`: members that speak classic;
-    `lost`: how a member of the consumer protocol went in the event that is under way.
+    them. `topics`: the subscribed topics as they were when the group epoch was bumped last, name -> (id, partitions); `stale`: a topic
+    has come, grown or gone since, or nobody has looked yet. `subscribers`: topic name -> members that name it. `judged`: do members
+    subscribe alike, where Kafka says otherwise than is so now; `forgotten`: what expressions matched that nobody has any more, in the
+    event that is under way (`judge_anew`). `spoken`: name of a classic protocol -> members that list it; `classics`: members that speak
+    classic; `lost`: how somebody went in the event that is under way.
     `expressions`: regular expression -> how many members have it; `matchers` and `resolved` of those.
     """
 
     __slots__ = (
-        "assignment_epoch", "classics", "computed_at", "expressions", "generation", "group_id", "holders", "home", "leader_id",
-        "listed_bytes", "lost", "matchers", "members", "offsets", "partition", "protocol_name", "protocol_type", "resolved", "restless",
-        "spoken", "stale", "state", "static_members", "subscribers", "table", "targets", "topics",
+        "assignment_epoch", "classics", "computed_at", "expressions", "forgotten", "generation", "group_id", "holders", "home", "judged",
+        "leader_id", "listed_bytes", "lost", "matchers", "members", "offsets", "partition", "protocol_name", "protocol_type", "resolved",
+        "restless", "spoken", "stale", "state", "static_members", "subscribers", "table", "targets", "topics",
     )  # fmt: skip
 
     def __init__(self, home: Home, group_id: str, partition: int) -> None:
@@ -122,11 +136,13 @@ class Group(GroupType):
         self.holders: dict[Spot, str] = {}
         self.restless: set[str] = set()
         self.topics: dict[str, tuple[bytes, int]] = {}
-        self.stale = False
+        self.stale = True
         self.subscribers: Counter[str] = Counter()
         self.spoken: Counter[str] = Counter()
         self.classics = 0
         self.lost: Departure | None = None
+        self.judged: bool | None = None
+        self.forgotten: list[frozenset[str]] = []
         self.expressions: Counter[str] = Counter()
         self.matchers: dict[str, Matcher] = {}
         self.resolved: dict[str, Resolved] = {}
@@ -173,12 +189,23 @@ class Group(GroupType):
         return next(iter(self.resolved.values()), None)
 
     def alike(self) -> bool:
-        """Do all members subscribe alike, as Kafka judges it (CG-103; ModernGroup.subscriptionType)? Every name has as many subscribers
-        as there are members; or one expression has, and nobody gave a name."""
-        counts = [count for count in self.expressions.values() if count]
+        """Do all members subscribe alike, as Kafka judged it last (CG-103; ModernGroup.subscriptionType)?"""
+        return self.judge() if self.judged is None else self.judged
+
+    def judge(self, forgotten: Iterable[frozenset[str]] = ()) -> bool:
+        """... as it judges it now: every name has as many subscribers as there are members; or one expression has, and nobody gave a
+        name. `forgotten`: topics that expressions matched which are to be forgotten, each counts as a name without subscribers."""
+        counts, kept = [count for count in self.expressions.values() if count], frozenset().union(*forgotten)
         if counts:
-            return counts == [len(self.members)] and not self.subscribers
-        return all(count == len(self.members) for count in self.subscribers.values())
+            matched = frozenset().union(*(resolved.topics for resolved in self.resolved.values()))
+            return counts == [len(self.members)] and not self.subscribers and kept.isdisjoint(matched)
+        return all(self.subscribers[name] == len(self.members) for name in {*self.subscribers, *kept})
+
+    def judge_anew(self, settled: bool) -> None:
+        """A member was written, so that it is judged anew. That is before an expression is forgotten with its last member, unless the
+        member's assignment was written too (`settled`), which is last (ConsumerGroup.updateMember, removeMember)."""
+        forgotten, self.forgotten = self.forgotten, []
+        self.judged = self.judge(forgotten) if forgotten and not settled else None
 
     def target_of(self, member: Member) -> list[Spot]:
         """What it is to have."""
@@ -204,13 +231,14 @@ class Group(GroupType):
 
     def refresh_topics(self) -> bool:
         """Look at the subscribed topics as they are now. Has anything changed, so that another target is called for?"""
-        now = {}
-        for name in self.subscribed_names():
-            topic = self.home.topics.get(name)
-            if topic is not None:
-                now[name] = (topic.topic_id, len(topic.partitions))
-        changed, self.topics, self.stale = now != self.topics, now, False
-        return changed
+        before, self.stale = self.topics, False
+        self.count_topics()
+        return before != self.topics
+
+    def count_topics(self) -> None:
+        """The subscribed topics are taken down as they are now (Kafka's metadata hash), with every group epoch."""
+        found = ((name, self.home.topics.get(name)) for name in self.subscribed_names())
+        self.topics = {name: (topic.topic_id, len(topic.partitions)) for name, topic in found if topic is not None}
 
     def bump(self) -> None:
         """Another target is called for."""
@@ -228,6 +256,12 @@ class Group(GroupType):
         self.watch(member)
         self.end_leases()
 
+    def reseat(self) -> None:
+        """The records of an upgrade put the members into a new table, in the order of the one that it was computed with."""
+        ids, self.table = list(self.table), MemberTable()
+        for member_id in ids:
+            self.table.add(member_id)
+
     def seat(self, member_id: str, instead_of: str | None = None) -> None:
         """Into the table of members, which Kafka writes to when a heartbeat is over: what the heartbeat computes still has the old one."""
         if instead_of is not None:
@@ -239,8 +273,9 @@ class Group(GroupType):
         del self.members[member.member_id]
         self.targets.pop(member.member_id, None)
         self.restless.discard(member.member_id)
-        if member.group_instance_id is not None and self.static_members.get(member.group_instance_id) == member.member_id:
-            del self.static_members[member.group_instance_id]
+        for instance in member.instances:
+            if self.static_members.get(instance) == member.member_id:
+                del self.static_members[instance]
         self._count(member, -1)
         self._forget_expressions()
         self._speak(member, -1)
@@ -256,6 +291,8 @@ class Group(GroupType):
         self.members[new.member_id] = new
         if target is not None:
             self.targets[new.member_id] = stored({}, target)  # its record is written again
+        for instance in old.instances:
+            self.static_members.pop(instance, None)
         if new.group_instance_id is not None:
             self.static_members[new.group_instance_id] = new.member_id
         self._hold(new)
@@ -323,7 +360,9 @@ class Group(GroupType):
         for regex in [regex for regex, count in self.expressions.items() if not count]:
             del self.expressions[regex]
             self.matchers.pop(regex, None)
-            self.resolved.pop(regex, None)
+            resolved = self.resolved.pop(regex, None)
+            if resolved is not None:
+                self.forgotten.append(resolved.topics)
 
     # -- what must hold ------------------------------------------------------------------------------------------------
 
@@ -342,7 +381,7 @@ def _holders(group: Group) -> dict[Spot, list[str]]:
 
 
 def _instances(group: Group) -> dict[str, str]:
-    return {member.group_instance_id: member.member_id for member in group.members.values() if member.group_instance_id is not None}
+    return {instance: member.member_id for member in group.members.values() for instance in member.instances}
 
 
 _INVARIANTS: Final[dict[str, Callable[[Group], bool]]] = {

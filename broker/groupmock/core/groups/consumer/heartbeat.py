@@ -35,29 +35,46 @@ def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatRespons
     return ConsumerGroupHeartbeatResponse(member_id=beat.member_id, member_epoch=AWAY if beat.epoch == AWAY else LEAVING)
 
 
-def answer(turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Beat, known: Member | None, matcher: Matcher | None) -> Answer:
-    """Epoch 0 or more, by who may speak: `known`, or somebody who joins. With a lease where the next one like it is answered alike."""
+def answer(
+    turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Beat, known: Member | None, matcher: Matcher | None, upgraded: bool
+) -> Answer:
+    """Epoch 0 or more, by who may speak: `known`, or somebody who joins. With a lease where the next one like it is answered alike.
+    `upgraded`: was it a classic group until now?"""
     subscribes = known is None or beat.listed is not None or beat.regex is not None
     before, resolved = group.alike() if subscribes else None, group.last_resolved()
+    nameless = beat.group_instance_id is not None and beat.group_instance_id not in group.static_members
     member, replaced, why = (known, None, None) if known is not None else membership.admit(turn, group, beat)
     membership.update(turn, group, member, beat)
     resubscribed, called_for = subscription.subscribe(group, member, beat, matcher)
     subscription.resolve_soon(turn, group, topics, resolved)
     why = why or (causes.resubscribed(member.member_id) if called_for else None)
-    bumped = _bump(group, called_for)
+    looks, bumped = called_for or group.stale, _bump(group, called_for)
     if bumped:
         why = why or causes.TOPICS_CHANGED
-    if targets.may_compute(turn, group, settings):
-        targets.compute(turn, group, member, beat.listed, replaced, None if bumped else before)
+    computes = targets.may_compute(turn, group, settings)
+    if computes:
+        targets.compute(turn, group, member, beat.listed, replaced, None if looks else group.alike() if before is None else before)
         why = why or causes.TARGET_COMPUTED
+    if upgraded:
+        group.reseat()
     if known is None:
         group.seat(member.member_id, replaced)
-    changed = membership.advance(turn, group, member, beat.owned, resubscribed)
+    had, stood = member.assigned, (member.epoch, member.previous_epoch, member.progress)
+    # An instance id that is new has no target yet, whoever has it now (ConsumerGroup.targetAssignment)
+    changed = membership.advance(turn, group, member, beat.owned, resubscribed, aimless=nameless and not computes)
+    moved = changed or stood != (member.epoch, member.previous_epoch, member.progress)
+    if moved or resubscribed or known is None:
+        group.judge_anew(settled=moved)
     timing.renew(turn, group, member, settings.session_ms)
     if group.state != group.present() or why is not None or changed:
         membership.settle(turn, group, why or _arrived(member))
-    told = as_laid_out(member.assigned) if changed else by_topic(member.assigned) if beat.joins or beat.is_full else None
+    told = _told(member, anew=member.assigned is not had) if changed or beat.joins or beat.is_full else None
     return _response(member, settings.heartbeat_ms, told), _lease(turn, group, topics, member)
+
+
+def _told(member: Member, anew: bool) -> list[tuple[bytes, list[int]]]:
+    """`anew`: it was laid out in this heartbeat, though it may be the same as before; else it is as the log gave it."""
+    return as_laid_out(member.assigned) if anew else by_topic(member.assigned)
 
 
 def _bump(group: Group, called_for: bool) -> bool:

@@ -9,7 +9,7 @@ from .. import causes, telling
 from ..causes import Why
 from . import reconciliation, timing
 from .beat import Beat
-from .group import Group, Member, Spot, no_session
+from .group import Departure, Group, Member, Spot, no_session
 from .reconciliation import Owned
 from .states import JOINING, Progress
 
@@ -37,7 +37,8 @@ def admit(turn: Turn, group: Group, beat: Beat) -> tuple[Member, str | None, Why
 def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> tuple[Member, Why]:
     """It has what it had kept, and its target; its epoch begins anew."""
     timing.stop(turn, group, old.member_id)
-    new = msgspec.structs.replace(old, member_id=beat.member_id, epoch=JOINING, previous_epoch=-1, session=no_session())
+    anew = {"epoch": JOINING, "previous_epoch": -1, "session": no_session()}
+    new = msgspec.structs.replace(old, member_id=beat.member_id, group_instance_id=beat.group_instance_id, former_instances=(), **anew)
     group.replace(old, new)
     why = causes.instance_replaced(str(old.group_instance_id), new.member_id, old.member_id)
     telling.changed(turn, group, new.member_id, "replaced", why, new)
@@ -47,6 +48,7 @@ def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> tuple[Member
 def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
     """What of a member is stored and calls for nothing (CG-35, CG-41)."""
     if beat.group_instance_id is not None and beat.group_instance_id != member.group_instance_id:
+        member.former_instances = tuple(instance for instance in member.instances if instance != beat.group_instance_id)
         member.group_instance_id = beat.group_instance_id
         group.static_members[beat.group_instance_id] = member.member_id
     if (beat.client_id, beat.client_host) != (member.client_id, member.client_host):
@@ -63,10 +65,11 @@ def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
         member.assignor = beat.assignor
 
 
-def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed: bool) -> bool:
-    """The member's step of this heartbeat, told where it is one. Is what it may have another than before?"""
+def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed: bool, aimless: bool = False) -> bool:
+    """The member's step of this heartbeat, told where it is one. Is what it may have another than before? `aimless`: no target is found
+    for it (CG-97)."""
     before = (member.epoch, member.progress, member.assigned.keys(), member.revoking.keys())
-    reconciliation.reconcile(group, member, owned, resubscribed)
+    reconciliation.reconcile(group, member, owned, resubscribed, {} if aimless else group.targets.get(member.member_id, {}))
     if before == (member.epoch, member.progress, member.assigned.keys(), member.revoking.keys()):
         return False
     if member.progress is Progress.UNREVOKED:
@@ -97,13 +100,15 @@ def go_away(turn: Turn, group: Group, member: Member) -> None:
     """A static member leaves and will be back: nobody else notices (CG-92)."""
     timing.revoked(turn, group, member)
     reconciliation.go_away(group, member)
+    group.judge_anew(settled=True)
     why = causes.instance_away(str(member.group_instance_id), member.member_id)
     telling.changed(turn, group, member.member_id, "away", why, member)
     settle(turn, group, why)
 
 
 def left_to_classics(turn: Turn, group: Group) -> bool:
-    """Is the group to be a classic one, now that a member of the consumer protocol went (CG-185 to CG-189)?"""
+    """Is the group to be a classic one, now that somebody went and only classic members remain (CG-185 to CG-189)? Who went speaks the
+    consumer protocol, as a rule; but who changed over in place makes it no classic group, and whoever goes then does."""
     alone = group.lost is not None and group.classics > 0 and group.classics == len(group.members)
     allowed = turn.settings.group_consumer_migration_policy in ("downgrade", "bidirectional")
     return alone and allowed and group.classics <= turn.settings.group_max_size
@@ -111,12 +116,14 @@ def left_to_classics(turn: Turn, group: Group) -> bool:
 
 def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
     """They are gone for good: what they had is free, and another target is called for, once for all of them (CG-66)."""
+    group.lost = Departure(rebalances=True)
     for member in members:
-        group.lost = "gone" if member.classic is None else group.lost
         timing.stop(turn, group, member.member_id)
         group.drop(member)
         group.table.discard(member.member_id)
         telling.changed(turn, group, member.member_id, "removed", why, member)
+    group.judge_anew(settled=False)
     if not left_to_classics(turn, group):  # else the registry makes it another group, at this epoch
+        group.count_topics()
         group.bump()
         settle(turn, group, why)

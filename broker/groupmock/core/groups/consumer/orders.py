@@ -47,7 +47,7 @@ def given(kept: Held, new: Held, target: Target, had: Held) -> Held:
 
     A map of topics into which what is kept is put first, and what is new comes by `compute`, both in the order of a set of all
     topics of the target and of what it had. Each topic's partitions are a copy of the map that it had, no larger than it needed to be:
-    4 comes before 3 there (seen on 4.3.0).
+    4 comes before 3 there (seen on 4.3.0). Where nothing is kept they are a new map.
     """
     every = HashKeys.copied(UUIDS, target)
     for topic, _ in had:
@@ -67,14 +67,24 @@ def given(kept: Held, new: Held, target: Target, had: Held) -> Held:
 
 
 def _laid_out(had: list[int], kept: list[int], new: list[int]) -> HashKeys[int]:
-    copied = HashKeys(INTS, room_for(len(had))) if had else HashKeys(INTS)
-    for index in java_order(had, int):
-        copied.put(index)
-    for index in {*had}.difference(kept):
-        copied.remove(index)
+    made = HashKeys(INTS, room_for(len(had))) if kept else HashKeys(INTS)
+    for index in java_order(had, int) if kept else ():
+        made.put(index)
+    for index in {*had}.difference(kept) if kept else ():
+        made.remove(index)
     for index in new:
-        copied.put(index)
-    return copied
+        made.put(index)
+    return made
+
+
+def remaining(had: Held, kept: Held) -> Held:
+    """What a member has from now on where whole topics are taken from it: what stays in a copy of the map that it had, which is no larger
+    than that needed to be."""
+    parts = dict(by_topic(had))
+    topics = HashKeys(UUIDS, room_for(len(parts)))
+    for topic in parts:
+        topics.put(topic)
+    return {(topic, index): kept[topic, index] for topic in topics for index in parts[topic] if (topic, index) in kept}
 
 
 def as_laid_out(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from .group import Group, Held, Member, Spot
-from .orders import given
+from .orders import given, remaining
 from .states import AWAY, Progress
+
+if TYPE_CHECKING:
+    from .assignors import Target
 
 Owned = Collection[Spot] | None
 """What a heartbeat says its member owns; None: it does not say."""
 
 
-def reconcile(group: Group, member: Member, owned: Owned, resubscribed: bool) -> None:
-    """One heartbeat's step. `resubscribed`: its subscription changed in this heartbeat."""
-    _step(group, member, owned, resubscribed)
+def reconcile(group: Group, member: Member, owned: Owned, resubscribed: bool, target: Target) -> None:
+    """One heartbeat's step towards `target`. `resubscribed`: its subscription changed in this heartbeat."""
+    _step(group, member, owned, resubscribed, target)
     group.watch(member)
 
 
-def _step(group: Group, member: Member, owned: Owned, resubscribed: bool) -> None:
+def _step(group: Group, member: Member, owned: Owned, resubscribed: bool, target: Target) -> None:
     there = member.progress is Progress.STABLE and member.epoch == group.assignment_epoch
     if there or (member.progress is Progress.UNREVOKED and _still_owns(owned, member.revoking)):
         if resubscribed:
             _unsubscribe(group, member, owned)
     else:
-        _go_on(group, member, owned)
+        _go_on(group, member, owned, target)
 
 
 def _still_owns(owned: Owned, lost: Collection[Spot]) -> bool:
@@ -39,19 +43,20 @@ def _subscribed(group: Group, member: Member, spots: Held) -> Held:
 
 
 def _unsubscribe(group: Group, member: Member, owned: Owned) -> None:
-    """Topics that it no longer subscribes to are taken at once, at its old epoch (CG-36, CG-70; 4.2 and later)."""
+    """Topics that it no longer subscribes to are taken at once, at its old epoch (CG-36, CG-70; 4.2 and later). That is a step, so that
+    this epoch is the previous one too; and with nothing subscribed it is one though nothing is taken (updateCurrentAssignment)."""
     kept = _subscribed(group, member, member.assigned)
     lost = {spot: epoch for spot, epoch in member.assigned.items() if spot not in kept}
-    if not lost:
+    if not lost and (member.revoking or group.subscription_of(member)):
         return
+    member.previous_epoch = member.epoch
     told = member.progress is Progress.UNREVOKED or _still_owns(owned, lost)
-    group.give(member, kept, {**member.revoking, **lost} if told else {})
+    group.give(member, remaining(member.assigned, kept), {**member.revoking, **lost} if told else {})
     member.progress = Progress.UNREVOKED if told else Progress.STABLE
 
 
-def _go_on(group: Group, member: Member, owned: Owned) -> None:
+def _go_on(group: Group, member: Member, owned: Owned, target: Target) -> None:
     """To the target: what it is to lose first, at its old epoch; then the new epoch, and what is free of what it is to have."""
-    target = group.targets.get(member.member_id, {})
     wanted = _subscribed(group, member, {(topic, index): group.assignment_epoch for topic, indexes in target.items() for index in indexes})
     kept = {spot: epoch for spot, epoch in member.assigned.items() if spot in wanted}
     lost = {spot: epoch for spot, epoch in member.assigned.items() if spot not in wanted}

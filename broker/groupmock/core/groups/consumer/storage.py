@@ -34,7 +34,7 @@ class StoredGroup(msgspec.Struct, frozen=True):
 
 def stored(group: Group) -> StoredGroup:
     """What its records say now."""
-    members = tuple(msgspec.structs.replace(member, session=no_session()) for member in group.ordered())
+    members = tuple(msgspec.structs.replace(member, session=no_session(), former_instances=()) for member in group.ordered())
     return StoredGroup(group.generation, group.assignment_epoch, members, dict(group.targets), dict(group.topics), dict(group.resolved))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...turn import Turn
 from ...units import NS_PER_MS
-from .assignors import Subscriber, assign
+from .assignors import ASSIGNORS, Subscriber, assign
 from .group import Group, Member
 from .timing import Timing
 
@@ -22,15 +22,16 @@ def may_compute(turn: Turn, group: Group, timing: Timing) -> bool:
 def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None, replaced: str | None, alike: bool | None) -> None:
     """The target of this group epoch. `heard`: whose heartbeat it is, `names`: as that gives them; `replaced`: whose place it takes.
 
-    `alike`: how the group subscribed before this heartbeat, where that bumped nothing: Kafka looks at the subscriptions anew with a bump
-    alone, so that who joins with no topics leaves a group alike, and may be the one whose topics all are given (seen on 4.3.0).
+    `alike`: how the group subscribed before this heartbeat, where that did not look at topics: Kafka looks at the subscriptions anew
+    together with those, so that who joins with no topics leaves a group alike, and may be the one whose topics all are given (seen on
+    4.3.0).
     """
     others = [member_id for member_id in group.table if member_id != heard.member_id]
     ids = list(group.table) if heard.member_id in group.table else [*others, heard.member_id]
-    assignor = preferred(turn, group)
+    assignor = preferred(turn, group, heard)
     instead_of = replaced if replaced != heard.member_id else None
     subscribers = [_subscriber(group, member_id, names if member_id == heard.member_id else None) for member_id in ids]
-    alike = group.alike() if alike is None else alike
+    alike = group.judge() if alike is None else alike
     group.assign(assign(assignor, subscribers, group.topics, instead_of, alike=alike), turn.now, assignor)
 
 
@@ -44,9 +45,16 @@ def _subscriber(group: Group, member_id: str, names: Sequence[str] | None) -> Su
     return Subscriber(member_id, member.group_instance_id, given, group.targets.get(member_id, {}), member.regex, matched)
 
 
-def preferred(turn: Turn, group: Group) -> str:
-    """The assignor that most of those name who name one; else the first of those that there are (ConsumerGroup.preferredServerAssignor)."""
-    there_are = turn.settings.consumer_assignors
+def preferred(turn: Turn, group: Group, heard: Member | None = None) -> str:
+    """The assignor that most of those name who name one; else the first of those that there are (CG-100).
+
+    Of even votes the first in the map of votes wins. That has `uniform` first; but a heartbeat (`heard`: whose) counts its member's vote
+    anew, in a copy, and what nobody else votes for is put in front there (ConsumerGroup.computePreferredServerAssignor; HashMap.compute).
+    """
     votes = Counter(member.assignor for member in group.members.values() if member.assignor is not None)
-    # A tie goes to uniform, whoever came first: as the hash map of the votes has them (CG-100)
-    return max(there_are, key=lambda name: votes[name]) if votes else there_are[0]
+    if not votes:
+        return turn.settings.consumer_assignors[0]
+    most = max(votes.values())
+    if heard is not None and most == 1 and heard.assignor is not None:
+        return heard.assignor
+    return next(name for name in ASSIGNORS if votes[name] == most)

@@ -36,7 +36,7 @@ CUSTOM: Final = (
 
 
 def check(turn: Turn, group: ClassicGroup) -> None:
-    """Raises Refused, in Kafka's order (CG-170, CG-180)."""
+    """Raises Refused, in Kafka's order (CG-170, CG-180). From its second half on nobody waits in the group."""
     why = _why_not(turn, group)
     if why is not None:
         text = f"Cannot upgrade classic group {group.group_id} to consumer group because {why}."
@@ -50,11 +50,11 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
         return "the group does not use the consumer embedded protocol"
     if len(group.members) > turn.settings.group_consumer_max_size:
         return "the group size exceeds the consumer group maximum size"
+    _refuse_waiting(turn, group)
     chosen = group.protocol_name or ""
     if not all(lists(member.protocols, chosen) for member in group.members.values()):
-        # Kafka answers who waits, and falls over who does not list what the last generation chose, or over there being none yet
+        # Kafka falls over who does not list what the last generation chose, or over there being none yet
         # (ConsumerGroup.fromClassicGroup, seen on 4.3.0)
-        refuse_waiting(turn, group)
         raise Refused(codes.UNKNOWN_SERVER_ERROR, "")
     try:
         given = [_read(member, chosen)[1] for member in group.members.values()]
@@ -68,8 +68,8 @@ def _read(member: ClassicMember, chosen: str) -> tuple[Subscription, Assignment]
     return decode_subscription(member.metadata(chosen)), given
 
 
-def refuse_waiting(turn: Turn, group: ClassicGroup) -> None:
-    """Whoever waits is told to come again (CG-181)."""
+def _refuse_waiting(turn: Turn, group: ClassicGroup) -> None:
+    """Whoever waits is told to come again (CG-181), before anything is looked at that may refuse the newcomer: there may be no room."""
     for member in group.members.values():
         _answer(turn, group, member)
 

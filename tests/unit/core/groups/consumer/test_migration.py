@@ -8,6 +8,7 @@ from cases import for_each
 from consumer_world import LEAVE, ConsumerWorld
 
 from groupmock.core.groups.classic.type import ClassicGroup
+from groupmock.core.groups.consumer.member_table import MemberTable
 from groupmock.rig import Ask
 from groupmock_codec.embedded.consumer import (
     Assignment,
@@ -19,6 +20,7 @@ from groupmock_codec.embedded.consumer import (
 )
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 ALL: Final = [0, 1, 2, 3, 4, 5]
@@ -35,7 +37,7 @@ class MixedWorld(ConsumerWorld):
         timeouts = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 20_000}
         protocols = [JoinGroupRequestProtocol(name="range", metadata=metadata)]
         asked = {"group_id": "g", "member_id": member_id, "protocol_type": "consumer", "protocols": protocols, **timeouts, **fields}
-        return self.rig.send(11, version, JoinGroupRequest(**asked), client_id="old", client_host="/h")
+        return self.rig.send(11, version, JoinGroupRequest(**asked), client_id="old", client_host="/h", node=self.node)
 
     def joined(self, member_id: str = "", owned: list[int] | None = None, **fields: Any) -> Any:
         return self.answers[self.classic(member_id, owned, **fields).ticket]
@@ -251,11 +253,137 @@ def test_a_static_member_may_go_back_in_place() -> None:
     world = MixedWorld()
     world.join("A", instance_id="i")
     told = world.joined(group_instance_id="i", version=5)
-    assert (told.error_code, told.generation_id) == (0, 0), "it is another member, whose epoch begins anew"
+    assert (told.error_code, told.generation_id) == (0, 2), "it is another member, and moves to where the old one was"
     group = world.cluster.groups.find("g")
     assert isinstance(group, ClassicGroup)
-    assert (group.state, group.generation) == ("Stable", 2)
+    assert (group.state, group.generation, group.leader_id) == ("Stable", 2, told.member_id)
     assert world.has(told.member_id, 2) == ALL
+
+
+def test_who_goes_back_while_another_target_is_called_for_stays_where_it_is() -> None:
+    world = MixedWorld()
+    world.join("A", instance_id="i")
+    world.join("B")
+    world.joined("C")
+    world.raw(member_id="B", member_epoch=LEAVE)
+    told = world.joined(group_instance_id="i", version=5)
+    group = world.cluster.groups.find("g")
+    assert isinstance(group, ClassicGroup)
+    assert (told.error_code, told.generation_id, group.state, group.generation) == (0, 0, "PreparingRebalance", 5)
+
+
+def test_who_goes_back_in_place_comes_behind_the_others() -> None:
+    """D would be the first in the coordinator's table, and so the leader (ClassicGroup.fromConsumerGroup)."""
+    world = MixedWorld()
+    world.join("B")
+    world.joined("A")
+    world.join("D", instance_id="i")
+    world.raw(member_id="B", member_epoch=LEAVE)
+    assert [each.member_id for each in world.described()[0].members] == ["D", "A"]
+    world.beat("D", instance_id="i")
+    world.joined("D", group_instance_id="i", version=5)
+    group = world.cluster.groups.find("g")
+    assert isinstance(group, ClassicGroup)
+    assert (group.state, group.leader_id) == ("Stable", "A")
+
+
+def test_the_records_of_an_upgrade_turn_members_of_one_slot_round() -> None:
+    """They are written in the order of the table that the group was converted in, and fill another one."""
+    world = MixedWorld()
+    world.stable(3)
+    old = world.cluster.groups.find("g")
+    assert isinstance(old, ClassicGroup)
+    tables = []
+    for ids in ([each.member_id for each in old.ordered()], None):
+        table = MemberTable()
+        for member_id in ids or tables[0]:
+            table.add(member_id)
+        tables.append(table)
+    assert list(tables[0]) != list(tables[1])
+    world.join("A")
+    tables[1].add("A")
+    assert [each.member_id for each in world.described()[0].members] == list(tables[1])
+
+
+def test_members_that_all_changed_over_are_a_classic_group_when_one_of_them_goes() -> None:
+    world = MixedWorld()
+    world.join("A")
+    world.joined("B")
+    assert world.joined("A").generation_id == 3
+    assert world.state()[0] != "", "nobody went yet"
+    world.ask(13, 5, LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id="A")]))
+    group = world.cluster.groups.find("g")
+    assert isinstance(group, ClassicGroup)
+    assert (group.state, list(group.members)) == ("PreparingRebalance", ["B"])
+
+
+def test_a_classic_member_is_replaced_by_who_has_its_own_id() -> None:
+    """It is put into the table anew: behind A, which has the same slot, and so listed first."""
+    world = MixedWorld()
+    world.join("D", instance_id="i")
+    world.join("A")
+    world.joined("D", group_instance_id="i", version=5)
+    assert [each.member_id for each in world.described()[0].members] == ["A", "D"]
+    assert world.join("D", instance_id="i").epoch == 3
+    assert [each.member_id for each in world.described()[0].members] == ["D", "A"]
+
+
+def test_a_joiner_has_the_expressions_of_others_resolved() -> None:
+    """B's was not, as A's had been a moment ago; A took its own along."""
+    world = MixedWorld()
+    world.join("A", subscribed_topic_regex="t", subscribed_topic_names=None)
+    world.sleep(1)
+    world.join("B", subscribed_topic_regex="u", subscribed_topic_names=None)
+    world.raw(member_epoch=LEAVE)
+    assert world.joined("C").generation_id == 4
+    world.sleep(1)
+    assert world.state() == ("Assigning", 5, 4)
+
+
+def test_what_a_member_owns_counts_though_nobody_subscribes_to_it() -> None:
+    world = MixedWorld()
+    world.join("A", subscribed_topic_names=[])
+    both = encode_subscription(Subscription(1, ["t", "u"], None, []))
+    assert world.joined("B", metadata=both).generation_id == 2
+    owned = [TopicPartitions("t", ALL), TopicPartitions("u", [0, 1])]
+    fewer = encode_subscription(Subscription(1, ["t"], None, owned))
+    assert [world.joined("B", metadata=fewer).generation_id for _ in range(2)] == [2, 2], "it has to give u up first"
+
+
+def test_who_waits_is_told_to_come_again_though_there_is_no_room_for_the_newcomer() -> None:
+    world = MixedWorld(group_consumer_max_size=2)
+    old = world.stable(2)
+    waiting = world.classic(old[0], metadata=encode_subscription(Subscription(1, ["t", "u"], None, [])))
+    asked = {"subscribed_topic_names": ["t"], "rebalance_timeout_ms": 9, "topic_partitions": []}
+    assert world.refused(member_epoch=0, **asked)[0] == 81
+    assert world.answers[waiting.ticket].error_code == 27
+    group = world.cluster.groups.find("g")
+    assert isinstance(group, ClassicGroup)
+    assert (group.state, group.awaiting) == ("PreparingRebalance", 0)
+
+
+def test_a_join_that_an_empty_group_refuses_takes_it_away_but_for_its_offsets() -> None:
+    world = MixedWorld()
+    world.join("A")
+    world.commit("A", 2)
+    world.raw(member_epoch=LEAVE)
+    assert world.joined("stranger").error_code == 25
+    assert world.refused(member_epoch=2) == (69, "Consumer group g not found.")
+    assert world.fetched() == (0, [])
+    assert world.join("A") == (2, ALL), "another group"
+    assert world.fetched() == (0, [5])
+
+
+def test_a_group_that_was_taken_away_so_is_there_for_who_loads_the_log() -> None:
+    world = MixedWorld(nodes=2)
+    world.join("A")
+    world.commit("A", 2)
+    world.raw(member_epoch=LEAVE)
+    assert world.joined("stranger").error_code == 25
+    assert world.described()[0].error_message == "Group g not found."
+    world.command("move_coordinator", group="g", node=3 - world.node)
+    assert world.state() == ("Empty", 3, 2)
+    assert world.commit() == 0
 
 
 def test_who_goes_back_with_other_topics_makes_everybody_join() -> None:

@@ -33,6 +33,22 @@ def test_an_older_epoch_may_commit_what_it_had_then() -> None:
     assert world.commit("B", 2, 3) == 113, "it was given that at 3"
 
 
+def test_metadata_that_is_too_long_is_looked_at_before_any_older_epoch() -> None:
+    world = ConsumerWorld()
+    world.join("A")
+    assert [world.commit("A", epoch, metadata="x" * 5_000) for epoch in (3, 1, -1)] == [113, 12, 12]
+    assert world.commit("A", 1) == 113
+
+
+def test_what_is_given_up_may_be_committed_though_nobody_subscribes_to_it() -> None:
+    world = ConsumerWorld()
+    world.join("A", "t", "u")
+    assert world.beat("A", subscribed_topic_names=["t"]) == (2, [0, 1, 2, 3, 4, 5])
+    world.join("B")
+    world.beat("A", owned=[0, 1, 2])
+    assert [world.commit("A", 2, topic="t"), world.commit("A", 2, 4)] == [0, 113]
+
+
 def test_groups_without_members() -> None:
     world = ConsumerWorld()
     world.join()

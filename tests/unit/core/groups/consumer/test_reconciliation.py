@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from cases import for_each
 from consumer_world import GO_AWAY, LEAVE, ConsumerWorld
 
+from groupmock.core.groups.consumer.orders import by_topic, given, remaining
+from groupmock_codec.messages.k68_consumer_group_heartbeat import TopicPartitions
+
 ALL = [0, 1, 2, 3, 4, 5]
+TOPIC = bytes(16)
 
 
 def two() -> ConsumerWorld:
@@ -248,3 +253,66 @@ def test_refused_heartbeats_and_commits_keep_nobody_alive() -> None:
         world.refused(member_epoch=7)
         world.commit("A", 2)
     assert world.state()[0] == "Empty"
+
+
+def test_a_topic_that_comes_back_is_laid_out_anew_and_one_that_stays_is_not() -> None:
+    """What a member is given lies in Java maps: a copy of the old one is as small as it may be, so that 4 comes before 3 in it."""
+    kept, target = {(TOPIC, 0): 2}, {TOPIC: (0, 3, 4)}
+    new = {(TOPIC, 3): 3, (TOPIC, 4): 3}
+    assert [index for _, index in given(kept, new, target, kept)] == [0, 4, 3]
+    assert [index for _, index in given({}, new, target, kept)] == [3, 4]
+
+
+def test_topics_that_stay_are_in_the_order_of_a_small_copy() -> None:
+    first, second, gone = (bytes(15) + bytes([number]) for number in (8, 1, 2))
+    had = {(first, 0): 2, (second, 0): 2, (gone, 0): 2}
+    assert [topic for topic, _ in by_topic(had)] == [second, gone, first]
+    assert [topic for topic, _ in remaining(had, {spot: 2 for spot in had if spot[0] != gone})] == [first, second]
+
+
+def test_even_votes_are_won_by_who_casts_one_alone_and_else_by_uniform() -> None:
+    """ConsumerGroup.computePreferredServerAssignor counts in a copy, into which a vote that is the only one comes in front."""
+    world, found = ConsumerWorld(), []
+    for member, assignor in (("A", "uniform"), ("B", "range"), ("C", None), ("D", "uniform"), ("E", "range"), ("F", "range")):
+        world.join(member, server_assignor=assignor)
+        assert world.group is not None
+        found.append((world.group.protocol_name, world.described()[0].assignor_name))
+    told = [("uniform", "uniform"), ("range", "uniform"), ("uniform", "uniform"), ("uniform", "uniform")]
+    assert found == [*told, ("uniform", "uniform"), ("range", "range")]
+
+
+def test_who_waits_is_told_what_it_has_as_it_is_laid_out_anew_each_time() -> None:
+    world = ConsumerWorld()
+    world.topic("w", 9)
+
+    def numbers(member: str, epoch: int, owned: list[int], **fields: Any) -> list[int]:
+        own = [TopicPartitions(topic_id=world.topic_id("w"), partitions=owned)]
+        (told,) = world.raw(member_id=member, member_epoch=epoch, topic_partitions=own, **fields).assignment.topic_partitions
+        return list(told.partitions)
+
+    for name in "AB":
+        world.join(name, "w")
+    assert (numbers("A", 2, list(range(5))), numbers("B", 3, [])) == ([0, 1, 2, 3, 4], [5, 6, 7, 8])
+    world.join("C", "w")
+    assert (numbers("A", 3, [0, 1, 2]), numbers("C", 4, [])) == ([0, 1, 2], [3, 4])
+    assert numbers("C", 4, [3, 4], rebalance_timeout_ms=9, subscribed_topic_names=["w"]) == [4, 3], "8 is not free yet"
+
+
+def test_an_instance_id_that_a_member_takes_later_has_no_target_yet() -> None:
+    """ConsumerGroup.targetAssignment looks for it by the instance id, under which nobody is known: all is taken (seen on 4.3.0)."""
+    world = ConsumerWorld()
+    world.join("A")
+    world.join("B")
+    assert world.join("A", instance_id="i") == (3, [])
+    assert world.shown("A") == (3, [], [0, 1, 2])
+
+
+def test_every_instance_id_that_a_member_had_is_its_own_until_it_goes() -> None:
+    world = ConsumerWorld()
+    world.join("A", instance_id="i")
+    world.join("A", instance_id="j")
+    assert world.beat("A", instance_id="i").epoch == 2
+    assert world.refused(member_id="B", member_epoch=2, instance_id="j")[0] == 82
+    world.raw(member_epoch=LEAVE, instance_id="j")
+    assert [world.refused(member_epoch=2, instance_id=each)[0] for each in ("i", "j")] == [25, 25]
+    assert world.join("B", instance_id="i").epoch == 4

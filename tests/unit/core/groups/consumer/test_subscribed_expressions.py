@@ -132,3 +132,26 @@ def test_who_joins_with_nothing_is_in_a_group_that_subscribed_alike_before() -> 
     world.sleep(1)
     assert world.join("B", subscribed_topic_names=[]) == (2, [])
     assert world.beat("C", owned=[]) == (2, None)
+
+
+def test_an_expression_that_goes_with_its_member_is_counted_once_more() -> None:
+    """The member goes first, then what its expression matched: that nobody else subscribes to it makes the group one of various
+    subscriptions until the next member is written (seen on 4.3.0). So who joins with nothing takes nothing away."""
+    world = world_of("u")
+    world.beat()
+    assert world.join("C") == (3, [0, 1, 2, 3, 4, 5])
+    world.beat("A", member_epoch=LEAVE)
+    assert world.group is not None
+    assert not world.group.alike()
+    assert world.join("B", subscribed_topic_names=[]) == (4, [])
+    assert world.shown("C")[2] == [0, 1, 2, 3, 4, 5]
+    assert not world.group.alike(), "B has no names"
+    world.raw(member_id="B", member_epoch=LEAVE)
+    assert world.group.alike()
+
+
+def test_to_lose_what_it_matched_is_a_step_after_which_no_answer_before_it_is_healed() -> None:
+    world = world_of("t")
+    world.beat()
+    assert world.beat(subscribed_topic_regex="u") == (2, [])
+    assert world.refused(member_epoch=1, topic_partitions=[])[0] == 110
