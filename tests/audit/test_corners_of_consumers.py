@@ -6,9 +6,11 @@ from typing import Final
 
 import pytest
 from audit_examples import WireStage, exchange_named
+from audit_pen import AuditPen
 
 from groupmock.audit.auditor import audit
 from groupmock.audit.consumer_example import ASKED_FOR_HALF, FENCED, HEADER, JOINED
+from groupmock.audit.subjects import CONSUMER_GROUP_HEARTBEAT, OFFSET_COMMIT
 from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
 from groupmock.journal.rows import ASKED_TO_STOP, Row
 from groupmock_clients.probe.verdicts.runner import play
@@ -46,12 +48,19 @@ CORNERS: Final = {
     "52 late, but all of it stood still": ("CLIENT-52", KEPT, f"{ALONE}pause 12000\n{BEAT}=$epoch -> 0\n"),
     "53 it reads what it has given up": ("CLIENT-53", BROKEN, GAVE_UP + READS % 1 + READS % 0),
     "53 it reads what it has kept": ("CLIENT-53", KEPT, GAVE_UP + READS % 0),
+    "53 it is told by another connection": ("CLIENT-53", BROKEN,
+        f"{ALONE}A drops\n{ASKED_FOR_HALF}pause 1000\n{BEAT}=$epoch -> 0\npause 1100\n{BEAT}=$epoch -> 25\n"),
     "53 it leaves instead": ("CLIENT-53", SILENT, f"{HALVED}{BEAT}=-1 -> 0\npause 3000\n"),
     "53 it says nothing more": ("CLIENT-53", SILENT, f"{HALVED}pause 3000\nO: ListGroups -> 0\n"),
     "54 what it gives up it owns still": ("CLIENT-54", KEPT, f"{HALVED}{BEAT}=$epoch {OWNS % '0, 1'} -> 0\n"),
     "54 a partition of others": ("CLIENT-54", BROKEN, f"{GAVE_UP}{BEAT}=$epoch+1 {OWNS % '0, 1'} -> any\n"),
     "55 it claims what it had": ("CLIENT-55", BROKEN,
         f"{ALONE}{FENCED}{BEAT}=0 {IN_FULL.replace('[]', '[{name: $t1, partitions: [0]}]')} -> 42\n"),
+    "55 a commit hears of it first": ("CLIENT-55", BROKEN,
+        ALONE + FENCED.replace("A: Consumer", COMMITS % (9, "$epoch", 25) + "A: Consumer") + f"{BEAT}=$epoch -> 25\n"),
+    "49 a commit heard that nobody knows it": ("CLIENT-49", KEPT,
+        ALONE + FENCED.replace("A: Consumer", COMMITS % (9, "$epoch", 25) + "A: Consumer") + f"{BEAT}=0 {IN_FULL} -> 0\n"),
+    "55 the answer may not have come through": ("CLIENT-55", SILENT, f"{ALONE}{FENCED}A drops\n{BEAT}=$epoch -> 25\n"),
     "55 it leaves": ("CLIENT-55", SILENT, f"{ALONE}{FENCED}{BEAT}=-1 -> any\n"),
     "55 it crossed the answer": ("CLIENT-55", SILENT, f"{ALONE}{FENCED.replace('pause 300', '')}{BEAT}=$epoch -> 25\n"),
     "56 static, for now": ("CLIENT-56", KEPT, f"{STATIC}{BEAT}=-2 instance_id=i -> 0\n"),
@@ -81,6 +90,30 @@ def test_who_was_asked_to_stop_says_that_it_goes(body: str, verdict: str) -> Non
 
 def test_who_crashed_is_not_blamed() -> None:
     assert audit(_rows("CLIENT-56", f"{ALONE}A drops\n", ""), ["CLIENT-56"]).rules["CLIENT-56"].verdict == NOT_EXERCISED
+
+
+def test_a_refusal_that_a_heartbeat_contradicts_is_over() -> None:
+    """A coordinator that moves may refuse a commit as stale, and the next heartbeat says that the epoch is right."""
+    pen = AuditPen()
+    line, offsets = pen.connect(), {"name": "t", "partitions": [{"partition_index": 0, "committed_offset": 5}]}
+    commit = {"generation_id_or_member_epoch": 2, "topics": [offsets]}
+    stale = {"topics": [{"name": "t", "partitions": [{"partition_index": 0, "error_code": 113}]}]}
+
+    def heartbeat(epoch: int) -> None:
+        said = {"member_epoch": epoch, "instance_id": None, "rebalance_timeout_ms": -1, "topic_partitions": None}
+        asked = line.asks(CONSUMER_GROUP_HEARTBEAT, group_id="g", member_id="a", **said)
+        line.told(asked, error_code=0, member_id="a", member_epoch=2, heartbeat_interval_ms=500, assignment=None)
+
+    heartbeat(0)
+    pen.pause(300)
+    line.told(line.asks(OFFSET_COMMIT, group_id="g", member_id="a", **commit), **stale)
+    pen.pause(300)
+    heartbeat(2)
+    line.told(line.asks(OFFSET_COMMIT, group_id="g", member_id="a", **commit), **stale)
+    assert audit(pen.rows, ["CLIENT-57"]).rules["CLIENT-57"].verdict == KEPT
+    pen.pause(300)
+    line.told(line.asks(OFFSET_COMMIT, group_id="g", member_id="a", **commit), **stale)
+    assert audit(pen.rows, ["CLIENT-57"]).rules["CLIENT-57"].verdict == BROKEN
 
 
 def _rows(code: str, body: str, stopped: str) -> list[Row]:

@@ -87,7 +87,7 @@ def says(member: Member, x: Exchange) -> None:
     member.note(_NOTE, Course).says(x)
 
 
-def hears(member: Member, x: Exchange, answer: Json) -> None:
+def hears(member: Member | None, x: Exchange, answer: Json) -> None:
     """So is its answer."""
     course = course_of(member)
     if course is not None:

@@ -246,7 +246,9 @@ class World(Repeating):
             self.settle(x)
         self.processes.without(link)
         last = link.last
-        if last is not None and last.link is link and not last.gone and last.joined is last.joining is last.beat is None:
+        if last is None or last.link is not link or last.gone or course.course_of(last) is not None:
+            return
+        if last.joined is last.joining is last.beat is None:
             self._gone(last)  # an id that was only reserved; who comes back with it begins anew
 
     def lost(self) -> None:
@@ -404,8 +406,8 @@ class World(Repeating):
                 self._refused(x, code)
 
     def _refused(self, x: Exchange, code: int) -> None:
-        """Nobody knows it any more: whatever it does next, it does as another member."""
-        if code in OVER and x.member is not None and x.member.ended is None:
+        """Nobody knows it any more: whatever it does next, it does as another member, but for a consumer (`course`)."""
+        if code in OVER and x.member is not None and x.member.ended is None and course.course_of(x.member) is None:
             x.member.ended = x
             x.member.told = None
             self._gone(x.member)
@@ -416,8 +418,7 @@ class World(Repeating):
             x.member = x.link.last = self._member(x.group, str(answer["member_id"]), x)
             self.processes.named(x.member, x)
             course.says(x.member, x)
-        if x.member is not None:
-            course.hears(x.member, x, answer)
+        course.hears(x.member, x, answer)
 
     def _left(self, x: Exchange, answer: Json) -> None:
         assert x.group is not None

@@ -16,9 +16,9 @@ Command = Callable[[Path], list[str]]
 class Judge:
     """One row of the matrix.
 
-    `kind`: group, consumer (KIP-848), streams, transactions or connect; `static`: whether the client knows group.instance.id; `default`: judged under the
-    default profile too; `guarantee`: processing.guarantee of Streams; `live`: how much of it `make live` does ("" nothing, short: without
-    what waits for sessions, full).
+    `kind`: group, consumer (KIP-848), streams, transactions or connect; `static`: whether the client knows group.instance.id; `default`:
+    judged under the default profile too; `guarantee`: processing.guarantee of Streams; `live`: how much of it `make live` does ("" nothing,
+    short: without what waits for sessions, full).
     """
 
     name: str

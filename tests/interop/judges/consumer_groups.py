@@ -3,9 +3,10 @@ and back: members of a classic group are replaced one by one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from .groups import ALL, PARTITIONS, SESSION_MS, GroupRow
+from .groups import ALL, NOTHING, PARTITIONS, SESSION_MS, GroupRow
 from .member import Member
 from .telling import same, wait
 from .wire import Described
@@ -31,8 +32,8 @@ class ConsumerRow(GroupRow):
     def _generation(self, group: str) -> int:
         return self._described(group).epoch
 
-    def _member(self, group: str, instance: str | None = None, session_ms: int = SESSION_MS, **other: str) -> Member:
-        return super()._member(group, instance, session_ms, **{"protocol": "consumer", **other})
+    def _member(self, group: str, instance: str | None = None, session_ms: int = SESSION_MS, other: Mapping[str, str] = NOTHING) -> Member:
+        return super()._member(group, instance, session_ms, {"protocol": "consumer", **other})
 
     def _go(self, member: Member) -> None:
         """It leaves with epoch -2: a killed one's place is taken for as long as its session lasts (docs/kafka/consumer-groups.md#cg-90)."""
@@ -52,7 +53,7 @@ class ConsumerRow(GroupRow):
         """One topic at first; of another one that comes later everything is read too."""
         topics = [f"{self.topic}-re-{each}" for each in "ab"]
         self.desk.create_topic(topics[0], PARTITIONS)
-        reader = self._member(f"{self.group}-regex", pattern=f"^{self.topic}-re-.*")
+        reader = self._member(f"{self.group}-regex", other={"pattern": f"^{self.topic}-re-.*"})
         wait("the topic that is there", lambda: reader.held() == ALL, reader.trouble)
         self.desk.create_topic(topics[1], PARTITIONS)
         wait("the topic that came", lambda: reader.held() == sorted(ALL + ALL), lambda: [reader.held(), reader.trouble()])
@@ -65,7 +66,7 @@ class ConsumerRow(GroupRow):
     def _upgrade(self) -> dict[str, Any]:
         """At each step records come before, amid and after; at the end every one was read by somebody and is committed."""
         group = f"{self.group}-rolling"
-        team, wanted = [self._member(group, **CLASSIC) for _ in range(2)], set[str]()
+        team, wanted = [self._member(group, other=CLASSIC) for _ in range(2)], set[str]()
         everybody = list(team)
         stages = [self._stage(group, team, wanted, everybody, "r0")]
         for number, (index, protocol) in enumerate(ROLLING, 1):
@@ -73,7 +74,7 @@ class ConsumerRow(GroupRow):
             team[index].commit()
             team[index].leave()
             wanted |= self._produce(f"r{number}-amid")
-            team[index] = self._member(group, **protocol)
+            team[index] = self._member(group, other=protocol)
             everybody.append(team[index])
             stages.append(self._stage(group, team, wanted, everybody, f"r{number}-after"))
         return {"stages": stages, "lost": 0}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import secrets
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from .cell import Row
@@ -18,6 +20,7 @@ PARTITIONS = 6
 PER_PARTITION = 10
 BATCH = PARTITIONS * PER_PARTITION
 ALL = list(range(PARTITIONS))
+NOTHING: Mapping[str, str] = MappingProxyType({})
 SESSION_MS = 4000
 STATIC_SESSION_MS = 12000
 HEARTBEAT_MS = 300
@@ -67,7 +70,7 @@ class GroupRow(Row):
     def _generation(self, group: str) -> int:
         return self.desk.generation(group)
 
-    def _member(self, group: str, instance: str | None = None, session_ms: int = SESSION_MS, **other: str) -> Member:
+    def _member(self, group: str, instance: str | None = None, session_ms: int = SESSION_MS, other: Mapping[str, str] = NOTHING) -> Member:
         """`other`: of its wish, instead of what the row's members have."""
         name = f"member-{next(self._count)}"
         wish: dict[str, object] = {

@@ -29,14 +29,14 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def goes_on(self, x: Exchange) -> Judgements:
-        """As a new member?"""
+        """As a new member? Of an answer on another connection it is not known whether it has come through."""
         course = course_of(x.member)
         told = None if course is None else course.outside
         if x.member is None or told is None or epoch_said(x) < JOINING:
             return
         if epoch_said(x) == JOINING and x.asked["topic_partitions"] == []:
             yield KEPT
-        elif self.knew(x, told):
+        elif told.link is x.link and self.knew(x, told):
             yield Broken(
                 f"{x.member.name} was answered {OUTSIDE[told.error]} and sent its next ConsumerGroupHeartbeat with epoch {epoch_said(x)}"
                 + (" and partitions that it owns" if x.asked["topic_partitions"] else ""),

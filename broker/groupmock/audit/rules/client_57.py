@@ -23,7 +23,7 @@ class CommitsInItsEpoch(Rule):
     title = "A consumer commits by OffsetCommit 9 or higher in its member epoch, and not again in an epoch that is stale"
     what = (
         "A member of a consumer group commits by version 9 or higher, in the epoch that it was told last. Where that is answered "
-        "STALE_MEMBER_EPOCH (113) it does not commit in that epoch again, but in the one of the next answer to a heartbeat."
+        "STALE_MEMBER_EPOCH (113) it does not commit in that epoch again before an answer to a heartbeat has told it an epoch."
     )
     why = "Older versions are refused (35), and so is a stale epoch as often as it comes: the partitions may have another owner by now."
     source = ("clients.md#client-57", "KIP-848", "CommitRequestManager")
@@ -50,13 +50,13 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
                 (*course.told.rows, x.seq),
                 f"OffsetCommit {WITH_EPOCHS} or higher, with its member epoch",
             )
-        elif refused is not None and epoch_of(refused) == epoch_of(x):
+        elif refused is not None and epoch_of(refused) == epoch_of(x) and course.told.answer_seq < refused.answer_seq:
             yield from self._again(x, x.member, refused)
         else:
             yield from self._in_its_epoch(x, x.member, course, course.told)
 
     def _again(self, x: Exchange, member: Member, refused: Exchange) -> Judgements:
-        if self.knew(x, refused):
+        if refused.link is x.link and self.knew(x, refused):
             yield Broken(
                 f"{member.name} was refused a commit in epoch {epoch_of(x)} as STALE_MEMBER_EPOCH and commits in it again",
                 (*refused.rows, x.seq),
