@@ -29,6 +29,12 @@ pause 300
 HALVED: Final = f"{ALONE}A: Metadata v12 topics=[{{name: $t1}}] -> any\n{ASKED_FOR_HALF}"
 GAVE_UP: Final = f"{HALVED}{BEAT}=$epoch topic_partitions=[{{name: $t1, partitions: $kept}}] -> 0\npause 300\n"
 READS: Final = "A: Fetch v12 topics=[read($t1, %s, 0)] -> any\n"
+ASKS: Final = "A: OffsetFetch v8 groups=[{group_id: $group, topics: [{name: $t1, partition_indexes: [0, 1]}]}] -> any\n"
+REFUSED: Final = f"""{ALONE}A: Metadata v12 topics=[{{name: $t1}}] -> any
+!unload_coordinator partition=hash($group, 50)
+{ASKS}!move_coordinator partition=hash($group, 50) loading_ms=0
+A: FindCoordinator -> 0
+"""
 COMMITS: Final = "A: OffsetCommit v%d member_id=a generation_id_or_member_epoch=%s topics=[t($t1, o(0, 5))] -> %d\n"
 CORNERS: Final = {
     "49 it takes another id": ("CLIENT-49", BROKEN, f"{ALONE}A: ConsumerGroupHeartbeat v1 member_id=z member_epoch=0 {IN_FULL} -> 0\n"),
@@ -70,6 +76,10 @@ CORNERS: Final = {
         CROSSING + COMMITS % (9, "1", 113) + "pause 300\n" + COMMITS % (9, "$epoch", 0)),
     "57 it crossed both answers": ("CLIENT-57", SILENT, CROSSING + COMMITS % (9, "1", 113) + COMMITS % (9, "1", 113)),
     "57 it is no member": ("CLIENT-57", SILENT, f"{ALONE}{BEAT}=-1 -> 0\n" + COMMITS % (9, "$epoch", 25)),
+    "69 it waits for ever": ("CLIENT-69", BROKEN, f"{REFUSED}pause 8000\n{BEAT}=$epoch -> 0\npause 8000\n"),
+    "69 it reads all the same": ("CLIENT-69", BROKEN, f"{REFUSED}pause 300\n{READS % 0}"),
+    "69 it asks again": ("CLIENT-69", KEPT, f"{REFUSED}pause 300\n{ASKS}pause 300\n{READS % 0}"),
+    "69 it is fenced meanwhile": ("CLIENT-69", SILENT, f"{REFUSED}{FENCED}pause 16000\n"),
 }  # fmt: skip
 
 

@@ -81,6 +81,14 @@ def course_of(member: Member | None) -> Course | None:
     return found
 
 
+def assigned_to(member: Member, names: Mapping[str, str]) -> Partitions | None:
+    """What a member of either protocol was assigned last, by the topics' names; None: it is not known, or nothing was yet."""
+    course = course_of(member)
+    if course is None:
+        return member.told
+    return None if course.given is None else with_names(course.assigned, names)
+
+
 def says(member: Member, x: Exchange) -> None:
     """A heartbeat of a member is part of what is known."""
     member.instance_id = x.asked["instance_id"] or member.instance_id
