@@ -122,6 +122,12 @@ def test_bad_use(words: list[str], why: str, capsys: pytest.CaptureFixture[str])
     assert why in said and said.count("\n") == 1
 
 
+def test_situations_of_the_other_protocol_are_left_out(tmp_path: Path) -> None:
+    """What the first one has shown decides; `works` is of either."""
+    _, table = drive(tmp_path, "works,errors-of-ConsumerGroupHeartbeat,stopped")
+    assert [each["name"] for each in table["situations"]] == ["works", "stopped"]
+
+
 SITUATIONS = situations()
 
 

@@ -167,10 +167,10 @@ def parts() -> list[Part]:
         ShellCommand("audit-table", "the conduct of stock clients", [python, "tests/interop/audit"], without_languages, limit_s=2 * 3600),
         ShellCommand(
             "suites",
-            "transactional tests of clients' own suites",
+            "tests of clients' own suites: transactions and groups",
             [python, "tests/interop/transact", "--dry"],
             without_languages,
-            limit_s=3600,
+            limit_s=2 * 3600,
         ),
         ShellCommand("administrators", "tools of administrators, call by call", [python, "tests/interop/administer"], without_languages),
         ShellCommand("containers-up", "the compose file in an engine", ["bash", "docker/try"], without_docker),

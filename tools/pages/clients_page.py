@@ -21,7 +21,11 @@ CHECKS = {
     " commits; Connect: a worker that stays away loses its tasks to the others, after the delay and not before",
     "resumes": "all leave, records come, a new member reads exactly those",
     "static": "SIGKILL of a static member and a new one with its `group.instance.id`: the same partitions, the same generation, the"
-    " other member sees nothing",
+    " other member sees nothing; consumer protocol: it is closed instead, and who takes the place of a killed one within its session is"
+    " refused",
+    "regex": "consumer protocol: a subscription by expression reads the topic that is there, and all of one that comes later",
+    "upgrade": "consumer protocol: of two classic members one after the other is replaced by one of the consumer protocol, and back, with"
+    " records before, amid and after each step: type of group and members at each, every record is read, offsets are the log ends",
     "aborts": "transactions: an abort leaves the offsets as they were; its records come again, and who reads committed sees them once",
     "fenced": "transactions: another process with the same `transactional.id` comes amid a transaction: the first one's commit is refused,"
     " the second one reads its records again",

@@ -1,4 +1,4 @@
-"""Clients' own transactional tests: what `tests/interop/transact` recorded of each, on groupmock and on Apache Kafka."""
+"""Tests of clients' own suites: what `tests/interop/transact` recorded of each, on groupmock and on Apache Kafka."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ def page(data: dict[str, Row]) -> str:
     """The whole page. `data`: suite -> its client and tests, in the order in which they ran."""
     lines = [
         NOTICE,
-        "# Transactional tests of clients",
+        "# Tests of clients",
         "",
-        "The tests that the authors of four clients wrote for transactions and idempotent producers, as they stand in their suites,",
-        "against groupmock with the profile `kafka-4.3` and against Apache Kafka 4.3.0. `make live PARTS=suites` runs them again.",
+        "The tests that the authors of four clients wrote for transactions and idempotent producers, and those that librdkafka's wrote for",
+        "consumers and their groups, with `group.protocol=consumer`, as they stand in their suites, against groupmock with the profile",
+        "`kafka-4.3` and against Apache Kafka 4.3.0. `make live PARTS=suites` runs them again.",
         "",
         "    tests/interop/transact                     # all of them; `make docs` then writes this page",
-        "    tests/interop/transact --only librdkafka",
+        "    tests/interop/transact --only librdkafka-groups",
         "",
         "franz-go's tests come with its Go module, librdkafka's with the sources in the npm package `@confluentinc/kafka-javascript`.",
         "Those of aiokafka and KafkaJS stand in their repositories alone: `GROUPMOCK_SUITES` names a folder with checkouts `aiokafka`",

@@ -30,6 +30,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
+from . import course
 from .agenda import Agenda
 from .inside import told_by
 from .processes import Processes
@@ -166,6 +167,8 @@ class World(Repeating):
             member.beats.append(x)
         elif x.key == LEAVE_GROUP:
             member.leaving = x
+        elif x.key == CONSUMER_GROUP_HEARTBEAT:
+            course.says(member, x)
 
     def replied(self, row: ReplyRow | AbandonedRow) -> Exchange | None:
         """The end of an exchange; None: its request is not known. `settle` it when the rules have seen it."""
@@ -243,7 +246,9 @@ class World(Repeating):
             self.settle(x)
         self.processes.without(link)
         last = link.last
-        if last is not None and last.link is link and not last.gone and last.joined is last.joining is last.beat is None:
+        if last is None or last.link is not link or last.gone or course.course_of(last) is not None:
+            return
+        if last.joined is last.joining is last.beat is None:
             self._gone(last)  # an id that was only reserved; who comes back with it begins anew
 
     def lost(self) -> None:
@@ -401,11 +406,19 @@ class World(Repeating):
                 self._refused(x, code)
 
     def _refused(self, x: Exchange, code: int) -> None:
-        """Nobody knows it any more: whatever it does next, it does as another member."""
-        if code in OVER and x.member is not None and x.member.ended is None:
+        """Nobody knows it any more: whatever it does next, it does as another member, but for a consumer (`course`)."""
+        if code in OVER and x.member is not None and x.member.ended is None and course.course_of(x.member) is None:
             x.member.ended = x
             x.member.told = None
             self._gone(x.member)
+
+    def _steered(self, x: Exchange, answer: Json) -> None:
+        """By version 0 a member may leave it to the coordinator to give it an id (KIP-1082)."""
+        if x.member is None and x.group is not None and answer["member_id"]:
+            x.member = x.link.last = self._member(x.group, str(answer["member_id"]), x)
+            self.processes.named(x.member, x)
+            course.says(x.member, x)
+        course.hears(x.member, x, answer)
 
     def _left(self, x: Exchange, answer: Json) -> None:
         assert x.group is not None
@@ -441,6 +454,7 @@ _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
     HEARTBEAT: World._beaten,
     OFFSET_COMMIT: World._other,
     LEAVE_GROUP: World._left,
+    CONSUMER_GROUP_HEARTBEAT: World._steered,
     METADATA: World._metadata,
     API_VERSIONS: World._versions,
 }

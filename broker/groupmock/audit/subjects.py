@@ -75,8 +75,8 @@ FETCH_BY_ID: Final = 13
 
 
 class Subject:
-    """`notes`: what rules remember about it, by the rule's code; `due`: when it is to be looked at again; `gone`: it is over, nobody waits
-    for it any more."""
+    """`notes`: what rules remember about it, by the rule's code, and the `course` of a consumer; `due`: when it is to be looked at again;
+    `gone`: it is over, nobody waits for it any more."""
 
     __slots__ = ("due", "gone", "notes")
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,11 @@ def _python(library: str, release: str, assignor: str = "") -> Audited:
                    lambda where: [str(where / "venv/bin/python"), script, library], {"AUDITED_ASSIGNOR": assignor} if assignor else {})
 
 
+def _of_the_new_protocol(client: Audited) -> Audited:
+    """The same program with `group.protocol=consumer` (KIP-848)."""
+    return replace(client, name=f"{client.name}, consumer protocol", environment={"AUDITED_PROTOCOL": "consumer"})
+
+
 def _java(release: str, assignor: str = "") -> Audited:
     return Audited(f"Java consumer {release}{f', {assignor}' if assignor else ''}", catalogue.java_program(release),
                    lambda where: building.java(where, "groupmock.interop.Audited"), {"AUDITED_ASSIGNOR": assignor} if assignor else {})
@@ -52,8 +57,10 @@ AUDITED = (
     _python("kafka-python", "3.0.12", "cooperative-sticky"),
     _python("confluent-kafka", "2.16.1"),
     _python("confluent-kafka", "2.16.1", "cooperative-sticky"),
+    _of_the_new_protocol(_python("confluent-kafka", "2.16.1")),
     _java("4.3.0"),
     _java("4.3.0", "cooperative-sticky"),
+    _of_the_new_protocol(_java("4.3.0")),
     Audited("franz-go 1.21.6", catalogue.FRANZ, catalogue.driver),
     Audited("sarama 1.61.1", catalogue.SARAMA, catalogue.driver),
     Audited("KafkaJS 2.2.4", catalogue.KAFKAJS, lambda where: ["node", str(where / "audited.js")],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import building
@@ -16,9 +16,9 @@ Command = Callable[[Path], list[str]]
 class Judge:
     """One row of the matrix.
 
-    `kind`: group, streams, transactions or connect; `static`: whether the client knows group.instance.id; `default`: judged under the
-    default profile too; `guarantee`: processing.guarantee of Streams; `live`: how much of it `make live` does ("" nothing, short: without
-    what waits for sessions, full).
+    `kind`: group, consumer (KIP-848), streams, transactions or connect; `static`: whether the client knows group.instance.id; `default`:
+    judged under the default profile too; `guarantee`: processing.guarantee of Streams; `live`: how much of it `make live` does ("" nothing,
+    short: without what waits for sessions, full).
     """
 
     name: str
@@ -44,6 +44,12 @@ def _python(library: str, release: str, assignor: str, *, pythons: str = NEW_PYT
     script = str(building.HERE / "members" / "python" / "member.py")
     return Judge(f"{library} {release}, {assignor}", program, lambda where: [str(where / "venv/bin/python"), script, library], assignor,
                  static, default=default, live=live, note=note)
+
+
+def _of_the_new_protocol(judge: Judge) -> Judge:
+    """The same client with `group.protocol=consumer` (KIP-848)."""
+    name = f"{judge.name.partition(',')[0]}, consumer protocol"
+    return replace(judge, name=name, assignor="uniform", kind="consumer", default=True, live="full")
 
 
 def java_program(release: str) -> Program:
@@ -89,6 +95,7 @@ JUDGES = (
     _python("confluent-kafka", "2.3.0", "roundrobin", live="short"),
     _python("confluent-kafka", "2.16.1", "range", default=True),
     _python("confluent-kafka", "2.16.1", "cooperative-sticky"),
+    _of_the_new_protocol(_python("confluent-kafka", "2.16.1", "range")),
     Judge("KafkaJS 2.2.4, RoundRobinAssigner", KAFKAJS, lambda where: ["node", str(where / "member.js")], "RoundRobinAssigner",
           static=False, default=True, note="the library has no group.instance.id"),
     Judge("@platformatic/kafka 1.35.0, roundrobin", PLATFORMATIC, lambda where: ["node", str(where / "member.mjs")], "roundrobin",
@@ -100,6 +107,7 @@ JUDGES = (
     Judge("sarama 1.61.1, sticky", SARAMA, driver, "sticky"),
     *(_java(release, assignor, default=(release, assignor) == ("4.3.0", "range"))
       for release in ("2.8.2", "3.9.1", "4.3.0") for assignor in ("range", "cooperative-sticky")),
+    _of_the_new_protocol(_java("4.3.0", "range")),
     Judge("Kafka Streams 4.3.0, two instances", _STREAMS, lambda where: building.java(where, "groupmock.interop.Member"), "stream",
           kind="streams", default=True, live="full"),
     Judge("Kafka Streams 4.3.0, exactly_once_v2", _STREAMS, lambda where: building.java(where, "groupmock.interop.Member"), "stream",

@@ -16,7 +16,7 @@ from .desk import Desk
 from .telling import Mismatch
 
 NOT_REACHED = "not reached: an earlier check failed"
-CHECKS = ("joins", "consumes", "commits", "back", "crash", "resumes", "static", "aborts", "fenced", "timeout")
+CHECKS = ("joins", "consumes", "commits", "back", "crash", "resumes", "static", "regex", "upgrade", "aborts", "fenced", "timeout")
 
 
 @dataclass

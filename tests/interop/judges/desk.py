@@ -1,11 +1,11 @@
-"""What the harness itself does with the cluster: topics, records, offsets, descriptions: by confluent-kafka, and two requests by hand."""
+"""What the harness itself does with the cluster: topics, records, offsets, descriptions: by confluent-kafka, and some requests by hand."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
 from . import wire
 from .telling import wait
@@ -68,6 +68,17 @@ class Desk:
         """State, protocol and member ids of a classic group."""
         with wire.link(self.bootstrap) as to:
             return wire.describe(to, group)
+
+    def describe_consumers(self, group: str) -> Described | None:
+        """A group of the consumer protocol; None if there is none of that name."""
+        with wire.link(self.bootstrap) as to:
+            return wire.describe_consumers(to, group)
+
+    def configure_group(self, group: str, name: str, value: str) -> None:
+        """One setting of a group (KIP-848), kept before the group is there."""
+        entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        wanted = ConfigResource(ResourceType.GROUP, group, incremental_configs=[entry])
+        self._admin.incremental_alter_configs([wanted])[wanted].result(SECONDS)
 
     def config(self, topic: str, name: str) -> str:
         """One setting of a topic."""

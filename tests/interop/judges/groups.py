@@ -5,18 +5,22 @@ from __future__ import annotations
 import itertools
 import secrets
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from .cell import Row
 from .desk import Desk
 from .member import Member
 from .telling import same, wait
+from .wire import Described
 
 PARTITIONS = 6
 PER_PARTITION = 10
 BATCH = PARTITIONS * PER_PARTITION
 ALL = list(range(PARTITIONS))
+NOTHING: Mapping[str, str] = MappingProxyType({})
 SESSION_MS = 4000
 STATIC_SESSION_MS = 12000
 HEARTBEAT_MS = 300
@@ -42,29 +46,36 @@ class GroupRow(Row):
         """Every check; `short` leaves out crash and static member (what takes session timeouts)."""
         try:
             self.desk.create_topic(self.topic, PARTITIONS)
-            self.check("joins", self._joins)
-            self.check("consumes", self._consumes, after="joins")
-            self.check("commits", self._commits, after="consumes")
-            if not short:
-                self.check("crash", self._crash, after="commits")
-            self.check("resumes", self._resumes, after="commits" if short else "crash")
-            if not static:
-                self.without("static")
-            elif not short:
-                self.check("static", self._static)
+            self._checks(static, short)
         finally:
-            self._end()
+            for each in self._members:
+                self.client = self.client or each.client_said
+                each.kill()
 
-    def _end(self) -> None:
-        for each in self._members:
-            self.client = self.client or each.client_said
-            each.kill()
+    def _checks(self, static: bool, short: bool) -> None:
+        self.check("joins", self._joins)
+        self.check("consumes", self._consumes, after="joins")
+        self.check("commits", self._commits, after="consumes")
+        if not short:
+            self.check("crash", self._crash, after="commits")
+        self.check("resumes", self._resumes, after="commits" if short else "crash")
+        if not static:
+            self.without("static")
+        elif not short:
+            self.check("static", self._static)
 
-    def _member(self, group: str, instance: str | None = None, session_ms: int = SESSION_MS) -> Member:
+    def _described(self, group: str) -> Described:
+        return self.desk.describe(group)
+
+    def _generation(self, group: str) -> int:
+        return self.desk.generation(group)
+
+    def _member(self, group: str, instance: str | None = None, session_ms: int = SESSION_MS, other: Mapping[str, str] = NOTHING) -> Member:
+        """`other`: of its wish, instead of what the row's members have."""
         name = f"member-{next(self._count)}"
         wish: dict[str, object] = {
             "bootstrap": self.desk.bootstrap, "group": group, "topic": self.topic, "name": name, "instance": instance,
-            "assignor": self._assignor, "session_ms": session_ms, "heartbeat_ms": HEARTBEAT_MS,
+            "assignor": self._assignor, "session_ms": session_ms, "heartbeat_ms": HEARTBEAT_MS, **other,
         }
         fresh = Member(self._command, wish, self.folder / f"{name}.log")
         self._members.append(fresh)
@@ -78,7 +89,7 @@ class GroupRow(Row):
 
     def _shared(self, one: Member, two: Member) -> None:
         wait("three partitions each", lambda: len(one.held()) == len(two.held()) == PARTITIONS // 2
-             and sorted(one.held() + two.held()) == ALL and self.desk.describe(self._group_of(one)).state == "Stable",
+             and sorted(one.held() + two.held()) == ALL and self._described(self._group_of(one)).state == "Stable",
              lambda: [one.held(), two.held(), one.trouble(), two.trouble()])
 
     def _group_of(self, member: Member) -> str:
@@ -87,10 +98,10 @@ class GroupRow(Row):
     def _joins(self) -> dict[str, Any]:
         self._first = first = self._member(self.group)
         wait("all partitions with the first", lambda: first.held() == ALL, lambda: [first.held(), first.trouble()])
-        alone = self.desk.describe(self.group)
+        alone = self._described(self.group)
         self._second = self._member(self.group)
         self._shared(first, self._second)
-        both = self.desk.describe(self.group)
+        both = self._described(self.group)
         same("members", 2, len(both.members))
         return {"alone": [alone.state, alone.protocol, len(alone.members)], "both": [both.state, both.protocol, len(both.members)]}
 
@@ -124,31 +135,31 @@ class GroupRow(Row):
         return self._committed()
 
     def _crash(self) -> dict[str, Any]:
-        before = self.desk.generation(self.group)
+        before = self._generation(self.group)
         self._second.kill()
         took = wait("all partitions with the survivor", lambda: self._first.held() == ALL,
                     lambda: [self._first.held(), self._first.trouble()])
         same("takeover only after the session expired", True, took > (SESSION_MS - 2 * HEARTBEAT_MS) / 1000 - 0.5)
-        wait("Stable", lambda: self.desk.describe(self.group).state == "Stable", lambda: self.desk.describe(self.group))
-        after = self.desk.generation(self.group)
+        wait("Stable", lambda: self._described(self.group).state == "Stable", lambda: self._described(self.group))
+        after = self._generation(self.group)
         same("a new generation", True, after > before)
         saw = self._exactly(self._produce("b"), self._first, prefix="b")
         same("nothing of the committed batch again", BATCH // 2, len([1 for each in self._values(self._first) if each.startswith("a")]))
         self._first.commit()
-        return saw | self._committed() | {"members": len(self.desk.describe(self.group).members), "a new generation": True}
+        return saw | self._committed() | {"members": len(self._described(self.group).members), "a new generation": True}
 
     def _resumes(self) -> dict[str, Any]:
         self._first.leave()
         if self._second.alive:
             self._second.leave()
-        wait("Empty", lambda: self.desk.describe(self.group).state == "Empty", lambda: self.desk.describe(self.group))
+        wait("Empty", lambda: self._described(self.group).state == "Empty", lambda: self._described(self.group))
         wanted = self._produce("c")
         again = self._member(self.group)
         saw = self._exactly(wanted, again, prefix="c")
         same("only what was not committed", BATCH, len(again.records()))
         again.commit()
         again.leave()
-        wait("Empty", lambda: self.desk.describe(self.group).state == "Empty", lambda: self.desk.describe(self.group))
+        wait("Empty", lambda: self._described(self.group).state == "Empty", lambda: self._described(self.group))
         return saw | self._committed()
 
     def _static(self) -> dict[str, Any]:
@@ -158,13 +169,17 @@ class GroupRow(Row):
         if not undisturbed:  # once: a rebalance that a client wanted by itself (new metadata) may have fallen into the restart
             _, undisturbed = self._restarted(one, two)
         same("restart without a rebalance, at the second attempt", True, undisturbed)
-        same("members", 2, len(self.desk.describe(self._statics).members))
+        same("members", 2, len(self._described(self._statics).members))
         return {"generations": 0, "partitions": "the same", "the other": "undisturbed"}
 
+    def _go(self, member: Member) -> None:
+        """How a static member goes whose successor is to have its place."""
+        member.kill()
+
     def _restarted(self, one: Member, two: Member) -> tuple[Member, bool]:
-        """Kill `two` and start it again: the new member, and whether the group stayed in its generation and `one` saw nothing."""
-        before, had, told = self.desk.generation(self._statics), two.held(), len(one.events("holds"))
-        two.kill()
+        """End `two` and start it again: the new member, and whether the group stayed in its generation and `one` saw nothing."""
+        before, had, told = self._generation(self._statics), two.held(), len(one.events("holds"))
+        self._go(two)
         back = self._member(self._statics, "instance-2", STATIC_SESSION_MS)
         wait("the same partitions again", lambda: back.held() == had, lambda: [had, back.held(), back.trouble()])
-        return back, self.desk.generation(self._statics) == before and len(one.events("holds")) == told
+        return back, self._generation(self._statics) == before and len(one.events("holds")) == told

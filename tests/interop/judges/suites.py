@@ -1,4 +1,4 @@
-"""The transactional tests of clients' own suites, as their authors wrote them, pointed at a broker.
+"""Tests of clients' own suites, as their authors wrote them, pointed at a broker: those of transactions, and librdkafka's of groups.
 
 What a registry holds is fetched from there, pinned: franz-go's tests come with its module, librdkafka's with the sources in an npm package.
 aiokafka's and KafkaJS's stand in their repositories alone: GROUPMOCK_SUITES names a folder with a checkout of each.
@@ -70,7 +70,7 @@ def ran(command: Sequence[str], where: Path, **variables: str) -> str:
     """What a suite printed; its exit code says no more than that."""
     try:
         done = subprocess.run(command, cwd=where, env=os.environ | variables, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=LONGEST_S, check=False)
+                              errors="replace", timeout=LONGEST_S, check=False)
     except subprocess.TimeoutExpired as late:
         return f"{_text(late.stdout)}{_text(late.stderr)}\nnot done after {LONGEST_S:.0f} s"
     return re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
@@ -109,6 +109,14 @@ def franz_go(bootstrap: str, where: Path) -> Iterator[Outcome]:
 
 LIBRDKAFKA = "librdkafka 2.15.1"
 RDKAFKA_TESTS = ("0090_idempotence", "0098_consumer_txn", "0103_transactions", "0129_fetch_aborted_msgs")
+# Those that subscribe, assign or commit by a broker, and need no authorizer, no other scenario of topics and no script beside it. By
+# numbers: TESTS knows no longer names.
+RDKAFKA_GROUPS = ("0018", "0019", "0022", "0029", "0030", "0033", "0045", "0050", "0051", "0056", "0061", "0069", "0081", "0089", "0091",
+                  "0093", "0099", "0102", "0112", "0113", "0118", "0122", "0130", "0137", "0140")
+RDKAFKA_PARTS = {"0081": "ConsumerGroup"}  # the rest of the admin client's tests is none of groups
+# Its client does not join again when subscribe() comes while it leaves: seen on Apache Kafka as on groupmock, and not each time.
+RDKAFKA_BY_CHANCE = "0045_subscribe_many_updates"
+RDKAFKA_TOOLS = ("npm", "make", "gcc")
 CONFIGURE = ("./configure", "--disable-ssl", "--disable-sasl", "--disable-curl")
 RAPIDJSON = Path("/usr/include/rapidjson/document.h")
 RUN_CLASS = """#!/bin/sh
@@ -125,28 +133,62 @@ def _rdkafka(where: Path) -> None:
     building.tool(sources / "tests", "make", "-j2", "test-runner")
 
 
+def _rdkafka_tests(bootstrap: str, where: Path) -> tuple[Path, dict[str, str]]:
+    """The folder of its tests, and what they take from the environment."""
+    flavour = "with rapidjson" if RAPIDJSON.is_file() else "without rapidjson"
+    home = built(Program("suite-librdkafka", "suites/librdkafka", RDKAFKA_TOOLS, _rdkafka, flavour))
+    config = where / "test.conf"
+    config.write_text(f"metadata.broker.list={bootstrap}\ntest.topic.random=true\n")
+    return home / "node_modules/@confluentinc/kafka-javascript/deps/librdkafka/tests", {
+        "LD_LIBRARY_PATH": "../src:../src-cpp", "RDKAFKA_TEST_CONF": str(config), "BROKERS": bootstrap, "TEST_KAFKA_VERSION": KAFKA}
+
+
+def _rdkafka_why(said: str) -> str:
+    why = re.search(r'^.*### Test "([^"]+)" failed at .*\n(.*)', said, re.MULTILINE)
+    return "" if why is None else f"{why[1]}: {why[2]}"[:SAID]
+
+
+def _rdkafka_how(said: str) -> str:
+    """With what a step is tried, without the client's own name, which has a number of the run."""
+    how = re.sub(r"\S+#(producer|consumer)-\d+ ", "", said)
+    return f" ({how})" if how else ""
+
+
 def librdkafka(bootstrap: str, where: Path) -> Iterator[Outcome]:
     """A test is a process of its own: a failed one ends it by abort()."""
-    flavour = "with rapidjson" if RAPIDJSON.is_file() else "without rapidjson"
-    home = built(Program("suite-librdkafka", "suites/librdkafka", ("npm", "make", "gcc", "java", "mvn"), _rdkafka, flavour))
-    tests = home / "node_modules/@confluentinc/kafka-javascript/deps/librdkafka/tests"
+    tests, variables = _rdkafka_tests(bootstrap, where)
     # 0098 makes transactions with a Java program of its own, which it builds against a release's libs/ and starts by its bin/
     (where / "bin").mkdir()
     (where / "libs").symlink_to(built(SHELL) / "target/libs")
     script = where / "bin/kafka-run-class.sh"
     script.write_text(RUN_CLASS)
     script.chmod(0o755)
-    config = where / "test.conf"
-    config.write_text(f"metadata.broker.list={bootstrap}\ntest.topic.random=true\n")
-    paths = {"LD_LIBRARY_PATH": "../src:../src-cpp", "RDKAFKA_TEST_CONF": str(config), "KAFKA_PATH": str(where)}
     for name in RDKAFKA_TESTS:
-        said = ran(["./test-runner", "-p1", "-E"], tests, **paths, TESTS=name, BROKERS=bootstrap, TEST_KAFKA_VERSION=KAFKA)
+        said = ran(["./test-runner", "-p1", "-E"], tests, **variables, KAFKA_PATH=str(where), TESTS=name)
         if name == "0098_consumer_txn" and not RAPIDJSON.is_file():
             continue  # built without it, the test is empty
-        why = re.search(r'^### Test "([^"]+)" failed at .*\n(.*)', said, re.MULTILINE)
         steps = [f"{name}: {step}" for step in re.findall(r"\[ (do_\w+?):\d+[^\]]*: PASS ", said)]
         yield from (Outcome(step, True) for step in dict.fromkeys(steps))
-        yield Outcome(name, f"Test {name} PASSED" in said, "" if why is None else f"{why[1]}: {why[2]}"[:SAID])
+        yield Outcome(name, f"Test {name} PASSED" in said, _rdkafka_why(said))
+
+
+def librdkafka_groups(bootstrap: str, where: Path) -> Iterator[Outcome]:
+    """With `group.protocol=consumer` (KIP-848), each number a process; `-L`: none that brings its own mock of a broker."""
+    tests, variables = _rdkafka_tests(bootstrap, where)
+    for number in RDKAFKA_GROUPS:
+        part = {"SUBTESTS": RDKAFKA_PARTS[number]} if number in RDKAFKA_PARTS else {}
+        said = ran(["./test-runner", "-p1", "-E", "-L"], tests, **variables, **part, TESTS=number, TEST_CONSUMER_GROUP_PROTOCOL="consumer")
+        yield from (each for each in _rdkafka_outcomes(number, said) if not each.test.startswith(RDKAFKA_BY_CHANCE))
+
+
+def _rdkafka_outcomes(number: str, said: str) -> Iterator[Outcome]:
+    """Steps that passed, the tests of that number that passed, and those that did not."""
+    steps = re.findall(r"\[(\w+) +/ *[\d.]+s\] \[ (\w+):\d+(?:: ([^\]]*?))?: PASS ", said)
+    yield from (Outcome(f"{test}: {step}{_rdkafka_how(how)}", True) for test, step, how in dict.fromkeys(steps))
+    passed = re.findall(r"=+ Test (\w+) PASSED =+", said)
+    yield from (Outcome(test, True) for test in passed)
+    failed = dict.fromkeys(re.findall(r'### Test "(\d\w+)', said)) or ({} if passed else {number: None})
+    yield from (Outcome(test, False, _rdkafka_why(said) or _last(said)) for test in failed if test not in passed)
 
 
 # -- aiokafka
@@ -221,6 +263,7 @@ SUITES: dict[str, Suite] = {
     "aiokafka": Suite(AIOKAFKA, (), aiokafka, checkout="aiokafka"),
     "franz-go": Suite(FRANZ_GO, ("go",), franz_go),
     "kafkajs": Suite(KAFKAJS, ("node", "npm"), kafkajs, 3, NODES, "kafkajs"),
-    "librdkafka": Suite(LIBRDKAFKA, ("npm", "make", "gcc", "java", "javac", "mvn"), librdkafka, 3, {**NODES, "num.partitions": "4"}),
+    "librdkafka": Suite(LIBRDKAFKA, (*RDKAFKA_TOOLS, "java", "javac", "mvn"), librdkafka, 3, {**NODES, "num.partitions": "4"}),
+    "librdkafka-groups": Suite(f"{LIBRDKAFKA}, consumer protocol", RDKAFKA_TOOLS, librdkafka_groups, 3, {**NODES, "num.partitions": "4"}),
 }
 __all__ = ["RECORD", "SUITES", "BuildFailed", "Outcome", "Suite"]

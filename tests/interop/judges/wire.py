@@ -1,4 +1,5 @@
-"""Two requests written by hand, since no client library asks them as the harness must: Heartbeat v0 and DescribeGroups v0."""
+"""Requests written by hand, since no client library asks them as the harness must: Heartbeat v0, DescribeGroups v0 and
+ConsumerGroupDescribe v1."""
 
 from __future__ import annotations
 
@@ -9,16 +10,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 SECONDS = 15.0
+GROUP_ID_NOT_FOUND = 69
+KINDS = {0: "classic", 1: "consumer"}
 
 
 @dataclass(frozen=True)
 class Described:
-    """A group as DescribeGroups tells it, of whatever protocol type: consumer, connect, ..."""
+    """A group as DescribeGroups tells it, of whatever protocol type (consumer, connect, ...), or ConsumerGroupDescribe: then `protocol` is
+    its assignor, `epoch` the group's, `kinds` the protocols of its members, sorted (KIP-1099)."""
 
     state: str
     protocol: str
     members: tuple[str, ...]
-    assignments: tuple[bytes, ...]  # of the members, in their order
+    assignments: tuple[bytes, ...] = ()  # of the members, in their order
+    epoch: int = -1
+    kinds: tuple[str, ...] = ()
 
 
 @contextlib.contextmanager
@@ -34,9 +40,9 @@ def text(value: str) -> bytes:
     return struct.pack(">h", len(value.encode())) + value.encode()
 
 
-def ask(to: socket.socket, key: int, body: bytes) -> bytes:
-    """Version 0 of the API; the answer's body."""
-    frame = struct.pack(">hhi", key, 0, 1) + text("the matrix") + body
+def ask(to: socket.socket, key: int, body: bytes, version: int = 0) -> bytes:
+    """What follows the correlation id of the answer. A body of a flexible version begins with the tags of its header."""
+    frame = struct.pack(">hhi", key, version, 1) + text("the matrix") + body
     to.sendall(struct.pack(">i", len(frame)) + frame)
     return _exactly(to, struct.unpack(">i", _exactly(to, 4))[0])[4:]
 
@@ -72,6 +78,28 @@ class _Reader:
     def string(self) -> str:
         return self.take(self.number(">h")).decode()
 
+    def varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.number(">B")
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    def compact(self) -> str:
+        """COMPACT_STRING; null reads as empty."""
+        return self.take(max(0, self.varint() - 1)).decode()
+
+    def items(self) -> range:
+        """Of a COMPACT_ARRAY."""
+        return range(max(0, self.varint() - 1))
+
+    def tags(self) -> None:
+        for _ in range(self.varint()):
+            self.varint()
+            self.take(self.varint())
+
 
 def describe(to: socket.socket, group: str) -> Described:
     """The group; state Dead if there is none. Raises RuntimeError for an error code."""
@@ -88,6 +116,42 @@ def describe(to: socket.socket, group: str) -> Described:
         answer.take(answer.number(">i"))
         assignments.append(answer.take(answer.number(">i")))
     return Described(state, protocol, tuple(members), tuple(assignments))
+
+
+def describe_consumers(to: socket.socket, group: str) -> Described | None:
+    """The group of the consumer protocol (KIP-848); None if there is none. Raises RuntimeError for another error code."""
+    name = group.encode()
+    answer = _Reader(ask(to, 69, b"\0\x02" + bytes([len(name) + 1]) + name + b"\0\0", version=1))
+    answer.tags()
+    answer.number(">i"), answer.items()
+    code = answer.number(">h")
+    answer.compact(), answer.compact()
+    if code == GROUP_ID_NOT_FOUND:
+        return None
+    if code:
+        raise RuntimeError(f"ConsumerGroupDescribe {group}: error {code}")
+    state, epoch, _, assignor = answer.compact(), answer.number(">i"), answer.number(">i"), answer.compact()
+    found = [_consumer(answer) for _ in answer.items()]
+    return Described(state, assignor, tuple(member for member, _ in found), (), epoch, tuple(sorted(kind for _, kind in found)))
+
+
+def _consumer(answer: _Reader) -> tuple[str, str]:
+    """Id and protocol of the member that is told next."""
+    member = answer.compact()
+    answer.compact(), answer.compact(), answer.number(">i"), answer.compact(), answer.compact()
+    for _ in answer.items():
+        answer.compact()
+    answer.compact()
+    for _ in ("assignment", "target"):
+        for _topic in answer.items():
+            answer.take(16), answer.compact()
+            for _partition in answer.items():
+                answer.number(">i")
+            answer.tags()
+        answer.tags()
+    kind = answer.number(">b")
+    answer.tags()
+    return member, KINDS.get(kind, "unknown")
 
 
 def connect_leader(assignment: bytes) -> str:

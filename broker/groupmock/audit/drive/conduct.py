@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -20,8 +21,13 @@ from .situation_stage import Stage
 if TYPE_CHECKING:
     from ..report import Source
 
-BROKER: Final = {"group.initial.rebalance.delay.ms": "300", "group.min.session.timeout.ms": "1000"}
-"""A quick first round; and sessions may be as short as a program that is judged likes them."""
+BROKER: Final = {
+    "group.initial.rebalance.delay.ms": "300",
+    "group.min.session.timeout.ms": "1000",
+    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.heartbeat.interval.ms": "500",
+}
+"""A quick first round; and sessions may be as short as a program that is judged likes them. Those of consumer groups are the broker's."""
 
 
 class Wish:
@@ -57,30 +63,42 @@ class Wish:
 
 
 async def conduct(wish: Wish, situations: Iterable[Situation], tell: Callable[[Outcome], None] = lambda outcome: None) -> list[Outcome]:
-    """Every situation in turn; `tell` is called with each outcome. Raises CannotRun when the program cannot be judged, CannotStart."""
+    """Every situation in turn, but those of another protocol than the program's; `tell` is called with each outcome. Raises CannotRun when
+    the program cannot be judged, CannotStart."""
     outcomes: list[Outcome] = []
-    commits: bool | None = None
+    known = Program()
     for situation in situations:
+        if known.stood and situation.protocol not in ("", known.protocol):
+            continue
         began = monotonic()
-        outcome, commits = await _one(wish, situation, commits, stood=any(each.stood for each in outcomes))
+        outcome = await _one(wish, situation, known)
         outcome.seconds = round(monotonic() - began, 1)
         outcomes.append(outcome)
         tell(outcome)
     return outcomes
 
 
-async def _one(wish: Wish, situation: Situation, commits: bool | None, stood: bool) -> tuple[Outcome, bool | None]:
-    """`stood`: did a group stand in an earlier situation? Without that, a program that makes none cannot be judged."""
+@dataclass
+class Program:
+    """What is known of the program from earlier situations. `commits`: does it? None: not known yet; `stood`: did its group stand? One that
+    makes none cannot be judged; `protocol`: of its members."""
+
+    commits: bool | None = None
+    stood: bool = False
+    protocol: str = ""
+
+
+async def _one(wish: Wish, situation: Situation, known: Program) -> Outcome:
     from ...faults.plan import make_plan
 
     journal = wish.folder / f"{situation.name}.jsonl"
     config = wish.config_of(dict(situation.settings), situation.nodes, journal, situation.name)
     running = await start(config, plan=make_plan({"rule": list(situation.rules)}, situation.name))
-    stage = Stage(situation, running, wish.command, wish.copies, wish.folder, wish.bound_s, commits)
+    stage = Stage(situation, running, wish.command, wish.copies, wish.folder, wish.bound_s, known.commits, known.protocol)
     outcome = Outcome(name=situation.name, does=situation.does, waits=situation.waits, excused=list(situation.excuses))
     try:
         await _play(stage, outcome)
-        if not outcome.stood and not stood:
+        if not outcome.stood and not known.stood:
             raise CannotRun(_why(stage, outcome))
         await stage.over()
     finally:
@@ -90,7 +108,8 @@ async def _one(wish: Wish, situation: Situation, commits: bool | None, stood: bo
         raise trouble
     outcome.source = _audited(wish, situation, journal)
     outcome.remarks, outcome.clients = stage.remarks, sorted(stage.clients)
-    return outcome, stage.commits
+    known.commits, known.protocol, known.stood = stage.commits, stage.protocol, known.stood or outcome.stood
+    return outcome
 
 
 async def _play(stage: Stage, outcome: Outcome) -> None:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 IN_TIME: Final = ("CLIENT-06", "CLIENT-13", "CLIENT-16", "CLIENT-17", "CLIENT-23")
 """Rules about being in time: nobody is seen to keep them who is stopped (SIGSTOP), or whose broker hears nothing."""
+CLASSIC: Final = "classic"
+CONSUMER: Final = "consumer"
+PROTOCOL_OF: Final = {
+    **dict.fromkeys(("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"), CLASSIC),
+    "ConsumerGroupHeartbeat": CONSUMER,
+}
+"""API -> whose it is; the others are everybody's."""
 Script = Callable[["Stage"], Awaitable[None]]
 
 
@@ -31,7 +38,8 @@ class Situation(NamedTuple):
     `rules`: fault rules from before the copies start; `nodes`: brokers of the cluster; `static`: the copies have a group.instance.id each;
     `late`: so many copies are held back, the script starts them; `bare`: the topic is not there, the script creates it, and the group
     stands only then; `comes_back`: the group must be Stable and commit again when the script is over; `settings`: the broker's, Kafka's
-    names; `excuses`: rules that anybody breaks who is treated so from outside (a process stopped for long): they are not judged.
+    names; `excuses`: rules that anybody breaks who is treated so from outside (a process stopped for long): they are not judged;
+    `protocol`: of the members that can be in it, CLASSIC or CONSUMER (KIP-848), "" of either.
     """
 
     name: str
@@ -46,6 +54,7 @@ class Situation(NamedTuple):
     comes_back: bool = True
     settings: Mapping[str, str] = {}
     excuses: tuple[str, ...] = ()
+    protocol: str = ""
 
 
 _FOUND: Final[dict[str, Situation]] = {}

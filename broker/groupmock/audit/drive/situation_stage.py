@@ -17,9 +17,9 @@ from ...faults.plan import make_rule, rule_as_data
 from ...journal.journal import Repeated, Sink
 from ...journal.rows import ASKED_TO_STOP, FaultRow, ReplyRow, RequestRow, Row
 from ...printable import one_line
-from ..subjects import API_VERSIONS, OFFSET_COMMIT, TXN_OFFSET_COMMIT, api_name
+from ..subjects import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, TXN_OFFSET_COMMIT, api_name
 from .copies import Copy, environment_of
-from .situation import NotReached, Situation
+from .situation import CLASSIC, CONSUMER, NotReached, Situation
 
 if TYPE_CHECKING:
     from ...running import Running
@@ -52,7 +52,8 @@ class Heard:
 
 class Stage(Sink):
     """One run of one situation. `bound_s`: the longest that one event is waited for; `remarks`: what a reader of the result should know;
-    `clients`: libraries and versions, as they said in ApiVersions (KIP-511); `commits`: does the program commit? None: not known yet.
+    `clients`: libraries and versions, as they said in ApiVersions (KIP-511); `commits`: does the program commit? None: not known yet;
+    `protocol`: of its members, CLASSIC until one sends ConsumerGroupHeartbeat.
 
     Everything is called on the cluster's loop.
     """
@@ -60,13 +61,15 @@ class Stage(Sink):
     routine = heartbeats = True
 
     def __init__(
-        self, situation: Situation, running: Running, command: Sequence[str], count: int, folder: Path, bound_s: float, commits: bool | None
-    ) -> None:
+        self, situation: Situation, running: Running, command: Sequence[str], count: int, folder: Path, bound_s: float,
+        commits: bool | None, protocol: str = "",
+    ) -> None:  # fmt: skip
         self.situation, self.running = situation, running
         self.bound_s, self.commits = bound_s, commits
         self.copies: list[Copy] = []
         self.remarks: list[str] = []
         self.clients: set[str] = set()
+        self.protocol = protocol or CLASSIC
         self._command, self._count, self._folder = command, count, folder
         self._topics = [topic.name for topic in running.config.topics]
         self.topic, self.partitions = self._topics[0], running.config.topics[0].partitions or running.config.settings.num_partitions
@@ -87,6 +90,8 @@ class Stage(Sink):
                 heard.hear(row)
         if isinstance(row, RequestRow) and row.api_key == API_VERSIONS:
             self._introduced(row)
+        elif isinstance(row, RequestRow) and row.api_key == CONSUMER_GROUP_HEARTBEAT:
+            self.protocol = CONSUMER
         elif isinstance(row, RequestRow) and row.api_key in COMMITS:
             self._committing[row.ticket] = row.client_id
         elif isinstance(row, ReplyRow) and row.api_key in COMMITS:
@@ -130,6 +135,21 @@ class Stage(Sink):
             return isinstance(row, RequestRow) and row.api_key == key and client in (None, row.client_id)
 
         return self.hears(f"{client or 'a copy'} to send {'a' if times == 1 else times} {api_name(key)}", test, times)
+
+    def beats(self, by: Copy | str | None = None, times: int = 1) -> Heard:
+        """Listen for heartbeats, in whatever protocol the copies speak."""
+        return self.asks(CONSUMER_GROUP_HEARTBEAT if self.protocol == CONSUMER else HEARTBEAT, by, times)
+
+    def joins(self, by: Copy | str | None = None) -> Heard:
+        """Listen for a request to join: JoinGroup, or a ConsumerGroupHeartbeat of epoch 0."""
+        if self.protocol == CLASSIC:
+            return self.asks(JOIN_GROUP, by)
+        client = by.client_id if isinstance(by, Copy) else by
+
+        def test(row: Row) -> bool:
+            return isinstance(row, RequestRow) and joins_again(row) and client in (None, row.client_id)
+
+        return self.hears(f"{client or 'a copy'} to send a ConsumerGroupHeartbeat of epoch 0", test)
 
     # -- waiting
 
@@ -396,6 +416,11 @@ class Stage(Sink):
                 for partition in range(self.running.cluster.topics.partitions(topic) or 0):
                     self.running.produce(topic, partition, b"%d" % number, b"%s-%d-%d" % (topic.encode(), partition, number), [], None)
             await asyncio.sleep(PRODUCE_S)
+
+
+def joins_again(row: RequestRow) -> bool:
+    """Is it the heartbeat of a consumer that joins?"""
+    return row.api_key == CONSUMER_GROUP_HEARTBEAT and getattr(row.message, "member_epoch", None) == 0
 
 
 def errors_of(commit: Any) -> Iterator[int]:

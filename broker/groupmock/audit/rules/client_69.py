@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...rounds.embedded import Partition, Partitions
+from ..course import assigned_to, course_of
 from ..inside import CONSUMER, named
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import (
@@ -92,13 +93,14 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
     def refused(self, x: Exchange) -> Judgements:
         """Of partitions that it reads already an application may ask out of curiosity."""
         member = self._asker(x)
-        if member is None or member.told is None or not x.heard or member.protocol_type != CONSUMER:
+        told = None if member is None else assigned_to(member, self.world.topic_names)
+        if member is None or told is None or not x.heard or (course_of(member) is None and member.protocol_type != CONSUMER):
             return iter(())
         known = member.note(self.code, Refused)
         wanted = wanted_of(x, self.world.topic_names)
-        found = member.told if wanted is None else member.told & wanted
+        found = told if wanted is None else told & wanted
         if not x.errors:
-            known.reads = (known.reads | found) & member.told  # it knows where: of several requests one is enough
+            known.reads = (known.reads | found) & told  # it knows where: of several requests one is enough
         if not x.errors & ERRORS.keys():
             return iter(())
         found -= known.reads
@@ -112,12 +114,13 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
     def reads(self, x: Exchange) -> Judgements:
         """What it was refused?"""
         member = x.member
-        if member is None or member.told is None:
+        told = None if member is None else assigned_to(member, self.world.topic_names)
+        if member is None or told is None:
             return
         known = member.note(self.code, Refused)
         fetched = fetched_of(x, self.world.topic_names)
         wrong = frozenset(each for each in fetched & known.waiting.keys() if self.knew(x, known.waiting[each]))
-        known.reads = (known.reads | fetched) & member.told
+        known.reads = (known.reads | fetched) & told
         if wrong:
             before = known.waiting[min(wrong)]
             for each in wrong:
@@ -129,15 +132,17 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
             )
 
     def _given_up(self, member: Member, known: Refused, x: Exchange, generation: int) -> Judgements:
-        """It is in the same generation, goes on with heartbeats, and has not asked again."""
-        left: Partitions = frozenset(each for each, before in known.waiting.items() if before is x and each in (member.told or ()))
-        if left and member.generation == generation and member.beat is not None and member.beat.at > x.at + GIVE_UP_NS // 2:
+        """It is in the same generation (a consumer: has them still), goes on with heartbeats, and has not asked again."""
+        told, course = assigned_to(member, self.world.topic_names), course_of(member)
+        left: Partitions = frozenset(each for each, before in known.waiting.items() if before is x and each in (told or ()))
+        beat = member.beat if course is None else course.said
+        if left and member.generation == generation and beat is not None and beat.at > x.at + GIVE_UP_NS // 2:
             for each in left:
                 del known.waiting[each]
             yield Broken(
                 f"{member.name} was refused the committed offset of {named(left)} ({_error(x)}) and has not asked again for "
                 f"{GIVE_UP_NS // NS_PER_MS // 1000} s, while it goes on with heartbeats: nobody reads these partitions",
-                (*x.rows, member.beat.seq),
+                (*x.rows, beat.seq),
                 "OffsetFetch again, after FindCoordinator and a pause",
             )
 

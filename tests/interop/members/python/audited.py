@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 BOOTSTRAP, TOPIC, GROUP = (os.environ[f"GROUPMOCK_{name}"] for name in ("BOOTSTRAP", "TOPIC", "GROUP"))
 CLIENT, INSTANCE = os.environ["GROUPMOCK_CLIENT_ID"], os.environ.get("GROUPMOCK_INSTANCE_ID")
+PROTOCOL = os.environ.get("AUDITED_PROTOCOL")
 ASSIGNOR = os.environ.get("AUDITED_ASSIGNOR", "range")
 SESSION_MS, HEARTBEAT_MS, COMMIT_MS, METADATA_MS, POLL_MS, REQUEST_MS = 6000, 500, 500, 2000, 20000, 8000
 
@@ -63,10 +64,13 @@ def confluent_kafka_consumer() -> None:
 
     options = {
         "bootstrap.servers": BOOTSTRAP, "group.id": GROUP, "client.id": CLIENT, "auto.offset.reset": "earliest",
-        "session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS, "auto.commit.interval.ms": COMMIT_MS,
-        "topic.metadata.refresh.interval.ms": METADATA_MS, "max.poll.interval.ms": POLL_MS, "socket.timeout.ms": REQUEST_MS,
-        "partition.assignment.strategy": ASSIGNOR,
+        "auto.commit.interval.ms": COMMIT_MS, "topic.metadata.refresh.interval.ms": METADATA_MS, "max.poll.interval.ms": POLL_MS,
+        "socket.timeout.ms": REQUEST_MS,
     }
+    if PROTOCOL is not None:  # session and heartbeat are the broker's (KIP-848)
+        options["group.protocol"] = PROTOCOL
+    else:
+        options.update({"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS, "partition.assignment.strategy": ASSIGNOR})
     consumer = Consumer(options if INSTANCE is None else {**options, "group.instance.id": INSTANCE})
     consumer.subscribe([TOPIC])
     stopping = stopped_by_sigterm()

@@ -160,15 +160,18 @@ def confluent_kafka_member() -> None:
 
     options = {
         "bootstrap.servers": WISH["bootstrap"], "group.id": WISH["group"], "client.id": WISH["name"], "auto.offset.reset": "earliest",
-        "enable.auto.commit": False, "session.timeout.ms": WISH["session_ms"], "heartbeat.interval.ms": WISH["heartbeat_ms"],
-        "max.poll.interval.ms": 30000, "fetch.wait.max.ms": 200, "partition.assignment.strategy": WISH["assignor"],
-        "topic.metadata.refresh.interval.ms": 2000,
+        "enable.auto.commit": False, "max.poll.interval.ms": 30000, "fetch.wait.max.ms": 200, "topic.metadata.refresh.interval.ms": 2000,
     }
+    if WISH.get("protocol") == "consumer":  # session and heartbeat are the broker's (KIP-848)
+        options.update({"group.protocol": "consumer", "group.remote.assignor": WISH["assignor"]})
+    else:
+        options.update({"session.timeout.ms": WISH["session_ms"], "heartbeat.interval.ms": WISH["heartbeat_ms"],
+                        "partition.assignment.strategy": WISH["assignor"]})
     if WISH["instance"] is not None:
         options["group.instance.id"] = WISH["instance"]
     consumer: Any = confluent_kafka.Consumer(options)
     orders, holding = Orders(), Holding()
-    consumer.subscribe([WISH["topic"]])
+    consumer.subscribe([WISH.get("pattern") or WISH["topic"]])
     version = confluent_kafka.version()  # a string in 2.16, (string, number) in 2.3
     ready(f"confluent-kafka {version if isinstance(version, str) else version[0]} (librdkafka {confluent_kafka.libversion()[0]})")
     while True:
@@ -176,6 +179,9 @@ def confluent_kafka_member() -> None:
         holding.now(each.partition for each in consumer.assignment())
         if message is not None and message.error() is None:
             record(message.partition(), message.offset(), message.value())
+        elif message is not None and message.error().code() == confluent_kafka.KafkaError._FATAL:  # it does nothing any more
+            say("failed", why=str(message.error()))
+            os._exit(1)
         order = orders.next()
         if order == "commit":
             confluent_kafka_commit(consumer)

@@ -6,15 +6,20 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from ...subjects import JOIN_GROUP
-from ..situation import Situation, declare, rule, situation
+from ..situation import CLASSIC, CONSUMER, PROTOCOL_OF, Situation, declare, rule, situation
 from ..situation_stage import Stage
 
-GROUP_APIS: Final = ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "OffsetFetch", "OffsetCommit", "LeaveGroup")
+GROUP_APIS: Final = (
+    "FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "OffsetFetch", "OffsetCommit", "LeaveGroup", "ConsumerGroupHeartbeat",
+)  # fmt: skip
 ERRORS: Final[dict[str, tuple[str, ...]]] = {
     "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_NOT_AVAILABLE"),
     "JoinGroup": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"),
     "SyncGroup": ("NOT_COORDINATOR", "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"),
     "Heartbeat": ("NOT_COORDINATOR", "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"),
+    "ConsumerGroupHeartbeat": (
+        "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "FENCED_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID",
+    ),
     "OffsetFetch": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"),
     "OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"),
 }
@@ -44,7 +49,8 @@ def _at_leaving(script: Callable[[Stage], Awaitable[None]]) -> Callable[[Stage],
 def _declare(name: str, does: str, api: str, made: dict[str, Any]) -> None:
     script = _strikes(api, made["name"])
     waits = f"the fault to strike a {api}, and the group Stable"
-    declare(Situation(name, does, waits, _at_leaving(script) if api == "LeaveGroup" else script, rules=(made,)))
+    leaving = _at_leaving(script) if api == "LeaveGroup" else script
+    declare(Situation(name, does, waits, leaving, rules=(made,), protocol=PROTOCOL_OF.get(api, "")))
 
 
 for _api in GROUP_APIS:
@@ -80,6 +86,7 @@ for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit"):
             f"A group that works rebalances, and the connection ends before the answer to a {_api}.",
             f"the fault to strike a {_api}, and the group Stable",
             _later(rule(_api, "close", stage="reply", nth=1)),
+            protocol=CLASSIC,
         )
     )
 for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch"):
@@ -90,6 +97,7 @@ for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch
             "the end of that connection, and the group Stable",
             _later(rule(_api, "drop", stage="reply", nth=1)),
             late=int(_api == "OffsetFetch"),  # of partitions that somebody else had
+            protocol="" if _api == "OffsetFetch" else CLASSIC,
         )
     )
 for _api, _codes in ERRORS.items():
@@ -101,13 +109,39 @@ for _api, _codes in ERRORS.items():
             "every one of the errors, and the group Stable",
             _strikes(_api, *(each["name"] for each in _rules)),
             rules=_rules,
+            protocol=CLASSIC if _api == "OffsetCommit" else PROTOCOL_OF.get(_api, ""),
         )
     )
 
 
 @situation(
+    "silence-at-ConsumerGroupHeartbeat",
+    "A copy joins a group that works; a ConsumerGroupHeartbeat is applied, its answer is lost, and its connection is mute from then on.",
+    "the end of that connection, and the group Stable",
+    late=1,
+    protocol=CONSUMER,
+)
+async def silence_at_a_heartbeat(stage: Stage) -> None:
+    """Assignments ride in these answers: one is lost, and is to be asked for again."""
+    await _later(rule("ConsumerGroupHeartbeat", "drop", stage="reply", nth=2))(stage)
+
+
+@situation(
+    "stale-commits", "Every other commit is refused with STALE_MEMBER_EPOCH, then with UNKNOWN_MEMBER_ID.",
+    "both errors, and the group Stable", protocol=CONSUMER,
+)  # fmt: skip
+async def stale_commits(stage: Stage) -> None:
+    """As when a commit is under way while the epoch moves."""
+    for place, code in enumerate(("STALE_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID")):
+        stage.break_by(rule("OffsetCommit", "error", code, "request", nth=1 + place, code=code))
+    for code in ("STALE_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID"):
+        await stage.strikes(code)
+
+
+@situation(
     "group-full", "The last copy is told that the group is full (GROUP_MAX_SIZE_REACHED).", "the refusal of a JoinGroup",
     late=1, comes_back=False,
+    protocol=CLASSIC,
 )  # fmt: skip
 async def group_full(stage: Stage) -> None:
     """The refused copy is to give up, or to ask again with pauses; it is watched for a while."""
@@ -115,7 +149,8 @@ async def group_full(stage: Stage) -> None:
 
 
 @situation(
-    "not-allowed", "A copy may not join the group (GROUP_AUTHORIZATION_FAILED).", "the refusal of a JoinGroup", late=1, comes_back=False
+    "not-allowed", "A copy may not join the group (GROUP_AUTHORIZATION_FAILED).", "the refusal of a JoinGroup", late=1, comes_back=False,
+    protocol=CLASSIC,
 )
 async def not_allowed(stage: Stage) -> None:
     """It is to give up and say so; it is watched for a while."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...subjects import FENCED_INSTANCE_ID, HEARTBEAT, JOIN_GROUP, UNKNOWN_MEMBER_ID
-from ..situation import IN_TIME, situation
+from ..situation import CLASSIC, IN_TIME, situation
 from ..situation_stage import Stage, says
 
 
@@ -11,15 +11,16 @@ from ..situation_stage import Stage, says
 async def works(stage: Stage) -> None:
     """Heartbeats of everybody are awaited, so that there is something to judge."""
     for copy in stage.copies:
-        await stage.happens(stage.asks(HEARTBEAT, copy, times=2))
+        await stage.happens(stage.beats(copy, times=2))
 
 
-@situation("static-works", "Static members start together, rebalance once, read and commit.", "the next generation, Stable", static=True)
+@situation("static-works", "Static members start together, rebalance once, read and commit.", "the next generation, Stable", static=True,
+           protocol=CLASSIC)  # fmt: skip
 async def static_works(stage: Stage) -> None:
     """Each has its group.instance.id in all that it sends."""
     await stage.next_round(await stage.rebalance())
     for copy in stage.copies:
-        await stage.happens(stage.asks(HEARTBEAT, copy))
+        await stage.happens(stage.beats(copy))
 
 
 @situation("joins-late", "A copy joins a group that works.", "the next generation, Stable, with it", late=1)
@@ -71,7 +72,7 @@ async def frozen(stage: Stage) -> None:
     await stage.steer_when("expire_member", group=stage.group, member=member)
     await stage.next_round(before)
     await stage.works()
-    again = stage.asks(JOIN_GROUP, sleeper)
+    again = stage.joins(sleeper)
     stage.thaw(sleeper)
     await stage.happens(again)
 
@@ -81,6 +82,7 @@ async def frozen(stage: Stage) -> None:
     "One copy is stopped in its tracks (SIGSTOP) while the group rebalances, the round ends without it, and it goes on.",
     "a generation without it, and one with it again",
     excuses=IN_TIME,
+    protocol=CLASSIC,
 )
 async def misses_round(stage: Stage) -> None:
     """The join phase ends as when its time is over."""
@@ -101,7 +103,7 @@ async def misses_round(stage: Stage) -> None:
 
 @situation(
     "static-restart", "A static member is killed and started again with its group.instance.id within its session.",
-    "its JoinGroup, and the group Stable", static=True,
+    "its JoinGroup, and the group Stable", static=True, protocol=CLASSIC,
 )  # fmt: skip
 async def static_restart(stage: Stage) -> None:
     """Kafka gives it its place back without a rebalance (KIP-345)."""
@@ -119,7 +121,7 @@ async def static_stopped(stage: Stage) -> None:
     leaver = stage.newest
     stage.stop(leaver)
     await stage.until("the copy to end", lambda: leaver.status is not None)
-    joined = stage.asks(JOIN_GROUP, leaver)
+    joined = stage.joins(leaver)
     await stage.start(again=leaver)
     await stage.happens(joined)
 
@@ -127,6 +129,7 @@ async def static_stopped(stage: Stage) -> None:
 @situation(
     "twin", "A second process starts with the group.instance.id of one that runs, which is fenced.",
     "a refusal FENCED_INSTANCE_ID (or UNKNOWN_MEMBER_ID, below Heartbeat v3)", static=True, comes_back=False,
+    protocol=CLASSIC,
 )  # fmt: skip
 async def twin(stage: Stage) -> None:
     """The first one is to stop; what it does instead is judged. Heartbeats of the second show that time passes."""

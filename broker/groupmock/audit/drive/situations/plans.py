@@ -7,7 +7,7 @@ from typing import Final
 
 from ....faults.facts import for_producers
 from ....faults.plan import Plan, read_plan, ready_plans, rule_as_data
-from ..situation import Situation, declare
+from ..situation import PROTOCOL_OF, Situation, declare
 from ..situation_stage import Stage
 
 ELSEWHERE: Final = ("network-stall",)
@@ -28,6 +28,11 @@ def _script(plan: Plan) -> Callable[[Stage], Awaitable[None]]:
     return script
 
 
+def _protocol(plan: Plan) -> str:
+    """Of the first API that is of one protocol alone."""
+    return next((PROTOCOL_OF[api] for each in plan.rule if (api := str(rule_as_data(each)["when"].get("api", ""))) in PROTOCOL_OF), "")
+
+
 def _sentence(plan: Plan) -> str:
     """The first of what the plan says of itself."""
     return f"{' '.join(plan.about.split()).partition('. ')[0].rstrip('.')}."
@@ -46,5 +51,6 @@ for _name in ready_plans():
                 nodes=1 if _name in ONE_NODE else 3,
                 static=_name in STATIC,
                 comes_back=_name not in STAY_AWAY,
+                protocol=_protocol(_plan),
             )
         )

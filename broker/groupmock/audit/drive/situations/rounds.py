@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...subjects import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
-from ..situation import rule, situation
+from ..situation import CLASSIC, rule, situation
 from ..situation_stage import Stage
 
 
-@situation("rebalance", "A Stable group is made to rebalance.", "the next generation, Stable")
+@situation("rebalance", "A Stable group is made to rebalance.", "the next generation, Stable", protocol=CLASSIC)
 async def rebalance(stage: Stage) -> None:
     """Its members learn of it by a heartbeat (27, REBALANCE_IN_PROGRESS)."""
     await stage.next_round(await stage.rebalance())
@@ -15,7 +15,7 @@ async def rebalance(stage: Stage) -> None:
 
 @situation(
     "long-join", "A rebalance whose join phase lasts: everybody has joined and waits for the answer (PreparingRebalance).",
-    "a JoinGroup of every copy, and the next generation",
+    "a JoinGroup of every copy, and the next generation", protocol=CLASSIC,
 )  # fmt: skip
 async def long_join(stage: Stage) -> None:
     """As when a member that does not come is waited for."""
@@ -24,7 +24,7 @@ async def long_join(stage: Stage) -> None:
 
 @situation(
     "long-sync", "A rebalance whose sync phase lasts: everybody waits for an assignment (CompletingRebalance).",
-    "a SyncGroup of every copy, and the next generation, Stable",
+    "a SyncGroup of every copy, and the next generation, Stable", protocol=CLASSIC,
 )  # fmt: skip
 async def long_sync(stage: Stage) -> None:
     """As when the leader thinks for long."""
@@ -34,7 +34,7 @@ async def long_sync(stage: Stage) -> None:
 @situation(
     "rebalance-in-sync", "The group rebalances again while it is CompletingRebalance: the leader's SyncGroup is answered"
     " REBALANCE_IN_PROGRESS.",
-    "the second rebalance, and a generation after it, Stable",
+    "the second rebalance, and a generation after it, Stable", protocol=CLASSIC,
 )  # fmt: skip
 async def rebalance_in_sync(stage: Stage) -> None:
     """Two rounds for one."""
@@ -47,7 +47,7 @@ async def rebalance_in_sync(stage: Stage) -> None:
 
 @situation(
     "rebalance-in-join", "A copy is asked to stop while the group rebalances and everybody has joined (PreparingRebalance).",
-    "a JoinGroup of every copy, the end of one, and the next generation without it",
+    "a JoinGroup of every copy, the end of one, and the next generation without it", protocol=CLASSIC,
 )  # fmt: skip
 async def rebalance_in_join(stage: Stage) -> None:
     """Its LeaveGroup, if it sends one, comes while its JoinGroup waits."""
@@ -69,30 +69,31 @@ async def rebalance_in_join(stage: Stage) -> None:
     await stage.next_round(before)
 
 
-@situation("session-ends", "The session of a copy that lives ends: the group goes on without it.", "a JoinGroup of that copy")
+@situation("session-ends", "The session of a copy that lives ends: the group goes on without it.", "that copy to join again")
 async def session_ends(stage: Stage) -> None:
     """It is told by its next heartbeat (25, UNKNOWN_MEMBER_ID)."""
     before, copy = stage.generation, stage.newest
     member = stage.member_of(copy).member_id
-    again = stage.asks(JOIN_GROUP, copy)
+    again = stage.joins(copy)
     await stage.steer_when("expire_member", group=stage.group, member=member)
     await stage.happens(again)
     await stage.next_round(before)
 
 
 @situation(
-    "all-sessions-end", "The sessions of all copies end at once, as when the coordinator was cut off for long.", "a JoinGroup of every copy"
+    "all-sessions-end", "The sessions of all copies end at once, as when the coordinator was cut off for long.", "every copy to join again"
 )
 async def all_sessions_end(stage: Stage) -> None:
     """Nobody is known any more; the group begins anew."""
-    again = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies]
+    again = [stage.joins(copy) for copy in stage.copies]
     for member in [stage.member_of(copy).member_id for copy in stage.copies]:
         await stage.steer_when("expire_member", group=stage.group, member=member)
     for heard in again:
         await stage.happens(heard)
 
 
-@situation("leader-changes", "Another copy than before leads the next generation.", "the next generation, Stable, with another leader")
+@situation("leader-changes", "Another copy than before leads the next generation.", "the next generation, Stable, with another leader",
+           protocol=CLASSIC)  # fmt: skip
 async def leader_changes(stage: Stage) -> None:
     """Whoever led must follow, whoever followed must assign."""
     await stage.settled()
@@ -103,7 +104,8 @@ async def leader_changes(stage: Stage) -> None:
     await stage.next_round(await stage.rebalance())
 
 
-@situation("many-rebalances", "The group rebalances ten times, each time as soon as it is Stable.", "ten generations, Stable")
+@situation("many-rebalances", "The group rebalances ten times, each time as soon as it is Stable.", "ten generations, Stable",
+           protocol=CLASSIC)  # fmt: skip
 async def many_rebalances(stage: Stage) -> None:
     """A heartbeat of everybody in between, so that each round is one that was noticed."""
     for _ in range(10):

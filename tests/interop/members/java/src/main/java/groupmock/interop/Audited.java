@@ -22,8 +22,12 @@ public final class Audited {
         config.put("client.id", env.get("GROUPMOCK_CLIENT_ID"));
         config.put("auto.offset.reset", "earliest");
         config.put("auto.commit.interval.ms", 500);
-        config.put("session.timeout.ms", 6000);
-        config.put("heartbeat.interval.ms", 500);
+        if (env.get("AUDITED_PROTOCOL") != null) { // session and heartbeat are the broker's (KIP-848)
+            config.put("group.protocol", env.get("AUDITED_PROTOCOL"));
+        } else {
+            config.put("session.timeout.ms", 6000);
+            config.put("heartbeat.interval.ms", 500);
+        }
         config.put("max.poll.interval.ms", 20000);
         config.put("metadata.max.age.ms", 2000);
         config.put("request.timeout.ms", 8000);

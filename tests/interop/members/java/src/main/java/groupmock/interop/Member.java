@@ -38,12 +38,17 @@ public final class Member {
         config.put("bootstrap.servers", wish.text("bootstrap"));
         config.put("group.id", wish.text("group"));
         config.put("client.id", wish.text("name"));
-        config.put("partition.assignment.strategy", List.of(ASSIGNORS.get(wish.text("assignor"))));
         config.put("auto.offset.reset", "earliest");
         config.put("enable.auto.commit", false);
-        config.put("heartbeat.interval.ms", wish.number("heartbeat_ms"));
-        config.put("session.timeout.ms", wish.number("session_ms"));
         config.put("fetch.max.wait.ms", 200);
+        if ("consumer".equals(wish.text("protocol"))) { // session and heartbeat are the broker's (KIP-848)
+            config.put("group.protocol", "consumer");
+            config.put("group.remote.assignor", wish.text("assignor"));
+        } else {
+            config.put("partition.assignment.strategy", List.of(ASSIGNORS.get(wish.text("assignor"))));
+            config.put("heartbeat.interval.ms", wish.number("heartbeat_ms"));
+            config.put("session.timeout.ms", wish.number("session_ms"));
+        }
         if (wish.text("instance") != null) {
             config.put("group.instance.id", wish.text("instance"));
         }
@@ -62,8 +67,20 @@ public final class Member {
         }
     }
 
-    private void run() {
-        consumer.subscribe(List.of(wish.text("topic")));
+    /** An expression goes to the coordinator (KIP-848); releases below 4.0, which this program is built with too, have no class for it. */
+    private void subscribe() throws ReflectiveOperationException {
+        String pattern = wish.text("pattern");
+        if (pattern == null) {
+            consumer.subscribe(List.of(wish.text("topic")));
+            return;
+        }
+        Class<?> type = Class.forName("org.apache.kafka.clients.consumer.SubscriptionPattern");
+        Object expression = type.getConstructor(String.class).newInstance(pattern);
+        KafkaConsumer.class.getMethod("subscribe", type).invoke(consumer, expression);
+    }
+
+    private void run() throws ReflectiveOperationException {
+        subscribe();
         Say.line("ready", "\"client\": " + Say.quoted("kafka-clients " + AppInfoParser.getVersion()));
         while (true) {
             Iterable<ConsumerRecord<String, String>> batch = consumer.poll(Duration.ofMillis(50));

@@ -1,0 +1,43 @@
+"""CLIENT-51: a heartbeat has the epoch that the member was told last."""
+
+from __future__ import annotations
+
+from ..consumer_example import HEADER, JOINED
+from ..course import JOINING, course_of, epoch_said
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import CONSUMER_GROUP_HEARTBEAT, Exchange
+
+
+class SpeaksInItsEpoch(Rule):
+    """The epoch of a heartbeat is the one of the last answer."""
+
+    code = "CLIENT-51"
+    title = "A ConsumerGroupHeartbeat has the member epoch of the last answer"
+    what = "A ConsumerGroupHeartbeat that neither joins nor leaves has the `member_epoch` of the last answer that the member has heard."
+    why = (
+        "The coordinator fences a member with another epoch (110): it loses all of its partitions. The one before the last is "
+        "forgiven only to a member that owns nothing new, since the last answer may have been lost."
+    )
+    source = ("clients.md#client-51", "KIP-848", "consumer-groups.md#cg-64")
+    fix = "Take the epoch over from each answer without an error before the next heartbeat is built."
+    kept = f"""{HEADER}{JOINED}
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
+"""
+    broken = f"""{HEADER}{JOINED}
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch+1 -> 110
+"""
+
+    @asked(CONSUMER_GROUP_HEARTBEAT)
+    def beats(self, x: Exchange) -> Judgements:
+        """Of an answer on another connection it is not known whether it has come through."""
+        course, epoch = course_of(x.member), epoch_said(x)
+        if x.member is None or course is None or course.told is None or epoch <= JOINING:
+            return
+        if epoch == course.epoch:
+            yield KEPT
+        elif course.told.link is x.link and course.said is course.told and self.knew(x, course.told):
+            yield Broken(
+                f"{x.member.name} was told epoch {course.epoch} and sent a ConsumerGroupHeartbeat of epoch {epoch}",
+                (*course.told.rows, x.seq),
+                f"member_epoch {course.epoch}",
+            )

@@ -1,0 +1,96 @@
+"""CLIENT-52: the coordinator says how often a consumer sends heartbeats."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..consumer_example import HEADER, JOINED
+from ..course import JOINING, course_of, epoch_said
+from ..rule import KEPT, WARNING, Broken, Judgements, Kept, Rule, answered, asked
+from ..subjects import CONSUMER_GROUP_HEARTBEAT, NS_PER_MS, Exchange, Member
+
+
+class BeatsAsTold(Rule):
+    """The pause between heartbeats is the answer's interval, and one is under way at a time."""
+
+    code = "CLIENT-52"
+    title = "ConsumerGroupHeartbeats come as often as the last answer says, one at a time"
+    severity = WARNING
+    what = (
+        "The next ConsumerGroupHeartbeat comes after `heartbeat_interval_ms` of the last answer, or at once when there is something "
+        "to say: not before half of it with nothing new, not after twice as long by a process that sends other requests, and not "
+        "before the last one is answered."
+    )
+    why = (
+        "Coordinators hand out and take back partitions in these answers alone: whoever comes late keeps the whole group waiting, and "
+        "is removed after its session. Who comes too often costs a coordinator its time. Two at once carry the same news twice. (Java "
+        "4.3 repeats one without a pause while it looks for the name of a topic that it was assigned.)"
+    )
+    source = ("clients.md#client-52", "KIP-848")
+    fix = "Start the timer anew with the interval of each answer; the consumer has no setting of its own for it."
+    settings: ClassVar[dict[str, str]] = {"group.consumer.heartbeat.interval.ms": "1000"}
+    kept = f"""{HEADER}{JOINED}
+pause 700
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
+pause 1000
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
+"""
+    broken = f"""{HEADER}{JOINED}
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
+pause 2000
+A: Metadata topics=[{{name: $t1}}]
+pause 500
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
+"""
+
+    @asked(CONSUMER_GROUP_HEARTBEAT)
+    def beats(self, x: Exchange) -> Judgements:
+        """Whoever joins or leaves has something to say. A new connection knows nothing of what waits on the old one."""
+        course = course_of(x.member)
+        before = None if course is None else course.said
+        if x.member is None or before is None or before.link is not x.link or before.abandoned or epoch_said(x) <= JOINING:
+            return
+        if before.answered is None or x.received < before.answered:
+            sooner = (x.received - before.received) // NS_PER_MS
+            yield Broken(
+                f"{x.member.name} sent a ConsumerGroupHeartbeat {sooner} ms after another one that was not answered yet",
+                (*before.rows, x.seq),
+                "the next one when the last one is answered, or given up with its connection",
+            )
+        elif before.heard and not before.error and before.answer is not None:
+            yield self._in_time(x, x.member, before, before.answer["heartbeat_interval_ms"] * NS_PER_MS)
+
+    def _in_time(self, x: Exchange, member: Member, before: Exchange, interval: int) -> Broken | Kept:
+        nothing_new = before.answer is not None and before.answer["assignment"] is None and x.asked == before.asked
+        if not nothing_new or x.received - before.received >= interval // 2:
+            return KEPT
+        sooner, told = (x.received - before.received) // NS_PER_MS, interval // NS_PER_MS
+        return Broken(
+            f"{member.name} sent the same ConsumerGroupHeartbeat again after {sooner} ms, told to send one every {told} ms",
+            (*before.rows, x.seq),
+            "the next one after the interval of the last answer, unless there is something to say",
+        )
+
+    @answered(CONSUMER_GROUP_HEARTBEAT)
+    def is_told(self, x: Exchange) -> Judgements:
+        """How long it may take."""
+        member = x.member
+        if member is not None and x.heard and not x.error and x.answer and x.answered is not None and epoch_said(x) >= JOINING:
+            interval = x.answer["heartbeat_interval_ms"] * NS_PER_MS
+            self.later(x.answered + 2 * interval + self.world.slack, member, lambda: self._late(member, x, interval))
+        return iter(())
+
+    def _late(self, member: Member, x: Exchange, interval: int) -> Judgements:
+        """It sent none since, though its process went on and had its coordinator. Of one that did nothing it may have been held up."""
+        course = course_of(member)
+        if x.answered is None or course is None or course.said is not x or x.link.gone or x.link.open:
+            return
+        processes = self.world.processes
+        busy = max(x.link.troubled, processes.sought(member)) >= x.answered
+        if not busy and processes.spoke(member) > x.answered + interval + interval // 2:
+            yield Broken(
+                f"{member.name} was told to send a ConsumerGroupHeartbeat every {interval // NS_PER_MS} ms and sent none for twice as "
+                "long, though its process sent other requests",
+                x.rows,
+                f"a ConsumerGroupHeartbeat every {interval // NS_PER_MS} ms, whatever the application does",
+            )

@@ -1,0 +1,45 @@
+"""CLIENT-55: a consumer that was fenced begins anew."""
+
+from __future__ import annotations
+
+from ..consumer_example import FENCED, HEADER, JOINED
+from ..course import JOINING, OUTSIDE, course_of, epoch_said
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import CONSUMER_GROUP_HEARTBEAT, Exchange
+
+
+class JoinsAgainWithNothing(Rule):
+    """After 110 or 25 the next heartbeat has epoch 0 and owns nothing."""
+
+    code = "CLIENT-55"
+    title = "After FENCED_MEMBER_EPOCH or UNKNOWN_MEMBER_ID a consumer joins again with epoch 0 and owns nothing"
+    what = (
+        "A member whose ConsumerGroupHeartbeat was answered FENCED_MEMBER_EPOCH (110) or UNKNOWN_MEMBER_ID (25) sends the next one "
+        "with epoch 0 and an empty list of owned partitions, or leaves."
+    )
+    why = "Its partitions are others' already. With the old epoch it is refused again and again, and nobody knows that it is still there."
+    source = ("clients.md#client-55", "KIP-848", "AbstractMembershipManager.transitionToFenced")
+    fix = "Drop all partitions (the listener for lost ones), set the epoch to 0, and join at once under the same member id."
+    kept = f"""{HEADER}{JOINED}{FENCED}
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=0 rebalance_timeout_ms=2000 subscribed_topic_names=[$t1] topic_partitions=[] -> 0
+"""
+    broken = f"""{HEADER}{JOINED}{FENCED}
+A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
+"""
+
+    @asked(CONSUMER_GROUP_HEARTBEAT)
+    def goes_on(self, x: Exchange) -> Judgements:
+        """As a new member? Of an answer on another connection it is not known whether it has come through."""
+        course = course_of(x.member)
+        told = None if course is None else course.outside
+        if x.member is None or told is None or epoch_said(x) < JOINING:
+            return
+        if epoch_said(x) == JOINING and x.asked["topic_partitions"] == []:
+            yield KEPT
+        elif told.link is x.link and self.knew(x, told):
+            yield Broken(
+                f"{x.member.name} was answered {OUTSIDE[told.error]} and sent its next ConsumerGroupHeartbeat with epoch {epoch_said(x)}"
+                + (" and partitions that it owns" if x.asked["topic_partitions"] else ""),
+                (*told.rows, x.seq),
+                "member_epoch 0, topic_partitions=[], and all else that a join has",
+            )

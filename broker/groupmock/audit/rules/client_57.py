@@ -1,0 +1,82 @@
+"""CLIENT-57: a consumer commits in its member epoch."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupmock_codec.errors import ErrorCode
+
+from ..consumer_example import HEADER, JOINED
+from ..course import Course, course_of
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..subjects import OFFSET_COMMIT, Exchange, Member, epoch_of
+
+STALE: Final = int(ErrorCode.STALE_MEMBER_EPOCH)
+WITH_EPOCHS: Final = 9
+"""The version of OffsetCommit from which on a member of a consumer group may commit."""
+
+
+class CommitsInItsEpoch(Rule):
+    """OffsetCommit 9 or higher, in the member epoch, and not again in one that was refused as stale."""
+
+    code = "CLIENT-57"
+    title = "A consumer commits by OffsetCommit 9 or higher in its member epoch, and not again in an epoch that is stale"
+    what = (
+        "A member of a consumer group commits by version 9 or higher, in the epoch that it was told last. Where that is answered "
+        "STALE_MEMBER_EPOCH (113) it does not commit in that epoch again before an answer to a heartbeat has told it an epoch."
+    )
+    why = "Older versions are refused (35), and so is a stale epoch as often as it comes: the partitions may have another owner by now."
+    source = ("clients.md#client-57", "KIP-848", "CommitRequestManager")
+    fix = "Read the epoch when the request is sent; after 113 wait for a heartbeat's answer with another one, else fail the commit."
+    kept = f"""{HEADER}{JOINED}
+A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=$epoch topics=[t($t1, o(0, 5))] -> 0
+"""
+    broken = f"""{HEADER}{JOINED}
+A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o(0, 5))] -> 113
+pause 300
+A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o(0, 5))] -> 113
+"""
+
+    @asked(OFFSET_COMMIT)
+    def commits(self, x: Exchange) -> Judgements:
+        """Without a generation it is nobody's commit (CLIENT-21)."""
+        course = course_of(x.member)
+        if x.member is None or course is None or course.told is None or epoch_of(x) < 0:
+            return
+        refused: Exchange | None = x.member.notes.get(self.code)
+        if x.version < WITH_EPOCHS:
+            yield Broken(
+                f"{x.member.name} is a member of a consumer group and commits by OffsetCommit {x.version}",
+                (*course.told.rows, x.seq),
+                f"OffsetCommit {WITH_EPOCHS} or higher, with its member epoch",
+            )
+        elif refused is not None and epoch_of(refused) == epoch_of(x) and course.told.answer_seq < refused.answer_seq:
+            yield from self._again(x, x.member, refused)
+        else:
+            yield from self._in_its_epoch(x, x.member, course, course.told)
+
+    def _again(self, x: Exchange, member: Member, refused: Exchange) -> Judgements:
+        if refused.link is x.link and self.knew(x, refused):
+            yield Broken(
+                f"{member.name} was refused a commit in epoch {epoch_of(x)} as STALE_MEMBER_EPOCH and commits in it again",
+                (*refused.rows, x.seq),
+                "no commit before a ConsumerGroupHeartbeat is answered with another epoch",
+            )
+
+    def _in_its_epoch(self, x: Exchange, member: Member, course: Course, told: Exchange) -> Judgements:
+        """Of an answer on another connection it is not known whether it has come through."""
+        if epoch_of(x) == course.epoch:
+            yield KEPT
+        elif told.link is x.link and course.said is told and self.knew(x, told):
+            yield Broken(
+                f"{member.name} was told epoch {course.epoch} and commits in epoch {epoch_of(x)}",
+                (*told.rows, x.seq),
+                f"a commit in epoch {course.epoch}",
+            )
+
+    @answered(OFFSET_COMMIT)
+    def is_stale(self, x: Exchange) -> Judgements:
+        """Which epoch is over for commits."""
+        if x.member is not None and course_of(x.member) is not None and x.heard and STALE in x.errors:
+            x.member.notes[self.code] = x
+        return iter(())
