@@ -7,7 +7,7 @@ import msgspec
 from ...turn import Turn
 from .. import causes, telling
 from ..causes import Why
-from . import reconciliation, timing
+from . import reconciliation, targets, timing
 from .beat import Beat
 from .group import Group, Member, Spot, no_session
 from .reconciliation import Owned
@@ -91,6 +91,22 @@ def in_words(group: Group, spots: list[Spot], most: int = 4) -> str:
     told = [f"{names.get(topic, 'a topic that is gone')}-{index}" for topic, index in sorted(spots)[:most]]
     more = f" and {len(spots) - most} more" if len(spots) > most else ""
     return ", ".join(told) + more if told else "nothing"
+
+
+def fence(turn: Turn, group: Group, member: Member) -> None:
+    """As if it had left and joined again unknown to its process, whose epoch is over then (CG-22): what it had is free, and it is at the
+    epoch of a new target. That is computed at once: an old target would leave it at the epoch that its process knows (CG-106)."""
+    timing.revoked(turn, group, member)
+    group.give(member, {}, {})
+    group.targets.pop(member.member_id, None)
+    member.epoch, member.previous_epoch, member.progress = JOINING, -1, Progress.STABLE
+    group.bump()
+    targets.compute(turn, group, member, None, None, None)
+    why = causes.member_fenced(member.member_id, group.assignment_epoch)
+    telling.changed(turn, group, member.member_id, "fenced", why, member)
+    advance(turn, group, member, (), resubscribed=False)
+    timing.renew(turn, group, member, member.session_timeout_ms)
+    settle(turn, group, why)
 
 
 def go_away(turn: Turn, group: Group, member: Member) -> None:
