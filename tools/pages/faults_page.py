@@ -205,9 +205,9 @@ reported to its user. Under the plans that are for consumer groups (`fenced-memb
 [exactly once, through faults](../proof/transactions.md#ready-plans-for-producers)."""
 FINDINGS = """\
 - confluent-kafka 2.16.1 (librdkafka), `fenced-member`: told 110 it gives all up as lost, joins again within a heartbeat and reads on from
-  what was committed; `stale-epoch`: it commits the same again 40 ms later; `lost-heartbeat-answer`: it connects again, says all it owns, and
-  has given up what it was told to within 120 ms; `slow-revoker`: the member that waits stays at its new epoch with nothing until then. A
-  heartbeat that is not answered within a second (heartbeat interval 100 ms) is sent again on another connection.
+  what was committed; `stale-epoch`: it commits the same again 40 ms later; `lost-heartbeat-answer`: it connects again, says all it owns,
+  and has given up what it was told to within 120 ms; `slow-revoker`: the member that waits stays at its new epoch with nothing until then.
+  A heartbeat that is not answered within a second (heartbeat interval 100 ms) is sent again on another connection.
 - confluent-kafka 2.16.1 (librdkafka), `offsets-elsewhere`: an OffsetFetch answered 16 for the whole request is not asked again, that
   member's partitions are never fetched, and only an error event says so; known as librdkafka issue 5586, open.
 - aiokafka 0.14.0, `offsets-elsewhere`: in about one run of five a member that was told 16 stays without a coordinator for good: it is

@@ -55,7 +55,7 @@ def answer(turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Bea
     changed = membership.advance(turn, group, member, beat.owned, resubscribed)
     timing.renew(turn, group, member, settings.session_ms)
     if group.state != group.present() or why is not None or changed:
-        membership.settle(turn, group, why or _arrived(member))
+        membership.settle(turn, group, why or _arrived(member), bumped)
     told = as_laid_out(member.assigned) if changed else by_topic(member.assigned) if beat.joins or beat.is_full else None
     return _response(member, settings.heartbeat_ms, told), _lease(turn, group, topics, member)
 

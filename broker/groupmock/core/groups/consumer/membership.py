@@ -14,11 +14,13 @@ from .reconciliation import Owned
 from .states import JOINING, Progress
 
 
-def settle(turn: Turn, group: Group, why: Why) -> None:
-    """Tell it where the group's state has become another one."""
+def settle(turn: Turn, group: Group, why: Why, bumped: bool = False) -> None:
+    """Tell it where the group's state has become another one, or it has another epoch."""
     now = group.present()
     if now != group.state:
         telling.moved(turn, group, group.move(now), why)
+    elif bumped:
+        telling.moved(turn, group, now, why)
 
 
 def admit(turn: Turn, group: Group, beat: Beat) -> tuple[Member, str | None, Why]:
@@ -106,7 +108,7 @@ def fence(turn: Turn, group: Group, member: Member) -> None:
     telling.changed(turn, group, member.member_id, "fenced", why, member)
     advance(turn, group, member, (), resubscribed=False)
     timing.renew(turn, group, member, member.session_timeout_ms)
-    settle(turn, group, why)
+    settle(turn, group, why, bumped=True)
 
 
 def go_away(turn: Turn, group: Group, member: Member) -> None:
@@ -135,4 +137,4 @@ def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
         telling.changed(turn, group, member.member_id, "removed", why, member)
     if not left_to_classics(turn, group):  # else the registry makes it another group, at this epoch
         group.bump()
-        settle(turn, group, why)
+        settle(turn, group, why, bumped=True)

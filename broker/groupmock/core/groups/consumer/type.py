@@ -107,7 +107,7 @@ class ConsumerGroup(Group):
     def _resolve(self, turn: Turn) -> bool:
         why = subscription.resolve(turn, self, self.home.topics)
         if why is not None:
-            membership.settle(turn, self, why)
+            membership.settle(turn, self, why, bumped=True)
         return why is not None
 
     def topic_changed(self, turn: Turn, topic: str) -> None:
