@@ -8,34 +8,20 @@ from typing import Any, Final
 
 import pytest
 from cases import for_each
-from rig_journal import never
+from consumer_wire import ConsumerWire
 
 from groupmock.faults.facts import for_consumer_groups
 from groupmock.faults.plan import BadPlan, read_plan, ready_plans, rule_as_data
-from groupmock.journal.file import FileSink
 from groupmock.replay import replay
 from groupmock.rig import WireRig
 from groupmock.rig.wire import request
-from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 
 FENCED, STALE, UNAUTHORIZED = 110, 113, 30
 PLANS: Final = [name for name in ready_plans() if for_consumer_groups(read_plan(name))]
 
 
-class House:
-    """One node, a topic of four partitions, members of the group "g" by their names. `rows` go to a file that can be replayed."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        settings = {"group.consumer.assignment.interval.ms": 0}
-        self.rig = WireRig.make(settings=settings, topics={"t": 4}, seed=3, sinks=[FileSink(str(path), never)])
-        self.epochs: dict[str, int] = {}
-        self.topic_id = self.rig.core.cluster.topics.topic_id("t") or b""
-
-    def ask(self, key: int, version: int, message: Any) -> Any:
-        return self.rig.connect().ask(key, version, message, "c")
+class House(ConsumerWire):
+    """Members of the group "g" under fault rules."""
 
     def rule(self, when: dict[str, Any], do: str | dict[str, Any], **more: Any) -> None:
         asked = {"when": when, "do": {"kind": do} if isinstance(do, str) else do, **more}
@@ -43,33 +29,6 @@ class House:
 
     def fired(self, name: str = "r") -> int:
         return self.rig.driver.rules.registry.report(name).fired
-
-    def said(self, member: str, owned: list[int] | None = None, **fields: Any) -> ConsumerGroupHeartbeatRequest:
-        own = None if owned is None else [TopicPartitions(topic_id=self.topic_id, partitions=owned)]
-        asked = {"member_id": member, "member_epoch": self.epochs.get(member, 0), "topic_partitions": own, **fields}
-        return ConsumerGroupHeartbeatRequest(group_id="g", **asked)
-
-    def beat(self, member: str, owned: list[int] | None = None, **fields: Any) -> Any:
-        """Code, epoch, partitions (None: null)."""
-        answer = self.ask(68, 1, self.said(member, owned, **fields))
-        if not answer.error_code:
-            self.epochs[member] = answer.member_epoch
-        told = answer.assignment
-        parts = None if told is None else [each for topic in told.topic_partitions for each in sorted(topic.partitions)]
-        return answer.error_code, answer.member_epoch, parts
-
-    def join(self, member: str, **fields: Any) -> Any:
-        joins = {"member_epoch": 0, "subscribed_topic_names": ["t"], "rebalance_timeout_ms": 60_000, "topic_partitions": []}
-        return self.beat(member, **{**joins, **fields})
-
-    def commit(self, member: str) -> int:
-        line = OffsetCommitRequestTopic(name="t", partitions=[OffsetCommitRequestPartition(partition_index=0, committed_offset=5)])
-        head = {"group_id": "g", "member_id": member, "generation_id_or_member_epoch": self.epochs[member]}
-        return int(self.ask(8, 9, OffsetCommitRequest(**head, topics=[line])).topics[0].partitions[0].error_code)
-
-    def fetched(self, member: str) -> int:
-        asked = OffsetFetchRequestGroup(group_id="g", member_id=member, member_epoch=self.epochs[member], topics=None)
-        return int(self.ask(9, 9, OffsetFetchRequest(groups=[asked])).groups[0].error_code)
 
 
 @pytest.fixture

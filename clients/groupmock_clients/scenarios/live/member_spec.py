@@ -24,9 +24,9 @@ class MemberSpec(msgspec.Struct, frozen=True, kw_only=True):
     `protocol`: group.protocol; CONSUMER is spoken by confluent-kafka alone, and then the broker says the assignor and the times of sessions
     and heartbeats. `assignors`: what the member lists, best first, by Kafka's names, or COOPERATIVE, DUAL with `settings` of our assignor.
     `pattern`: a regular expression in place of topics. `commit_ms` None: no auto-commit. `poll_ms` matters to kafka-python: 3.0.12 forgets
-    for ever a join that a change of metadata started if a poll() ends while the JoinGroup is under way (need_rejoin() is false by then, and heartbeats
-    are off), so who changes metadata polls long. `listens`: does it subscribe with a listener? `commit_revoked`: the listener of a
-    cooperative member commits where it was, as docs/how-to/cooperative.md has it. `options`: more of the library's own, by its names.
+    for ever a join that a change of metadata started if a poll() ends while the JoinGroup is under way (need_rejoin() is false by then, and
+    heartbeats are off), so who changes metadata polls long. `listens`: does it subscribe with a listener? `commit_revoked`: the listener
+    of a cooperative member commits where it was, as docs/how-to/cooperative.md has it. `options`: more of the library's own, by its names.
     """
 
     library: str
