@@ -10,7 +10,7 @@ from dataclasses import asdict
 from groupmock.faults.plan import ready_plans
 
 from .pages.all_pages import written
-from .pages.faults_page import LIBRARIES, load
+from .pages.faults_page import load
 from .records import RECORDS, save
 from .runs import SUPPORT
 
@@ -18,11 +18,11 @@ from .runs import SUPPORT
 def main(names: Sequence[str]) -> int:
     """What the records have of other plans stays."""
     sys.path.insert(0, str(SUPPORT))
-    from plan_runs import run
+    from plan_runs import libraries_of, run
 
     known = {(each["plan"], each["library"]): each for each in load()}
     for name in names or ready_plans():
-        for library in LIBRARIES:
+        for library in libraries_of(name):
             outcome = known[name, library] = asdict(run(name, library))
             print(json.dumps(outcome), flush=True)
             ordered = [known[key] for key in sorted(known) if key[0] in ready_plans()]

@@ -22,7 +22,7 @@ BAD: dict[str, tuple[str, str, Any, int, str]] = {
     "missing key": ("POST", "/v1/groups/g/expire", {}, 400, "body: Object missing required field `member` (it takes: member)"),
     "unknown key": ("POST", "/v1/groups/g/expire", {"membr": "a"}, 400, "body: Object contains unknown field `membr` (did you mean m"),
     "wrong type": ("POST", "/v1/groups/g/expire", {"member": 7}, 400, "got `int` - at `$.member` (member: member id, instance"),
-    "no state": ("POST", "/v1/groups/g/hold", {"state": "Stabl"}, 400, "value 'Stabl' - at `$.state` (state: Empty, Preparing"),
+    "no state": ("POST", "/v1/groups/g/hold", {"state": "Stabl"}, 400, "no group can be held in Stabl: there are Empty, Preparing"),
     "not now": ("POST", "/v1/groups/g/complete", {}, 409, "group 'g' is Stable: there is a delay to end in PreparingRebalance only"),
     "not JSON": ("POST", "/v1/groups/g/expire", b"member=a", 400, "body: not JSON"),
     "a list": ("POST", "/v1/groups/g/expire", ["a"], 400, "body: Expected `object`, got `array`"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from core_world import World
-from fault_script import MEMBERS, Run
+from fault_script import CONSUMERS, MEMBERS, Run
 from properties.walks import WALK, Walked
 from searching import decides, seeds
 
@@ -28,6 +28,7 @@ SHARES = 3
 STEPS = 60
 BATCH = encode_batch([NewRecord(key=None, value=b"v", headers=[], timestamp=0)])
 STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")
+CONSUMER_STATES = ("Empty", "Assigning", "Reconciling", "Stable")
 RESETS: tuple[dict[str, Any], ...] = (
     {"to": "earliest"},
     {"to": "latest"},
@@ -153,12 +154,13 @@ def _member(dice: Random, run: Run) -> str:
 STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
     "expire_member": lambda dice, run: {"group": "g", "member": _member(dice, run)},
     "fence_instance": lambda dice, run: {"group": "g", "instance": dice.choice(list(_instances(run)) or ["i"])},
+    "fence_member": lambda dice, run: {"group": "cg", "member": f"c{dice.randrange(CONSUMERS)}"},
     "freeze_member": lambda dice, run: {"group": "g", "member": _member(dice, run), "ms": dice.choice([None, 400])},
     "thaw_member": lambda dice, run: {"group": "g", "member": _member(dice, run)},
     "force_rebalance": lambda dice, run: {"group": "g"},
     "set_generation": lambda dice, run: {"group": "g", "generation": dice.choice([None, 1, 7])},
-    "hold_group": lambda dice, run: {"group": "g", "state": dice.choice(STATES)},
-    "release_group": lambda dice, run: {"group": "g"},
+    "hold_group": lambda dice, run: _held(dice),
+    "release_group": lambda dice, run: {"group": dice.choice(["g", "cg"])},
     "complete_delay": lambda dice, run: {"group": "g"},
     "order_joins": lambda dice, run: {"group": "g", "names": [_member(dice, run)]},
     "choose_leader": lambda dice, run: {"group": "g", "member": _member(dice, run)},
@@ -207,6 +209,11 @@ JUMPS: tuple[dict[str, Any], ...] = (
     *({"timer": timer, "subject": ["g"]} for timer in ("join", "sync")),
     {"timer": "load", "subject": ["3"]},
 )
+
+
+def _held(dice: Random) -> dict[str, Any]:
+    consumers = dice.random() < 0.5
+    return {"group": "cg" if consumers else "g", "state": dice.choice(CONSUMER_STATES if consumers else STATES)}
 
 
 def _another_node(run: Run) -> dict[str, Any]:

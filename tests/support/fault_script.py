@@ -27,16 +27,20 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupR
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 
 GROUP: Final = "g"
-VERSIONS: Final = {8: 7, 11: 5, 12: 3, 13: 2, 14: 3}
-JOIN, SYNC, HEARTBEAT, COMMIT, LEAVE = 11, 14, 12, 8, 13
+CONSUMER_GROUP: Final = "cg"
+VERSIONS: Final = {8: 7, 11: 5, 12: 3, 13: 2, 14: 3, 68: 1}
+JOIN, SYNC, HEARTBEAT, COMMIT, LEAVE, BEAT = 11, 14, 12, 8, 13, 68
 MEMBERS: Final = 4
+CONSUMERS: Final = 2
+CONSUMERS_TOPIC: Final = "U"
 STEPS: Final = 30
 IDENTITY: Final = Identity(
     "script",
     tuple(Node(number, "127.0.0.1", 9091 + number) for number in (1, 2)),
-    tuple(ApiRange(key, *APIS[key].versions) for key in (1, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 22, 24)),
+    tuple(ApiRange(key, *APIS[key].versions) for key in (1, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 22, 24, 68)),
 )
 
 
@@ -87,7 +91,9 @@ class Scripted:
             raise IndexError("not what was asked for")
         key, self.waits_for = self.waits_for, 0
         version = VERSIONS[key]
-        answer: Any = APIS[key].response.decode(version, frame[5 if response_header_version(key, version) else 4 :])
+        self._told(key, APIS[key].response.decode(version, frame[5 if response_header_version(key, version) else 4 :]))
+
+    def _told(self, key: int, answer: Any) -> None:
         error = answer.topics[0].partitions[0].error_code if key == COMMIT else answer.error_code
         if error == 79 and key == JOIN:
             self.member_id = answer.member_id
@@ -107,9 +113,12 @@ class Scripted:
         key = self.wants
         if key == HEARTBEAT and (drawn := dice.random()) < 0.4:
             key = LEAVE if drawn < 0.04 else JOIN if drawn < 0.1 else COMMIT
+        self._ask(key, self._message(key))
+
+    def _ask(self, key: int, message: Message) -> None:
         self.correlation += 1
         self.waits_for = key
-        self.wire.send(request(key, VERSIONS[key], self._message(key), self.correlation, self.name))
+        self.wire.send(request(key, VERSIONS[key], message, self.correlation, self.name))
 
     def _message(self, key: int) -> Message:
         if key == JOIN:
@@ -133,6 +142,36 @@ class Scripted:
         return SyncGroupRequest(**place, assignments=told)
 
 
+class Consumer(Scripted):
+    """One of a consumer group: it joins, says what it owns when that changed, and otherwise beats; now and then it leaves."""
+
+    def __init__(self, run: Run, number: int) -> None:
+        super().__init__(run, number)
+        self.name = self.member_id = f"c{number}"
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self.epoch = 0
+        self.owned: list[TopicPartitions] | None = []
+
+    def _told(self, key: int, answer: Any) -> None:
+        if answer.error_code == 16:
+            self.hang_up()
+        elif answer.error_code in (25, 110) or answer.member_epoch < 0:
+            self._begin_anew()
+        elif not answer.error_code:
+            self.epoch = answer.member_epoch
+            self.owned = None if answer.assignment is None else list(answer.assignment.topic_partitions)
+
+    def _send(self, dice: Random) -> None:
+        if self.epoch and dice.random() < 0.04:
+            self._ask(BEAT, ConsumerGroupHeartbeatRequest(group_id=CONSUMER_GROUP, member_id=self.member_id, member_epoch=-1))
+            return
+        joins: Any = {} if self.epoch else {"subscribed_topic_names": [CONSUMERS_TOPIC], "rebalance_timeout_ms": 4000}
+        place = {"group_id": CONSUMER_GROUP, "member_id": self.member_id, "member_epoch": self.epoch}
+        self._ask(BEAT, ConsumerGroupHeartbeatRequest(**place, topic_partitions=self.owned, **joins))
+
+
 class Run:
     """One run. `leases`: may heartbeats be repeated? `chaos`: also random rules and commands."""
 
@@ -140,7 +179,10 @@ class Run:
         self.script = Random(f"script {seed}")
         self.chaos = chaos
         self.clock = VirtualClock()
-        core = core_of(Settings(group_initial_rebalance_delay_ms=50), IDENTITY, Random(seed), self.clock.epoch_ns // NS_PER_MS)
+        settings = Settings(
+            group_initial_rebalance_delay_ms=50, group_consumer_session_timeout_ms=5000, group_consumer_heartbeat_interval_ms=300,
+        )  # fmt: skip
+        core = core_of(settings, IDENTITY, Random(seed), self.clock.epoch_ns // NS_PER_MS)
         sink = FileSink(str(path), self._failed)
         self.rig = WireRig(core, clock=self.clock, sinks=[sink], header=rig_header(self.clock, seed))
         self.driver = self.rig.driver
@@ -156,7 +198,8 @@ class Run:
         """Members act in turns; now and then somebody breaks or steers something; time goes on."""
         dice = self.script
         self.driver.submit(Command("create_topic", {"name": "T", "partitions": 1}))
-        members = [Scripted(self, number) for number in range(MEMBERS)]
+        self.driver.submit(Command("create_topic", {"name": CONSUMERS_TOPIC, "partitions": 4}))
+        members = [*(Scripted(self, number) for number in range(MEMBERS)), *(Consumer(self, number) for number in range(CONSUMERS))]
         for _ in range(STEPS):
             if self.chaos and dice.random() < 0.25:
                 self._break(dice)
@@ -183,12 +226,14 @@ def random_rule(dice: Random) -> dict[str, Any]:
     rule: dict[str, Any] = {"do": dict(do), "stage": stage}
     when: dict[str, Any] = {}
     if stage != "connect":
-        when["api"] = dice.choice(("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup"))
-        when["version"] = "3-" if when["api"] != "LeaveGroup" else "2-"
+        when["api"] = dice.choice(("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "ConsumerGroupHeartbeat"))
+        when["version"] = {"LeaveGroup": "2-", "ConsumerGroupHeartbeat": "0-"}.get(when["api"], "3-")
+        of_consumers = when["api"] == "ConsumerGroupHeartbeat"
         if dice.random() < 0.3:
-            when["client_id"] = f"m{dice.randrange(MEMBERS)}"
+            when["client_id"] = f"c{dice.randrange(CONSUMERS)}" if of_consumers else f"m{dice.randrange(MEMBERS)}"
         if dice.random() < 0.2:
-            when["role"] = dice.choice(("leader", "follower"))
+            key, said = ("progress", ("stable", "un*")) if of_consumers else ("role", ("leader", "follower"))
+            when[key] = dice.choice(said)
         if "level" in do:
             when |= {"api": "OffsetCommit", "partition": dice.randrange(2)}
     chance = dice.random()
@@ -227,6 +272,7 @@ DOINGS: Final[list[tuple[dict[str, Any], str]]] = [
     ({"kind": "truncate", "at": 7}, "reply"),
     ({"kind": "truncate", "at": 7, "close": False}, "reply"),
     ({"kind": "split", "pieces": 3, "seconds": 0.05}, "reply"),
+    ({"kind": "split", "pieces": 2, "seconds": 0.05}, "reply"),
     ({"kind": "garble", "bytes": 2}, "reply"),
     ({"kind": "wrong_correlation_id"}, "reply"),
     ({"kind": "duplicate"}, "reply"),
@@ -234,6 +280,7 @@ DOINGS: Final[list[tuple[dict[str, Any], str]]] = [
     ({"kind": "freeze_member", "seconds": 0.7}, "request"),
     ({"kind": "expire_member"}, "request"),
     ({"kind": "fence_instance"}, "request"),
+    ({"kind": "fence_member"}, "request"),
     ({"kind": "force_rebalance"}, "request"),
     ({"kind": "set_generation"}, "request"),
     ({"kind": "move_coordinator", "loading_seconds": 0.1}, "request"),
@@ -258,7 +305,11 @@ MAKERS: Final[list[Any]] = [
     lambda dice, run: ("set_generation", {"group": GROUP, "generation": dice.choice([None, 1, 7])}),
     lambda dice, run: ("expire_member", {"group": GROUP, "member": f"m{dice.randrange(MEMBERS)}"}),
     lambda dice, run: ("hold_group", {"group": GROUP, "state": dice.choice(("PreparingRebalance", "CompletingRebalance", "Stable"))}),
-    *[lambda dice, run: ("release_group", {"group": GROUP})] * 3,
+    *[lambda dice, run: ("release_group", {"group": dice.choice((GROUP, CONSUMER_GROUP))})] * 4,
+    lambda dice, run: ("hold_group", {"group": CONSUMER_GROUP, "state": dice.choice(("Assigning", "Reconciling", "Stable"))}),
+    lambda dice, run: ("fence_member", {"group": CONSUMER_GROUP, "member": f"c{dice.randrange(CONSUMERS)}"}),
+    lambda dice, run: ("freeze_member", {"group": CONSUMER_GROUP, "member": f"c{dice.randrange(CONSUMERS)}", "ms": 400}),
+    lambda dice, run: ("grow_topic", {"name": CONSUMERS_TOPIC, "partitions": dice.randrange(5, 9)}),
     lambda dice, run: ("freeze_member", {"group": GROUP, "member": f"m{dice.randrange(MEMBERS)}", "ms": 400}),
     lambda dice, run: ("complete_delay", {"group": GROUP}),
     lambda dice, run: ("choose_leader", {"group": GROUP, "member": f"m{dice.randrange(MEMBERS)}"}),

@@ -223,13 +223,14 @@ class World:
         trace = (lambda: self._group(group).offsets == {TOPIC: {0: 7}}) if version else None
         return request, trace
 
-    def _k09(self, version: int, group: str, *_: Any) -> Any:
+    def _k09(self, version: int, group: str, member_id: str, generation: int, *_: Any) -> Any:
         if version < 8:
             return OffsetFetchRequest(group_id=group, topics=[OffsetFetchRequestTopic(name=TOPIC, partition_indexes=[0])]), None
         topic = OffsetFetchRequestTopics(name=TOPIC, partition_indexes=[0])
         if version >= 10:
             topic = OffsetFetchRequestTopics(topic_id=self.topic_id, partition_indexes=[0])
-        return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=[topic])]), None
+        said = {"member_id": member_id, "member_epoch": generation} if version >= 9 else {}
+        return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=[topic], **said)]), None
 
     def _k10(self, version: int, group: str, *_: Any) -> Any:
         return FindCoordinatorRequest(key=group) if version < 4 else FindCoordinatorRequest(coordinator_keys=[group]), None

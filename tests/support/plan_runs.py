@@ -8,13 +8,15 @@ from importlib.metadata import version
 from typing import Any, Final
 
 import msgspec
-from stock_members import Member
+from stock_members import LIBRARIES, Member
 from stock_team import Team, partitions
 from waiting import until
 
 from groupmock import Broker
+from groupmock.faults.facts import for_consumer_groups
 from groupmock.faults.plan import Plan, Rule, read_plan
 from groupmock.journal.rows import FaultRow, MovedRow, ReplyRow
+from groupmock_clients.scenarios.live.member_spec import CLASSIC, CONSUMER
 
 TOPIC: Final = "orders"
 COUNT: Final = 4
@@ -24,7 +26,14 @@ SESSION_MS: Final = 6_000
 REQUEST_MS: Final = 7_000
 """Short, so that a client that hears nothing gives up soon; kafka-python wants it above the session's."""
 AUTO_COMMIT_MS: Final = 200
+HEARTBEAT_MS: Final = 100
+SETTINGS: Final = {
+    "group.initial.rebalance.delay.ms": 200, "group.consumer.session.timeout.ms": SESSION_MS, "group.consumer.assignment.interval.ms": 0,
+    "group.consumer.heartbeat.interval.ms": HEARTBEAT_MS,
+}  # fmt: skip
 GROUP: Final = "plans"
+BEGINS: Final = ("CompletingRebalance", "Assigning", "Reconciling")
+"""States in which a group has a generation (of consumer groups: a group epoch) that it had not before."""
 JOIN_GROUP: Final = 11
 BY_HAND: Final = "commit-outcome-unknown"
 """The plan under which members commit when they are told to, so that it is seen what their user is told."""
@@ -53,6 +62,11 @@ class Outcome:
     ended: int
 
 
+def libraries_of(name: str) -> tuple[str, ...]:
+    """Who can be a member under the plan."""
+    return ("confluent-kafka",) if for_consumer_groups(read_plan(name)) else LIBRARIES
+
+
 def shortened(plan: Plan) -> Plan:
     """The plan with stalls as long as a test may take."""
     return msgspec.structs.replace(plan, rule=[_shortened(rule) for rule in plan.rule])
@@ -66,12 +80,12 @@ def run(name: str, library: str) -> Outcome:
     """Two members of the library under the plan: the first reads and commits, the second comes, the fault strikes, records come."""
     plan = shortened(read_plan(name))
     nodes = 1 if name == WHERE_IT_IS else 2
-    with Broker(topics={TOPIC: COUNT}, nodes=nodes, seed=11, plan=plan, group_initial_rebalance_delay_ms=200) as broker:
+    protocol = CONSUMER if for_consumer_groups(plan) else CLASSIC
+    with Broker(topics={TOPIC: COUNT}, nodes=nodes, seed=11, plan=plan, settings=SETTINGS) as broker:
         commit = None if name == BY_HAND else AUTO_COMMIT_MS
         request = {"socket.timeout.ms" if library == "confluent-kafka" else "request_timeout_ms": REQUEST_MS}
-        team = Team(
-            broker.bootstrap, GROUP, (TOPIC,), goes_on=True, session_ms=SESSION_MS, heartbeat_ms=100, commit_ms=commit, options=request
-        )
+        times = {"session_ms": SESSION_MS, "heartbeat_ms": HEARTBEAT_MS, "commit_ms": commit}
+        team = Team(broker.bootstrap, GROUP, (TOPIC,), goes_on=True, protocol=protocol, options=request, **times)
         try:
             return _watch(broker, team, name, library)
         finally:
@@ -121,7 +135,7 @@ def _since_the_fault(broker: Broker) -> tuple[float, int]:
         assert running.ring is not None
         rows = list(running.ring.rows)
         struck = next(place for place, row in enumerate(rows) if isinstance(row, FaultRow))
-        begun = sum(isinstance(row, MovedRow) and row.after == "CompletingRebalance" for row in rows[struck:])
+        begun = len({row.generation for row in rows[struck:] if isinstance(row, MovedRow) and row.after in BEGINS})
         return round((running.clock.now() - rows[struck].t) / 1e9, 1), begun
 
     found: tuple[float, int] = broker._ask(read)

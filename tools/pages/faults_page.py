@@ -198,10 +198,16 @@ CLIENTS = """\
 Two members of one library, session 6 s, request timeout 7 s, heartbeats every 100 ms, auto-commit every 200 ms (under
 `commit-outcome-unknown` by hand), two nodes (under `loading-coordinator` one), four partitions, 40 records before and 40 after the fault;
 `network-stall` lasts 8 s. *Settled*: seconds from the fault until every partition is held again and every record was delivered; *rounds* of
-the group since; *again*: records delivered more than once; *told*: what the library raised or reported to its user. Made by
+the group since (of a consumer group: other epochs); *again*: records delivered more than once; *told*: what the library raised or
+reported to its user. Under the plans that are for consumer groups (`fenced-member`, `lost-heartbeat-answer`, `slow-revoker`,
+`stale-epoch`) members have group.protocol=consumer, which of these libraries confluent-kafka alone speaks. Made by
 `python -m tools.run_plans`; a test runs it again. What became of transactional producers under the plans that are for them:
 [exactly once, through faults](../proof/transactions.md#ready-plans-for-producers)."""
 FINDINGS = """\
+- confluent-kafka 2.16.1 (librdkafka), `fenced-member`: told 110 it gives all up as lost, joins again within a heartbeat and reads on from
+  what was committed; `stale-epoch`: it commits the same again 40 ms later; `lost-heartbeat-answer`: it connects again, says all it owns,
+  and has given up what it was told to within 120 ms; `slow-revoker`: the member that waits stays at its new epoch with nothing until then.
+  A heartbeat that is not answered within a second (heartbeat interval 100 ms) is sent again on another connection.
 - confluent-kafka 2.16.1 (librdkafka), `offsets-elsewhere`: an OffsetFetch answered 16 for the whole request is not asked again, that
   member's partitions are never fetched, and only an error event says so; known as librdkafka issue 5586, open.
 - aiokafka 0.14.0, `offsets-elsewhere`: in about one run of five a member that was told 16 stays without a coordinator for good: it is

@@ -136,6 +136,7 @@ ROUTES: Final[tuple[Route, ...]] = (
           "time is over.", waits.for_group, GroupPath, query=waits.GroupWait, answer=GroupView),
     _command("POST", "/groups/{group}/expire", ("group", "expire"), "expire_member", GroupPath),
     _command("POST", "/groups/{group}/fence", ("group", "fence"), "fence_instance", GroupPath),
+    _command("POST", "/groups/{group}/fence-member", ("group", "fence-member"), "fence_member", GroupPath),
     _command("POST", "/groups/{group}/hold", ("group", "hold"), "hold_group", GroupPath),
     _command("POST", "/groups/{group}/release", ("group", "release"), "release_group", GroupPath),
     _command("POST", "/groups/{group}/rebalance", ("group", "rebalance"), "force_rebalance", GroupPath),

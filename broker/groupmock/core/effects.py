@@ -91,7 +91,8 @@ class Moved(msgspec.Struct, gc=False):
 
 class MemberChanged(msgspec.Struct, gc=False):
     """Something happened to one member. `what`: reserved, added, replaced, updated, removed, refused, led (became leader); only in consumer
-    groups: revoking (was told to give something up), reconciled (is at the target's epoch), away (static, and will be back)."""
+    groups: revoking (was told to give something up), reconciled (is at the target's epoch), away (static, and will be back),
+    fenced (has an epoch that its process does not know)."""
 
     group: str
     member_id: str

@@ -52,8 +52,10 @@ class When(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     instance_id: Texts = None
     client_id: Texts = None
     generation: Numbers = None
+    member_epoch: Numbers = None
     state: Texts = None
     role: str | None = None
+    progress: Texts = None
     topic: Texts = None
     topic_id: Texts = None
     partition: Numbers = None
@@ -78,8 +80,11 @@ ABOUT: Final[dict[str, str]] = {
     "instance_id": "group instance id of the static member that calls",
     "client_id": "client id of the request's header",
     "generation": "generation that the request names",
+    "member_epoch": "epoch of a member of a consumer group that the request names: 0 joins, -1 leaves, -2 leaves for a while",
     "state": "state of the group at that moment, as `PreparingRebalance`",
     "role": "leader or follower: what the member is in its group at that moment",
+    "progress": "how far a member of a consumer group is with its target at that moment: `stable`, `unrevoked partitions` (it was told to "
+    "give some up), `unreleased partitions` (it waits for others)",
     "topic": "a topic that the request names, or at stage reply its answer",
     "topic_id": "id of such a topic, as Kafka writes it or as a UUID; `stale`: one that no topic has (any more)",
     "partition": "number of a partition that it names, of that topic where one is said",

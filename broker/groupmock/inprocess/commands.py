@@ -90,6 +90,11 @@ class Commands(Calls[R], Generic[R, Lasting]):
         """Take a static member's place: its present process is fenced (FENCED_INSTANCE_ID)."""
         return self._command("fence_instance", group=group, instance=instance)
 
+    def fence_member(self, group: str, member: str) -> R:
+        """Put a member of a consumer group at an epoch that its process does not know: its next heartbeat is FENCED_MEMBER_EPOCH, and it
+        joins again. CannotSteer for members of the classic protocol."""
+        return self._command("fence_member", group=group, member=member)
+
     def rebalance(self, group: str, reason: str = "a test wants it") -> R:
         """Let a group rebalance now."""
         return self._command("force_rebalance", group=group, reason=reason)

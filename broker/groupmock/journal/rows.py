@@ -167,7 +167,9 @@ class MemberRow(Row, tag="member", kw_only=True):
 
     group: Annotated[str, about("group id")]
     member_id: Annotated[str, about("member id")]
-    what: Annotated[str, about("reserved, added, replaced, updated, removed, refused, led; in consumer groups revoking, reconciled, away")]
+    what: Annotated[
+        str, about("reserved, added, replaced, updated, removed, refused, led; in consumer groups revoking, reconciled, away, fenced")
+    ]
     cause: Annotated[str | None, about("why, in a word (below); journals written before there were words have none")] = None
     reason: Annotated[str, about("why, in a sentence")]
     group_instance_id: Annotated[str | None, about("static member's name")] = None

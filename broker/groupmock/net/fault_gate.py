@@ -37,7 +37,7 @@ def gate_of(driver: Driver) -> FaultGate[Call]:
 
     def group(group_id: str) -> GroupFacts | None:
         found = driver.core.cluster.groups.find(group_id)
-        return GroupFacts(str(found.state), found.leader_id, found.static_members) if found is not None else None
+        return None if found is None else GroupFacts(str(found.state), found.leader_id, found.static_members, found.progress_of)
 
     served = {APIS[key].name: (row.lowest, row.highest) for key, row in driver.codecs.advertised.items()}
     def transaction(transactional_id: str) -> str | None:

@@ -193,7 +193,7 @@ class Striker:
         if group is None:
             return None
         instances = {each.group_instance_id: each.member_id for each in group.members.values() if each.group_instance_id is not None}
-        return GroupFacts(group.state, group.leader, instances)
+        return GroupFacts(group.state, group.leader, instances, lambda member_id: None)
 
     def _check(self, plan: Plan, origin: str) -> None:
         """All of it, before anything is started."""

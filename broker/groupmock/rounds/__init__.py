@@ -9,11 +9,12 @@
 from __future__ import annotations
 
 from .embedded import Claim, Instruction, Partition, Partitions
-from .fold import GroupFold, Rebalances, rebalances
+from .fold import Rebalances, rebalances
+from .group_fold import GroupFold
 from .owners import Changed
-from .rebalance_model import Gap, Generation, Holder, Move, Phase, Rebalance, Share, name_of, short_name
+from .rebalance_model import Arrival, Gap, Generation, Holder, Move, Phase, Rebalance, Share, name_of, short_name
 
 __all__ = [
-    "Changed", "Claim", "Gap", "Generation", "GroupFold", "Holder", "Instruction", "Move", "Partition", "Partitions", "Phase", "Rebalance",
-    "Rebalances", "Share", "name_of", "rebalances", "short_name",
+    "Arrival", "Changed", "Claim", "Gap", "Generation", "GroupFold", "Holder", "Instruction", "Move", "Partition", "Partitions", "Phase",
+    "Rebalance", "Rebalances", "Share", "name_of", "rebalances", "short_name",
 ]  # fmt: skip

@@ -1,7 +1,9 @@
 """What a rebalance is, as an observer of the wire has it.
 
-All times are those of journal rows: ns since the header's `epoch_ns`. Members are their ids. The states are those of Kafka's classic group
-(`ClassicGroupState`): a rebalance goes from the first PreparingRebalance to the next rest, which is Stable, Empty or Dead.
+All times are those of journal rows: ns since the header's `epoch_ns`. Members are their ids. The states are Kafka's. A rebalance of a
+classic group goes from the first PreparingRebalance to the next rest, which is Stable, Empty or Dead. One of a consumer group (KIP-848)
+goes from a new group epoch, its generation here, until every member is at that epoch: by Assigning and Reconciling, or by neither where
+one heartbeat did it all.
 """
 
 from __future__ import annotations
@@ -15,10 +17,14 @@ from .embedded import Claim, Instruction, Partition, Partitions
 
 PREPARING: Final = "PreparingRebalance"
 COMPLETING: Final = "CompletingRebalance"
+ASSIGNING: Final = "Assigning"
+RECONCILING: Final = "Reconciling"
 STABLE: Final = "Stable"
 EMPTY: Final = "Empty"
 DEAD: Final = "Dead"
-UNDER_WAY: Final = (PREPARING, COMPLETING)
+OF_CLASSIC: Final = (PREPARING, COMPLETING)
+UNDER_WAY: Final = (*OF_CLASSIC, ASSIGNING, RECONCILING)
+AT_REST: Final = (EMPTY, STABLE)
 NS_PER_MS: Final = 1_000_000
 _UUID: Final = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
@@ -84,7 +90,9 @@ class Generation:
 
 @dataclass(slots=True)
 class Phase:
-    """One stay in a state that is under way: in PreparingRebalance members join, in CompletingRebalance the leader's plan is awaited.
+    """One stay in a state that is under way: in PreparingRebalance members join, in CompletingRebalance the leader's plan is awaited; in
+    Assigning somebody's heartbeat, which has the target computed, and in Reconciling the members that are not at the target. One that
+    begins a further epoch is another stay.
 
     `reason`: the coordinator's sentence; `cause`: its code, "" in journals that have none. `spent`: ns in it, never negative though a clock
     goes back; 0 while it lasts.
@@ -121,6 +129,19 @@ class Gap:
     until: int | None = None
 
 
+@dataclass(slots=True)
+class Arrival:
+    """How a member of a consumer group came to the target. `told`: when it was first told to give something up, ns (None: it was not),
+    `gave_up`: when it said that it had. `revoked`: all that it was told to give up, `given`: what it got. `arrived`: when it was at an
+    epoch of the rebalance last."""
+
+    told: int | None = None
+    gave_up: int | None = None
+    revoked: Partitions = frozenset()
+    given: Partitions = frozenset()
+    arrived: int | None = None
+
+
 class Share(NamedTuple):
     """What one member had by the plan before, what it has now, and the difference."""
 
@@ -140,13 +161,14 @@ class Share(NamedTuple):
 
 @dataclass(slots=True)
 class Rebalance:
-    """From the first PreparingRebalance of a group to its next rest.
+    """From the first PreparingRebalance, or the new epoch, of a group to its next rest.
 
     `number`: of this group in this journal, from 1. `ended_in`: Stable, Empty or Dead; None, as `ended`: still under way.
     `generation_before` and `generation_after`; `members_before` (None: the journal began in the middle) and `members_after`: how many.
     `joined`: member -> its last JoinGroup, in that order, the one that began it all included: who stands last was late. `last_joined`: who
     was the last when the join phase ended. `leader`, `protocol`: of the last generation; None before there is one.
     `had`: member -> partitions by the plan before. `moves`: where the plan differs from that. `gaps`: what was lost meanwhile.
+    `arrivals`: in consumer groups, member -> how it came to the target; nobody leads there, and `last_joined` is who arrived last.
 
     An answer to SyncGroup comes after the end: `heard` of the last generation and `until` of gaps go on being filled in.
     """
@@ -172,6 +194,12 @@ class Rebalance:
     phases: list[Phase] = field(default_factory=list)
     generations: list[Generation] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
+    arrivals: dict[str, Arrival] = field(default_factory=dict)
+
+    @property
+    def classic(self) -> bool:
+        """Did it have a phase in which members joined, or a leader assigned?"""
+        return any(phase.state in OF_CLASSIC for phase in self.phases)
 
     @property
     def plan(self) -> Generation | None:
@@ -179,9 +207,9 @@ class Rebalance:
         last = self.generations[-1] if self.generations else None
         return last if self.ended_in == STABLE and last is not None and last.told else None
 
-    def spent(self, state: str) -> int:
-        """ns in PreparingRebalance or CompletingRebalance, all phases of it."""
-        return sum(each.spent for each in self.phases if each.state == state)
+    def spent(self, *states: str) -> int:
+        """ns in these states, all phases of each."""
+        return sum(each.spent for each in self.phases if each.state in states)
 
     def times(self, state: str) -> int:
         """How many phases of that state it had: more than one PreparingRebalance where a leader's plan did not come."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..rounds import GroupFold, Rebalance, Share
-from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING
+from ..rounds.rebalance_model import ASSIGNING, COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING, RECONCILING
 from .words import MOST, listed, partitions_text, seconds, shortened
 
 Name = Callable[[str], str]
@@ -22,8 +22,20 @@ def how_it_ended(over: Rebalance) -> str:
     completing = next((phase for phase in reversed(over.phases) if phase.state == COMPLETING), None)
     because = "" if completing is None or completing.reason.startswith(AS_EVER) else f", {shortened(completing.reason)}"
     took = (over.began if over.ended is None else over.ended) - over.began
-    again = f", {over.times(PREPARING)} join phases" if over.times(PREPARING) > 1 else ""
+    times, what = (over.times(PREPARING), "join phases") if over.classic else (over.generation_after - over.generation_before, "epochs")
+    again = f", {times} {what}" if times > 1 else ""
     return f"after {took / NS_PER_MS:.0f} ms{because}{again}"
+
+
+def arrivals_told(over: Rebalance, name: Name) -> str:
+    """How its members came to the target of a consumer group: those that had to give something up, of at most MOST, and who was last."""
+    told = [
+        f"{name(member)} gave up what it was told to within {(each.gave_up - each.told) / NS_PER_MS:.0f} ms"
+        for member, each in over.arrivals.items()
+        if each.told is not None and each.gave_up is not None
+    ]
+    last = [f"{name(over.last_joined)} came last"] if over.last_joined and len(over.arrivals) > 1 else []
+    return "; ".join([*told[:MOST], *last])
 
 
 def who_leads(over: Rebalance, name: Name) -> str:
@@ -59,6 +71,11 @@ def under_way(fold: GroupFold, now: int, name: Name) -> str:
     told = f"its rebalance is under way for {seconds(now - rebalance.began)} s, {fold.state} since {seconds(fold.since)}"
     if fold.state == COMPLETING:
         return f"{told}: {name(rebalance.leader) if rebalance.leader else 'its leader'} has not brought the assignments"
+    if fold.state == ASSIGNING:
+        return f"{told}: no heartbeat came that had the target computed"
+    if fold.state == RECONCILING:
+        owing = [name(member) for member, each in rebalance.arrivals.items() if each.told is not None and member not in fold.arrived]
+        return f"{told}: {listed(owing)} owes partitions" if owing else f"{told}: not everybody was heard since"
     joined = [name(member) for member in rebalance.joined if member in fold.members]
     awaited = sorted(map(name, fold.members - rebalance.joined.keys()))
     return f"{told}: {listed(joined) or 'nobody'} joined" + (f", {listed(awaited)} awaited" if awaited else "")

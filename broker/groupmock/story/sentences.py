@@ -132,7 +132,7 @@ def how_gone(row: MemberRow) -> str:
     return shortened(row.reason)
 
 
-TOWARDS_TARGET: Final = frozenset(("revoking", "reconciled", "away"))
+TOWARDS_TARGET: Final = frozenset(("revoking", "reconciled", "away", "fenced"))
 """What members of consumer groups do: the reasons say who has what."""
 DID: Final = {
     "reserved": "asked to join and is told to come back with this id",

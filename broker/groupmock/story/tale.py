@@ -12,11 +12,12 @@ from typing import Any, Final
 from ..journal.rows import AbandonedRow, CloseRow, CommandRow, FaultRow, FindingRow, MemberRow, MovedRow, ReplyRow, RequestRow
 from ..journal.whose import field
 from ..rounds import GroupFold, Partition, Rebalance
+from ..rounds.group_fold import BEHIND_THEIR_BACKS
 from ..rounds.rebalance_model import DEAD, EMPTY, PREPARING, STABLE
 from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, items, named, offsets_said, said
 from .folding import Commits, Line, Offsets, Together
 from .people import People, Person
-from .rebalancing import AT_REST, UNSEEN_PLAN, how_it_ended, shares_told, subscribed_apart, who_leads
+from .rebalancing import AT_REST, UNSEEN_PLAN, arrivals_told, how_it_ended, shares_told, subscribed_apart, who_leads
 from .refusals import member_of, why
 from .sentences import TOWARDS_TARGET, how_gone, member_did
 from .tally import Tally
@@ -163,16 +164,26 @@ class Tale:
         self.generation = row.generation
         if row.after == PREPARING:
             yield from self._rebalances(row)
-        elif row.after == STABLE and over is not None:
+        elif row.after == STABLE and over is not None and over.classic:
             yield from self.flush()
             yield from self._dealt(row, over)
+        elif row.after == STABLE and over is not None:
+            yield from self.flush()
+            yield from self._arrived(row, over)
         elif row.after == row.before:
             yield from self.flush()
-            yield Line(row.t, f"generation {row.generation}: {shortened(row.reason)}")
+            counted = "generation" if row.cause == BEHIND_THEIR_BACKS else "epoch"
+            yield Line(row.t, f"{counted} {row.generation}: {shortened(row.reason)}")
         elif row.after in (EMPTY, DEAD) and row.before:
             yield from self.flush()
             self.owners = {}
             yield Line(row.t, f"{AT_REST[row.after]}: {shortened(row.reason)}")
+
+    def _arrived(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
+        """A consumer group is at its newest epoch. Where that took no time, its members' lines have said all."""
+        if over.ended != over.began:
+            told = arrivals_told(over, self.people.name)
+            yield Line(row.t, f"everybody is at epoch {row.generation} {how_it_ended(over)}{': ' if told else ''}{told}")
 
     def _rebalances(self, row: MovedRow) -> Iterator[Line]:
         new = "; the group is new" if row.generation == 0 and row.before in ("", EMPTY) else ""

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from ..journal.rows import MovedRow
 from ..rounds import GroupFold, Rebalance
-from ..rounds.rebalance_model import COMPLETING, DEAD, PREPARING, Generation
+from ..rounds.rebalance_model import ASSIGNING, COMPLETING, DEAD, PREPARING, RECONCILING, Generation
 from ..story.words import shortened, text
 from .holdings import Holdings, Room
 from .interned import Tables
@@ -122,7 +122,7 @@ class GroupTrack:
             found.generation_before, found.generation_after, found.members_after,
             leader=label(found.leader) if found.leader else "",
             last_joined=label(found.last_joined) if found.last_joined else "", moves=len(found.moves),
-            preparing=found.spent(PREPARING), completing=found.spent(COMPLETING),
+            preparing=found.spent(PREPARING, ASSIGNING), completing=found.spent(COMPLETING, RECONCILING),
         )  # fmt: skip
 
     def _accepted(self, marks: list[Mark]) -> list[int]:

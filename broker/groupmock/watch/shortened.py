@@ -16,7 +16,16 @@ from ..journal.whose import field
 from ..rounds import GroupFold, Rebalance, Rebalances
 from ..rounds.rebalance_model import DEAD, UNDER_WAY
 from ..story.people import People
-from ..story.rebalancing import AT_REST, UNSEEN_PLAN, how_it_ended, shares_told, subscribed_apart, under_way, who_leads
+from ..story.rebalancing import (
+    AT_REST,
+    UNSEEN_PLAN,
+    arrivals_told,
+    how_it_ended,
+    shares_told,
+    subscribed_apart,
+    under_way,
+    who_leads,
+)
 from ..story.sentences import how_gone, member_did, plain, refusal, sentence
 from ..story.words import MOST, NS_PER_S, count, ids_shortened, listed, shortened, text
 from .levels import Strangers, level_of
@@ -189,6 +198,9 @@ class Shortened:
             reason = "" if row.cause in ("no_members_left", None) else f": {shortened(row.reason)}"
             took = f" {how_it_ended(over)}" if over.ended != over.began else ""
             return f"{why} -> {AT_REST[row.after]}{took}, generation {row.generation}{reason}"
+        if not over.classic:
+            told = "; ".join(filter(None, (text(over.protocol or ""), arrivals_told(over, here.people.name))))
+            return f"{why} -> epoch {row.generation} {how_it_ended(over)}{': ' if told else ''}{told}"
         name, shares = here.people.name, over.shares()
         head = f"{why} -> generation {row.generation} {how_it_ended(over)}: {who_leads(over, name)}"
         head += f", {text(over.protocol)}" if over.protocol else ""
@@ -249,7 +261,14 @@ def as_fields(row: MovedRow, over: Rebalance, here: Here) -> dict[str, Any]:
         "came": here.came[:], "left": list(here.gone),
         "assignment": {member: _by_topic(each.assigned) for member, each in told[:ASSIGNED]} if plan is not None else None,
         "assignment_left_out": max(0, len(told) - ASSIGNED),
+        "arrivals": None if over.classic else _arrivals(over),
     }  # fmt: skip
+
+
+def _arrivals(over: Rebalance) -> dict[str, dict[str, int | None]]:
+    """Of members of a consumer group: when each was told to give something up, when it had, and when it was at the target."""
+    some = list(over.arrivals.items())[:ASSIGNED]
+    return {member: {"told": each.told, "gave_up": each.gave_up, "arrived": each.arrived} for member, each in some}
 
 
 def _by_topic(partitions: Any) -> dict[str, list[int]]:

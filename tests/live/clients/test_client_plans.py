@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plan_runs import Outcome, run
-from stock_members import LIBRARIES
+from plan_runs import Outcome, libraries_of, run
 
 from groupmock.faults.facts import for_producers
 from groupmock.faults.plan import read_plan, ready_plans
@@ -25,7 +24,8 @@ GIVES_UP = {("loading-coordinator", "aiokafka"): "GroupLoadInProgressError"}
 """A finding that chance decides: a member ends with this if its SyncGroup comes so late that it meets the fault."""
 PLANS = [name for name in ready_plans() if not for_producers(read_plan(name))]
 """Those for transactional producers are in tests/live/transactions."""
-RUNS = [(name, library) for name in PLANS for library in LIBRARIES if (name, library) not in (*OTHERWISE, *SOMETIMES)]
+EVERYBODY = {(name, library) for name in PLANS for library in libraries_of(name)}
+RUNS = sorted(EVERYBODY - {*OTHERWISE, *SOMETIMES})
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +47,6 @@ def test_the_client_does_what_the_page_says(name: str, library: str) -> None:
 
 
 def test_all_plans_were_run_with_all_clients() -> None:
-    assert set(RECORDED) == {(name, library) for name in PLANS for library in LIBRARIES}
+    assert set(RECORDED) == EVERYBODY
     assert all(each["fired"] for each in RECORDED.values())
     assert set(RECORDED[next(iter(RECORDED))]) == set(Outcome.__dataclass_fields__)

@@ -37,6 +37,7 @@ Cause = Literal[
     "sync_overdue",
     "revocation_overdue",
     "instance_away",
+    "member_fenced",
     "group_upgraded",
     "group_downgraded",
     "group_full",
@@ -320,6 +321,11 @@ def member_arrived(member_id: str, epoch: int) -> Why:
 def instance_away(group_instance_id: str, member_id: str) -> Why:
     """Epoch -2: its partitions are kept for it until its session is over."""
     return Why("instance_away", f"member {member_id} left for a while, instance {group_instance_id} is kept for it")
+
+
+def member_fenced(member_id: str, epoch: int) -> Why:
+    """Somebody steered: its process speaks of an epoch that is over."""
+    return Why("member_fenced", f"member {member_id} was fenced: it is at epoch {epoch} unknown to its process, which must join again")
 
 
 def revocation_overdue(member_id: str, rebalance_timeout_ms: int) -> Why:

@@ -160,6 +160,10 @@ class GroupType(ABC):
         """Member id -> ns since its last sign of life; None while it waits for an answer that counts as one. {}: the type does not say."""
         return {}
 
+    def progress_of(self, member_id: str) -> str | None:
+        """How far a member is with what the coordinator wants it to have (KIP-848); None: nobody, or the type has no such thing."""
+        return None
+
     @abstractmethod
     def invariants(self) -> None:
         """Raise AssertionError, naming the broken invariant, unless all hold."""

@@ -10,17 +10,15 @@ from ..effects import TimerFired
 from ..events import Command
 from ..groups import causes, telling
 from ..groups.classic import rebalance, storage
-from ..groups.classic.states import COMPLETING, EMPTY, PREPARING, STABLE, State
+from ..groups.classic.states import COMPLETING, EMPTY, PREPARING, STABLE
 from ..groups.classic.type import ClassicGroup
 from .find import classic_group_of, group_of
-from .holds import Hold, OperatorHolds, holds_of
+from .holds import HOLDABLE, Hold, OperatorHolds, holds_of
 from .register import Arguments, BadArguments, Group, NotNow, steers
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..turn import Turn
-
-HOLDABLE = (EMPTY, PREPARING, COMPLETING, STABLE)
 
 
 def not_held(cluster: Cluster, group_id: str, what: str) -> None:
@@ -81,10 +79,14 @@ class HoldGroup(Arguments):
 
     What would move it waits, unanswered, until the group is released: joins, leaves, the leader's SyncGroup, sessions that expire.
     In PreparingRebalance members join as ever, but the phase does not end.
+
+    Of a consumer group wait: heartbeats that join, leave or subscribe to something else, sessions and revocations whose time is over, and
+    in Assigning every heartbeat (the next one would compute the target). In Reconciling members go on as ever, but the last one that is
+    not where the target wants it is not heard. A heartbeat that waits is no sign of life before it is let go.
     """
 
     group: Group
-    state: Annotated[State, Meta(description="Empty, PreparingRebalance, CompletingRebalance or Stable")]
+    state: Annotated[str, Meta(description="the state", extra_json_schema={"enum": list(HOLDABLE)})]
 
 
 @steers("hold_group", HoldGroup)
@@ -92,11 +94,13 @@ def hold_group(cluster: Cluster, arguments: HoldGroup, turn: Turn) -> None:
     """Held in another state before: released first."""
     if arguments.state not in HOLDABLE:
         raise BadArguments(f"hold_group: no group can be held in {arguments.state}: there are {', '.join(HOLDABLE)}")
-    holds = holds_of(cluster)
-    if arguments.group in holds.groups and holds.groups[arguments.group].state is arguments.state:
+    group, holds = cluster.groups.find(arguments.group), holds_of(cluster)
+    if group is not None and arguments.state not in group.may_follow:
+        raise NotNow(f"group {arguments.group!r} is a {group.group_type} group: it is never in {arguments.state}")
+    if arguments.group in holds.groups and holds.groups[arguments.group].state == arguments.state:
         return
     if _let_go(cluster, turn, holds, arguments.group):  # what waited happens first
-        turn.environment.ready.append(Command("hold_group", {"group": arguments.group, "state": str(arguments.state)}))
+        turn.environment.ready.append(Command("hold_group", {"group": arguments.group, "state": arguments.state}))
         return
     holds.groups[arguments.group] = Hold(arguments.state)
     _end_leases(cluster, arguments.group)
@@ -122,7 +126,7 @@ def _let_go(cluster: Cluster, turn: Turn, holds: OperatorHolds, group_id: str) -
     """Nothing holds the group any more. Did anything wait?"""
     hold, order = holds.groups.pop(group_id, None), holds.orders.pop(group_id, None)
     _end_leases(cluster, group_id)
-    if hold is not None and hold.state is PREPARING:
+    if hold is not None and hold.state == PREPARING:
         _end_phase_if_due(cluster, turn, group_id)
     waiting = [*(hold.waiting if hold is not None else ()), *(order.waiting if order is not None else ())]
     holds.release(waiting)

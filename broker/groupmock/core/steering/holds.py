@@ -7,7 +7,7 @@ timer does something or a join phase ends. What may go on is put into `Environme
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -21,12 +21,15 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupH
 
 from ..environment import Held
 from ..events import Request
-from ..groups.classic.group import Group
-from ..groups.classic.states import COMPLETING, EMPTY, PREPARING, STABLE, State
+from ..groups.classic.states import COMPLETING, EMPTY, PREPARING, STABLE
 from ..groups.classic.type import ClassicGroup
+from ..groups.consumer.states import JOINING
+from ..groups.consumer.states import State as ConsumerState
+from ..groups.consumer.type import ConsumerGroup
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
+    from ..groups.type import GroupType
     from ..timers import Key
 
 OfMember = (
@@ -35,10 +38,16 @@ OfMember = (
 """Requests that name the member that sends them."""
 
 
+ASSIGNING: Final = ConsumerState.ASSIGNING
+RECONCILING: Final = ConsumerState.RECONCILING
+HOLDABLE: Final = tuple(map(str, (EMPTY, PREPARING, COMPLETING, ASSIGNING, RECONCILING, STABLE)))
+"""States in which a group can be held, of whatever type: those that are of one type alone stand between those that both have."""
+
+
 class Hold(msgspec.Struct):
     """A group that is to stay in `state` once it is there. `waiting`: what would have moved it, in order of arrival."""
 
-    state: State
+    state: str
     waiting: list[Request | Key] = []
 
 
@@ -97,10 +106,7 @@ class OperatorHolds:
         if hold is None or self._groups.gate(message.group_id, request.node):
             return False
         group = self._groups.find(message.group_id)
-        if group is not None and not isinstance(group, ClassicGroup):
-            return False
-        state = EMPTY if group is None else group.state
-        if state is not hold.state or not _would_move(state, group, message, request.version):
+        if hold.state != (EMPTY if group is None else group.state) or not _would_move(hold.state, group, message, request.version):
             return False
         hold.waiting.append(request)
         return True
@@ -108,7 +114,7 @@ class OperatorHolds:
     def _keeps_deletion(self, message: DeleteGroupsRequest, request: Request) -> bool:
         for group_id in message.groups_names:
             hold = self.groups.get(group_id)
-            if hold is not None and hold.state is EMPTY:
+            if hold is not None and hold.state == EMPTY:
                 hold.waiting.append(request)
                 return True
         return False
@@ -133,7 +139,7 @@ class OperatorHolds:
     def defers(self, key: Key, group_id: str, state: str) -> bool:
         """A timer of a held group that would move it waits. (A session that is renewed meanwhile goes on: its timer is armed again.)"""
         hold = self.groups.get(group_id)
-        if hold is None or hold.state != state or state not in (COMPLETING, STABLE):
+        if hold is None or hold.state != state or state not in (COMPLETING, STABLE, ASSIGNING, RECONCILING):
             return False
         hold.waiting.append(key)
         return True
@@ -141,7 +147,7 @@ class OperatorHolds:
     def holds_phase(self, group_id: str) -> bool:
         """The join phase of a group that is held in PreparingRebalance does not end."""
         hold = self.groups.get(group_id)
-        return hold is not None and hold.state is PREPARING
+        return hold is not None and hold.state == PREPARING
 
     def keeps_group(self, group_id: str) -> bool:
         """A held group is not swept away."""
@@ -165,7 +171,7 @@ class OperatorHolds:
         """What is held in that group."""
         hold = self.groups.get(group_id)
         frozen = tuple(member_id for name, member_id in self.frozen if name == group_id)
-        return Held(None, 0, frozen) if hold is None else Held(str(hold.state), len(hold.waiting), frozen)
+        return Held(None, 0, frozen) if hold is None else Held(hold.state, len(hold.waiting), frozen)
 
     def release(self, waiting: Iterable[Request | Key]) -> None:
         """What waited happens, in order of arrival."""
@@ -191,18 +197,30 @@ def _only_reserves(message: JoinGroupRequest, version: int) -> bool:
     return version >= 4 and not message.member_id and message.group_instance_id is None
 
 
-def _would_move(state: State, group: Group | None, message: OfMember, version: int) -> bool:
+def _would_move(state: str, group: GroupType | None, message: OfMember, version: int) -> bool:
     """Could this request take the group out of that state?"""
+    if isinstance(message, ConsumerGroupHeartbeatRequest):  # whoever joins a classic group makes another one of it
+        return message.member_epoch == JOINING or (isinstance(group, ConsumerGroup) and _beat_would_move(group, message))
     if isinstance(message, JoinGroupRequest):
-        return state is not PREPARING and not _only_reserves(message, version) and not _answered_at_once(group, message)
+        return state != PREPARING and not _only_reserves(message, version) and not _answered_at_once(group, message)
     if isinstance(message, SyncGroupRequest):
-        return state is COMPLETING and group is not None and message.member_id == group.leader_id
-    return isinstance(message, LeaveGroupRequest) and state in (COMPLETING, STABLE)
+        return state == COMPLETING and group is not None and message.member_id == group.leader_id
+    return isinstance(message, LeaveGroupRequest) and state in (COMPLETING, STABLE, ASSIGNING, RECONCILING)
 
 
-def _answered_at_once(group: Group | None, message: JoinGroupRequest) -> bool:
+def _beat_would_move(group: ConsumerGroup, message: ConsumerGroupHeartbeatRequest) -> bool:
+    """One that is refused moves nobody. Whoever is not the last on the way cannot bring the group to rest."""
+    member, epoch = group.members.get(message.member_id), message.member_epoch
+    if member is None or (epoch > 0 and epoch not in (member.epoch, member.previous_epoch)):
+        return False
+    names, regex = message.subscribed_topic_names, message.subscribed_topic_regex
+    resubscribes = (names is not None and frozenset(names) != member.names) or (regex is not None and regex != member.regex)
+    return epoch < 0 or resubscribes or group.stale or group.state == ASSIGNING or group.restless == {member.member_id}
+
+
+def _answered_at_once(group: GroupType | None, message: JoinGroupRequest) -> bool:
     """An id that nobody has is refused, and a follower that joins again with the same protocols is told the generation."""
-    if group is None or not message.member_id:
+    if not isinstance(group, ClassicGroup) or not message.member_id:
         return False
     member = group.members.get(message.member_id)
     if member is None:

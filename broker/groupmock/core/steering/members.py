@@ -14,6 +14,7 @@ from ..groups.classic.group import Group as GroupData
 from ..groups.classic.group import Member
 from ..groups.classic.states import COMPLETING, PREPARING
 from ..groups.consumer import membership as consumer_membership
+from ..groups.consumer.states import AWAY
 from ..groups.consumer.type import ConsumerGroup
 from ..java.hashes import spread
 from .find import classic_group_of, group_of, listed, member_of
@@ -38,7 +39,9 @@ def expire_member(cluster: Cluster, arguments: ExpireMember, turn: Turn) -> None
     """Kafka's expireClassicGroupMemberHeartbeat: a member that waits for an answer cannot expire."""
     found = group_of(cluster, arguments.group)
     if isinstance(found, ConsumerGroup):
+        not_held(cluster, arguments.group, "let a member expire")
         _expire(turn, found, arguments.member)
+        cluster.groups.convert(turn, found)
         return
     group = classic_group_of(cluster, arguments.group)
     if arguments.member in group.pending_joins:
@@ -104,6 +107,33 @@ def _successor(turn: Turn, group: GroupData, old: Member) -> Member:
         group.pending_syncs.remove(old.member_id)
         group.pending_syncs.add(member_id)
     return new
+
+
+class FenceMember(Arguments):
+    """Take a member of a consumer group out and in again behind the back of its process, whose epoch is over with that: its next heartbeat
+    is answered 110 (FENCED_MEMBER_EPOCH), a commit 113 (STALE_MEMBER_EPOCH). It has to give up all that it has and join again.
+
+    What it had is free for the others. A static member that joins again finds its instance in use (111, UNRELEASED_INSTANCE_ID), as it does
+    on Kafka, until its session is over.
+    """
+
+    group: Group
+    member: MemberName
+
+
+@steers("fence_member", FenceMember)
+def fence_member(cluster: Cluster, arguments: FenceMember, turn: Turn) -> None:
+    """Members of the classic protocol have a generation, and a static one that is away no epoch: neither can be fenced so."""
+    group = group_of(cluster, arguments.group)
+    if not isinstance(group, ConsumerGroup):
+        raise NotNow(f"group {arguments.group!r} is a {group.group_type} group: only members of consumer groups have epochs")
+    member = member_of(group, arguments.member)
+    if member.classic is not None:
+        raise NotNow(f"member {member.member_id} speaks the classic protocol: it has no epoch to be fenced by")
+    if member.epoch == AWAY:
+        raise NotNow(f"member {member.member_id} is away: it joins again when it comes back")
+    not_held(cluster, arguments.group, "fence a member")
+    consumer_membership.fence(turn, group, member)
 
 
 class FreezeMember(Arguments):

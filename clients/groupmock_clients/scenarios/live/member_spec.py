@@ -12,6 +12,8 @@ STICKY: Final = "cooperative-sticky"
 COOPERATIVE: Final = "cooperative"
 DUAL: Final = "range-or-cooperative"
 """aiokafka's changing over: one assignor by the name of range (cooperative.aiokafka.RangeOrCooperative)."""
+CLASSIC: Final = "classic"
+CONSUMER: Final = "consumer"
 FETCH_MS: Final = 100
 LIBRARIES: Final = ("aiokafka", "kafka-python", "confluent-kafka")
 
@@ -19,11 +21,12 @@ LIBRARIES: Final = ("aiokafka", "kafka-python", "confluent-kafka")
 class MemberSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One member. `name` is its client id, so every request of it, on whatever connection, is told apart in the journal; times in ms.
 
-    `assignors`: what the member lists, best first, by Kafka's names, or COOPERATIVE, DUAL with `settings` of our assignor. `pattern`: a
-    regular expression in place of topics. `commit_ms` None: no auto-commit. `poll_ms` matters to kafka-python: 3.0.12 forgets for ever a
-    join that a change of metadata started if a poll() ends while the JoinGroup is under way (need_rejoin() is false by then, and heartbeats
-    are off), so who changes metadata polls long. `listens`: does it subscribe with a listener? `commit_revoked`: the listener of a
-    cooperative member commits where it was, as docs/how-to/cooperative.md has it. `options`: more of the library's own, by its names.
+    `protocol`: group.protocol; CONSUMER is spoken by confluent-kafka alone, and then the broker says the assignor and the times of sessions
+    and heartbeats. `assignors`: what the member lists, best first, by Kafka's names, or COOPERATIVE, DUAL with `settings` of our assignor.
+    `pattern`: a regular expression in place of topics. `commit_ms` None: no auto-commit. `poll_ms` matters to kafka-python: 3.0.12 forgets
+    for ever a join that a change of metadata started if a poll() ends while the JoinGroup is under way (need_rejoin() is false by then, and
+    heartbeats are off), so who changes metadata polls long. `listens`: does it subscribe with a listener? `commit_revoked`: the listener
+    of a cooperative member commits where it was, as docs/how-to/cooperative.md has it. `options`: more of the library's own, by its names.
     """
 
     library: str
@@ -35,6 +38,7 @@ class MemberSpec(msgspec.Struct, frozen=True, kw_only=True):
     assignors: tuple[str, ...] = (RANGE,)
     settings: dict[str, Any] = {}
     twin: bool = False
+    protocol: str = CLASSIC
     instance: str | None = None
     session_ms: int = 2000
     heartbeat_ms: int = 200

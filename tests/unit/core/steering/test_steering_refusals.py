@@ -27,7 +27,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], type[CannotSteer], str]] = {
     "empty name": ("force_rebalance", {"group": ""}, BadArguments, r"of length >= 1 - at `\$.group`"),
     "unknown instance": ("fence_instance", {"group": "g", "instance": "i"}, NoSuch, "group 'g' has no instance 'i': there are none"),
     "dead is no state": ("hold_group", {"group": "g", "state": "Dead"}, BadArguments, "can be held in Dead: there are Empty"),
-    "unknown state": ("hold_group", {"group": "g", "state": "stable"}, BadArguments, "Invalid enum value 'stable'"),
+    "unknown state": ("hold_group", {"group": "g", "state": "stable"}, BadArguments, "can be held in stable: there are Empty"),
     "release of what is not there": ("release_group", {"group": "nope"}, NoSuch, "no group 'nope'"),
     "no delay": ("complete_delay", {"group": "g"}, NotNow, "is Stable: there is a delay to end in PreparingRebalance only"),
     "names twice": ("order_joins", {"group": "g", "names": ["a", "a"]}, BadArguments, "a name is there twice"),

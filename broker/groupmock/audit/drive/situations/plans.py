@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from ....faults.facts import for_producers
+from ....faults.facts import for_consumer_groups, for_producers
 from ....faults.plan import Plan, read_plan, ready_plans, rule_as_data
 from ..situation import PROTOCOL_OF, Situation, declare
 from ..situation_stage import Stage
@@ -40,7 +40,8 @@ def _sentence(plan: Plan) -> str:
 
 for _name in ready_plans():
     _plan = read_plan(_name)
-    if _name not in ELSEWHERE and not for_producers(_plan):  # what is driven here are consumers
+    # What is driven here are members of classic groups
+    if _name not in ELSEWHERE and not for_producers(_plan) and not for_consumer_groups(_plan):
         declare(
             Situation(
                 _name,

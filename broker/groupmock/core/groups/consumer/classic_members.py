@@ -83,7 +83,7 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
     timing.renew(turn, group, member, classic.session_timeout_ms)
     timing.await_sync(turn, group, member)
     if group.state != group.present() or why is not None or changed:
-        membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch))
+        membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), bumped)
     return _joined(member, member.epoch)
 
 

@@ -67,7 +67,7 @@ def answer(
         group.judge_anew(settled=moved)
     timing.renew(turn, group, member, settings.session_ms)
     if group.state != group.present() or why is not None or changed:
-        membership.settle(turn, group, why or _arrived(member))
+        membership.settle(turn, group, why or _arrived(member), bumped)
     told = _told(member, anew=member.assigned is not had) if changed or beat.joins or beat.is_full else None
     return _response(member, settings.heartbeat_ms, told), _lease(turn, group, topics, member)
 

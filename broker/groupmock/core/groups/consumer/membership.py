@@ -7,18 +7,20 @@ import msgspec
 from ...turn import Turn
 from .. import causes, telling
 from ..causes import Why
-from . import reconciliation, timing
+from . import reconciliation, targets, timing
 from .beat import Beat
 from .group import Departure, Group, Member, Spot, no_session
 from .reconciliation import Owned
 from .states import JOINING, Progress
 
 
-def settle(turn: Turn, group: Group, why: Why) -> None:
-    """Tell it where the group's state has become another one."""
+def settle(turn: Turn, group: Group, why: Why, bumped: bool = False) -> None:
+    """Tell it where the group's state has become another one, or it has another epoch."""
     now = group.present()
     if now != group.state:
         telling.moved(turn, group, group.move(now), why)
+    elif bumped:
+        telling.moved(turn, group, now, why)
 
 
 def admit(turn: Turn, group: Group, beat: Beat) -> tuple[Member, str | None, Why]:
@@ -96,6 +98,22 @@ def in_words(group: Group, spots: list[Spot], most: int = 4) -> str:
     return ", ".join(told) + more if told else "nothing"
 
 
+def fence(turn: Turn, group: Group, member: Member) -> None:
+    """As if it had left and joined again unknown to its process, whose epoch is over then (CG-22): what it had is free, and it is at the
+    epoch of a new target. That is computed at once: an old target would leave it at the epoch that its process knows (CG-106)."""
+    timing.revoked(turn, group, member)
+    group.give(member, {}, {})
+    group.targets.pop(member.member_id, None)
+    member.epoch, member.previous_epoch, member.progress = JOINING, -1, Progress.STABLE
+    group.bump()
+    targets.compute(turn, group, member, None, None, None)
+    why = causes.member_fenced(member.member_id, group.assignment_epoch)
+    telling.changed(turn, group, member.member_id, "fenced", why, member)
+    advance(turn, group, member, (), resubscribed=False)
+    timing.renew(turn, group, member, member.session_timeout_ms)
+    settle(turn, group, why, bumped=True)
+
+
 def go_away(turn: Turn, group: Group, member: Member) -> None:
     """A static member leaves and will be back: nobody else notices (CG-92)."""
     timing.revoked(turn, group, member)
@@ -126,4 +144,4 @@ def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
     if not left_to_classics(turn, group):  # else the registry makes it another group, at this epoch
         group.count_topics()
         group.bump()
-        settle(turn, group, why)
+        settle(turn, group, why, bumped=True)

@@ -70,18 +70,29 @@ class ConsumerGroup(Group):
         """By its session."""
         return {member.member_id: timing.silence(member, now) for member in self.members.values()}
 
+    def progress_of(self, member_id: str) -> str | None:
+        """Of whoever is in it, whatever protocol it speaks."""
+        member = self.members.get(member_id)
+        return None if member is None else str(member.progress)
+
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
         """Somebody was not heard, or gave nothing up in time, or expressions are to be resolved."""
         if timer == "regex":
-            return self._resolve(turn)
+            return not self._is_deferred(turn, timer, subject) and self._resolve(turn)
         member = self.members.get(subject[1])
         if member is None or (timer == "revocation" and member.progress is not Progress.UNREVOKED):
             return False
-        if turn.environment.holds.defers((timer, *subject), self.group_id, self.state):
-            self.end_leases()  # its timer is dead: no lease may move it
+        if self._is_deferred(turn, timer, subject):
             return False
         membership.remove(turn, self, [member], self._overdue(timer, subject[1]))
         return True
+
+    def _is_deferred(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
+        """Does it wait for the release of the group? Then it is dead until that: no lease may move it."""
+        deferred = turn.environment.holds.defers((timer, *subject), self.group_id, self.state)
+        if deferred:
+            self.end_leases()
+        return deferred
 
     def _overdue(self, timer: str, member_id: str) -> Why:
         member = self.members[member_id]
@@ -96,7 +107,7 @@ class ConsumerGroup(Group):
     def _resolve(self, turn: Turn) -> bool:
         why = subscription.resolve(turn, self, self.home.topics)
         if why is not None:
-            membership.settle(turn, self, why)
+            membership.settle(turn, self, why, bumped=True)
         return why is not None
 
     def topic_changed(self, turn: Turn, topic: str) -> None:

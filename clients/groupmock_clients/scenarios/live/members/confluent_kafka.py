@@ -8,7 +8,7 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
 
-from ..member_spec import FETCH_MS, MemberSpec
+from ..member_spec import CONSUMER, FETCH_MS, MemberSpec
 from .channel import Channel
 
 
@@ -49,14 +49,23 @@ def _consumer(spec: MemberSpec) -> Any:
         "auto.offset.reset": "earliest",
         "enable.auto.commit": spec.commit_ms is not None,
         "auto.commit.interval.ms": spec.commit_ms or 5000,
-        "session.timeout.ms": spec.session_ms,
-        "heartbeat.interval.ms": spec.heartbeat_ms,
         "topic.metadata.refresh.interval.ms": spec.metadata_ms,
         "fetch.wait.max.ms": FETCH_MS,
-        "partition.assignment.strategy": ",".join(spec.assignors),
+        **_of_protocol(spec),
         **({} if spec.instance is None else {"group.instance.id": spec.instance}),
     }
     return confluent_kafka.Consumer({**options, **spec.options})
+
+
+def _of_protocol(spec: MemberSpec) -> dict[str, Any]:
+    """Who speaks the consumer protocol (KIP-848) may not say these: the broker does."""
+    if spec.protocol == CONSUMER:
+        return {"group.protocol": CONSUMER}
+    return {
+        "session.timeout.ms": spec.session_ms,
+        "heartbeat.interval.ms": spec.heartbeat_ms,
+        "partition.assignment.strategy": ",".join(spec.assignors),
+    }
 
 
 def _subscribe(consumer: Any, topics: Iterable[str], channel: Channel) -> None:

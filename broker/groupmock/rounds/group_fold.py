@@ -1,0 +1,285 @@
+"""One group out of its journal rows: its rebalance under way, its generations, who owns what."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from .embedded import Claim, Partition, Partitions, claim_of, told_of
+from .owners import Changed, Ownership
+from .rebalance_model import (
+    AT_REST,
+    COMPLETING,
+    DEAD,
+    EMPTY,
+    OF_CLASSIC,
+    PREPARING,
+    STABLE,
+    UNDER_WAY,
+    Arrival,
+    Gap,
+    Generation,
+    Holder,
+    Move,
+    Phase,
+    Rebalance,
+    name_of,
+)
+
+JsonRow = Mapping[str, Any]
+"""A row as its JSON has it."""
+BEHIND_THEIR_BACKS: Final = "generation_set"
+"""The cause of a move that begins nothing: a command set the generation."""
+GONE: Final = ("removed", "replaced", "fenced", "away")
+"""`member` rows after which a member has nothing."""
+REPLACES: Final = " replaces "
+"""In the reason of a `member` row that says `replaced`: who came, and then whom it replaced (KIP-345)."""
+NO_CLAIM: Final = Claim(frozenset(), frozenset())
+
+
+class GroupFold:
+    """One group as of the last row.
+
+    `state` and `since` when (ns); `members`: ids; `size`: how many, by its last move. `rebalance`: under way; `last`: the one that ended
+    last. `generation`: the newest. `lost`: gaps since the last rebalance, which count to the next one. `arrived`: members of a consumer
+    group that came to a target since then, and when, who owes something back not. `ownership`: who owns what.
+    """
+
+    def __init__(self, name: str, changed: Changed | None = None) -> None:
+        self.name = name
+        self.state = ""
+        self.since = 0
+        self.size: int | None = None
+        self._epoch: int | None = None  # its last move's generation
+        self.members: set[str] = set()
+        self.rebalance: Rebalance | None = None
+        self.last: Rebalance | None = None
+        self.generation: Generation | None = None
+        self.lost: list[Gap] = []
+        self.arrived: dict[str, int] = {}
+        self.ownership = Ownership(changed)
+        self._number = 0
+        self._protocol = ""
+        self._joined: dict[str, int] = {}  # of the rebalance under way, or of this moment: it may begin one
+        self._assigned: dict[str, Partitions] = {}
+        self._holders: dict[Partition, Holder] = {}
+        self._given: dict[str, Partitions] = {}  # of members of a consumer group: what they may have, by the last answer that said it
+
+    # The coordinator's own rows
+
+    def moved(self, row: JsonRow) -> Rebalance | None:
+        """The group changed its state. Returns the rebalance that is over with it."""
+        at, before, after = row["t"], row["before"], row["after"]
+        self.spend(at)
+        if not before or after == DEAD:  # it begins anew: generation 1 is another one
+            self.generation = None
+        if after == DEAD:
+            self.members.clear()
+        if after in UNDER_WAY:
+            self._under_way(row)
+        elif self.rebalance is None and self._at_once(row):
+            self.rebalance = self._begun(row)
+        size: int = row.get("members", 0)
+        self.state, self.since, self.size, self._epoch = after, at, size, row["generation"]
+        self._protocol = row.get("protocol_name") or self._protocol
+        newest = self.generation
+        if after == STABLE and before != STABLE and newest is not None and row["generation"] == newest.number:
+            newest.planned = at  # what the leader brought was taken
+        if self.rebalance is None:
+            return None
+        self.rebalance.generation_after, self.rebalance.members_after = row["generation"], size
+        if not self.rebalance.classic:
+            self.rebalance.protocol_type, self.rebalance.protocol = row.get("protocol_type"), row.get("protocol_name")
+        return None if after in UNDER_WAY else self._over(self.rebalance, at, after)
+
+    def spend(self, at: int) -> None:
+        """The phase it is in lasts until now."""
+        if self.rebalance is not None and self.rebalance.phases:
+            self.rebalance.phases[-1].spent = max(0, at - self.since)
+
+    def _at_once(self, row: JsonRow) -> bool:
+        """Did a consumer group go from rest to rest by a new epoch?"""
+        rests = row["before"] in AT_REST and row["after"] in AT_REST and row.get("cause") != BEHIND_THEIR_BACKS
+        return rests and self._epoch is not None and row["generation"] > self._epoch
+
+    def _under_way(self, row: JsonRow) -> None:
+        now = self.rebalance
+        if now is None:
+            now = self.rebalance = self._begun(row)
+        now.phases.append(Phase(row["after"], row["t"], row["reason"], row.get("cause") or ""))
+        if row["after"] == COMPLETING:
+            now.last_joined = next(reversed(self._joined), None)
+            now.leader, now.protocol_type, now.protocol = row.get("leader"), row.get("protocol_type"), row.get("protocol_name")
+
+    def _begun(self, row: JsonRow) -> Rebalance:
+        self._number += 1
+        # The JoinGroup that began it stands before this row in the journal, with the same time; older ones belong to nothing.
+        self._joined = {member: at for member, at in self._joined.items() if at == row["t"]}
+        lost, self.lost = self.lost, []
+        return Rebalance(
+            self.name, self._number, row["t"], row["reason"], row.get("cause") or "", self._generation_before(row),
+            members_before=0 if self.size is None and row["before"] in ("", EMPTY) else self.size,
+            had=self._assigned if row["after"] in OF_CLASSIC else dict(self._given), joined=self._joined, gaps=lost,
+        )  # fmt: skip
+
+    def _generation_before(self, row: JsonRow) -> int:
+        """The generation counts up when the join phase ends: a group that is first seen completing has the new one already, and a consumer
+        group where it is first seen under way. Mostly that one says what it was."""
+        generation: int = row["generation"]
+        if row["after"] == PREPARING:
+            return generation
+        return generation - 1 if self._epoch is None or row["after"] == COMPLETING else self._epoch
+
+    def _over(self, now: Rebalance, at: int, state: str) -> Rebalance:
+        now.ended, now.ended_in = at, state
+        if state == EMPTY:
+            now.protocol = None
+        if now.plan is not None:
+            now.moves = list(self._moves(now.plan))
+            self._assigned = {member: told.assigned for member, told in now.plan.told.items()}
+        # It ended without members, or the group is gone: nobody has anything by the plan before.
+        elif state != STABLE:
+            self._assigned = {}
+        if not now.classic:
+            now.last_joined = next(reversed(self.arrived), None)
+            for member, arrived in self.arrived.items():
+                now.arrivals.setdefault(member, Arrival()).arrived = arrived
+        self.rebalance, self.last, self._joined, self.arrived = None, now, {}, {}
+        return now
+
+    def _moves(self, plan: Generation) -> Iterator[Move]:
+        names = Counter(map(name_of, plan.told))
+        new: dict[Partition, Holder] = {}
+        for member, told in plan.told.items():
+            name = name_of(member)
+            new.update(dict.fromkeys(told.assigned, Holder(member, name if names[name] == 1 else member)))
+        for partition, holder in new.items():
+            had = self._holders.get(partition, holder)
+            if had.member != holder.member:
+                yield Move(partition, had, holder)
+        self._holders |= new
+
+    def member(self, row: JsonRow) -> None:
+        """Somebody came or went."""
+        member, what = row["member_id"], row["what"]
+        if what in ("added", "replaced"):
+            self.members.add(member)
+            self._arrived(member, row["t"])
+        if what == "replaced":
+            member = row["reason"].rpartition(REPLACES)[2]
+        self._on_the_way(member, what, row["t"])
+        if what in GONE:
+            self._given.pop(member, None)
+            self.gone(member, row["t"])
+        if what in ("removed", "replaced"):
+            self.members.discard(member)
+
+    def _on_the_way(self, member: str, what: str, at: int) -> None:
+        """A member of a consumer group follows the target."""
+        if what not in ("reconciled", "revoking"):
+            return
+        self.arrived.pop(member, None)  # out first, as in `_arrived`
+        if what == "reconciled":
+            self.arrived[member] = at
+        if self.rebalance is not None:
+            arrival = self.rebalance.arrivals.setdefault(member, Arrival())
+            if what == "revoking" and arrival.told is None:
+                arrival.told = at
+            elif what == "reconciled" and arrival.told is not None and arrival.gave_up is None:
+                arrival.gave_up = at
+
+    # What members say
+
+    def joins(self, message: JsonRow, member: str, at: int) -> None:
+        """A JoinGroup of a member that has an id. Of what it had it keeps what it claims by the protocol that the group had so far."""
+        self._arrived(member, at)
+        owned = self.ownership.of(member)
+        listed = {each["name"]: each["metadata"] for each in message.get("protocols", ())} if owned else {}
+        if listed:
+            name = self._protocol if self._protocol in listed else next(iter(listed))
+            claim = claim_of(str(message["protocol_type"]), name, b64decode(listed[name]))
+            self._loses(member, owned & claim.owned, at, self.rebalance)
+
+    def _arrived(self, member: str, at: int) -> None:
+        if self.rebalance is None and self._joined and next(reversed(self._joined.values())) != at:
+            self._joined = {}
+        # Out first: a dict keeps the place of a key that it has, and who joins again must stand last.
+        self._joined.pop(member, None)
+        self._joined[member] = at
+
+    def turned_away(self, member: str) -> None:
+        """Its JoinGroup was refused."""
+        self._joined.pop(member, None)
+
+    def begun(self, row: JsonRow, asked: JsonRow, counts: Mapping[str, int]) -> None:
+        """The leader's answer to JoinGroup. One that repeats a generation's (a leader that joins again unchanged) tells nothing new."""
+        message, kind = row["message"], str(asked["protocol_type"])
+        # SERVER-20: the answer has the list and the generation that there was.
+        if self.generation is not None and self.generation.number == message["generation_id"]:
+            return
+        protocol = str(message["protocol_name"])
+        claims = {each["member_id"]: claim_of(kind, protocol, b64decode(each["metadata"])) for each in message["members"]}
+        topics = {topic for claim in claims.values() for topic in claim.topics}
+        universe = frozenset((topic, number) for topic in topics for number in range(counts.get(topic, 0)))
+        self.generation = Generation(message["generation_id"], row["t"], str(message["leader"]), kind, protocol, claims, universe)
+        if self.rebalance is not None:
+            self.rebalance.generations.append(self.generation)
+
+    def syncs(self, message: JsonRow) -> None:
+        """A SyncGroup. What its leader brings a generation whose plan was not taken yet is what its members are told."""
+        now = self.generation
+        # In Stable a SyncGroup is answered with what is stored, whatever it brings (SERVER-38).
+        if now is None or now.planned is not None or (message["member_id"], message["generation_id"]) != (now.leader, now.number):
+            return
+        if "assignments" not in message:  # a row in memory that was made small: nobody knows what it brought
+            return
+        brought = {each["member_id"]: b64decode(each["assignment"]) for each in message["assignments"]}
+        for member, claim in now.claims.items():
+            # Whom the leader leaves out is answered an empty assignment (docs/kafka/group-protocol.md#s-leader-missing).
+            now.told[member] = told_of(now.protocol_type, now.protocol, brought.get(member, b""), claim)
+
+    def hears(self, asked: JsonRow, row: JsonRow) -> None:
+        """An answer to SyncGroup that arrived: all that the member has from now on."""
+        now, member = self.generation, asked["member_id"]
+        if now is None or now.number != asked["generation_id"] or "assignment" not in row["message"]:
+            return
+        now.heard[member] = row["t"]
+        told = told_of(now.protocol_type, now.protocol, b64decode(row["message"]["assignment"]), now.claims.get(member, NO_CLAIM))
+        self._loses(member, told.assigned, row["t"], self.last)
+
+    def begins_anew(self, member: str, at: int) -> None:
+        """A heartbeat at epoch 0: whatever it had, it has given up."""
+        self._arrived(member, at)
+        self._given.pop(member, None)
+        self._loses(member, frozenset(), at, self.rebalance)
+
+    def may_have(self, member: str, partitions: Partitions, at: int) -> None:
+        """An answer to a heartbeat that arrived: all that the member has from now on. One that ends a rebalance comes after its end."""
+        had, now = self._given.get(member, frozenset()), self.rebalance or self.last
+        self._given[member] = partitions
+        if now is not None:
+            arrival = now.arrivals.setdefault(member, Arrival())
+            arrival.given |= partitions - had
+            arrival.revoked |= had - partitions
+            now.moves += self._taken(member, partitions - had)
+        self._loses(member, partitions, at, now)
+
+    def _taken(self, member: str, partitions: Partitions) -> Iterator[Move]:
+        """A member's id is all that is known of its process: clients draw it anew when they start."""
+        holder = Holder(member, member)
+        for partition in sorted(partitions):
+            before = self._holders.get(partition, holder)
+            if before.member != member:
+                yield Move(partition, before, holder)
+            self._holders[partition] = holder
+
+    def gone(self, member: str, at: int) -> None:
+        """It was removed or replaced, or its connection ended."""
+        self._loses(member, frozenset(), at, self.rebalance)
+
+    def _loses(self, member: str, keeps: Partitions, at: int, counted: Rebalance | None) -> None:
+        """`counted`: the rebalance in which it is lost what it does not keep; None: the next one, if any comes."""
+        gaps = self.ownership.owns(member, keeps, at)
+        (self.lost if counted is None else counted.gaps).extend(gaps)

@@ -1,0 +1,99 @@
+"""Members of a consumer group on a driver without sockets, in short words; what happens is a journal file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rig_journal import never
+
+from groupmock.journal.file import FileSink
+from groupmock.journal.journal import Sink
+from groupmock.rig import Wire, WireRig
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+
+SETTINGS = {"group.consumer.assignment.interval.ms": 0, "group.consumer.session.timeout.ms": 10_000}
+
+
+class ConsumerWire:
+    """One node, the topic `t` of four partitions, the group "g". `epochs`: where each member was told to be. A member has one connection
+    and its name for a client id."""
+
+    def __init__(self, path: Path, sinks: Iterable[Sink] = (), **settings: object) -> None:
+        self.path = path
+        told = [FileSink(str(path), never), *sinks]
+        self.rig = WireRig.make(settings={**SETTINGS, **settings}, topics={"t": 4}, seed=3, sinks=told)
+        self.epochs: dict[str, int] = {}
+        self.wires: dict[str, Wire] = {}
+        self.topic_id = self.rig.core.cluster.topics.topic_id("t") or b""
+
+    def ask(self, member: str, key: int, version: int, message: Any) -> Any:
+        if member not in self.wires or self.wires[member].closed:
+            self.wires[member] = self.rig.connect()
+        return self.wires[member].ask(key, version, message, member)
+
+    def said(self, member: str, owned: list[int] | None = None, **fields: Any) -> ConsumerGroupHeartbeatRequest:
+        own = None if owned is None else [TopicPartitions(topic_id=self.topic_id, partitions=owned)]
+        asked = {"member_id": member, "member_epoch": self.epochs.get(member, 0), "topic_partitions": own, **fields}
+        return ConsumerGroupHeartbeatRequest(group_id="g", **asked)
+
+    def beat(self, member: str, owned: list[int] | None = None, **fields: Any) -> Any:
+        """Code, epoch, partitions (None: null)."""
+        answer = self.ask(member, 68, 1, self.said(member, owned, **fields))
+        if not answer.error_code:
+            self.epochs[member] = answer.member_epoch
+        told = answer.assignment
+        parts = None if told is None else [each for topic in told.topic_partitions for each in sorted(topic.partitions)]
+        return answer.error_code, answer.member_epoch, parts
+
+    def join(self, member: str, **fields: Any) -> Any:
+        joins = {"member_epoch": 0, "subscribed_topic_names": ["t"], "rebalance_timeout_ms": 60_000, "topic_partitions": []}
+        return self.beat(member, **{**joins, **fields})
+
+    def commit(self, member: str) -> int:
+        line = OffsetCommitRequestTopic(name="t", partitions=[OffsetCommitRequestPartition(partition_index=0, committed_offset=5)])
+        head = {"group_id": "g", "member_id": member, "generation_id_or_member_epoch": self.epochs[member]}
+        return int(self.ask(member, 8, 9, OffsetCommitRequest(**head, topics=[line])).topics[0].partitions[0].error_code)
+
+    def fetched(self, member: str) -> int:
+        asked = OffsetFetchRequestGroup(group_id="g", member_id=member, member_epoch=self.epochs[member], topics=None)
+        return int(self.ask(member, 9, 9, OffsetFetchRequest(groups=[asked])).groups[0].error_code)
+
+
+def handed_over(path: Path, sinks: Iterable[Sink] = ()) -> Path:
+    """A has everything, B comes at 1 s; A is told at 1.5 s to give two partitions up and says at 2 s that it has; B has them at 2.2 s and
+    leaves at 2.3 s, and at 2.4 s A has all again. At 3 s C comes, at 3.1 s D; C, which was told to wait, never speaks again, and A and D
+    have everything when its session is over at 13 s."""
+    world = ConsumerWire(path, sinks)
+    world.join("A")
+    world.rig.sleep(1_000)
+    world.join("B")
+    world.rig.sleep(500)
+    world.beat("A")
+    world.rig.sleep(500)
+    world.beat("A", [0, 1])
+    world.rig.sleep(200)
+    world.beat("B")
+    world.rig.sleep(100)
+    world.beat("B", member_epoch=-1)
+    world.rig.sleep(100)
+    world.beat("A")
+    world.rig.sleep(600)
+    world.join("C")
+    world.rig.sleep(100)
+    world.join("D")
+    world.rig.sleep(900)
+    world.beat("A")
+    world.beat("A", [0, 1])
+    world.beat("D")
+    for _ in range(5):
+        world.rig.sleep(2_000)
+        world.beat("A")
+        world.beat("D")
+    world.beat("A", [0, 1])
+    world.beat("D")
+    world.rig.close()
+    return path
