@@ -23,6 +23,7 @@ from . import membership, reconciliation, targets, timing
 from .beat import Beat
 from .group import ClassicSide, Group, Member, Spot
 from .orders import by_topic
+from .reconciliation import Owned
 from .states import JOINING, Progress
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
     if steps_over:
         group.lost = "gone" if resubscribed else "replaced"
     if membership.left_to_classics(turn, group):
-        return _goes_back(group, member, replaced)
+        return _goes_back(turn, group, member, replaced, beat.owned)
     if resubscribed:
         group.subscribe(member, names, "")
         why = why or causes.resubscribed(member.member_id)
@@ -82,10 +83,14 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
     return _joined(member, member.epoch)
 
 
-def _goes_back(group: Group, member: Member, replaced: str | None) -> JoinGroupResponse:
-    """The last member of the consumer protocol is a classic one now: the group is, too, and nobody has to move unless its topics are
-    others (CG-187). It is answered its own epoch, 0 by another id, whatever the group's is: its next Heartbeat may be 22 (seen on
-    4.3.0)."""
+def _goes_back(turn: Turn, group: Group, member: Member, replaced: str | None, owned: Owned) -> JoinGroupResponse:
+    """The last member of the consumer protocol is a classic one now: the group is, too (CG-187). Where names and topics are what they were
+    and the target is the newest, nobody has to join again, and the member takes its step. It is answered its own epoch, whatever the
+    group's is (0 by another id that took no step): its next Heartbeat may be 22 (seen on 4.3.0)."""
+    if group.generation > group.assignment_epoch or (group.stale and group.refresh_topics()):
+        group.lost = "gone"
+    if group.lost == "replaced":
+        membership.advance(turn, group, member, owned, resubscribed=False)
     if replaced is not None:
         group.seat(member.member_id, replaced)
     return _joined(member, member.epoch)

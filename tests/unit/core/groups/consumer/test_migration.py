@@ -19,6 +19,7 @@ from groupmock_codec.embedded.consumer import (
 )
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 ALL: Final = [0, 1, 2, 3, 4, 5]
@@ -251,11 +252,25 @@ def test_a_static_member_may_go_back_in_place() -> None:
     world = MixedWorld()
     world.join("A", instance_id="i")
     told = world.joined(group_instance_id="i", version=5)
-    assert (told.error_code, told.generation_id) == (0, 0), "it is another member, whose epoch begins anew"
+    assert (told.error_code, told.generation_id) == (0, 2)
     group = world.cluster.groups.find("g")
     assert isinstance(group, ClassicGroup)
     assert (group.state, group.generation) == ("Stable", 2)
     assert world.has(told.member_id, 2) == ALL
+
+
+def test_who_goes_back_before_there_is_a_new_target_makes_everybody_join() -> None:
+    world = MixedWorld()
+    world.join("A", instance_id="i")
+    guest = world.joined("B").member_id
+    world.sync(guest, world.member(guest).member_epoch)
+    world.ask(13, 1, LeaveGroupRequest(group_id="g", member_id=guest))
+    assert world.state() == ("Assigning", 4, 3)
+    told = world.joined(group_instance_id="i", version=5)
+    assert (told.error_code, told.generation_id) == (0, 0), "it is another member, whose epoch begins anew"
+    group = world.cluster.groups.find("g")
+    assert group is not None
+    assert (group.state, group.generation) == ("PreparingRebalance", 4)
 
 
 def test_who_goes_back_with_other_topics_makes_everybody_join() -> None:
