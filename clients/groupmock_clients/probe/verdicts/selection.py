@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..language.exchange import NEEDS, Exchange, Variant
+from ..language.exchange import NEEDS, Exchange, Send, Variant
 from ..language.exchange_suite import Suite
 from ..stages.tcp_broker import TRANSACTIONS, CannotProvide, TcpBroker
 from .not_applicable import not_offered
@@ -116,8 +116,9 @@ class Planner:
         return lacking
 
     def prepare(self, variants: Sequence[Variant]) -> None:
-        """Wait for what some dialogues need."""
-        if "transactions" in self._lacking or not any("transactions" in each.exchange.needs for each in variants):
+        """Wait for what some dialogues need: coordinators of transactions that have answered a producer once (TX-06)."""
+        steps = (step for each in variants for step in each.exchange.steps if isinstance(step, Send))
+        if "transactions" in self._lacking or not any(step.api == "InitProducerId" for step in steps):
             return
         try:
             self._broker.wait_for_transactions()
