@@ -18,6 +18,12 @@ BASE_SETTINGS = {
     "group.max.size": "2147483647",
 }
 """What every exchange counts on unless its own `settings:` say otherwise."""
+CONSUMER_SETTINGS = {
+    "group.consumer.session.timeout.ms": "45000",
+    "group.consumer.max.size": "2147483647",
+    "group.consumer.migration.policy": "bidirectional",
+}
+"""What those of consumer groups count on besides."""
 NEEDS = {
     "transactions": "transactional producers (InitProducerId ... EndTxn)",
     "kip848": "consumer groups of KIP-848 (ConsumerGroupHeartbeat)",
@@ -28,6 +34,7 @@ NEEDS = {
     "log": "reading the records of __consumer_offsets",
     "failure": "an append to the group's log that fails",
     "epochs": "32766 epochs of one transactional id: minutes of requests",
+    "untouched": "a broker on which nobody has looked for a group's coordinator yet",
     "cluster": "several nodes and a leadership that moves on command",
 }
 """What a row may need that not every broker offers."""
@@ -191,7 +198,7 @@ class Exchange:
     @property
     def wanted_settings(self) -> dict[str, str]:
         """What the broker must have, by Kafka's names."""
-        return {**BASE_SETTINGS, **self.settings}
+        return {**BASE_SETTINGS, **(CONSUMER_SETTINGS if "kip848" in self.needs else {}), **self.settings}
 
     def variants(self) -> Iterator[Variant]:
         """One dialogue per combination of parameter values."""

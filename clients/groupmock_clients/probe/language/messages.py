@@ -20,7 +20,10 @@ DEFAULTS: Final[Mapping[str, Value]] = {
     "rebalance_timeout_ms": 5_000,
     "protocols": [{"name": "range", "metadata": subscription("t")}],
 }
-ELEMENTS: Final = {"OffsetFetch": "groups", "DescribeGroups": "groups", "FindCoordinator": "coordinators", "DeleteGroups": "results"}
+ELEMENTS: Final = {
+    "OffsetFetch": "groups", "DescribeGroups": "groups", "ConsumerGroupDescribe": "groups", "FindCoordinator": "coordinators",
+    "DeleteGroups": "results",
+}  # fmt: skip
 """Where the fields of a one-group answer are found when they are not at the top: in the first element of this list."""
 LISTED: Final = {"LeaveGroup": "members", "OffsetFetch": "groups", "DescribeGroups": "groups"}
 """Lists that are made of one member's or group's fields, where a request has them and an exchange does not name them (`_wrapped`)."""
@@ -50,6 +53,7 @@ def remembered(memory: MemberMemory, scope: Scope) -> dict[str, Value]:
         "protocol_type": memory.protocol_type,
         "protocol_name": memory.protocol_name,
         "groups_names": [scope.values["group"]],
+        "group_ids": [scope.values["group"]],
         "coordinator_keys": [scope.values["group"]],
         "key": scope.values["group"],
     }

@@ -1,4 +1,4 @@
-"""Leaves a broker as it was: our groups are emptied and deleted, our topics deleted; what cannot be is named."""
+"""Leaves a broker as it was: our groups are emptied and deleted, with their settings, our topics deleted; what cannot be is named."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ from groupmock.rig.wire import Unreadable
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from groupmock_codec.messages.k33_alter_configs import AlterConfigsRequest, AlterConfigsResource
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from groupmock_codec.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+from groupmock_codec.messages.k74_list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
 
 from .tcp_broker import NoBroker, TcpBroker
 
 LEAVE_GROUP: Final = 13
 DESCRIBE_GROUPS: Final = 15
 DELETE_TOPICS: Final = 20
+ALTER_CONFIGS: Final = 33
 DELETE_GROUPS: Final = 42
 CONSUMER_GROUP_DESCRIBE: Final = 69
+LIST_CONFIG_RESOURCES: Final = 74
+GROUP_RESOURCE: Final = 32
 DEAD: Final = "Dead"
 # 69, GROUP_ID_NOT_FOUND: many a dialogue is refused before its group is made (SERVER-04, SERVER-06).
 GONE: Final = (0, 69)
@@ -38,6 +43,7 @@ def clean_up(broker: TcpBroker, seconds: float = 30) -> tuple[str, ...]:
             before, left = left, [name for part in _parts(left) for name in _undeleted(broker, part)]
             if len(left) == len(before):
                 break  # nothing moves: groups that hang, or a broker that deletes none
+        _forget_settings(broker)
         return (*left, *_undeleted_topics(broker))
     except (NoBroker, Unreadable) as problem:
         return (*left, *broker.topics, f"({problem})")
@@ -91,6 +97,19 @@ def _undeleted(broker: TcpBroker, names: Sequence[str]) -> list[str]:
     answer = broker.ask(DELETE_GROUPS, version, DeleteGroupsRequest(groups_names=list(names)))
     assert isinstance(answer, DeleteGroupsResponse)
     return [each.group_id for each in answer.results if each.error_code not in GONE]
+
+
+def _forget_settings(broker: TcpBroker) -> None:
+    """Settings of groups outlive them (docs/kafka/consumer-groups.md#cg-155); from v1 on the groups that have some are listed."""
+    if broker.best(LIST_CONFIG_RESOURCES, 1) != 1:
+        return
+    answer = broker.ask(LIST_CONFIG_RESOURCES, 1, ListConfigResourcesRequest(resource_types=[GROUP_RESOURCE]))
+    assert isinstance(answer, ListConfigResourcesResponse)
+    ours = {each.resource_name for each in answer.config_resources} & set(broker.groups)
+    version = broker.best(ALTER_CONFIGS, 2)
+    if ours and version is not None:
+        nothing = [AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name=name, configs=[]) for name in sorted(ours)]
+        broker.ask(ALTER_CONFIGS, version, AlterConfigsRequest(resources=nothing))
 
 
 def _undeleted_topics(broker: TcpBroker) -> list[str]:

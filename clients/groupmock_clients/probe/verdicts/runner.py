@@ -377,10 +377,13 @@ class _Dialogue:
         return problems or ([] if members else ["members: none seen"])
 
     def _learn(self, member: str, asked: _Asked, answer: Answer) -> None:
-        """A member remembers what its JoinGroup answer says about it."""
-        if answer.api != "JoinGroup" or not asked.api:
+        """A member remembers what its JoinGroup answer says about it, and the id under which its first ConsumerGroupHeartbeat was taken."""
+        if answer.api not in ("JoinGroup", "ConsumerGroupHeartbeat") or not asked.api:
             return
         seen, memory = messages.as_values(answer.message, answer.version), self._memory(member)
+        if answer.api == "ConsumerGroupHeartbeat":
+            memory.member_id = memory.member_id or str(seen["member_id"] or "")
+            return
         # 79 brings the id that the next JoinGroup must carry (KIP-394, CLIENT-01).
         if seen["error_code"] in (0, 79):
             memory.member_id = str(seen["member_id"])

@@ -13,7 +13,9 @@ from cases import for_each
 
 from groupmock import Broker
 from groupmock.cli import main
+from groupmock.rig.wire import Client
 from groupmock_clients.probe.language.exchange import BASE_SETTINGS
+from groupmock_codec.messages.k74_list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
 
 EXCHANGES = """
 exchange good "an unknown group"
@@ -87,6 +89,20 @@ def run(address: str, folder: Path, tmp_path: Path) -> Run:
 
 def verdicts(report: dict[str, Any]) -> dict[str, str]:
     return {each["name"]: each["verdict"] for each in report["exchanges"]}
+
+
+def test_settings_of_its_groups_are_gone_afterwards(address: str, tmp_path: Path) -> None:
+    change = '{name: "consumer.heartbeat.interval.ms", config_operation: 0, value: "6000"}'
+    asked = f"O: IncrementalAlterConfigs v1 resources=[{{resource_type: 32, resource_name: $group, configs: [{change}]}}] -> 0"
+    seen = "O: ListConfigResources v1 resource_types=[32] -> error_code=0 config_resources=has({resource_name: $group})"
+    (tmp_path / "set.exchange").write_text(f'exchange set "sets something"\nrows: R\n{asked}\n{seen}\n')
+    assert main(["probe", address, "--patience", "20", "--exchanges", str(tmp_path)]) == 0
+    host, _, port = address.rpartition(":")
+    link = Client(host, int(port), "after", 5)
+    answer = link.ask(74, 1, ListConfigResourcesRequest(resource_types=[32]))
+    link.close()
+    assert isinstance(answer, ListConfigResourcesResponse)
+    assert answer.config_resources == []
 
 
 def test_every_verdict_and_the_exit_code_of_a_broken_row(run: Run) -> None:

@@ -396,6 +396,20 @@ def test_a_group_that_was_taken_away_so_is_there_for_who_loads_the_log() -> None
     assert world.commit() == 0
 
 
+def test_who_goes_back_before_there_is_a_new_target_makes_everybody_join() -> None:
+    world = MixedWorld()
+    world.join("A", instance_id="i")
+    guest = world.joined("B").member_id
+    world.sync(guest, world.member(guest).member_epoch)
+    world.ask(13, 1, LeaveGroupRequest(group_id="g", member_id=guest))
+    assert world.state() == ("Assigning", 4, 3)
+    told = world.joined(group_instance_id="i", version=5)
+    assert (told.error_code, told.generation_id) == (0, 0), "it is another member, whose epoch begins anew"
+    group = world.cluster.groups.find("g")
+    assert group is not None
+    assert (group.state, group.generation) == ("PreparingRebalance", 4)
+
+
 def test_who_goes_back_with_other_topics_makes_everybody_join() -> None:
     world = MixedWorld()
     world.join("A", instance_id="i")
