@@ -136,6 +136,11 @@ class Quirks(msgspec.Struct, frozen=True):
     committed_fetch_waits_beyond_stable: bool = False  # 2.8: read_committed beyond the last stable offset waits (later: only there; TX-84)
     coordinator_asked_first: bool = False  # 3.9: the coordinator of a transactional batch is asked before the epochs that the log has seen
     refused_transactional_commit_makes_group: bool = False  # 3.9 2.8: there is an Empty group afterwards
+    producer_checked_before_busy: bool = False  # 3.9 2.8: AddPartitionsToTxn, AddOffsetsToTxn: 49 and 90 before 51
+    refused_transactional_commit_drops_pending: bool = False  # 2.8: what the producer's transaction had pending there is lost
+    deleted_topic_buries_groups: bool = False  # 3.9 2.8: when a topic is deleted all Empty groups without offsets die
+    open_transactions_keep_groups: bool = False  # 3.9 2.8: also when their offsets were deleted, until they end
+    producers_in_scala_maps: bool = False  # 2.8: DescribeProducers lists producers in the order of Scala's maps
     no_text_for_unknown_producers: bool = False  # 2.8: DescribeProducers of a topic that is not there says 3 alone
     old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection
 

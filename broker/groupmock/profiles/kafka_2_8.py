@@ -73,6 +73,11 @@ PROFILE = Profile(
             "lax_transactional_commits",
             "fenced_epoch_forgotten",
             "old_offset_values",
+            "refused_transactional_commit_drops_pending",
+            "deleted_topic_buries_groups",
+            "open_transactions_keep_groups",
+            "producer_checked_before_busy",
+            "producers_in_scala_maps",
             "no_text_for_unknown_producers",
             "added_partitions_answered_by_hash",
             "malformed_subscription_hangs",  # P1-b5, P1-b6

@@ -121,6 +121,9 @@ PROFILE = Profile(
             "fenced_epoch_forgotten",
             "coordinator_asked_first",
             "refused_transactional_commit_makes_group",
+            "deleted_topic_buries_groups",
+            "open_transactions_keep_groups",
+            "producer_checked_before_busy",
             "old_offset_values",
         }
     ),

@@ -247,9 +247,11 @@ class GroupRegistry:
             old_values = turn.quirks.old_offset_values
             self._log(turn, group, transactional_batch(group.group_id, stored, producer_id, epoch, turn.wall_ms, old_values))
         except RecordsError as refused:
+            if turn.quirks.refused_transactional_commit_drops_pending:
+                group.offsets.drop_pending(producer_id, [at for at, _ in stored])
             return [error or int(refused.error_code) for error in errors]
         for at, offset in stored:
-            group.offsets.commit_in_transaction(producer_id, at, offset)
+            group.offsets.commit_in_transaction(producer_id, at, offset, turn.quirks.open_transactions_keep_groups)
         self._in_transactions.setdefault((group.partition, producer_id), {})[group.group_id] = None
         return errors
 
@@ -295,6 +297,13 @@ class GroupRegistry:
                 turn.note("offset_removed", group=group_id, topic=name, partition=at[1], reason="the topic was deleted")
         for partition, group_id in self._remembered.owners(name):  # in partitions that nobody leads just now
             self._logs[partition][group_id].offsets.discard_topic(name)
+        for group in list(self._groups.values()) if turn.quirks.deleted_topic_buries_groups else ():
+            self._bury(turn, group)
+
+    def _bury(self, turn: Turn, group: GroupType) -> None:
+        """An Empty group that has nothing more to remember dies, unless somebody keeps it."""
+        if group.is_empty() and group.offsets.used_up and not self._environment.holds.keeps_group(group.group_id):
+            self.delete(turn, group, causes.NOTHING_LEFT)
 
     # -- timers --------------------------------------------------------------------------------------------------------
 
@@ -315,9 +324,8 @@ class GroupRegistry:
 
     def _on_retention(self, subject: tuple[str, ...], turn: Turn) -> bool:
         for group in list(self._groups.values()):
-            # A reserved id keeps no group: its JoinGroup is 25 after the sweep (P2-d2)
-            if retention.sweep(turn, group) and not self._environment.holds.keeps_group(group.group_id):
-                self.delete(turn, group, causes.NOTHING_LEFT)
+            retention.sweep(turn, group)
+            self._bury(turn, group)  # a reserved id keeps no group: its JoinGroup is 25 after the sweep (P2-d2)
         if self._groups:
             self._arm_retention(turn)
         return bool(turn.out)

@@ -17,6 +17,7 @@ from .transactions import LogTransactions, Marker
 # An idempotent producer has five requests under way at most (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)
 REMEMBERED: Final = 5
 NO_SEQUENCE: Final = -1
+NO_EPOCH: Final = -1
 MOST_TRIED: Final = 1_000
 """What is refused is in no log, so that nothing else bounds it."""
 NO_COORDINATOR: Final = -1
@@ -135,14 +136,16 @@ class ProducerStates:
         if batch.producer_epoch > state.epoch:
             self._not_overtaking(batch)
             # A bumped epoch counts from 0 again (KIP-360; ProducerAppendInfo.checkSequence)
-            _in_order(batch, 0)
+            expected = 0
         else:
             # Before the order: a retry lies behind the last sequence and would be refused as out of order
             for written in state.batches:
                 if (written.first_sequence, written.last_sequence) == (batch.base_sequence, batch.last_sequence):
                     return written
             self._not_overtaking(batch)
-            _in_order(batch, next_sequence(state.last_sequence))
+            expected = next_sequence(state.last_sequence)
+        if state.epoch != NO_EPOCH:  # of whoever wrote without one no order is asked
+            _in_order(batch, expected)
         if not batch.transactional and self.open_from(batch.producer_id) is not None:
             raise RecordsError(ErrorCode.INVALID_TXN_STATE, f"producer {batch.producer_id} is in the midst of a transaction")
         return None

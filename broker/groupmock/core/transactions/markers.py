@@ -8,6 +8,7 @@ In Kafka: TransactionMarkerChannelManager.
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.compression import RecordsError
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
     from .transactional_id import At, TransactionalId
 
 TIMER: Final = "markers"
+
+
+class Done(Enum):
+    """What became of one marker."""
+
+    WRITTEN = auto()
+    GONE = auto()
+    """The partition is, so that none is owed any more (TX-58)."""
+    WAITS = auto()
+    """The partition has no leader."""
+    REFUSED = auto()
+    """The partition has seen a later epoch than the transaction's. Nobody tries again, so that the transaction never ends, until another
+    coordinator loads the id (TX-59; TransactionMarkerRequestCompletionHandler)."""
 
 
 class Markers:
@@ -71,29 +85,30 @@ class Markers:
             known.note(turn, "markers_held", causes.markers_held(len(known.partitions)))
             return
         marker = Marker(known.producer_id, known.epoch, known.state is State.PREPARE_COMMIT, self._coordinator_epoch(known))
-        told = [at for at in list(known.partitions) if self._written(turn, known, at, marker)]
+        done = {at: self._written(turn, at, marker) for at in list(known.partitions)}
+        told = [at for at, how in done.items() if how is Done.WRITTEN]
+        known.partitions = {at: None for at, how in done.items() if how in (Done.WAITS, Done.REFUSED)}
         known.marked += len(told)
         self._topics.fetches.changed(turn, told)
-        if known.partitions:
-            self._without_leader[known.name] = known
-        else:
-            self._without_leader.pop(known.name, None)
+        self._without_leader.pop(known.name, None)
+        if not known.partitions:
             self._complete(turn, known)
+        elif Done.REFUSED not in done.values():
+            self._without_leader[known.name] = known
 
-    def _written(self, turn: Turn, known: TransactionalId, at: At, marker: Marker) -> bool:
-        """Does it stand in the log now? One that never can is not owed any more."""
+    def _written(self, turn: Turn, at: At, marker: Marker) -> Done:
+        """Try to write it."""
         partition = self._topics.find(*at)
-        if partition is not None and partition.leader not in {node.node_id for node in self._environment.up}:
-            return False
-        del known.partitions[at]
         if partition is None:
-            return False
+            return Done.GONE
+        if partition.leader not in {node.node_id for node in self._environment.up}:
+            return Done.WAITS
         try:
             self._topics.mark(turn, self._topics.require(at[0]), partition, marker)
-        except RecordsError as refused:  # somebody else wrote markers of the future there (WriteTxnMarkers): Kafka gives up as well
+        except RecordsError as refused:
             turn.note("marker_refused", topic=at[0], partition=at[1], producer_id=marker.producer_id, reason=refused.reason)
-            return False
-        return True
+            return Done.REFUSED
+        return Done.WRITTEN
 
     def _coordinator_epoch(self, known: TransactionalId) -> int:
         """That of its partition's leader."""

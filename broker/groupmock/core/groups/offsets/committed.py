@@ -6,7 +6,7 @@ of topic partitions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -70,13 +70,21 @@ class CommittedOffsets(dict[At, Offset]):
         if self._pending is not None:
             self._pending.overtaken(at)
 
-    def commit_in_transaction(self, producer_id: int, at: At, offset: Offset) -> None:
-        """It counts when the producer's transaction is committed."""
+    def commit_in_transaction(self, producer_id: int, at: At, offset: Offset, lasting: bool = False) -> None:
+        """It counts when the producer's transaction is committed. `lasting`: the transaction keeps the group until its end."""
         if self._pending is None:
-            self._pending = PendingOffsets()
+            self._pending = PendingOffsets(lasting)
         self._pending.write(producer_id, at, offset)
         if self._filed is not None:
             self._filed.add(at[0], self._owner)
+
+    def drop_pending(self, producer_id: int, places: Iterable[At]) -> None:
+        """What the producer has pending in those partitions is not the group's any more."""
+        if self._pending is None:
+            return
+        for at in places:
+            self._pending.drop(producer_id, at)
+            self._left(at[0])
 
     def end_transaction(self, producer_id: int, committed: bool) -> int:
         """What the producer has pending becomes the group's, or is dropped; how many offsets are new."""

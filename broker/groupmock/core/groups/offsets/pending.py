@@ -25,16 +25,17 @@ class Pending(NamedTuple):
 
 class PendingOffsets:
     """By producer id and partition. Who asks about a partition does not wait for a look at every producer: `_producers` has those of each,
-    and `_topics` counts the partitions."""
+    and `_topics` counts the partitions. `lasting`: a transaction whose offsets were deleted counts until its end (the old coordinator)."""
 
-    __slots__ = ("_by_producer", "_number", "_producers", "_settled", "_topics")
+    __slots__ = ("_by_producer", "_lasting", "_number", "_producers", "_settled", "_topics")
 
-    def __init__(self) -> None:
+    def __init__(self, lasting: bool = False) -> None:
         self._by_producer: dict[int, dict[At, Pending]] = {}
         self._producers: dict[At, set[int]] = {}
         self._topics: Counter[str] = Counter()
         self._settled: dict[At, int] = {}
         self._number = 0
+        self._lasting = lasting
 
     def __bool__(self) -> bool:
         return bool(self._by_producer)
@@ -78,14 +79,23 @@ class PendingOffsets:
             self._gone(at, producer_id)
         return {at: each.offset for at, each in won.items()}
 
+    def drop(self, producer_id: int, at: At) -> None:
+        """What that producer may have pending there is not any more."""
+        mine = self._by_producer.get(producer_id, {})
+        if at not in mine:
+            return
+        del mine[at]
+        if not mine:
+            del self._by_producer[producer_id]
+        self._gone(at, producer_id)
+
     def discard(self, at: At) -> None:
         """Nothing of that partition is pending any more."""
         for producer_id in list(self._producers.get(at, ())):
             mine = self._by_producer[producer_id]
-            del mine[at]
-            if not mine:
-                del self._by_producer[producer_id]
-            self._gone(at, producer_id)
+            self.drop(producer_id, at)
+            if self._lasting and not mine:
+                self._by_producer[producer_id] = mine  # GroupMetadata.removeOffsets
 
     def discard_topic(self, topic: str) -> None:
         """Nothing of that topic is."""
