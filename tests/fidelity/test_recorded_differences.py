@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from cases import for_each
 
 from tools.fidelity.compare.canonical import Difference
@@ -26,6 +27,11 @@ def test_it_covers_what_it_says() -> None:
 )
 def test_it_covers_nothing_beside_it(otherwise: dict[str, object]) -> None:
     assert not ROW.covers("log", "3.9", Difference(**{**SEEN, **otherwise}))
+
+
+def test_it_may_say_what_is_ours() -> None:
+    ours = msgspec.structs.replace(ROW, ours="17")
+    assert [ours.covers("log", "3.9", Difference(**{**SEEN, "ours": each})) for each in (17, 18)] == [True, False]
 
 
 @for_each(("family", "release"), [("groups", "3.9"), ("log", "4.3")])

@@ -90,6 +90,7 @@ class Quirks(msgspec.Struct, frozen=True):
     fetch_without_groups_hangs: bool = False  # 3.9: OffsetFetch v8+ without groups is never answered
     zookeeper_offsets: bool = False  # 2.8: OffsetCommit / OffsetFetch v0 keep offsets of their own (later: 35)
     last_offset_deletes_group: bool = False  # 3.9 2.8: OffsetDelete of the last offset of an Empty group deletes the group
+    deleted_topic_ends_idle_groups: bool = False  # 3.9 2.8: with any topic every Empty group without offsets goes
 
     # Admin
     assignment_described_in_stable_only: bool = False  # 3.9 2.8: DescribeGroups shows assignments in Stable only
@@ -135,11 +136,11 @@ class Quirks(msgspec.Struct, frozen=True):
     stable_offset_within_log: bool = False  # 3.9 2.8: with a log cut amid a batch of an open transaction it is stable up to its start
     committed_fetch_waits_beyond_stable: bool = False  # 2.8: read_committed beyond the last stable offset waits (later: only there; TX-84)
     coordinator_asked_first: bool = False  # 3.9: the coordinator of a transactional batch is asked before the epochs that the log has seen
+    any_epoch_is_amid_its_transaction: bool = False  # 3.9: ... and not at all while one of that producer is open there, of any epoch
+    refused_commit_drops_pending: bool = False  # 3.9 2.8: what a log refuses of TxnOffsetCommit takes what was pending there along
+    described_partitions_in_a_scala_set: bool = False  # 3.9: DescribeTransactions has partitions in the order of Scala's hash set
     refused_transactional_commit_makes_group: bool = False  # 3.9 2.8: there is an Empty group afterwards
     producer_checked_before_busy: bool = False  # 3.9 2.8: AddPartitionsToTxn, AddOffsetsToTxn: 49 and 90 before 51
-    refused_transactional_commit_drops_pending: bool = False  # 2.8: what the producer's transaction had pending there is lost
-    deleted_topic_buries_groups: bool = False  # 3.9 2.8: when a topic is deleted all Empty groups without offsets die
-    open_transactions_keep_groups: bool = False  # 3.9 2.8: also when their offsets were deleted, until they end
     producers_in_scala_maps: bool = False  # 2.8: DescribeProducers lists producers in the order of Scala's maps
     no_text_for_unknown_producers: bool = False  # 2.8: DescribeProducers of a topic that is not there says 3 alone
     old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection

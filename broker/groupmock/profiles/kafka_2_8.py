@@ -68,14 +68,12 @@ PROFILE = Profile(
         {
             "stable_offset_within_log",
             "committed_fetch_waits_beyond_stable",
+            "refused_commit_drops_pending",  # TX-71
             "refused_transactional_commit_makes_group",
             "transactional_commit_to_unknown_group_is_unknown_member",
             "lax_transactional_commits",
             "fenced_epoch_forgotten",
             "old_offset_values",
-            "refused_transactional_commit_drops_pending",
-            "deleted_topic_buries_groups",
-            "open_transactions_keep_groups",
             "producer_checked_before_busy",
             "producers_in_scala_maps",
             "no_text_for_unknown_producers",
@@ -111,6 +109,7 @@ PROFILE = Profile(
             "refused_commit_lingers",  # KAFKA-16371
             "zookeeper_offsets",  # P2-c22
             "last_offset_deletes_group",  # P2-c11
+            "deleted_topic_ends_idle_groups",  # TX-77
             "assignment_described_in_stable_only",  # P2-c8
             "state_filter_keeps_blanks",  # P2-c9
             "state_filter_minds_case",  # P2-c19

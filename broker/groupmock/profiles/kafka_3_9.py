@@ -102,6 +102,7 @@ PROFILE = Profile(
             "fetch_v1_hides_group_errors",  # P2-c4
             "fetch_without_groups_hangs",  # P2-c5
             "last_offset_deletes_group",  # P2-c11
+            "deleted_topic_ends_idle_groups",  # TX-77
             "assignment_described_in_stable_only",  # P2-c8
             "state_filter_keeps_blanks",  # P2-c9
             "groups_listed_from_one_map",
@@ -120,9 +121,10 @@ PROFILE = Profile(
             "start_of_transaction_stays",
             "fenced_epoch_forgotten",
             "coordinator_asked_first",
+            "any_epoch_is_amid_its_transaction",  # TX-69
+            "refused_commit_drops_pending",  # TX-71
+            "described_partitions_in_a_scala_set",  # TX-96
             "refused_transactional_commit_makes_group",
-            "deleted_topic_buries_groups",
-            "open_transactions_keep_groups",
             "producer_checked_before_busy",
             "old_offset_values",
         }

@@ -34,6 +34,8 @@ class Recorded(msgspec.Struct, rename="kebab"):
     versions: list[int] = []
     real: str = ".*"
     """What the broker said: a regular expression over its text."""
+    ours: str = ".*"
+    """The same of what we said."""
     breaks_connection: bool = False
     """The connection ends, sooner or later: it may be its next request, whatever that asks, that finds it closed. The rest of such a play
     is another story: requests on it reached us alone."""
@@ -50,6 +52,7 @@ class Recorded(msgspec.Struct, rename="kebab"):
             and (not self.versions or difference.version in self.versions)
             and re.fullmatch(self.path, difference.path) is not None
             and re.fullmatch(self.real, str(difference.real), re.DOTALL) is not None
+            and re.fullmatch(self.ours, str(difference.ours), re.DOTALL) is not None
         )
 
 

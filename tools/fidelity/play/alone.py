@@ -1,7 +1,7 @@
 """Who deletes topics does so alone, on a broker where that reaches everybody's groups.
 
 The old coordinator looks at every group whenever a topic is deleted, and forgets those that are Empty and have no offsets (quirk
-`deleted_topic_buries_groups`; GroupCoordinator.handleDeletedPartitions). So plays beside each other would disturb each other.
+`deleted_topic_ends_idle_groups`; GroupCoordinator.handleDeletedPartitions). So plays beside each other would disturb each other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Alone:
     """Many beside each other, or one alone: who waits to be alone is let in before more of the others are."""
 
     def __init__(self, release: str, settings: str = "plain") -> None:
-        self.needed = "deleted_topic_buries_groups" in known(release, settings).profile.quirks
+        self.needed = "deleted_topic_ends_idle_groups" in known(release, settings).profile.quirks
         """Is there such a need on that release?"""
         self._beside = 0
         self._waiting = 0

@@ -91,8 +91,11 @@ class Produce:
         self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn
         self._transactions = cluster.transactions
         self._room = turn.settings.room()
-        self._verifies = turn.settings.transaction_partition_verification_enable
+        # What adds is always asked (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
+        self._verifies = turn.settings.transaction_partition_verification_enable or request.version >= NEW_TRANSACTIONS_SINCE
         self._by_table = False
+        self._fenced: list[Place] = []
+        self._unverified: dict[Place, Unverified] = {}
         self.grown: list[tuple[str, int]] = []
 
     def refused(self) -> dict[Place, PartitionProduceResponse]:
@@ -149,8 +152,12 @@ class Produce:
         # No release since 2.8 answers these; 2.8 says -1 for the partition (Quirks.null_records_refused).
         if None in readable.values():
             raise NoAnswer("Produce with null records")
+        # Asked about, and added, before anything is written, by names alone (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
+        for place in scala_table_order(readable, self._hash_of_name) if self._verifies else ():
+            self._verify(place, readable[place])
         reached = {place: self._reach(place, readable[place] or []) for place in scala_table_order(readable, self._hash)}
         rows = {
+            **{place: reached[place] for place in self._fenced},
             **reached,
             **{place: absent[place] for place in scala_table_order(absent, self._hash)},
             **{place: unreadable[place] for place in scala_table_order(unreadable, self._hash)},
@@ -169,6 +176,10 @@ class Produce:
         if topic is not None:
             return by_id(place._replace(name=topic.name, topic_id=topic.topic_id))
         return by_id(place)
+
+    def _hash_of_name(self, place: Place) -> int:
+        topic = self._topic(place)
+        return by_name(place if topic is None else place._replace(name=topic.name))
 
     def _topic(self, place: Place) -> Topic | None:
         topics = self._topics
@@ -191,6 +202,8 @@ class Produce:
         topic = self._topic(place)
         assert topic is not None
         partition = topic.partitions[place.partition]
+        if place in self._unverified:
+            return _refused(place, self._unverified[place], partition)
         if self._asked.acks not in (-1, 0, 1):
             return _row(place, ErrorCode.INVALID_REQUIRED_ACKS)
         if partition.leader != self._request.node:
@@ -201,9 +214,8 @@ class Produce:
             self._check_replicas(topic, partition)
             if isinstance(batches, TooShort):
                 raise batches
-            self._verify(topic, partition, batches)
             self._check(topic, partition, batches)
-            appended = self._topics.write(self._turn, topic, partition, batches, self._origin(batches))
+            appended = self._topics.write(self._turn, topic, partition, batches, Origin.CLIENT)
         except RecordsError as error:
             return _refused(place, error, partition)
         if appended.grew:
@@ -220,30 +232,33 @@ class Produce:
         if self._asked.acks == -1 and wanted > len(partition.replicas):
             raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.replicas)} replicas, {wanted} must be in sync")
 
-    def _verify(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
+    def _verify(self, place: Place, batches: list[Batch] | TooShort | None) -> None:
         """The first batch of a transaction in a partition is taken if the coordinator knows of it, or hears of it now (KIP-890; TX-67 to
         TX-69)."""
+        topic = self._topic(place)
+        assert topic is not None
+        partition, any_epoch = topic.partitions[place.partition], self._turn.quirks.any_epoch_is_amid_its_transaction
+        if not isinstance(batches, list) or partition.leader != self._request.node:
+            return
         for batch in batches:
-            if batch.transactional and not partition.producers.in_transaction(batch.producer_id, batch.producer_epoch) and self._verifies:
-                name, adds = self._asked.transactional_id or "", self._request.version >= NEW_TRANSACTIONS_SINCE
-                by, at = Holder(batch.producer_id, batch.producer_epoch), (topic.name, partition.index)
-                self._by_table = True
-                if partition.producers.is_fenced(*by) and not self._turn.quirks.coordinator_asked_first:
-                    raise self._unverified(ErrorCode.INVALID_PRODUCER_EPOCH, at)
-                partition.producers.tries(batch, self._turn.wall_ms, adds)
-                code = self._transactions.check(self._turn, name, by, at, adds, self._request.client_id)
-                if code is ErrorCode.TRANSACTION_ABORTABLE and self._request.version < ABORTABLE_SINCE:
-                    code = ErrorCode.INVALID_TXN_STATE
+            by = Holder(batch.producer_id, batch.producer_epoch)
+            if _is_checked(batch) and not partition.producers.in_transaction(*by, any_epoch):
+                at = (topic.name, partition.index)
+                code = self._asked_about(place, at, partition, batch, by)
                 if code is not ErrorCode.NONE:
-                    raise self._unverified(code, at)
+                    self._unverified[place] = Unverified(code, f"{at[0]}-{at[1]} is not in an open transaction of that producer")
+                    return
 
-    @staticmethod
-    def _unverified(code: ErrorCode, at: tuple[str, int]) -> Unverified:
-        return Unverified(code, f"{at[0]}-{at[1]} is not in an open transaction of that producer")
-
-    def _origin(self, batches: list[Batch]) -> Origin:
-        new = self._request.version >= NEW_TRANSACTIONS_SINCE and batches[0].transactional
-        return Origin.NEW_TRANSACTION if new else Origin.CLIENT
+    def _asked_about(self, place: Place, at: tuple[str, int], partition: Partition, batch: Batch, by: Holder) -> ErrorCode:
+        if partition.producers.is_fenced(*by) and not self._turn.quirks.coordinator_asked_first:
+            self._fenced.append(place)
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        name, adds = self._asked.transactional_id or "", self._request.version >= NEW_TRANSACTIONS_SINCE
+        self._by_table = True
+        partition.producers.tries(batch, self._turn.wall_ms, adds)
+        code = self._transactions.check(self._turn, name, by, at, adds, self._request.client_id)
+        too_new = code is ErrorCode.TRANSACTION_ABORTABLE and self._request.version < ABORTABLE_SINCE
+        return ErrorCode.INVALID_TXN_STATE if too_new else code
 
     def _check(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
         wall_ms = self._turn.wall_ms
@@ -260,10 +275,15 @@ class Produce:
         return row
 
 
+def _is_checked(batch: Batch) -> bool:
+    """Without a producer id it is in nobody's transaction, whatever it says (ReplicaManager.handleProduceAppend)."""
+    return batch.transactional and batch.producer_id >= 0
+
+
 def _transactional(batches: list[Batch] | TooShort | None) -> Iterator[Holder]:
     """Whose transactions they are of."""
     for batch in batches if isinstance(batches, list) else ():
-        if batch.transactional:
+        if _is_checked(batch):
             yield Holder(batch.producer_id, batch.producer_epoch)
 
 

@@ -88,12 +88,14 @@ def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest,
     hosting.make_topic(turn)
     at = (hosting.topic, hosting.partition_of(asked.group_id))
     partition = cluster.topics.find(*at)
-    if partition is None or not turn.settings.transaction_partition_verification_enable or partition.producers.in_transaction(*by):
+    any_epoch = turn.quirks.any_epoch_is_amid_its_transaction
+    adds = request.version >= ADDS_SINCE
+    asks = turn.settings.transaction_partition_verification_enable or adds
+    if partition is None or not asks or partition.producers.in_transaction(*by, any_epoch):
         return codes.NONE
     # What the partition knows of the epoch goes first, as in Produce (4.3.0; UnifiedLog.maybeStartTransactionVerification)
     if partition.producers.is_fenced(*by) and not turn.quirks.coordinator_asked_first:
         return int(ErrorCode.INVALID_PRODUCER_EPOCH)
-    adds = request.version >= ADDS_SINCE
     code = cluster.transactions.check(turn, asked.transactional_id, by, at, adds, request.client_id)
     if code is ErrorCode.TRANSACTION_ABORTABLE and request.version < ABORTABLE_SINCE:
         return int(ErrorCode.INVALID_TXN_STATE)

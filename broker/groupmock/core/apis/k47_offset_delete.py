@@ -67,7 +67,7 @@ def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetD
             if count is None or not 0 <= index < count:
                 refused.append((entry, topic.name, index, codes.UNKNOWN_TOPIC_OR_PARTITION))
             else:
-                done.append((entry, topic.name, index, _delete_one(group, topic.name, index)))
+                done.append((entry, topic.name, index, _delete_one(turn, group, topic.name, index)))
     # 3.9 and 2.8; 4.3 keeps the Empty group until the sweep (P2-c11).
     if turn.quirks.last_offset_deletes_group and done and group.is_empty() and group.offsets.used_up:
         cluster.groups.delete(turn, group, causes.LAST_OFFSET_DELETED)
@@ -99,11 +99,12 @@ def _as_in_2_8(results: list[Result]) -> list[OffsetDeleteResponseTopic]:
     return topics
 
 
-def _delete_one(group: GroupType, topic: str, index: int) -> int:
+def _delete_one(turn: Turn, group: GroupType, topic: str, index: int) -> int:
     if group.subscribed_to(topic):
         return codes.GROUP_SUBSCRIBED_TO_TOPIC
     # 0 also when there was nothing: docs/kafka/offsets.md#offsetdelete
-    group.offsets.discard((topic, index))
+    # The older coordinator keeps the transactions that had something there (GroupMetadata.removeOffsets), and with them the group
+    group.offsets.discard((topic, index), turn.quirks.last_offset_deletes_group)
     return codes.NONE
 
 

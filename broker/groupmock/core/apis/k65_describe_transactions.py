@@ -14,11 +14,12 @@ from groupmock_codec.messages.k65_describe_transactions import (
 
 from ..budget import Ration
 from ..java.hashes import partition_hash
-from ..java.orders import java_order
+from ..java.orders import java_order, scala_table_order
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..settings import Quirks
     from ..transactions.transactional_id import TransactionalId
     from ..turn import Turn
 
@@ -33,11 +34,11 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(asked, DescribeTransactionsRequest)
     ration = Ration(turn.settings)
     ration.take_names(asked.transactional_ids, ID_COST)
-    states = [_described(cluster, request.node, ration, name) for name in asked.transactional_ids]
+    states = [_described(cluster, request.node, ration, name, turn.quirks) for name in asked.transactional_ids]
     turn.reply(request.ticket, DescribeTransactionsResponse(transaction_states=states))
 
 
-def _described(cluster: Cluster, node: int, ration: Ration, name: str) -> TransactionState:
+def _described(cluster: Cluster, node: int, ration: Ration, name: str, quirks: Quirks) -> TransactionState:
     code = cluster.transactions.gate(name, node)
     if code is not ErrorCode.NONE:
         return TransactionState(error_code=code, transactional_id=name)
@@ -52,12 +53,13 @@ def _described(cluster: Cluster, node: int, ration: Ration, name: str) -> Transa
         transaction_start_time_ms=known.started_ms,
         producer_id=known.producer_id,
         producer_epoch=known.epoch,
-        topics=_topics(known),
+        topics=_topics(known, quirks),
     )
 
 
-def _topics(known: TransactionalId) -> list[TopicData]:
+def _topics(known: TransactionalId, quirks: Quirks) -> list[TopicData]:
     topics: dict[str, TopicData] = {}
-    for name, index in java_order(known.partitions, partition_hash):
+    order = scala_table_order if quirks.described_partitions_in_a_scala_set else java_order
+    for name, index in order(known.partitions, partition_hash):
         topics.setdefault(name, TopicData(topic=name)).partitions.append(index)
     return list(topics.values())

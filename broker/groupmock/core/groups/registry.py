@@ -247,11 +247,11 @@ class GroupRegistry:
             old_values = turn.quirks.old_offset_values
             self._log(turn, group, transactional_batch(group.group_id, stored, producer_id, epoch, turn.wall_ms, old_values))
         except RecordsError as refused:
-            if turn.quirks.refused_transactional_commit_drops_pending:
-                group.offsets.drop_pending(producer_id, [at for at, _ in stored])
+            for at, _ in stored if turn.quirks.refused_commit_drops_pending else ():
+                group.offsets.refused_in_transaction(producer_id, at)
             return [error or int(refused.error_code) for error in errors]
         for at, offset in stored:
-            group.offsets.commit_in_transaction(producer_id, at, offset, turn.quirks.open_transactions_keep_groups)
+            group.offsets.commit_in_transaction(producer_id, at, offset)
         self._in_transactions.setdefault((group.partition, producer_id), {})[group.group_id] = None
         return errors
 
@@ -293,17 +293,18 @@ class GroupRegistry:
             self._in_transactions.clear()
         self.topic_changed(turn, name)
         for _, group_id in self._with_offsets.owners(name):
-            for at in self._groups[group_id].offsets.discard_topic(name):
+            for at in self._groups[group_id].offsets.discard_topic(name, turn.quirks.last_offset_deletes_group):
                 turn.note("offset_removed", group=group_id, topic=name, partition=at[1], reason="the topic was deleted")
         for partition, group_id in self._remembered.owners(name):  # in partitions that nobody leads just now
             self._logs[partition][group_id].offsets.discard_topic(name)
-        for group in list(self._groups.values()) if turn.quirks.deleted_topic_buries_groups else ():
-            self._bury(turn, group)
+        if turn.quirks.deleted_topic_ends_idle_groups:
+            self._end_idle(turn)
 
-    def _bury(self, turn: Turn, group: GroupType) -> None:
-        """An Empty group that has nothing more to remember dies, unless somebody keeps it."""
-        if group.is_empty() and group.offsets.used_up and not self._environment.holds.keeps_group(group.group_id):
-            self.delete(turn, group, causes.NOTHING_LEFT)
+    def _end_idle(self, turn: Turn) -> None:
+        """Those that have nobody and nothing, whatever topic is gone (GroupMetadataManager.cleanupGroupMetadata)."""
+        for group in [each for each in self._groups.values() if each.is_empty() and each.offsets.used_up]:
+            if not self._environment.holds.keeps_group(group.group_id):
+                self.delete(turn, group, causes.NOTHING_LEFT)
 
     # -- timers --------------------------------------------------------------------------------------------------------
 
@@ -324,8 +325,9 @@ class GroupRegistry:
 
     def _on_retention(self, subject: tuple[str, ...], turn: Turn) -> bool:
         for group in list(self._groups.values()):
-            retention.sweep(turn, group)
-            self._bury(turn, group)  # a reserved id keeps no group: its JoinGroup is 25 after the sweep (P2-d2)
+            # A reserved id keeps no group: its JoinGroup is 25 after the sweep (P2-d2)
+            if retention.sweep(turn, group) and not self._environment.holds.keeps_group(group.group_id):
+                self.delete(turn, group, causes.NOTHING_LEFT)
         if self._groups:
             self._arm_retention(turn)
         return bool(turn.out)

@@ -84,6 +84,7 @@ class Partition:
         self._places: list[int] = []  # bytes before each batch since the log began
         self._newest: list[int] = []  # the largest timestamp up to each batch, perhaps that of one that is gone: `_settle_newest`
         self._dropped = 0  # leading entries that are gone already
+        self._deleted: Batch | None = None  # of those that DeleteRecords took, the one with the largest timestamp
         self._bytes = 0  # bytes ever written: the place of the next batch
         self._index: OffsetIndex | None = None  # from the first abort on: before it nobody asks
 
@@ -229,7 +230,10 @@ class Partition:
     def delete_before(self, offset: int) -> None:
         """Move the log start offset (DeleteRecords). A batch that holds it stays, its earlier records are just not given out."""
         self.start = max(self.start, offset)
-        self._drop_to(self._batch_at(self.start))
+        place = self._batch_at(self.start)
+        gone = ([] if self._deleted is None else [self._deleted]) + self._batches[self._dropped : place]
+        self._deleted = max(gone, key=_stamp, default=None)
+        self._drop_to(place)
         self._trim_epochs()
 
     def replace_before(self, offset: int, batches: list[Batch]) -> None:
@@ -237,7 +241,7 @@ class Partition:
         kept = [*batches, *self.batches(offset)]
         self._batches, self._lasts, self._places, self._newest = [], [], [], []
         self._dropped = self._bytes = 0
-        self._index = None
+        self._index = self._deleted = None
         for batch in kept:
             self._keep(batch)
 
@@ -289,15 +293,24 @@ class Partition:
 
     def latest_timestamp(self, room: Room) -> TimestampAndOffset:
         """The first record with the largest timestamp of the log (ListOffsets -3, KIP-734). Raises OverLimit."""
-        if self._dropped == len(self._batches):
+        newest = self._newest_batch()
+        if newest is None:
             return NOTHING
-        self._settle_newest()
-        newest = self._batches[bisect_left(self._newest, self._newest[-1], lo=self._dropped)]
         found = NOTHING
         for stamp, offset, _ in heads_of(newest, room, owed=not room.spent):
             if found is NOTHING or stamp > found.timestamp or (stamp == found.timestamp and offset < found.offset):
                 found = TimestampAndOffset(stamp, offset, newest.leader_epoch)
         return found
+
+    def _newest_batch(self) -> Batch | None:
+        """The first with the largest timestamp: of deleted records too, as long as their segment stays (UnifiedLog.fetchOffsetByTimestamp
+        asks the segments)."""
+        deleted = self._deleted if self._deleted is not None and self.segments.holds(self._deleted.base_offset) else None
+        if self._dropped == len(self._batches):
+            return deleted
+        self._settle_newest()
+        newest = self._batches[bisect_left(self._newest, self._newest[-1], lo=self._dropped)]
+        return newest if deleted is None or _stamp(deleted) < _stamp(newest) else deleted
 
     def _settle_newest(self) -> None:
         """Let go of the timestamps of batches that are gone: as far as theirs were the largest."""

@@ -17,17 +17,16 @@ from .transactions import LogTransactions, Marker
 # An idempotent producer has five requests under way at most (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)
 REMEMBERED: Final = 5
 NO_SEQUENCE: Final = -1
-NO_EPOCH: Final = -1
 MOST_TRIED: Final = 1_000
 """What is refused is in no log, so that nothing else bounds it."""
 NO_COORDINATOR: Final = -1
+NO_EPOCH: Final = -1
 
 
 class Origin(StrEnum):
     """Who writes (AppendOrigin)."""
 
     CLIENT = "client"
-    NEW_TRANSACTION = "a transaction of a new client (KIP-890)"
     COORDINATOR = "a coordinator, whose batches have no order of their own"
 
 
@@ -83,10 +82,11 @@ class ProducerStates:
         """By producer id."""
         return self._states
 
-    def in_transaction(self, producer_id: int, epoch: int) -> bool:
-        """Is a transaction of that producer open here? Then nobody is asked about its batches any more (KIP-890)."""
+    def in_transaction(self, producer_id: int, epoch: int, any_epoch: bool = False) -> bool:
+        """Is a transaction of that producer open here? Then nobody is asked about its batches any more (KIP-890). `any_epoch`: 3.9 does not
+        look at it (UnifiedLog.hasOngoingTransaction)."""
         state = self._states.get(producer_id)
-        return state is not None and state.epoch == epoch and self.open_from(producer_id) is not None
+        return state is not None and (any_epoch or state.epoch == epoch) and self.open_from(producer_id) is not None
 
     def is_fenced(self, producer_id: int, epoch: int) -> bool:
         """Has a higher epoch of that producer written here, or ended a transaction?"""
@@ -115,45 +115,35 @@ class ProducerStates:
 
         Raises INVALID_PRODUCER_EPOCH for an older epoch, OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, INVALID_TXN_STATE for a plain batch amid
         a transaction. A producer id that the partition does not know (expired, or its records deleted) may begin with any sequence, as in
-        Kafka since KIP-360, unless it is a new client's transaction, whose epoch is fresh (KIP-890). Of a coordinator the epoch alone is
-        looked at.
+        Kafka since KIP-360. Of a coordinator the epoch alone is looked at.
         """
         state = self._states.get(batch.producer_id)
-        if state is None:
-            tried = self._tried.get(batch.producer_id)
-            if origin is Origin.NEW_TRANSACTION and (tried is None or tried.new):  # who tried first counts
-                _in_order(batch, 0)
-            if origin is not Origin.COORDINATOR:
-                self._not_overtaking(batch)
-            return None
-        if batch.producer_epoch < state.epoch:
+        if state is not None and batch.producer_epoch < state.epoch:
             raise RecordsError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
                 f"epoch {batch.producer_epoch} of producer {batch.producer_id}, the last seen is {state.epoch}",
             )
         if origin is Origin.COORDINATOR:
             return None
-        if batch.producer_epoch > state.epoch:
-            self._not_overtaking(batch)
-            # A bumped epoch counts from 0 again (KIP-360; ProducerAppendInfo.checkSequence)
-            expected = 0
-        else:
-            # Before the order: a retry lies behind the last sequence and would be refused as out of order
-            for written in state.batches:
-                if (written.first_sequence, written.last_sequence) == (batch.base_sequence, batch.last_sequence):
-                    return written
-            self._not_overtaking(batch)
-            expected = next_sequence(state.last_sequence)
-        if state.epoch != NO_EPOCH:  # of whoever wrote without one no order is asked
-            _in_order(batch, expected)
+        # Before the order: a retry lies behind the last sequence and would be refused as out of order
+        for written in state.batches if state is not None and state.epoch == batch.producer_epoch else ():
+            if (written.first_sequence, written.last_sequence) == (batch.base_sequence, batch.last_sequence):
+                return written
+        self._in_turn(batch, state)
         if not batch.transactional and self.open_from(batch.producer_id) is not None:
             raise RecordsError(ErrorCode.INVALID_TXN_STATE, f"producer {batch.producer_id} is in the midst of a transaction")
         return None
 
-    def _not_overtaking(self, batch: Batch) -> None:
+    def _in_turn(self, batch: Batch, state: ProducerState | None) -> None:
+        """ProducerAppendInfo.checkSequence. An epoch of -1, which no producer has, is there as good as none."""
         tried = self._tried.get(batch.producer_id)
+        if tried is not None and tried.new and (state is None or not state.batches):
+            _in_order(batch, 0)  # what a new client begins has a fresh epoch (KIP-890), and so has all that comes before it stands
         if tried is not None and batch.base_sequence > tried.lowest:
             _in_order(batch, tried.lowest)
+        if state is not None and state.epoch != NO_EPOCH:
+            # A bumped epoch counts from 0 again (KIP-360)
+            _in_order(batch, 0 if batch.producer_epoch > state.epoch else next_sequence(state.last_sequence))
 
     def wrote(self, batch: Batch, wall_ms: int) -> None:
         """Remember an appended batch (`batch` has its offsets in the log)."""

@@ -76,6 +76,10 @@ class Segments:
         found = bisect_right(self._kept, offset, key=_base) - 1
         return self._kept[max(0, found)].base_offset if self._kept else offset
 
+    def holds(self, offset: int) -> bool:
+        """Does that offset lie in one of them? Deleted records do until their segment goes."""
+        return bool(self._kept) and self._kept[0].base_offset <= offset
+
     def begins_at(self, offset: int) -> bool:
         """Is that where the oldest one begins?"""
         return bool(self._kept) and self._kept[0].base_offset == offset

@@ -2,13 +2,13 @@
 
 A decision is written behind the answer that tells of it (`settle`), or groupmock.transaction.markers.delay.ms later. It waits where
 somebody holds it (`hold_markers`), and for a leader where a partition has none; what has its marker is out of the transaction by then.
-In Kafka: TransactionMarkerChannelManager.
+Where a log refuses one, since it knows a later epoch, the transaction never ends: nobody sends it again.
+In Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.compression import RecordsError
@@ -27,19 +27,6 @@ if TYPE_CHECKING:
 TIMER: Final = "markers"
 
 
-class Done(Enum):
-    """What became of one marker."""
-
-    WRITTEN = auto()
-    GONE = auto()
-    """The partition is, so that none is owed any more (TX-58)."""
-    WAITS = auto()
-    """The partition has no leader."""
-    REFUSED = auto()
-    """The partition has seen a later epoch than the transaction's. Nobody tries again, so that the transaction never ends, until another
-    coordinator loads the id (TX-59; TransactionMarkerRequestCompletionHandler)."""
-
-
 class Markers:
     """Those that are owed. `complete` is called for an id whose last partition has its marker."""
 
@@ -47,6 +34,7 @@ class Markers:
         self._environment, self._topics, self._complete = environment, topics, complete
         self._decided: list[TransactionalId] = []
         self._without_leader: dict[str, TransactionalId] = {}
+        self._refused: set[str] = set()
         topics.when_led(lambda turn, topic: self._go_on(turn))
 
     def owe(self, known: TransactionalId) -> None:
@@ -56,6 +44,7 @@ class Markers:
     def forget(self, turn: Turn, known: TransactionalId) -> None:
         """Its coordinator is gone; the next one owes them anew."""
         self._without_leader.pop(known.name, None)
+        self._refused.discard(known.name)
         turn.timers.cancel((TIMER, known.name))
 
     def settle(self, turn: Turn) -> None:
@@ -70,7 +59,7 @@ class Markers:
 
     def release(self, turn: Turn, known: TransactionalId) -> None:
         """Nobody holds them any more: they are written now, unless their delay is not over yet."""
-        if known.state in PREPARED and (TIMER, known.name) not in turn.timers:
+        if known.state in PREPARED and known.name not in self._refused and (TIMER, known.name) not in turn.timers:
             self.write(turn, known)
 
     def topic_deleted(self, turn: Turn) -> None:
@@ -85,30 +74,31 @@ class Markers:
             known.note(turn, "markers_held", causes.markers_held(len(known.partitions)))
             return
         marker = Marker(known.producer_id, known.epoch, known.state is State.PREPARE_COMMIT, self._coordinator_epoch(known))
-        done = {at: self._written(turn, at, marker) for at in list(known.partitions)}
-        told = [at for at, how in done.items() if how is Done.WRITTEN]
-        known.partitions = {at: None for at, how in done.items() if how in (Done.WAITS, Done.REFUSED)}
+        told = [at for at in list(known.partitions) if self._written(turn, known, at, marker)]
         known.marked += len(told)
         self._topics.fetches.changed(turn, told)
         self._without_leader.pop(known.name, None)
         if not known.partitions:
             self._complete(turn, known)
-        elif Done.REFUSED not in done.values():
+        elif known.name not in self._refused:
             self._without_leader[known.name] = known
 
-    def _written(self, turn: Turn, at: At, marker: Marker) -> Done:
-        """Try to write it."""
+    def _written(self, turn: Turn, known: TransactionalId, at: At, marker: Marker) -> bool:
+        """Does it stand in the log now? A partition that is gone needs none any more."""
         partition = self._topics.find(*at)
+        if partition is not None and partition.leader not in {node.node_id for node in self._environment.up}:
+            return False
         if partition is None:
-            return Done.GONE
-        if partition.leader not in {node.node_id for node in self._environment.up}:
-            return Done.WAITS
+            del known.partitions[at]
+            return False
         try:
             self._topics.mark(turn, self._topics.require(at[0]), partition, marker)
-        except RecordsError as refused:
+        except RecordsError as refused:  # somebody wrote there with an epoch of the future, or its marker (WriteTxnMarkers)
+            self._refused.add(known.name)
             turn.note("marker_refused", topic=at[0], partition=at[1], producer_id=marker.producer_id, reason=refused.reason)
-            return Done.REFUSED
-        return Done.WRITTEN
+            return False
+        del known.partitions[at]
+        return True
 
     def _coordinator_epoch(self, known: TransactionalId) -> int:
         """That of its partition's leader."""

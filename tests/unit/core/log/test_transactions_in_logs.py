@@ -134,7 +134,7 @@ def test_deleted_records_do_not_make_the_partition_forget() -> None:
     ids=("a producer without a sequence", "a control batch", "two batches"),
 )
 def test_what_no_client_may_write(sent: bytes) -> None:
-    assert TxnWorld().produce(sent, transactional_id="x")["error_code"] == 87
+    assert TxnWorld().produce(sent, transactional_id="x", version=11)["error_code"] == 87
 
 
 def test_a_plain_batch_amid_a_transaction_of_its_producer_is_48() -> None:
@@ -302,6 +302,28 @@ def test_records_of_an_open_transaction_may_be_deleted() -> None:
         assert (world.ends(), world.cut(9).error_code) == ((4, 4, 5), 1)
         world.end(1, False)
         assert world.read(4, 1) == ([4, 5], [(1, 1)])
+
+
+def test_the_largest_timestamp_may_be_that_of_deleted_records() -> None:
+    """It is the segments' (4.3.0, 3.9.1): until theirs goes."""
+    world = TxnWorld()
+    world.append(batch(b"a", timestamp=WALL_MS - 20))
+    world.append(batch(b"b", timestamp=WALL_MS - 10))
+    found = []
+    for offset in 1, 2:
+        world.cut(offset)
+        found.append(world.listed(-3, 0))
+    world.append(batch(b"c", timestamp=WALL_MS - 10))
+    found.append(world.listed(-3, 0))
+    world.append(batch(b"d"))
+    found.append(world.listed(-3, 0))
+    assert (found, world.listed(WALL_MS - 10, 0)) == ([1, 1, 1, 3], 2)
+    world.cut(4)
+    world.command("configure_topic", name="t", set={"segment.ms": "1"})
+    world.sleep(10)
+    world.append(batch(b"e", timestamp=WALL_MS + 10))
+    world.cut(5)
+    assert world.listed(-3, 0) == 4
 
 
 def test_a_partition_forgets_who_wrote_nothing_for_a_day_but_not_amid_a_transaction() -> None:

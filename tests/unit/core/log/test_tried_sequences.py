@@ -71,6 +71,30 @@ def test_what_was_tried_first(steps: Steps, old: list[int], new: list[int]) -> N
     assert seen == [old, old, new]
 
 
+def test_before_a_new_clients_first_batch_plain_ones_begin_at_0_too() -> None:
+    seen = []
+    for version in 11, 12:
+        world = TransactionWorld("kafka-4.3")
+        pid = world.init()
+        world.add(pid)
+        seen.append([world.write(pid, 2, version=version), *(world.write(pid, each, version=version, bits=0) for each in (2, 0, 3))])
+    assert seen == [[0, 0, 45, 48], [45, 45, 0, 45]]
+
+
+def test_an_epoch_of_minus_1_is_as_good_as_none() -> None:
+    """As 4.3.0 and 3.9.1 answered it: any sequence, and any again from the next epoch, which counts from then on."""
+    for profile in "kafka-4.3", "kafka-3.9":
+        world = TransactionWorld(profile)
+        epochs = ((-1, 7), (-1, 3), (0, 5), (0, 7), (0, 6), (-1, 8))
+        assert [world.write(Pid(9, epoch), each, bits=0) for epoch, each in epochs] == [0, 0, 0, 45, 0, 47]
+
+
+def test_without_a_producer_id_it_is_nobodys_transaction() -> None:
+    world = TransactionWorld("kafka-4.3")
+    assert [world.write(Pid(-1, -1), -1, version=each, name="nobody") for each in (10, 12)] == [0, 0]
+    assert world.topics.require_partition("t", 0).stable() == 2
+
+
 def test_a_higher_epoch_counts_anew() -> None:
     world = TransactionWorld("kafka-4.3")
     pid = world.init()

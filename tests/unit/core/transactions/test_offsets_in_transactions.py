@@ -11,6 +11,7 @@ from transaction_world import Pid
 from groupmock.core.groups.offsets.committed import Offset
 from groupmock.core.groups.offsets.offset_records import transactional_batch
 from groupmock.core.java.hashes import partition_for
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
 from groupmock_codec.messages.k16_list_groups import ListGroupsRequest
@@ -166,6 +167,7 @@ MEMBERS: Final[list[tuple[str, str, int, str, str | None, tuple[int, int, int]]]
     ("nobody", "no group", -1, "", None, (0, 0, 0)),
     ("an id", "no group", -1, "any", None, (0, 0, 25)),
     ("a generation", "no group", 3, "any", None, (22, 25, 25)),
+    ("a generation of nobody", "no group", 0, "", None, (22, 25, 0)),
     ("nobody", "Empty", -1, "", None, (0, 0, 0)),
     ("an id", "Empty", -1, "any", None, (0, 0, 25)),
     ("generation 0", "Empty", 0, "", None, (25, 25, 0)),
@@ -282,6 +284,86 @@ def test_a_deleted_topic_takes_them_along() -> None:
     assert world.seen(stable=True) == NONE
 
 
+def test_the_older_coordinator_keeps_a_group_until_its_transactions_end() -> None:
+    """A topic that is deleted takes Empty groups without offsets along, whoever's it is; not those that transactions wait for."""
+    seen = []
+    for profile in "kafka-4.3", "kafka-3.9", "kafka-2.8":
+        world = OffsetsWorld(profile)
+        pid = world.begin()
+        world.txn(pid)
+        topics = [OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition(partition_index=0)])]
+        world.ask(47, 0, OffsetDeleteRequest(group_id="g", topics=topics))
+        states = [world.group_state()[0]]
+        for ends in False, True:
+            if ends:
+                world.end(pid)
+            world.topic("other")
+            world.command("delete_topic", name="other")
+            states.append(world.group_state()[0])
+        seen.append(states)
+    assert seen == [["Empty"] * 3, ["Empty", "Empty", "Dead"], ["Empty", "Empty", "Dead"]]
+
+
+def test_offsets_of_one_transaction_are_listed_as_they_waited() -> None:
+    """Two topics in one place of Kafka 4.3's tables: the order is turned round by each table that they are put into."""
+    world = OffsetsWorld()
+    same = ["Aa", "BB"]
+    for name in same:
+        world.topic(name)
+    pid = world.begin()
+    for name in same:
+        world.txn(pid, topic=name)
+    world.end(pid)
+    answer = world.ask(9, 7, OffsetFetchRequest(group_id="g", topics=None))
+    assert [topic.name for topic in answer.topics] == same
+
+
+def test_what_adds_on_the_way_is_checked_whatever_is_set() -> None:
+    """TX-95."""
+    world = OffsetsWorld("kafka-4.3", transaction_partition_verification_enable=False)
+    nobody = [Pid(70 + each, 0) for each in range(4)]
+    assert [world.write(nobody[0], version=11), world.write(nobody[1], version=12, name="nobody")] == [0, 49]
+    assert [world.txn(nobody[2], version=4), world.txn(nobody[3], version=5, name="nobody")] == [0, 49]
+
+
+# -- the epochs of 3.9: TX-69, TX-71
+
+
+def test_amid_a_transaction_3_9_asks_nobody_about_other_epochs() -> None:
+    seen = []
+    for profile in "kafka-4.3", "kafka-3.9":
+        world = OffsetsWorld(profile)
+        pid = world.begin()
+        world.add(pid)
+        world.write(pid)
+        seen.append([world.write(pid.older(-1), 1), world.txn(pid), world.txn(pid.older(-1))])
+    assert seen == [[47, 0, 47], [45, 0, 0]]
+
+
+def test_what_the_log_of_offsets_refuses_takes_along_what_was_pending_on_3_9() -> None:
+    seen = []
+    for profile in "kafka-4.3", "kafka-3.9":
+        world = OffsetsWorld(profile)
+        older = world.init()
+        pid = world.begin()
+        seen.append([world.txn(pid, 10), world.txn(pid, 11, partition=1), world.txn(older, 20), world.end(pid)])
+        seen.append([world.seen()[1], world.seen(1)[1]])
+    assert seen == [[0, 0, 47, 0], [10, 11], [0, 0, 47, 0], [-1, 11]]
+
+
+def test_a_transaction_whose_marker_is_refused_never_ends() -> None:
+    world = OffsetsWorld("kafka-3.9")
+    pid = world.begin()
+    world.add(pid)
+    assert [world.write(pid), world.txn(pid), world.txn(pid.older(-1)), world.end(pid), world.end(pid)] == [0, 0, 0, 0, 51]
+    row = world.described()[0]
+    assert (row.transaction_state, [each.topic for each in row.topics]) == ("PrepareCommit", ["__consumer_offsets"])
+    assert (world.markers(), world.init_code()) == ([(pid.id, 0, True)], (51, -1, -1))
+    for command in "hold_markers", "release_markers":
+        world.command(command, transactional_id="x")
+    assert world.state()[0] == "PrepareCommit"
+
+
 # -- the log: TX-78
 
 
@@ -356,8 +438,8 @@ def test_without_an_epoch_the_whole_commit_fails_on_2_8(group: str) -> None:
     assert (world.group_state()[0], world.seen(stable=True)) == ("Empty", NONE)
 
 
-@for_each(("profile", "left", "committed"), [("kafka-2.8", NONE, -1), ("kafka-3.9", UNSTABLE, 5), ("kafka-4.3", UNSTABLE, 5)])
-def test_a_refused_commit_takes_what_was_pending_along_on_2_8(profile: str, left: tuple[int, int, int, str], committed: int) -> None:
+@for_each(("profile", "left", "committed"), [("kafka-2.8", NONE, -1), ("kafka-3.9", NONE, -1), ("kafka-4.3", UNSTABLE, 5)])
+def test_a_refused_commit_takes_what_was_pending_along_before_4(profile: str, left: tuple[int, int, int, str], committed: int) -> None:
     world = OffsetsWorld(profile)
     world.init()
     pid = world.begin()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from cases import for_each
-
 from groupmock.core.groups.offsets.committed import Offset
 from groupmock.core.groups.offsets.pending import PendingOffsets
 from tools.budgets.meter import MOST_BYTES, counted
@@ -36,9 +34,8 @@ def test_others_cost_nothing() -> None:
     assert steps(2_000) == steps(3)
 
 
-@for_each("lasting", [False, True])
-def test_what_is_over_leaves_nothing(lasting: bool) -> None:
-    pending = PendingOffsets(lasting)
+def test_what_is_over_leaves_nothing() -> None:
+    pending = PendingOffsets()
     for producer in (1, 2):
         pending.write(producer, AT, offset(producer))
         pending.write(producer, ("bills", producer), offset(1))
@@ -46,6 +43,4 @@ def test_what_is_over_leaves_nothing(lasting: bool) -> None:
     assert AT not in pending and not pending.in_topic("orders") and pending.places() == {("bills", 1), ("bills", 2)}
     assert pending.ended(1, True) == {("bills", 1): offset(1)}
     pending.discard_topic("bills")
-    assert bool(pending) is lasting and not pending.places(), "a transaction keeps a group of the old coordinator"
-    assert pending.ended(2, True) == {}
     assert not pending and not pending.places() and not pending.in_topic("bills") and not pending.of(2)

@@ -481,6 +481,49 @@ def test_what_the_log_has_seen_comes_before_what_the_coordinator_says(profile: s
     assert [world.write(pid, name="nobody"), world.write(pid), world.write(pid, name="nobody", partition=1)] == [wanted, 47, 49]
 
 
+def test_what_is_refused_before_anybody_is_asked_is_answered_first() -> None:
+    """Two such by their names, whatever their topic's id is, as on 4.3.0; the others as ever."""
+    world = TransactionWorld("kafka-4.3")
+    pid = world.init()
+    world.add(pid, 0, 1)
+    for partition in 0, 1:
+        world.write(pid, partition=partition)
+    world.init()  # its abort raises the epoch in both
+    for fenced, order in (([0], [0, 1]), ([1], [1, 0]), ([0, 1], [1, 0])):
+        rows = [
+            PartitionProduceData(index=each, records=batch(b"v", producer_id=who, producer_epoch=0, base_sequence=0, attributes=bits))
+            for each in (0, 1)
+            for who, bits in [(pid.id, 16) if each in fenced else (-1, 0)]
+        ]
+        data = TopicProduceData(topic_id=world.topic_id("t"), partition_data=rows)
+        answer = world.ask(0, 13, ProduceRequest(acks=1, timeout_ms=1000, transactional_id="x", topic_data=[data]))
+        codes = {row.index: row.error_code for row in answer.responses[0].partition_responses}
+        assert (list(codes), codes) == (order, {each: 47 if each in fenced else 0 for each in (0, 1)})
+
+
+@for_each("profile, order", [("kafka-4.3", ["q", "a"]), ("kafka-3.9", ["a", "q"])])
+def test_partitions_are_described_in_the_order_of_maps(profile: str, order: list[str]) -> None:
+    world = TransactionWorld(profile)
+    pid = world.init()
+    for topic in "q", "a":
+        world.topic(topic)
+        world.add(pid, topic=topic)
+    assert [each.topic for each in world.described()[0].topics] == order
+
+
+def test_what_one_produce_adds_is_added_in_the_order_of_names() -> None:
+    """Two topics in one place of the set that DescribeTransactions goes through; Kafka 4.3.0 collects them in a Scala map."""
+    for topics in ["q", "a"], ["a", "q"]:
+        world = TransactionWorld("kafka-4.3")
+        pid = world.init()
+        for topic in topics:
+            world.topic(topic)
+        sent = batch(b"v", producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=0, attributes=16)
+        data = [TopicProduceData(name=each, partition_data=[PartitionProduceData(index=0, records=sent)]) for each in topics]
+        world.ask(0, 12, ProduceRequest(acks=-1, timeout_ms=1000, transactional_id="x", topic_data=data))
+        assert [each.topic for each in world.described()[0].topics] == ["a", "q"]
+
+
 def test_the_lowest_sequence_that_was_tried_comes_first() -> None:
     """TX-61: a repetition in front of the next transaction is answered, and what is new behind it is 45 until an epoch later."""
     world = TransactionWorld()

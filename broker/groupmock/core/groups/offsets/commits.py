@@ -45,7 +45,7 @@ def admit_transactional(turn: Turn, group: GroupType | None, by: Committer) -> i
     if by.generation < 0 or (turn.quirks.lax_transactional_commits and by.generation == 0):
         return codes.NONE
     old = turn.quirks.transactional_commit_to_unknown_group_is_unknown_member
-    return codes.UNKNOWN_MEMBER_ID if old and by.member_id else codes.ILLEGAL_GENERATION
+    return codes.ILLEGAL_GENERATION if turn.quirks.lax_transactional_commits or not old else codes.UNKNOWN_MEMBER_ID
 
 
 def utf16_length(text: str) -> int:

@@ -6,7 +6,7 @@ of topic partitions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -70,21 +70,13 @@ class CommittedOffsets(dict[At, Offset]):
         if self._pending is not None:
             self._pending.overtaken(at)
 
-    def commit_in_transaction(self, producer_id: int, at: At, offset: Offset, lasting: bool = False) -> None:
-        """It counts when the producer's transaction is committed. `lasting`: the transaction keeps the group until its end."""
+    def commit_in_transaction(self, producer_id: int, at: At, offset: Offset) -> None:
+        """It counts when the producer's transaction is committed."""
         if self._pending is None:
-            self._pending = PendingOffsets(lasting)
+            self._pending = PendingOffsets()
         self._pending.write(producer_id, at, offset)
         if self._filed is not None:
             self._filed.add(at[0], self._owner)
-
-    def drop_pending(self, producer_id: int, places: Iterable[At]) -> None:
-        """What the producer has pending in those partitions is not the group's any more."""
-        if self._pending is None:
-            return
-        for at in places:
-            self._pending.drop(producer_id, at)
-            self._left(at[0])
 
     def end_transaction(self, producer_id: int, committed: bool) -> int:
         """What the producer has pending becomes the group's, or is dropped; how many offsets are new."""
@@ -92,11 +84,20 @@ class CommittedOffsets(dict[At, Offset]):
             return 0
         topics = {at[0] for at in self._pending.of(producer_id)}
         won = self._pending.ended(producer_id, committed)
-        for at, offset in won.items():
-            self[at] = offset
+        # Kafka 4.3 goes through the tables in which they waited (OffsetMetadataManager.replayEndTransactionMarker)
+        waited = CommittedOffsets()
+        waited.refill(won)
+        for at in waited.listed(scala=False):
+            self[at] = won[at]
         for topic in topics:
             self._left(topic)
         return len(won)
+
+    def refused_in_transaction(self, producer_id: int, at: At) -> None:
+        """A commit of the producer there was refused, and what it had pending goes along (quirk `refused_commit_drops_pending`)."""
+        if self._pending is not None:
+            self._pending.drop(producer_id, at)
+            self._left(at[0])
 
     def __setitem__(self, at: At, offset: Offset) -> None:
         table = self._tables.get(at[0])
@@ -166,24 +167,24 @@ class CommittedOffsets(dict[At, Offset]):
             del self._lingering[at[0]]
             self._left(at[0])
 
-    def discard(self, at: At) -> None:
-        """Forget a partition; nothing happens when it has no offset."""
+    def discard(self, at: At, awaited: bool = False) -> None:
+        """Forget a partition; nothing happens when it has no offset. `awaited`: the end of its transactions is, all the same."""
         self.arrive(at)
         if self._pending is not None:
-            self._pending.discard(at)
+            self._pending.discard(at, awaited)
         if at in self:
             del self[at]
         else:
             self._left(at[0])
 
-    def discard_topic(self, name: str) -> list[At]:
+    def discard_topic(self, name: str, awaited: bool = False) -> list[At]:
         """Forget a topic; its partitions that had an offset."""
         table = self._tables.get(name)
         found = [] if table is None else [(name, partition) for partition in table.partitions]
         if self._lingering:
             self._lingering.pop(name, None)
         if self._pending is not None:
-            self._pending.discard_topic(name)
+            self._pending.discard_topic(name, awaited)
         for at in found:
             del self[at]
         self._left(name)

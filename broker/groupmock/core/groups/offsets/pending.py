@@ -25,17 +25,16 @@ class Pending(NamedTuple):
 
 class PendingOffsets:
     """By producer id and partition. Who asks about a partition does not wait for a look at every producer: `_producers` has those of each,
-    and `_topics` counts the partitions. `lasting`: a transaction whose offsets were deleted counts until its end (the old coordinator)."""
+    and `_topics` counts the partitions."""
 
-    __slots__ = ("_by_producer", "_lasting", "_number", "_producers", "_settled", "_topics")
+    __slots__ = ("_by_producer", "_number", "_producers", "_settled", "_topics")
 
-    def __init__(self, lasting: bool = False) -> None:
+    def __init__(self) -> None:
         self._by_producer: dict[int, dict[At, Pending]] = {}
         self._producers: dict[At, set[int]] = {}
         self._topics: Counter[str] = Counter()
         self._settled: dict[At, int] = {}
         self._number = 0
-        self._lasting = lasting
 
     def __bool__(self) -> bool:
         return bool(self._by_producer)
@@ -80,27 +79,27 @@ class PendingOffsets:
         return {at: each.offset for at, each in won.items()}
 
     def drop(self, producer_id: int, at: At) -> None:
-        """What that producer may have pending there is not any more."""
+        """What that producer has pending there is nothing any more."""
         mine = self._by_producer.get(producer_id, {})
-        if at not in mine:
-            return
-        del mine[at]
-        if not mine:
-            del self._by_producer[producer_id]
-        self._gone(at, producer_id)
+        if at in mine:
+            del mine[at]
+            if not mine:
+                del self._by_producer[producer_id]
+            self._gone(at, producer_id)
 
-    def discard(self, at: At) -> None:
-        """Nothing of that partition is pending any more."""
+    def discard(self, at: At, awaited: bool = False) -> None:
+        """Nothing of that partition is pending any more. `awaited`: the transactions are, although they have nothing here."""
         for producer_id in list(self._producers.get(at, ())):
             mine = self._by_producer[producer_id]
-            self.drop(producer_id, at)
-            if self._lasting and not mine:
-                self._by_producer[producer_id] = mine  # GroupMetadata.removeOffsets
+            del mine[at]
+            if not mine and not awaited:
+                del self._by_producer[producer_id]
+            self._gone(at, producer_id)
 
-    def discard_topic(self, topic: str) -> None:
+    def discard_topic(self, topic: str, awaited: bool = False) -> None:
         """Nothing of that topic is."""
         for at in [at for at in self._producers if at[0] == topic]:
-            self.discard(at)
+            self.discard(at, awaited)
 
     def _gone(self, at: At, producer_id: int) -> None:
         """That producer has none there any more."""

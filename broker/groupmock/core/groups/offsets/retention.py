@@ -10,13 +10,14 @@ from ..type import GroupType
 from .committed import At, Offset
 
 
-def sweep(turn: Turn, group: GroupType) -> None:
-    """Drop what has expired."""
+def sweep(turn: Turn, group: GroupType) -> bool:
+    """Drop what has expired. True: nothing is left and the group may die."""
     base = group.offsets_age_from()
     if base is not None:
         for at in [at for at, offset in group.offsets.items() if _expired(turn, group, at, offset, base(offset))]:
             del group.offsets[at]
             turn.note("offset_expired", group=group.group_id, topic=at[0], partition=at[1])
+    return group.is_empty() and group.offsets.used_up
 
 
 def _expired(turn: Turn, group: GroupType, at: At, offset: Offset, base_ms: int) -> bool:
