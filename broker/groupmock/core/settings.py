@@ -141,6 +141,8 @@ class Quirks(msgspec.Struct, frozen=True):
     refused_commit_drops_pending: bool = False  # 3.9 2.8: what a log refuses of TxnOffsetCommit takes what was pending there along
     described_partitions_in_a_scala_set: bool = False  # 3.9: DescribeTransactions has partitions in the order of Scala's hash set
     refused_transactional_commit_makes_group: bool = False  # 3.9 2.8: there is an Empty group afterwards
+    producer_checked_before_busy: bool = False  # 3.9 2.8: AddPartitionsToTxn, AddOffsetsToTxn: 49 and 90 before 51
+    producers_in_scala_maps: bool = False  # 2.8: DescribeProducers lists producers in the order of Scala's maps
     no_text_for_unknown_producers: bool = False  # 2.8: DescribeProducers of a topic that is not there says 3 alone
     old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection
 

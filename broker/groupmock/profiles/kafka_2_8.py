@@ -74,6 +74,8 @@ PROFILE = Profile(
             "lax_transactional_commits",
             "fenced_epoch_forgotten",
             "old_offset_values",
+            "producer_checked_before_busy",
+            "producers_in_scala_maps",
             "no_text_for_unknown_producers",
             "added_partitions_answered_by_hash",
             "malformed_subscription_hangs",  # P1-b5, P1-b6

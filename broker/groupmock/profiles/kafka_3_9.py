@@ -126,6 +126,7 @@ PROFILE = Profile(
             "refused_commit_drops_pending",  # TX-71
             "described_partitions_in_a_scala_set",  # TX-96
             "refused_transactional_commit_makes_group",
+            "producer_checked_before_busy",
             "old_offset_values",
         }
     ),

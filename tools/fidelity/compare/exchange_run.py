@@ -10,6 +10,7 @@ from typing import Final, TextIO
 import msgspec
 
 from ..families import family
+from ..play.alone import Alone
 from ..play.leftovers import Leftovers
 from ..play.tcp_link import Peer
 from ..play.tcp_player import Noisy, Played, play
@@ -53,7 +54,8 @@ class ExchangeRun:
         self.peer, self.wanted, self.out = peer, wanted, out
         self.counts = Counts()
         self._generate = family(wanted.family)
-        self._leftovers = Leftovers(peer)
+        self._alone = Alone(wanted.release)
+        self._leftovers = Leftovers(peer, self._alone)
         self._begun = time.monotonic()
         self._last = wanted.seeds[0]
         self.golden: list[Golden] = []
@@ -127,7 +129,7 @@ class ExchangeRun:
         """A play that means something, and what differs; None: at every attempt the machine was too slow or a request met a deadline."""
         for _ in range(NOISY_LIMIT):
             try:
-                async with asyncio.timeout(PLAY_LIMIT_S):
+                async with self._alone.turn(script), asyncio.timeout(PLAY_LIMIT_S):
                     played = await play(script, self.peer)
             except (Noisy, TimeoutError) as why:
                 self.counts.noisy += 1

@@ -13,18 +13,21 @@ from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest, 
 from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 
+from .alone import Alone
 from .tcp_link import Asker, Peer
 
 REST_S: Final = 3.0
 NOT_EMPTY: Final = 68
 TOPICS_AT_A_TIME: Final = 50
+TOPICS_ALONE: Final = 150
+"""So many where the plays have to wait for it."""
 
 
 class Leftovers:
     """Removes groups a few seconds after their script."""
 
-    def __init__(self, peer: Peer) -> None:
-        self._asker = Asker(peer)
+    def __init__(self, peer: Peer, alone: Alone) -> None:
+        self._asker, self._alone = Asker(peer), alone
         self._left: deque[tuple[float, str]] = deque()
         self._topics: deque[tuple[float, str]] = deque()
 
@@ -51,8 +54,15 @@ class Leftovers:
 
     async def _remove_topics(self) -> None:
         """Some at a time: a deletion costs a broker more than a creation. Those that a script deleted itself are no matter."""
+        if not self._alone.needed:
+            await self._remove_old_topics(TOPICS_AT_A_TIME)
+        elif len(self._topics) >= TOPICS_ALONE:
+            async with self._alone.alone():
+                await self._remove_old_topics(TOPICS_ALONE)
+
+    async def _remove_old_topics(self, most: int) -> None:
         topics: list[str] = []
-        while self._topics and self._topics[0][0] < time.monotonic() - REST_S and len(topics) < TOPICS_AT_A_TIME:
+        while self._topics and self._topics[0][0] < time.monotonic() - REST_S and len(topics) < most:
             topics.append(self._topics.popleft()[1])
         if topics:
             await self._asker.ask(20, 4, DeleteTopicsRequest(topic_names=topics, timeout_ms=30_000), 60)

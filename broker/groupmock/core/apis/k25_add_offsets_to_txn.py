@@ -29,4 +29,6 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         by, at = Holder(asked.producer_id, asked.producer_epoch), (hosting.topic, hosting.partition_of(asked.group_id))
         why = causes.group_added(asked.group_id)
         code = cluster.transactions.add(turn, asked.transactional_id, by, (at,), why, request.client_id)
+        if code is ErrorCode.NONE:
+            hosting.make_topic(turn)  # its partition gets a marker, whether or not anybody commits
     turn.reply(request.ticket, AddOffsetsToTxnResponse(error_code=fenced_code(code, FENCED_SINCE, request.version)))

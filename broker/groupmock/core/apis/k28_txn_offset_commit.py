@@ -19,7 +19,7 @@ from ..groups import causes, codes
 from ..groups.offsets import commits
 from ..groups.offsets.commits import Commit
 from ..groups.type import Committer
-from ..transactions.transactional_id import Holder
+from ..transactions.transactional_id import NONE, Holder
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -59,10 +59,13 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         else:
             refused.append((line, codes.UNKNOWN_TOPIC_OR_PARTITION))
     errors = _commit(cluster, request, asked, turn, known) if known else []
+    if errors is None:
+        refused, known, errors = [(line, codes.UNKNOWN_SERVER_ERROR) for line in lines], [], []
     turn.reply(request.ticket, TxnOffsetCommitResponse(topics=_grouped(refused, list(zip(known, errors, strict=True)))))
 
 
-def _commit(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn, lines: list[Line]) -> list[int]:
+def _commit(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn, lines: list[Line]) -> list[int] | None:
+    """A code per line. None: the coordinator fails over it, and nothing of the request is answered otherwise."""
     groups, by = cluster.groups, Committer(asked.generation_id, asked.member_id, asked.group_instance_id)
     error = codes.INVALID_GROUP_ID if not asked.group_id else groups.gate(asked.group_id, request.node)
     if error:
@@ -74,6 +77,8 @@ def _commit(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, t
         group = groups.create_simple(turn, asked.group_id, causes.first_commit(request.client_id))
     if error or group is None:
         return [error] * len(lines)
+    if asked.producer_epoch == NONE:  # nobody asked a coordinator, which knows better (2.8; MemoryRecordsBuilder.validateProducerState)
+        return None
     return groups.write_pending(turn, group, [_wanted(line) for line in lines], asked.producer_id, asked.producer_epoch)
 
 

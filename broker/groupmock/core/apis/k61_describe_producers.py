@@ -15,7 +15,7 @@ from groupmock_codec.messages.k61_describe_producers import (
 
 from ..budget import Ration, within
 from ..java.hashes import long_hash
-from ..java.orders import java_order
+from ..java.orders import java_order, scala_map_order, scala_table_order
 from ..log.producers import ProducerStates
 
 if TYPE_CHECKING:
@@ -56,13 +56,14 @@ def _described(cluster: Cluster, node: int, turn: Turn, ration: Ration, topic: s
         return PartitionResponse(partition_index=index, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
     count = len(partition.producers)
     ration.take(count, PRODUCER_COST, count * PRODUCER_BYTES)
-    return PartitionResponse(partition_index=index, active_producers=_producers(partition.producers))
+    return PartitionResponse(partition_index=index, active_producers=_producers(partition.producers, turn.quirks.producers_in_scala_maps))
 
 
-def _producers(known: ProducerStates) -> list[ProducerState]:
+def _producers(known: ProducerStates, scala: bool) -> list[ProducerState]:
     states = known.all()
+    order = scala_map_order(scala_table_order(states, long_hash), long_hash) if scala else java_order(states, long_hash)
     rows = []
-    for producer_id in java_order(states, long_hash):
+    for producer_id in order:
         state, start = states[producer_id], known.open_from(producer_id)
         rows.append(
             ProducerState(

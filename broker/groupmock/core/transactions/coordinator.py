@@ -5,8 +5,8 @@ It lives in the partitions of __transaction_state as groups live in those of __c
 that leads its partition, and is back from the log when another node has loaded it. What an id does is in `states`.
 
 The order of its checks (TX-32): 42 for an empty id, 49 for one that nobody has, 51 while markers are under way, 49 for another producer id,
-then the epoch, then the state. An epoch that is not the current one is `FENCED` here; old versions of requests say 47 for it, newer ones 90
-(`fenced_code`).
+then the epoch, then the state. An old client's EndTxn hears 51 behind the epoch, and before 4.0 so does who adds to a transaction. An epoch
+that is not the current one is `FENCED` here; old versions of requests say 47 for it, newer ones 90 (`fenced_code`).
 """
 
 from __future__ import annotations
@@ -95,11 +95,14 @@ class TransactionCoordinator:
         known = self._ids.get(name)
         if known is None:
             return NO_SUCH
-        if waits and known.busy:
+        busy = waits and known.busy
+        if busy and not turn.quirks.producer_checked_before_busy:
             return BUSY
         if known.producer_id != by.producer_id:
             return NO_SUCH
-        return known if known.epoch == by.epoch else self._fenced(turn, known, by, client_id)
+        if known.epoch != by.epoch:
+            return self._fenced(turn, known, by, client_id)
+        return BUSY if busy else known
 
     def _fenced(self, turn: Turn, known: TransactionalId, by: Holder, client_id: str | None) -> ErrorCode:
         why = causes.fenced(by.producer_id, by.epoch, known.epoch)
@@ -234,7 +237,7 @@ class TransactionCoordinator:
         known = self._ids.get(name)
         if known is None:
             return Given(NO_SUCH)
-        if known.busy:
+        if known.busy and bumps:
             return Given(BUSY)
         overflow = bumps and (known.previous_id, known.epoch) == (by.producer_id, 0) and by.epoch == LAST_EPOCH
         if known.producer_id != by.producer_id and not overflow:
@@ -242,6 +245,8 @@ class TransactionCoordinator:
         table = OLD if not bumps else RETRIED if overflow or known.epoch == by.epoch + 1 else NEW
         if table is not RETRIED and known.epoch != by.epoch:
             return Given(self._fenced(turn, known, by, client_id))
+        if known.busy:
+            return Given(BUSY)
         what = table[known.state, committed]
         if what is End.DECIDE:
             return self._decide(turn, known, committed, bumps, causes.ended(committed, client_id))

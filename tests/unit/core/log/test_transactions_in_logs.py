@@ -95,6 +95,12 @@ def test_sequences_of_one_producer() -> None:
     assert world.topics.require_partition("t", 0).end == 3
 
 
+def test_of_who_wrote_without_an_epoch_no_order_is_asked() -> None:
+    world = TxnWorld()
+    found = [world.write(7, sequence, epoch=epoch, plain=True) for sequence, epoch in ((4, -1), (9, -1), (7, 0), (9, 0), (8, 0))]
+    assert found == [0, 0, 0, 45, 0]
+
+
 def test_five_batches_are_remembered() -> None:
     world = TxnWorld()
     for sequence in range(6):
@@ -389,6 +395,15 @@ def test_producers_of_what_is_not_there(quirk: bool, told: str | None) -> None:
     asked = DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=[1]), TopicRequest(name="u", partition_indexes=[0])])
     rows = [row for topic in world.ask(61, 0, asked).topics for row in topic.partitions]
     assert [(row.error_code, row.error_message) for row in rows] == [(3, None), (3, told)]
+
+
+@for_each(("quirk", "order"), [(False, [1_001_296, 1_295]), (True, [1_295, 1_001_296])])
+def test_producers_of_one_bucket(quirk: bool, order: list[int]) -> None:
+    """Java's map has them as they came, Scala's by their hashes."""
+    world = TxnWorld(quirks=Quirks(producers_in_scala_maps=quirk))
+    for pid in (1_001_296, 1_295):
+        world.write(pid, 0)
+    assert [each["producer_id"] for each in world.producers()] == order
 
 
 def test_any_client_may_write_markers() -> None:

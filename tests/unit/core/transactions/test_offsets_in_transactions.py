@@ -418,3 +418,73 @@ def test_an_epoch_that_the_partition_knows_to_be_over_is_47_before_the_coordinat
     world.txn(old)
     world.init()
     assert [world.txn(old, name=""), world.txn(Pid(99, 0), name="")] == [47, 42], "of the other one the partition knows nothing"
+
+
+# -- the old coordinator, which asks nobody about a producer: 2.8.2
+
+
+@for_each("group", ["nobody's", "an Empty one"])
+def test_without_an_epoch_the_whole_commit_fails_on_2_8(group: str) -> None:
+    """Also what names no topic; the group is there afterwards, and nothing is pending in it."""
+    world = OffsetsWorld("kafka-2.8")
+    pid = world.init()
+    if group == "an Empty one":
+        world.plain(3, 1)
+    rows = [TxnOffsetCommitRequestPartition(partition_index=each, committed_offset=4) for each in (0, 9)]
+    topics = [TxnOffsetCommitRequestTopic(name="t", partitions=rows)]
+    asked = TxnOffsetCommitRequest(transactional_id="x", group_id="g", producer_id=pid.id, producer_epoch=-1, topics=topics)
+    answer = world.ask(28, 3, asked)
+    assert [(row.partition_index, row.error_code) for row in answer.topics[0].partitions] == [(0, -1), (9, -1)]
+    assert (world.group_state()[0], world.seen(stable=True)) == ("Empty", NONE)
+
+
+@for_each(("profile", "left", "committed"), [("kafka-2.8", NONE, -1), ("kafka-3.9", NONE, -1), ("kafka-4.3", UNSTABLE, 5)])
+def test_a_refused_commit_takes_what_was_pending_along_before_4(profile: str, left: tuple[int, int, int, str], committed: int) -> None:
+    world = OffsetsWorld(profile)
+    world.init()
+    pid = world.begin()
+    assert [world.txn(pid, 5), world.txn(pid, 6, partition=1), world.txn(pid.older(), 7)] == [0, 0, 47]
+    assert [world.seen(stable=True), world.seen(1, stable=True)] == [left, UNSTABLE]
+    world.end(pid)
+    assert [world.seen(stable=True)[1], world.seen(1, stable=True)[1]] == [committed, 6]
+
+
+@for_each(("profile", "state"), [("kafka-2.8", "Dead"), ("kafka-3.9", "Dead"), ("kafka-4.3", "Empty")])
+def test_a_topic_that_is_deleted_takes_groups_without_offsets_along(profile: str, state: str) -> None:
+    """Whatever topic it is; who has something pending stays."""
+    world = OffsetsWorld(profile)
+    world.topic("other")
+    me = world.member()
+    world.ask(13, 1, LeaveGroupRequest(group_id="g", member_id=me))
+    pid = world.begin()
+    world.txn(pid)
+    world.command("delete_topic", name="other")
+    assert world.group_state()[0] == "Empty"
+    world.end(pid, False)
+    world.topic("other")
+    world.command("delete_topic", name="other")
+    assert world.group_state()[0] == state
+
+
+def test_a_group_that_was_added_has_its_marker_although_nobody_committed() -> None:
+    """The partition knows then that the epoch is over."""
+    world = OffsetsWorld("kafka-2.8")
+    pid = world.begin()
+    world.sleep(100_000)
+    assert [world.txn(pid), world.markers(partition_for("g", 50), "__consumer_offsets")] == [47, [(pid.id, pid.epoch + 1, False)]]
+
+
+@for_each("profile", ["kafka-2.8", "kafka-3.9"])
+def test_a_transaction_keeps_the_group_whose_pending_offsets_are_deleted(profile: str) -> None:
+    """OffsetDelete of the last offset deletes an Empty group of the old coordinator, but not amid a transaction."""
+    world = OffsetsWorld(profile)
+    pid = world.init(timeout=900_000)
+    world.offsets(pid)
+    world.txn(pid)
+    topics = [OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition(partition_index=0)])]
+    assert world.ask(47, 0, OffsetDeleteRequest(group_id="g", topics=topics)).topics[0].partitions[0].error_code == 0
+    world.sleep(700_000)
+    assert (world.group_state()[0], world.seen(stable=True)) == ("Empty", NONE), "not even the sweep takes it"
+    world.end(pid)
+    assert world.ask(47, 0, OffsetDeleteRequest(group_id="g", topics=topics)).error_code == 0
+    assert world.group_state()[0] == "Dead"

@@ -16,6 +16,7 @@ from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRe
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k24_add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from groupmock_codec.messages.k27_write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
 from groupmock_codec.messages.k66_list_transactions import ListTransactionsRequest
 
 LAST: Final = 32_766
@@ -367,6 +368,28 @@ def test_markers_may_come_later() -> None:
     assert (meanwhile, world.markers(), world.committed()) == ([51] * 5, [], 0)
     world.sleep(50)
     assert (world.state(), world.markers(), world.committed()) == (("CompleteCommit", 0), [(0, 0, True)], 1)
+
+
+@for_each(("profile", "added", "offsets"), [("kafka-4.3", [51, 51], 51), ("kafka-3.9", [49, 90], 49), ("kafka-2.8", [49, 90], 49)])
+def test_a_marker_that_is_refused_leaves_the_transaction_as_it_is(profile: str, added: list[int], offsets: int) -> None:
+    """TX-59, TX-32: nobody tries again but another coordinator; meanwhile who asks with another pid or epoch mostly hears of that first."""
+    world = TransactionWorld(profile)
+    pid = world.init()
+    world.add(pid, 0, 1)
+    topics = [WritableTxnMarkerTopic(name="t", partition_indexes=[0])]
+    later = WritableTxnMarker(producer_id=pid.id, producer_epoch=pid.epoch + 5, topics=topics)
+    world.ask(27, 1, WriteTxnMarkersRequest(markers=[later]))
+    assert [world.end(pid), *(len(world.markers(each)) for each in (0, 1))] == [0, 1, 1]
+    world.sleep(3_600_000)
+    other, ahead = Pid(99, 0), pid.older(-1)
+    assert (world.state(), [row.partitions for row in world.described()[0].topics]) == (("PrepareCommit", pid.epoch), [[0]])
+    assert [world.init_code()[0], world.add(pid)[0], world.offsets(pid), world.end(pid), world.end(pid, False)] == [51] * 5
+    assert [world.add(other)[0], world.add(ahead)[0], world.offsets(other)] == [*added, offsets]
+    assert [world.end(other), world.end(ahead), world.end(ahead, version=1), world.end(other, version=5)] == [49, 90, 47, 51]
+    where, partition = world.cluster.transactions.hosting, partition_for("x", 50)
+    where.unload(world.turn(), partition)
+    where.load(world.turn(), partition, 1, 0)
+    assert [world.init_code()[0], world.state()[0]] == [51, "PrepareCommit"]
 
 
 def test_markers_wait_for_who_leads_the_partition() -> None:
