@@ -39,6 +39,7 @@ def expire_member(cluster: Cluster, arguments: ExpireMember, turn: Turn) -> None
     found = group_of(cluster, arguments.group)
     if isinstance(found, ConsumerGroup):
         _expire(turn, found, arguments.member)
+        cluster.groups.convert(turn, found)
         return
     group = classic_group_of(cluster, arguments.group)
     if arguments.member in group.pending_joins:

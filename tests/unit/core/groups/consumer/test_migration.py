@@ -234,6 +234,16 @@ def test_the_last_consumer_member_takes_the_protocol_along() -> None:
     assert world.described()[0].error_message == "Group g is not a consumer group."
 
 
+def test_a_member_that_is_expired_by_command_takes_the_protocol_along_too() -> None:
+    world = MixedWorld()
+    world.join("A")
+    world.joined("B")
+    world.command("expire_member", group="g", member="A")
+    group = world.cluster.groups.find("g")
+    assert isinstance(group, ClassicGroup)
+    assert (group.state, list(group.members)) == ("PreparingRebalance", ["B"])
+
+
 @for_each("policy", ["upgrade", "disabled"])
 def test_where_the_policy_forbids_it_stays_what_it_is(policy: str) -> None:
     world = MixedWorld(group_consumer_migration_policy=policy)
