@@ -24,12 +24,12 @@ def commit(turn: Turn, group: Group, by: Committer, version: int, at: Collection
         return codes.UNKNOWN_MEMBER_ID
     if member.classic is None and version < MEMBER_EPOCH_SINCE:
         return codes.UNSUPPORTED_VERSION
-    if by.generation == member.epoch or (by.generation < member.epoch and _had_them(turn, group, member, by.generation, at)):
+    if by.generation == member.epoch or (by.generation < member.epoch and _had_them(group, member, by.generation, at)):
         return codes.NONE
     return codes.STALE_MEMBER_EPOCH if member.classic is None else codes.ILLEGAL_GENERATION
 
 
-def _had_them(turn: Turn, group: Group, member: Member, epoch: int, at: Collection[At]) -> bool:
+def _had_them(group: Group, member: Member, epoch: int, at: Collection[At]) -> bool:
     """Does it still have, and had it at that epoch, every partition that it commits for (KIP-1251; CG-135)? Of none that is asked for it
     does, at any epoch."""
     had = member.assigned | member.revoking
