@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ...java.hash_maps import INTS, STRINGS, UUIDS, HashKeys, copied_order, room_for
+from ...java.hash_maps import INTS, STRINGS, UUIDS, HashKeys, changed_order, copied_order, room_for
 from ...java.hashes import uuid_hash
-from ...java.orders import java_computed_order, java_order
+from ...java.orders import SMALLEST_TABLE, java_computed_order, java_order
 from .group import Held, Spot
 
 if TYPE_CHECKING:
@@ -66,15 +66,9 @@ def given(kept: Held, new: Held, target: Target, had: Held) -> Held:
     return {(topic, index): spots[topic, index] for topic, indexes in laid_out.items() for index in indexes}
 
 
-def _laid_out(had: list[int], kept: list[int], new: list[int]) -> HashKeys[int]:
-    copied = HashKeys(INTS, room_for(len(had))) if had else HashKeys(INTS)
-    for index in java_order(had, int):
-        copied.put(index)
-    for index in {*had}.difference(kept):
-        copied.remove(index)
-    for index in new:
-        copied.put(index)
-    return copied
+def _laid_out(had: list[int], kept: list[int], new: list[int]) -> list[int]:
+    gone = list({*had}.difference(kept))
+    return changed_order(INTS, java_order(had, int), gone, new, room_for(len(had)) if had else SMALLEST_TABLE)
 
 
 def as_laid_out(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:

@@ -25,23 +25,28 @@ def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None
     `alike`: how the group subscribed before this heartbeat, where that bumped nothing: Kafka looks at the subscriptions anew with a bump
     alone, so that who joins with no topics leaves a group alike, and may be the one whose topics all are given (seen on 4.3.0).
     """
-    others = [member_id for member_id in group.table if member_id != heard.member_id]
-    ids = list(group.table) if heard.member_id in group.table else [*others, heard.member_id]
+    ids = list(group.table) if heard.member_id in group.table else [*group.table, heard.member_id]
     assignor = preferred(turn, group)
     instead_of = replaced if replaced != heard.member_id else None
-    subscribers = [_subscriber(group, member_id, names if member_id == heard.member_id else None) for member_id in ids]
+    listed: dict[frozenset[str], list[str]] = {}
+    subscribers = [_subscriber(group, member_id, names if member_id == heard.member_id else None, listed) for member_id in ids]
     alike = group.alike() if alike is None else alike
     group.assign(assign(assignor, subscribers, group.topics, instead_of, alike=alike), turn.now, assignor)
 
 
-def _subscriber(group: Group, member_id: str, names: Sequence[str] | None) -> Subscriber:
+def _subscriber(group: Group, member_id: str, names: Sequence[str] | None, listed: dict[frozenset[str], list[str]]) -> Subscriber:
+    """`names`: as its heartbeat gives them; None: they are sorted, once for all members that have them (`listed`)."""
+    spread = group.table.spread_of(member_id)
     member = group.members.get(member_id)
     if member is None:  # who was replaced
-        return Subscriber(member_id, None, (), {})
-    resolved = group.resolved.get(member.regex)
-    matched = () if resolved is None else sorted(resolved.topics)
-    given = sorted(member.names) if names is None else names
-    return Subscriber(member_id, member.group_instance_id, given, group.targets.get(member_id, {}), member.regex, matched)
+        return Subscriber(member_id, None, (), {}, spread=spread)
+    given = names
+    if given is None and (given := listed.get(member.names)) is None:
+        given = listed[member.names] = sorted(member.names)
+    matched: Sequence[str] = ()
+    if member.regex and (resolved := group.resolved.get(member.regex)) is not None:
+        matched = listed.setdefault(resolved.topics, sorted(resolved.topics))
+    return Subscriber(member_id, member.group_instance_id, given, group.targets.get(member_id, {}), member.regex, matched, spread)
 
 
 def preferred(turn: Turn, group: Group) -> str:
