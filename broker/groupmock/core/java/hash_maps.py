@@ -230,7 +230,8 @@ def changed_order(kind: Kind[K], had: Sequence[K], gone: Collection[K], new: Seq
     one, and into which `new` was put. By bucket as well, where no bucket ever had to change."""
     table, without = _table_for(capacity), set(gone)
     held = [*(key for key in had if key not in without), *new] if gone else [*had, *new]
-    if any(len(each) > LONGEST_LIST and _grew_trees([kind.spread(key) for key in each], table) for each in (had, held)):
+    several = [each for each in (had, held) if len(each) > LONGEST_LIST]
+    if several and any(_grew_trees([kind.spread(key) for key in each], table) for each in several):
         made = HashKeys(kind, capacity)
         for key in had:
             made.put(key)

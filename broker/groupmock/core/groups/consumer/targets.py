@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...turn import Turn
 from ...units import NS_PER_MS
-from .assignors import Subscriber, assign
+from .assignors import Subscriber, Target, assign
 from .group import Group, Member
 from .timing import Timing
 
@@ -25,27 +25,40 @@ def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None
     `alike`: how the group subscribed before this heartbeat, where that bumped nothing: Kafka looks at the subscriptions anew with a bump
     alone, so that who joins with no topics leaves a group alike, and may be the one whose topics all are given (seen on 4.3.0).
     """
-    ids = list(group.table) if heard.member_id in group.table else [*group.table, heard.member_id]
     assignor = preferred(turn, group)
     instead_of = replaced if replaced != heard.member_id else None
-    listed: dict[frozenset[str], list[str]] = {}
-    subscribers = [_subscriber(group, member_id, names if member_id == heard.member_id else None, listed) for member_id in ids]
+    subscribers = _subscribers(group, heard, names)
     alike = group.alike() if alike is None else alike
     group.assign(assign(assignor, subscribers, group.topics, instead_of, alike=alike), turn.now, assignor)
 
 
-def _subscriber(group: Group, member_id: str, names: Sequence[str] | None, listed: dict[frozenset[str], list[str]]) -> Subscriber:
-    """`names`: as its heartbeat gives them; None: they are sorted, once for all members that have them (`listed`)."""
-    spread = group.table.spread_of(member_id)
+def _subscribers(group: Group, heard: Member, names: Sequence[str] | None) -> list[Subscriber]:
+    """Everybody in the table, then `heard`, if it is new to that. Flat: it is the way of every member of a group."""
+    members, targets, listed = group.members, group.targets, dict[frozenset[str], list[str]]()
+    nothing: Target = {}
+    found = []
+    for member_id, spread in group.table.spreads():
+        member = members.get(member_id)
+        if member is heard or member is None or member.regex:
+            found.append(_subscriber(group, member_id, names if member is heard else None, spread))
+            continue
+        given = listed.get(member.names)
+        if given is None:
+            given = listed[member.names] = sorted(member.names)
+        found.append(Subscriber(member_id, member.group_instance_id, given, targets.get(member_id, nothing), spread=spread))
+    if heard.member_id not in group.table:
+        found.append(_subscriber(group, heard.member_id, names, None))
+    return found
+
+
+def _subscriber(group: Group, member_id: str, names: Sequence[str] | None, spread: int | None) -> Subscriber:
+    """`names`: as its heartbeat gives them; None: they are sorted."""
     member = group.members.get(member_id)
     if member is None:  # who was replaced
         return Subscriber(member_id, None, (), {}, spread=spread)
-    given = names
-    if given is None and (given := listed.get(member.names)) is None:
-        given = listed[member.names] = sorted(member.names)
-    matched: Sequence[str] = ()
-    if member.regex and (resolved := group.resolved.get(member.regex)) is not None:
-        matched = listed.setdefault(resolved.topics, sorted(resolved.topics))
+    given = sorted(member.names) if names is None else names
+    resolved = group.resolved.get(member.regex) if member.regex else None
+    matched = () if resolved is None else sorted(resolved.topics)
     return Subscriber(member_id, member.group_instance_id, given, group.targets.get(member_id, {}), member.regex, matched, spread)
 
 

@@ -19,7 +19,7 @@ from cases import for_each
 
 from groupmock.core.groups.consumer.assignors import ASSIGNORS, Subscriber, assign
 from groupmock.core.groups.consumer.member_table import MemberTable
-from groupmock.core.java.hashes import java_hash
+from groupmock.core.java.hashes import java_hash, spread
 from groupmock.core.java.tables import signed
 
 Row = dict[str, Any]
@@ -124,4 +124,5 @@ def test_a_table_keeps_its_order_as_members_come_and_go() -> None:
         slots = {member_id: table.slot(signed(java_hash(member_id))) for member_id in came}
         latest_first = came[::-1]
         assert list(table) == sorted(latest_first, key=slots.__getitem__)
-    assert (len(table), "m0" in table, table.spread_of("m1000")) == (len(came), "m0" in came, None)
+        assert list(table.spreads()) == [(member_id, spread(member_id)) for member_id in table]
+    assert (len(table), "m0" in table) == (len(came), "m0" in came)

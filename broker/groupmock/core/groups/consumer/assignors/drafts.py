@@ -58,8 +58,8 @@ def stored(old: Target, computed: Computed) -> Target:
     """What the member's target is from now on: the very same `old` where `computed` has the same partitions."""
     if _same(old, computed):
         return old
-    topics = filled_order(UUIDS, computed.keys(), SMALLEST_TABLE)
-    return {topic: tuple(copied_order(INTEGERS, computed[topic])) for topic in topics}
+    topics = filled_order(UUIDS, computed.keys(), SMALLEST_TABLE) if len(computed) > 1 else computed
+    return {topic: tuple(copied_order(INTEGERS, found) if len(found := computed[topic]) > 1 else found) for topic in topics}
 
 
 def _same(old: Target, computed: Computed) -> bool:

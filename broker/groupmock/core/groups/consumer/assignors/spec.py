@@ -7,7 +7,7 @@ In Kafka: TargetAssignmentBuilder, GroupSpecImpl, TopicIds and UnionSet, Consume
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 import msgspec
@@ -64,32 +64,41 @@ class Group(msgspec.Struct):
 
 def group_of(subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes, int]], replaced: str | None, alike: bool) -> Group:
     """Shapes as `assignors.assign` has them."""
+    subscriptions = _subscriptions(subscribers, topics)
+    members = [
+        Member(one.member_id, one.group_instance_id, subscription, one.target)
+        for one, subscription in zip(subscribers, subscriptions, strict=True)
+    ]
+    return Group([members[number] for number in _member_order(subscribers, replaced)], alike, dict(topics.values()))
+
+
+def _subscriptions(subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes, int]]) -> Iterator[Subscription]:
+    """Of each. What several share is looked at once."""
     names_once = Kind(cache(STRINGS.spread), STRINGS.rank)
     seen: dict[tuple[int, int], Subscription] = {}  # by what they are: every one is held by a subscriber
     read: dict[tuple[tuple[str, ...], tuple[str, ...]], Subscription] = {}
-    members = {}
     for one in subscribers:
-        subscription = seen.get(place := (id(one.topics), id(one.matched) if one.regex else 0))
-        if subscription is None:
+        found = seen.get(place := (id(one.topics), id(one.matched) if one.regex else 0))
+        if found is None:
             names = (tuple(one.topics), tuple(one.matched) if one.regex else ())
             if names not in read:
                 read[names] = _subscription(*names, topics, names_once)
-            subscription = seen[place] = read[names]
-        members[one.member_id] = Member(one.member_id, one.group_instance_id, subscription, one.target)
-    spreads = {one.member_id: STRINGS.spread(one.member_id) if one.spread is None else one.spread for one in subscribers}
-    order = _member_order(list(members), replaced, Kind(spreads.__getitem__, STRINGS.rank))
-    return Group([members[member_id] for member_id in order], alike, dict(topics.values()))
+            found = seen[place] = read[names]
+        yield found
 
 
-def _member_order(member_ids: list[str], replaced: str | None, kind: Kind[str]) -> Iterable[str]:
-    """The last one may replace a static member: both changes are a map of their own, in whose order they are made."""
+def _member_order(subscribers: Sequence[Subscriber], replaced: str | None) -> Iterable[int]:
+    """Their numbers. The last one may replace a static member: both changes are a map of their own, in whose order they are made."""
+    spreads = [STRINGS.spread(one.member_id) if one.spread is None else one.spread for one in subscribers]
+    kind: Kind[int] = Kind(spreads.__getitem__, lambda number: STRINGS.rank(subscribers[number].member_id))
     if replaced is None:
-        return filled_order(kind, member_ids, SMALLEST_TABLE)
+        return filled_order(kind, range(len(spreads)), SMALLEST_TABLE)
+    last, gone = len(spreads) - 1, next(number for number, one in enumerate(subscribers) if one.member_id == replaced)
     order = HashKeys(kind)
-    for member_id in member_ids[:-1]:
-        order.put(member_id)
-    for changed in copied_order(kind, (member_ids[-1], replaced)):
-        if changed == replaced:
+    for number in range(last):
+        order.put(number)
+    for changed in copied_order(kind, (last, gone)):
+        if changed == gone:
             order.remove(changed)
         else:
             order.put(changed)
