@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from .generators import Failed
 
@@ -217,7 +218,7 @@ def _synced(_member: JoiningMember, reader: ResponseReader) -> bool:
     return True
 
 
-def _find_coordinator(endpoint: tuple[str, int], group: str) -> None:
+def find_coordinator(endpoint: tuple[str, int], group: str) -> None:
     """Waits until the group's coordinator is there: a fresh Kafka creates its offsets topic first."""
     link, end = SocketLink.to(endpoint), time.monotonic() + 30
     reader = ResponseReader(link.call(FIND_COORDINATOR, 1, string(group) + b"\0"))
@@ -233,7 +234,7 @@ def _find_coordinator(endpoint: tuple[str, int], group: str) -> None:
 
 def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.0) -> Group:
     """Joins `count` members to one group, all in one generation, and returns when each holds its assignment."""
-    _find_coordinator(endpoint, group)
+    find_coordinator(endpoint, group)
     members = [JoiningMember(SocketLink.to(endpoint)) for _ in range(count)]
     for each in members:
         _send_join(group, each)
@@ -251,7 +252,17 @@ def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.
     return Group(group, members)
 
 
-def write_payloads(groups: Iterable[Group], target: Path) -> Path:
+class Joined(Protocol):
+    """Members that may heartbeat."""
+
+    def heartbeats(self) -> list[bytes]:
+        """One heartbeat each, without its length."""
+
+    def close(self) -> None:
+        """Closes their connections."""
+
+
+def write_payloads(groups: Iterable[Joined], target: Path) -> Path:
     """Every member's heartbeat as a line of hex, for `kload -f`."""
     target.write_text("".join(frame.hex() + "\n" for group in groups for frame in group.heartbeats()))
     return target

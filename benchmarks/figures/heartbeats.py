@@ -14,7 +14,7 @@ from pathlib import Path
 from .. import servers
 from ..bench import Bench
 from ..generators import Failed, Load, Missing, Rate, RunningServer, rate_of
-from ..join import Group, heartbeat, join, write_payloads
+from ..join import Group, Joined, heartbeat, join, write_payloads
 from ..machine import Cores
 from ..targets import TARGETS
 
@@ -38,14 +38,21 @@ def product(cores: Cores) -> AbstractContextManager[RunningServer]:
     return servers.groupmock(cores, "--set", INITIAL_DELAY)
 
 
-def rate(bench: Bench, start: Start, load: Load, joined: bool = True, passes: int = 1) -> Rate:
+def classic(server: RunningServer, load: Load) -> Joined:
+    """Members of the classic protocol in one generation."""
+    return join(server.endpoint, "bench", members_of(load))
+
+
+def rate(
+    bench: Bench, start: Start, load: Load, joined: bool = True, passes: int = 1, members: Callable[[RunningServer, Load], Joined] = classic
+) -> Rate:
     """One fresh server under one load; the last of so many passes counts."""
     seconds = bench.scaled(2.0, 0.3)
 
     def once() -> Rate:
         with tempfile.TemporaryDirectory(prefix="groupmock-bench-") as folder, start(bench.cores) as server:
             payloads = Path(folder) / "heartbeats.hex"
-            group = join(server.endpoint, "bench", members_of(load)) if joined else Group("bench", [])
+            group = members(server, load) if joined else Group("bench", [])
             if joined:
                 write_payloads([group], payloads)
             else:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -29,13 +29,18 @@ class Leased(Protocol):
     session_timeout_ms: int
 
 
+FOR_EVER: Final = 1 << 62
+"""A time (ns of the run) that does not come."""
+
+
 class Lease(msgspec.Struct, gc=False):
-    """Leave to repeat a heartbeat's answer while `group.epoch == epoch` (docs/reference/architecture.md#the-way-of-a-joingroup):
-    `Core.renew` moves one deadline."""
+    """Leave to repeat a heartbeat's answer while `group.epoch == epoch` and it is not later than `until` (ns of the run;
+    docs/reference/architecture.md#leases): `Core.renew` moves one deadline."""
 
     group: Leasing
     member: Leased
     epoch: int
+    until: int = FOR_EVER
 
 
 class Reply(msgspec.Struct, gc=False):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 API_VERSIONS: Final = 18
 HEARTBEAT: Final = 12
+BEATS: Final = {HEARTBEAT: "Heartbeat", 68: "ConsumerGroupHeartbeat"}
+"""Requests that a member repeats as they are, and whose answer may be repeated (`net.repeat`)."""
 FETCH: Final = 1
 UNSUPPORTED_VERSION: Final = 35
 UNKNOWN_VERSION_TAGS: Final = 1000
@@ -60,6 +62,7 @@ class ApiCodec:
         # No byte for ApiVersions, whose answer has header 0 in every version: who reads it does not know yet
         # which versions there are (docs/kafka/clients.md#version-quirks, 3).
         self._after_correlation = b"\0" if response_header_version(key, version) else b""
+        self.beats = key in BEATS
         self.quick_below = SHORT if key in QUICK else 0  # bytes of a request
         self._before_body = 4 + len(self._after_correlation)
 

@@ -168,6 +168,9 @@ class Connection(asyncio.Protocol):
                 driver = self.driver
                 now = driver.now()
                 if now > repeat.until:  # before anything of it counts: whoever is told may look at the heartbeat before it
+                    if now > repeat.lease.until:
+                        driver.arrived(self, data)
+                        return
                     driver.record.repeated(self, repeat, identifiers, now)
                 self.beaten = now
                 # It moves a number, no timer: `call_later` and `cancel` would double the cost (docs/kafka/limits.md#heartbeats).

@@ -57,7 +57,7 @@ from ..journal.rows import DISCONNECTED, NOT_READING
 from .alarm import ClockAlarm
 from .backlog import Backlog
 from .call import Call
-from .codecs import FETCH, HEARTBEAT, Codecs, Refused
+from .codecs import FETCH, Codecs, Refused
 from .connection import DEAF, DUE, STOPPED, Connection
 from .nodes import Nodes
 from .not_taken import not_taken
@@ -201,7 +201,7 @@ class Driver:
             self._defect(f"{codec.name} v{codec.version}", defect, call)
             return
         journal = self.journal
-        if codec.key == HEARTBEAT and not call.recorded and _changed_nothing(effects):
+        if codec.beats and not call.recorded and _changed_nothing(effects):
             call.quiet = True
             if journal.pulse:
                 run = connection.run
@@ -362,14 +362,14 @@ class Driver:
             self.counters.lost_replies += 1  # the core goes on as if it had been heard (P1-d7)
             return
         self.counters.replies += 1
-        lease = reply.lease
-        if lease is not None and call.quiet:
+        if call.quiet and (lease := reply.lease) is not None:
             connection.beaten = now
             may_repeat = self.gate is None or self.gate.lets_repeat
             if call.told:
                 connection.run = Run(call.codec, call.frame, self.journal.silence(connection.number)) if may_repeat else None
-            if self._leases and may_repeat and connection.idle:
-                until = ALWAYS if self.journal.heartbeats else NEVER if connection.run is None else connection.run.until
+            told_until = NEVER if connection.run is None else connection.run.until
+            if self._leases and may_repeat and connection.idle and told_until != ALWAYS:  # who wants each of them gets it whole
+                until = ALWAYS if self.journal.heartbeats else told_until
                 connection.repeat = Repeat(call.codec, call.frame, answer, reply.message, lease, until)
         connection.answer(answer)
         if connection.out is None and connection.inbox is not None:

@@ -16,6 +16,7 @@ from ..faults.actions import Answer, CallOff, GoOn, HangUp, Narrow, Piece, Steer
 from ..faults.facts import Facts, GroupFacts, Lookup, facts_of
 from ..faults.kind import Target
 from ..faults.registry import RuleRegistry, RuleReport
+from .codecs import BEATS
 from .fault_commands import change, dice_of
 from .gated import C, Gated, Strikeable
 
@@ -282,7 +283,7 @@ class FaultGate(Generic[C]):
         # A call that was closed meanwhile, or had no answer, is owed no graft
         self._grafts = {ticket: grafts for ticket, grafts in self._grafts.items() if ticket in driver.tickets}
         driver.arm(self if self.registry.live() or self._grafts else None)
-        lets_repeat = not self.registry.live(api="Heartbeat")
+        lets_repeat = not any(self.registry.live(api=name) for name in BEATS.values())
         if lets_repeat != self.lets_repeat:
             self.lets_repeat = lets_repeat
             driver.end_repeats()

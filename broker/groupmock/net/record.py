@@ -203,7 +203,7 @@ class Recorder:
             journal.tell_repeated(burst)
             run.until = journal.silence(connection.number)
             if not journal.heartbeats:
-                repeat.until = run.until
+                repeat.until = min(run.until, repeat.lease.until)
         if journal.heartbeats:
             connection.beat_row = burst.first + 2 * count - 2
 

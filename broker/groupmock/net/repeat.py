@@ -1,14 +1,16 @@
 """The heartbeat fast path: within a generation a member's heartbeats are byte-identical but for the correlation id.
 
 The lease. When the core answers a Heartbeat with 0 in Stable or CompletingRebalance and changes nothing but the session timer (rule H7 of
-docs/kafka/group-protocol.md), its `Reply` carries a `Lease`: group, member and the group's epoch. A `Repeat` keeps that heartbeat and
-that answer as bytes. While `group.epoch` is what it was and the next bytes of the same connection equal the last but for the correlation
-id (several such heartbeats in one read count too), the connection writes the same answer with the new id and calls `renew(lease, now)`,
-which moves the session deadline and does nothing else. Nothing is decoded, no event is made, the core decides nothing.
+docs/kafka/group-protocol.md), its `Reply` carries a `Lease`: group, member and the group's epoch. So does the answer to a
+ConsumerGroupHeartbeat of a member that is where its group's target wants it (docs/kafka/consumer-groups.md). A `Repeat` keeps that
+heartbeat and that answer as bytes. While `group.epoch` is what it was and the next bytes of the same connection equal the last but for the
+correlation id (several such heartbeats in one read count too), the connection writes the same answer with the new id and calls
+`renew(lease, now)`, which moves the session deadline and does nothing else. Nothing is decoded, no event is made, the core decides nothing.
 
 Why it is safe. The answer to a Heartbeat is a function of the request and of the group's state (rules H1 to H8). The request is the same
 by comparison of all its bytes: same API and version, client id, group, generation, member, instance id, trailing bytes. The state is the
-same because the epoch counts everything that this answer or its timer depend on. What the full path does besides, the repetition does
+same because the epoch counts everything that this answer or its timer depend on; what time alone changes (regular expressions are to be
+looked at again) is the lease's `until`. What the full path does besides, the repetition does
 too: the deadline moves, the request is counted and takes its ticket number. Any difference whatever takes the full path, where the core
 decides afresh. So lease on equals lease off, byte for byte, for clients and in journals: a property test (tests/unit/net) and replay,
 which has no leases, hold the two against each other.
@@ -23,7 +25,8 @@ Rows. Heartbeats that changed nothing are rows only for a sink that wants all of
 reply rows that the full path would have made, numbers and tickets included, and may write them without making them (`Repeated` in
 `journal.journal`). Without such a sink nothing is built. A sink that minds how long a client pauses (`pulse`) names a time: `until`. The
 first heartbeat behind it is told, and with it, in `Connection.beaten`, when the one before came; all before it came in time, whenever they
-came. So the way of every heartbeat has one comparison for all sinks together.
+came. A sink that minds each (the audit, of consumer groups) has them on the full path. So the way of every heartbeat has one comparison for
+all sinks together.
 """
 
 from __future__ import annotations
@@ -60,7 +63,7 @@ class Repeat:
 
     def __init__(self, codec: ApiCodec, frame: bytes, answer: bytes, message: Message, lease: Lease, until: int) -> None:
         self.codec = codec
-        self.until = until  # ns of the run: who comes later is told to sinks
+        self.until = min(until, lease.until)  # ns of the run: who comes later is told to sinks, or takes the full path
         self.message = message  # of the answer
         self.template: object = None  # kept by a sink that writes such rows without making them
         self.head = len(frame).to_bytes(4, "big") + frame[:4]

@@ -4,13 +4,14 @@
 and copied again. What decides: bucket = spread hash & (table - 1); `put` appends to a bucket, `computeIfAbsent` puts in front; the table
 doubles beyond three quarters, after a put but before a computeIfAbsent; and a bucket that gets its ninth key (by computeIfAbsent: its
 eighth) makes a table below 64 double at once, and in a larger one becomes a tree (`tree_bins`). The last is no curiosity: partitions dealt
-round to 64 members are equal in their low bits. In Java: java.util.HashMap.
+round to 64 members are equal in their low bits. Where no bucket ever became so long, the order is that of the buckets, however often the
+table doubled: `filled_order` and `changed_order` tell it at once, as assignors ask for thousands. In Java: java.util.HashMap.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -24,6 +25,8 @@ K = TypeVar("K", bound=Hashable)
 LONGEST_LIST: Final = 8
 SMALLEST_TABLE_WITH_TREES: Final = 64
 LARGEST_LIST_OF_A_TREE: Final = 6
+FEW: Final = 7
+"""Not even computeIfAbsent makes a tree of so many."""
 _SIGNS: Final = 1 << 127 | 1 << 63
 
 
@@ -68,12 +71,16 @@ def room_for(size: int) -> int:
 
 
 class HashKeys(Generic[K]):
-    """The keys of one map, iterated in its order. `capacity` is what Java's constructor is given."""
+    """The keys of one map, iterated in its order. `capacity` is what Java's constructor is given.
 
-    __slots__ = ("_buckets", "_kind", "_size", "_table")
+    As long as they are few no bucket can be too long, and a list will do, in which the keys of each bucket stand in the bucket's order.
+    """
+
+    __slots__ = ("_buckets", "_few", "_kind", "_size", "_table")
 
     def __init__(self, kind: Kind[K], capacity: int = SMALLEST_TABLE) -> None:
         self._kind = kind
+        self._few: list[K] | None = []
         self._buckets: dict[int, list[K] | TreeBin[K]] = {}
         self._size = 0
         self._table = _table_for(capacity)
@@ -87,17 +94,30 @@ class HashKeys(Generic[K]):
         return made
 
     def __len__(self) -> int:
-        return self._size
+        return self._size if self._few is None else len(self._few)
 
     def __contains__(self, key: object) -> bool:
+        if self._few is not None:
+            return key in self._few
         return key in self._buckets.get(self._kind.spread(cast(K, key)) & self._table - 1, ())
 
     def __iter__(self) -> Iterator[K]:
+        if self._few is not None:
+            yield from _by_place(self._kind, self._few, self._table)
+            return
         for place in sorted(self._buckets):
             yield from self._buckets[place]
 
     def put(self, key: K) -> None:
         """A key that may be there, and then stays where it is."""
+        few = self._few
+        if few is not None:
+            if len(few) < FEW:
+                if key not in few:
+                    few.append(key)
+                    self._table <<= len(few) > self._table * 3 // 4
+                return
+            self._fill_buckets(few)
         place = self._kind.spread(key) & self._table - 1
         bucket = self._buckets.get(place)
         if bucket is None:
@@ -116,6 +136,14 @@ class HashKeys(Generic[K]):
 
     def compute(self, key: K) -> None:
         """`computeIfAbsent`: the table may double even where the key is there, which then stays where it is."""
+        few = self._few
+        if few is not None:
+            if len(few) < FEW:
+                self._table <<= len(few) > self._table * 3 // 4
+                if key not in few:
+                    few.insert(0, key)
+                return
+            self._fill_buckets(few)
         if self._size > self._table * 3 // 4:
             self._double()
         place = self._kind.spread(key) & self._table - 1
@@ -134,6 +162,9 @@ class HashKeys(Generic[K]):
 
     def remove(self, key: K) -> None:
         """A key that is there."""
+        if self._few is not None:
+            self._few.remove(key)
+            return
         place = self._kind.spread(key) & self._table - 1
         bucket = self._buckets[place]
         if isinstance(bucket, TreeBin) and bucket.too_small():
@@ -142,6 +173,14 @@ class HashKeys(Generic[K]):
         self._size -= 1
         if not bucket:
             del self._buckets[place]
+
+    def _fill_buckets(self, few: list[K]) -> None:
+        """They become too many for one list, and stay in buckets from now on."""
+        buckets: dict[int, list[K]] = {}
+        for key in few:
+            buckets.setdefault(self._kind.spread(key) & self._table - 1, []).append(key)
+        self._buckets.update(buckets)
+        self._few, self._size = None, len(few)
 
     def _relieve(self, place: int, bucket: list[K]) -> None:
         """HashMap.treeifyBin."""
@@ -172,15 +211,57 @@ def copied_order(kind: Kind[K], keys: Collection[K]) -> list[K]:
 
 
 def filled_order(kind: Kind[K], keys: Collection[K], capacity: int) -> list[K]:
-    """The order of a map made with that capacity, into which the keys were put: by bucket, where no bucket nor the table had to change."""
+    """The order of a map made with that capacity, into which the keys were put: by bucket, where no bucket ever had to change."""
+    if len(keys) < 2:
+        return list(keys)
     held, table = list(dict.fromkeys(keys)), _table_for(capacity)
-    places = [kind.spread(key) & table - 1 for key in held]
-    if len(held) > table * 3 // 4 or (len(held) > LONGEST_LIST and max(Counter(places).values()) > LONGEST_LIST):
+    if len(held) > LONGEST_LIST and _grew_trees([kind.spread(key) for key in held], table):
         made = HashKeys(kind, capacity)
         for key in held:
             made.put(key)
         return list(made)
-    return [held[index] for index in sorted(range(len(held)), key=places.__getitem__)]
+    while len(held) > table * 3 // 4:
+        table *= 2
+    return _by_place(kind, held, table)
+
+
+def changed_order(kind: Kind[K], had: Sequence[K], gone: Collection[K], new: Sequence[K], capacity: int) -> list[K]:
+    """The order of a map made with that capacity, into which `had` was put (which it has room for), out of which `gone` was taken, one by
+    one, and into which `new` was put. By bucket as well, where no bucket ever had to change."""
+    table, without = _table_for(capacity), set(gone)
+    held = [*(key for key in had if key not in without), *new] if gone else [*had, *new]
+    several = [each for each in (had, held) if len(each) > LONGEST_LIST]
+    if several and any(_grew_trees([kind.spread(key) for key in each], table) for each in several):
+        made = HashKeys(kind, capacity)
+        for key in had:
+            made.put(key)
+        for key in gone:
+            made.remove(key)
+        for key in new:
+            made.put(key)
+        return list(made)
+    while len(held) > table * 3 // 4:
+        table *= 2
+    return _by_place(kind, held, table)
+
+
+def _by_place(kind: Kind[K], keys: list[K], table: int) -> list[K]:
+    """Sorted by the buckets of such a table; of one bucket as they stand."""
+    if len(keys) < 2:
+        return keys.copy()
+    spread, mask = kind.spread, table - 1
+    return sorted(keys, key=lambda key: spread(key) & mask)
+
+
+def _grew_trees(spreads: list[int], table: int) -> bool:
+    """Keys with such hashes were put, one by one, into a table that doubled as it had to: did a bucket ever become too long?"""
+    while True:
+        put = spreads[: table * 3 // 4 + 1]
+        if len(put) > LONGEST_LIST and max(Counter([spread & table - 1 for spread in put]).values()) > LONGEST_LIST:
+            return True
+        if len(spreads) <= table * 3 // 4:
+            return False
+        table *= 2
 
 
 def _table_for(capacity: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,18 @@ from typing import Any, Final
 import pytest
 from cases import for_each
 
-from groupmock.core.java.hash_maps import INTEGERS, STRINGS, UUIDS, HashKeys, copied_order, room_for, string_rank, uuid_rank
+from groupmock.core.java.hash_maps import (
+    INTEGERS,
+    STRINGS,
+    UUIDS,
+    HashKeys,
+    changed_order,
+    copied_order,
+    filled_order,
+    room_for,
+    string_rank,
+    uuid_rank,
+)
 from groupmock.core.java.tree_bins import TreeBin
 
 DATA: Final = Path(__file__).parents[3] / "data" / "hash_maps.jsonl.gz"
@@ -75,6 +87,31 @@ def test_a_long_bucket_of_a_copy() -> None:
     """Ten of one hash code: the table doubles twice for it, and is as large as a tree needs only then."""
     assert list(copied_order(STRINGS, ALIKE)) == ALIKE
     assert list(copied_order(INTEGERS, range(0, 64 * 12, 64))) == [192, 0, 64, 128, 256, 320, 384, 448, 512, 576, 640, 704]
+
+
+@pytest.mark.parametrize("step", [1, 16, 64, 1024])
+def test_orders_told_at_once_are_those_of_a_map_that_lived(step: int) -> None:
+    """Keys that are far apart fall into one bucket, which becomes a tree: then the short way is none."""
+    dice, trees = random.Random(step), 0
+    for _ in range(60):
+        keys = [key * step for key in dice.sample(range(200), dice.randrange(60))]
+        at = dice.randint(0, len(keys))
+        had, new = keys[:at], keys[at:]
+        gone = dice.sample(had, dice.randint(0, len(had)))
+        lived = HashKeys(INTEGERS, room_for(len(had)))
+        for key in had:
+            lived.put(key)
+        for key in gone:
+            lived.remove(key)
+        for key in new:
+            lived.put(key)
+        assert changed_order(INTEGERS, had, gone, new, room_for(len(had))) == list(lived)
+        filled = HashKeys(INTEGERS, 4)
+        for key in keys:
+            filled.put(key)
+        assert filled_order(INTEGERS, keys, 4) == list(filled)
+        trees += any(isinstance(bucket, TreeBin) for bucket in filled._buckets.values())
+    assert (trees > 0) == (step > 1)
 
 
 def test_ranks_sort_as_java_compares() -> None:

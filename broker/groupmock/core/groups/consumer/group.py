@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 Spot = tuple[bytes, int]
 """A partition: topic id and index."""
 Held = dict[Spot, int]
-"""Partitions of a member -> the epoch at which it was given each (KIP-1251)."""
+"""Partitions of a member -> the epoch at which it was given each (KIP-1251). Another one takes its place, it is never changed itself."""
+NOTHING: Final[Held] = {}
+"""What nearly everybody has to give up."""
 
 
 class Departure(NamedTuple):
@@ -57,7 +59,7 @@ def no_session() -> Timer:
     return Timer(("session",), 0, 0, live=False)
 
 
-class Member(msgspec.Struct, eq=False):
+class Member(msgspec.Struct, eq=False, gc=False):
     """One member. `names` is as it was sent (Kafka keeps a set); `regex` "" where there is none.
 
     `epoch`, `previous_epoch`: see `states`. `assigned`: what it may have; `revoking`: what it was told to give up and may still have.
@@ -108,12 +110,14 @@ class Group(GroupType):
     subscribe alike, where Kafka says otherwise than is so now; `forgotten`: what expressions matched that nobody has any more, in the
     event that is under way (`judge_anew`). `spoken`: name of a classic protocol -> members that list it; `classics`: members that speak
     classic; `lost`: how somebody went in the event that is under way.
+    `named`: what a member named last, which those that name the same share.
     `expressions`: regular expression -> how many members have it; `matchers` and `resolved` of those.
     """
 
     __slots__ = (
         "assignment_epoch", "classics", "computed_at", "expressions", "forgotten", "generation", "group_id", "holders", "home", "judged",
-        "leader_id", "listed_bytes", "lost", "matchers", "members", "offsets", "partition", "protocol_name", "protocol_type", "resolved",
+        "leader_id", "listed_bytes", "lost", "matchers", "members", "named", "offsets", "partition", "protocol_name", "protocol_type",
+        "resolved",
         "restless", "spoken", "stale", "state", "static_members", "subscribers", "table", "targets", "topics",
     )  # fmt: skip
 
@@ -138,6 +142,7 @@ class Group(GroupType):
         self.topics: dict[str, tuple[bytes, int]] = {}
         self.stale = True
         self.subscribers: Counter[str] = Counter()
+        self.named: frozenset[str] = frozenset()
         self.spoken: Counter[str] = Counter()
         self.classics = 0
         self.lost: Departure | None = None
@@ -317,6 +322,9 @@ class Group(GroupType):
 
     def subscribe(self, member: Member, names: frozenset[str], regex: str) -> None:
         """The member subscribes to something else."""
+        if names == self.named:
+            names = self.named
+        self.named = names
         self._count(member, -1)
         member.names, member.regex = names, regex
         self._count(member, 1)
@@ -328,14 +336,15 @@ class Group(GroupType):
         for spot in (*member.assigned, *member.revoking):
             if spot not in assigned and spot not in revoking:
                 self.holders.pop(spot, None)
-        member.assigned, member.revoking = assigned, revoking
+        member.assigned, member.revoking = assigned, revoking or NOTHING
         self._hold(member)
         self.end_leases()
 
     def assign(self, targets: dict[str, Target], now: int, assignor: str) -> None:
-        """The target of this group epoch was computed, by that assignor."""
+        """The target of this group epoch was computed, by that assignor: nobody is there yet."""
+        assert self.assignment_epoch < self.generation
         self.targets, self.assignment_epoch, self.computed_at, self.protocol_name = targets, self.generation, now, assignor
-        self.restless = {member.member_id for member in self.members.values() if not self.at_rest(member)}
+        self.restless = set(self.members)
         self.end_leases()
 
     def watch(self, member: Member) -> None:

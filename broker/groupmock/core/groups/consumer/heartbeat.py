@@ -106,4 +106,4 @@ def _lease(turn: Turn, group: Group, topics: Topics, member: Member) -> Lease | 
     quiet = group.at_rest(member) and group.generation == group.assignment_epoch
     if not quiet or subscription.wants_resolution(turn, group, topics):
         return None
-    return Lease(group, member, group.epoch)
+    return Lease(group, member, group.epoch, subscription.resolved_until(turn, group))

@@ -49,13 +49,12 @@ def _returned(turn: Turn, group: Group, old: Member, beat: Beat) -> tuple[Member
 
 def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
     """What of a member is stored and calls for nothing (CG-35, CG-41)."""
+    before = _stored(member)
     if beat.group_instance_id is not None and beat.group_instance_id != member.group_instance_id:
         member.former_instances = tuple(instance for instance in member.instances if instance != beat.group_instance_id)
         member.group_instance_id = beat.group_instance_id
         group.static_members[beat.group_instance_id] = member.member_id
-    if (beat.client_id, beat.client_host) != (member.client_id, member.client_host):
-        member.client_id, member.client_host = beat.client_id, beat.client_host
-        group.end_leases()  # a heartbeat by another connection would change it back
+    member.client_id, member.client_host = beat.client_id, beat.client_host
     if member.classic is not None:  # it has been updated, and speaks the consumer protocol from now on
         timing.stop_classic(turn, group, member.member_id)
         group.speak(member, None)
@@ -65,6 +64,13 @@ def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
         member.rebalance_timeout_ms = beat.rebalance_timeout_ms
     if beat.assignor is not None:
         member.assignor = beat.assignor
+    if _stored(member) != before:
+        group.end_leases()  # a heartbeat by another connection would change it back
+
+
+def _stored(member: Member) -> tuple[object, ...]:
+    instance, rack, client = member.group_instance_id, member.rack_id, (member.client_id, member.client_host)
+    return instance, rack, client, member.rebalance_timeout_ms, member.assignor
 
 
 def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed: bool, aimless: bool = False) -> bool:

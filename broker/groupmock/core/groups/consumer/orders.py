@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ...java.hash_maps import INTS, STRINGS, UUIDS, HashKeys, copied_order, room_for
+from ...java.hash_maps import INTS, STRINGS, UUIDS, HashKeys, changed_order, copied_order, room_for
 from ...java.hashes import uuid_hash
-from ...java.orders import java_computed_order, java_order
+from ...java.orders import SMALLEST_TABLE, java_computed_order, java_order
 from .group import Held, Spot
 
 if TYPE_CHECKING:
@@ -66,15 +66,10 @@ def given(kept: Held, new: Held, target: Target, had: Held) -> Held:
     return {(topic, index): spots[topic, index] for topic, indexes in laid_out.items() for index in indexes}
 
 
-def _laid_out(had: list[int], kept: list[int], new: list[int]) -> HashKeys[int]:
-    made = HashKeys(INTS, room_for(len(had))) if kept else HashKeys(INTS)
-    for index in java_order(had, int) if kept else ():
-        made.put(index)
-    for index in {*had}.difference(kept) if kept else ():
-        made.remove(index)
-    for index in new:
-        made.put(index)
-    return made
+def _laid_out(had: list[int], kept: list[int], new: list[int]) -> list[int]:
+    if not kept:
+        return changed_order(INTS, (), (), new, SMALLEST_TABLE)
+    return changed_order(INTS, java_order(had, int), list({*had}.difference(kept)), new, room_for(len(had)))
 
 
 def remaining(had: Held, kept: Held) -> Held:

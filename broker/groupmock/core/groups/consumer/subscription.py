@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ...budget import take
+from ...effects import FOR_EVER
 from ...re2j.matching import MOST_STEPS, Matcher, compiled
 from ...re2j.syntax import RegexRefused
 from ...turn import Turn
@@ -68,7 +69,13 @@ def wants_resolution(turn: Turn, group: Group, topics: Topics) -> bool:
     last = group.last_resolved()
     if last is None or len(group.resolved) < len(group.expressions) or last.made < topics.made:
         return True
-    return turn.now > last.at + turn.settings.group_consumer_regex_refresh_interval_ms * NS_PER_MS
+    return turn.now > resolved_until(turn, group)
+
+
+def resolved_until(turn: Turn, group: Group) -> int:
+    """How long (ns of the run) what its expressions matched counts, if no topic is made meanwhile."""
+    last = group.last_resolved()
+    return FOR_EVER if last is None else last.at + turn.settings.group_consumer_regex_refresh_interval_ms * NS_PER_MS
 
 
 def resolve(turn: Turn, group: Group, topics: Topics) -> causes.Why | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...turn import Turn
 from ...units import NS_PER_MS
-from .assignors import ASSIGNORS, Subscriber, assign
+from .assignors import ASSIGNORS, Subscriber, Target, assign
 from .group import Group, Member
 from .timing import Timing
 
@@ -26,23 +26,41 @@ def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None
     together with those, so that who joins with no topics leaves a group alike, and may be the one whose topics all are given (seen on
     4.3.0).
     """
-    others = [member_id for member_id in group.table if member_id != heard.member_id]
-    ids = list(group.table) if heard.member_id in group.table else [*others, heard.member_id]
     assignor = preferred(turn, group, heard)
     instead_of = replaced if replaced != heard.member_id else None
-    subscribers = [_subscriber(group, member_id, names if member_id == heard.member_id else None) for member_id in ids]
+    subscribers = _subscribers(group, heard, names)
     alike = group.judge() if alike is None else alike
     group.assign(assign(assignor, subscribers, group.topics, instead_of, alike=alike), turn.now, assignor)
 
 
-def _subscriber(group: Group, member_id: str, names: Sequence[str] | None) -> Subscriber:
+def _subscribers(group: Group, heard: Member, names: Sequence[str] | None) -> list[Subscriber]:
+    """Everybody in the table, then `heard`, if it is new to that. Flat: it is the way of every member of a group."""
+    members, targets, listed = group.members, group.targets, dict[frozenset[str], list[str]]()
+    nothing: Target = {}
+    found = []
+    for member_id, spread in group.table.spreads():
+        member = members.get(member_id)
+        if member is heard or member is None or member.regex:
+            found.append(_subscriber(group, member_id, names if member is heard else None, spread))
+            continue
+        given = listed.get(member.names)
+        if given is None:
+            given = listed[member.names] = sorted(member.names)
+        found.append(Subscriber(member_id, member.group_instance_id, given, targets.get(member_id, nothing), spread=spread))
+    if heard.member_id not in group.table:
+        found.append(_subscriber(group, heard.member_id, names, None))
+    return found
+
+
+def _subscriber(group: Group, member_id: str, names: Sequence[str] | None, spread: int | None) -> Subscriber:
+    """`names`: as its heartbeat gives them; None: they are sorted."""
     member = group.members.get(member_id)
     if member is None:  # who was replaced
-        return Subscriber(member_id, None, (), {})
-    resolved = group.resolved.get(member.regex)
-    matched = () if resolved is None else sorted(resolved.topics)
+        return Subscriber(member_id, None, (), {}, spread=spread)
     given = sorted(member.names) if names is None else names
-    return Subscriber(member_id, member.group_instance_id, given, group.targets.get(member_id, {}), member.regex, matched)
+    resolved = group.resolved.get(member.regex) if member.regex else None
+    matched = () if resolved is None else sorted(resolved.topics)
+    return Subscriber(member_id, member.group_instance_id, given, group.targets.get(member_id, {}), member.regex, matched, spread)
 
 
 def preferred(turn: Turn, group: Group, heard: Member | None = None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import random
 from collections import Counter
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,9 @@ from assignor_stories import Story
 from cases import for_each
 
 from groupmock.core.groups.consumer.assignors import ASSIGNORS, Subscriber, assign
+from groupmock.core.groups.consumer.member_table import MemberTable
+from groupmock.core.java.hashes import java_hash, spread
+from groupmock.core.java.tables import signed
 
 Row = dict[str, Any]
 DATA: Final = Path(__file__).parents[4] / "data" / "assignors.jsonl.gz"
@@ -107,3 +111,18 @@ def test_partitions_dealt_round_to_64_members_lie_in_one_tree() -> None:
         story.heartbeat(f"m{number}", None, ["t", "u"] if number == 63 else ["t"], computes=number == 63)
     dealt = {tuple(part // 64 for part in one.target[bytes(16)]) for one in story.members.values()}
     assert dealt == {(3, 0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11)}
+
+
+def test_a_table_keeps_its_order_as_members_come_and_go() -> None:
+    dice, table, came = random.Random(7), MemberTable(), list[str]()
+    for number in range(300):
+        if came and dice.random() < 0.4:
+            gone = came.pop(dice.randrange(len(came)))
+            table.discard(gone)
+        came.append(f"m{number}")
+        table.add(came[-1])
+        slots = {member_id: table.slot(signed(java_hash(member_id))) for member_id in came}
+        latest_first = came[::-1]
+        assert list(table) == sorted(latest_first, key=slots.__getitem__)
+        assert list(table.spreads()) == [(member_id, spread(member_id)) for member_id in table]
+    assert (len(table), "m0" in table) == (len(came), "m0" in came)

@@ -45,6 +45,8 @@ def assign(
     group = group_of(subscribers, topics, replaced, alike)
     computed = ASSIGNORS[assignor](group)
     newcomer = None if replaced is None else subscribers[-1].member_id
-    return {
-        one.member_id: stored({} if one.member_id == newcomer else one.target, computed.get(one.member_id, {})) for one in group.members
-    }
+    found = {}
+    for one in group.members:
+        now, old = computed.get(one.member_id, {}), {} if one.member_id == newcomer else one.target
+        found[one.member_id] = old if now is old else stored(old, now)
+    return found

@@ -56,13 +56,17 @@ class Draft:
 
 def stored(old: Target, computed: Computed) -> Target:
     """What the member's target is from now on: the very same `old` where `computed` has the same partitions."""
-    if computed is old or _same(old, computed):
+    if _same(old, computed):
         return old
-    topics = filled_order(UUIDS, computed.keys(), SMALLEST_TABLE)
-    return {topic: tuple(copied_order(INTEGERS, computed[topic])) for topic in topics}
+    topics = filled_order(UUIDS, computed.keys(), SMALLEST_TABLE) if len(computed) > 1 else computed
+    return {topic: tuple(copied_order(INTEGERS, found) if len(found := computed[topic]) > 1 else found) for topic in topics}
 
 
 def _same(old: Target, computed: Computed) -> bool:
     if len(old) != len(computed):
         return False
-    return all(len(old.get(topic, ())) == len(found) and set(found) == set(old[topic]) for topic, found in computed.items())
+    for topic, found in computed.items():  # flat: it is asked of every member of a group
+        before = old.get(topic)
+        if before is None or len(before) != len(found) or set(found) != set(before):
+            return False
+    return True

@@ -7,7 +7,7 @@ In Kafka: RangeAssignor.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ....java.hash_maps import UUIDS, filled_order, room_for, string_rank
 from .drafts import Computed
@@ -16,7 +16,7 @@ from .spec import Group, Member
 
 def assign(group: Group) -> dict[str, Computed]:
     """Member id -> its target. The group has members."""
-    members = sorted(group.members, key=_place)
+    members = _in_line(group.members)
     alike = members[0].subscription if group.homogeneous else None
     subscribers: dict[bytes, Sequence[int]] = dict.fromkeys(alike.ids, range(len(members))) if alike else _subscribers(members)
     given: list[dict[bytes, range]] = [{} for _ in members]
@@ -26,7 +26,8 @@ def assign(group: Group) -> dict[str, Computed]:
         for place, number in enumerate(numbers if least else numbers[:more]):
             given[number][topic] = range(begin, begin := begin + least + (place < more))
     if alike:
-        return {one.member_id: _ordered(ranges, ranges, len(alike.ids)) for one, ranges in zip(members, given, strict=True)}
+        orders: dict[tuple[bytes, ...], list[bytes]] = {}
+        return {one.member_id: _as_the_first(ranges, len(alike.ids), orders) for one, ranges in zip(members, given, strict=True)}
     return {
         one.member_id: _ordered([topic for topic in one.subscription.ids if topic in ranges], ranges, one.subscription.size)
         for one, ranges in zip(members, given, strict=True)
@@ -42,14 +43,24 @@ def _subscribers(members: list[Member]) -> dict[bytes, Sequence[int]]:
     return dict(found)
 
 
-def _place(member: Member) -> tuple[bool, bytes]:
-    instance = member.group_instance_id
-    return instance is None, string_rank(member.member_id if instance is None else instance)
+def _in_line(members: list[Member]) -> list[Member]:
+    """ASCII is sorted alike by Java and by Python."""
+    names = [member.member_id if member.group_instance_id is None else member.group_instance_id for member in members]
+    rank: Callable[[str], str | bytes] = str if "".join(names).isascii() else string_rank
+    ranks = [(member.group_instance_id is None, rank(name)) for member, name in zip(members, names, strict=True)]
+    return [members[place] for place in sorted(range(len(members)), key=ranks.__getitem__)]
+
+
+def _as_the_first(ranges: dict[bytes, range], size: int, orders: dict[tuple[bytes, ...], list[bytes]]) -> Computed:
+    """Where all subscribe alike the order is that of the first in the line, and the size is without topics that do not exist."""
+    if len(ranges) < 2:
+        return ranges
+    topics = tuple(ranges)
+    if topics not in orders:
+        orders[topics] = filled_order(UUIDS, topics, room_for(size))
+    return {topic: ranges[topic] for topic in orders[topics]}
 
 
 def _ordered(topics: Collection[bytes], ranges: dict[bytes, range], size: int) -> Computed:
-    """As they come out of a map made for so many topics, into which they were put in the order of the subscription.
-
-    Where all subscribe alike, it is everybody's order of the first in the line, and the size is without topics that do not exist.
-    """
+    """As they come out of a map made for so many topics, into which they were put in the order of the subscription."""
     return {topic: ranges[topic] for topic in filled_order(UUIDS, topics, room_for(size))}

@@ -7,23 +7,25 @@ In Kafka: TargetAssignmentBuilder, GroupSpecImpl, TopicIds and UnionSet, Consume
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 import msgspec
 
-from ....java.hash_maps import STRINGS, HashKeys, Kind, copied_order
+from ....java.hash_maps import STRINGS, HashKeys, Kind, copied_order, filled_order
+from ....java.orders import SMALLEST_TABLE
 
 Target = dict[bytes, tuple[int, ...]]
 """Topic id (16 bytes) -> partitions: what one member shall have. Both in the iteration order of the map and sets that Kafka stores."""
 
 
-class Subscriber(msgspec.Struct):
+class Subscriber(msgspec.Struct, gc=False):
     """A member as the group knows it.
 
     `topics`: the names it gave, as they were put into its set: sorted, as the log has them, but for the member whose heartbeat brings
     them, whose order is the request's. `regex`: its regular expression ("" and None: none), `matched`: the names that it resolved to.
-    `target`: the old one.
+    `target`: the old one. `spread`: of its id, as Java's maps take it; None: nobody knows it yet.
+    Members that subscribe alike best share the very same `topics` and `matched`: what these say is looked at once then.
     """
 
     member_id: str
@@ -32,9 +34,10 @@ class Subscriber(msgspec.Struct):
     target: Target
     regex: str | None = None
     matched: Sequence[str] = ()
+    spread: int | None = None
 
 
-class Subscription(msgspec.Struct):
+class Subscription(msgspec.Struct, gc=False):
     """Existing topics that a member subscribes to, in the order in which its set gives them; `size` counts names that do not exist too."""
 
     ids: tuple[bytes, ...]
@@ -42,7 +45,7 @@ class Subscription(msgspec.Struct):
     known: frozenset[bytes]
 
 
-class Member(msgspec.Struct):
+class Member(msgspec.Struct, gc=False):
     """A member as assignors see it."""
 
     member_id: str
@@ -61,29 +64,44 @@ class Group(msgspec.Struct):
 
 def group_of(subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes, int]], replaced: str | None, alike: bool) -> Group:
     """Shapes as `assignors.assign` has them."""
+    subscriptions = _subscriptions(subscribers, topics)
+    members = [
+        Member(one.member_id, one.group_instance_id, subscription, one.target)
+        for one, subscription in zip(subscribers, subscriptions, strict=True)
+    ]
+    return Group([members[number] for number in _member_order(subscribers, replaced)], alike, dict(topics.values()))
+
+
+def _subscriptions(subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes, int]]) -> Iterator[Subscription]:
+    """Of each. What several share is looked at once."""
     names_once = Kind(cache(STRINGS.spread), STRINGS.rank)
+    seen: dict[tuple[int, int], Subscription] = {}  # by what they are: every one is held by a subscriber
     read: dict[tuple[tuple[str, ...], tuple[str, ...]], Subscription] = {}
-    members = {}
     for one in subscribers:
-        names = (tuple(one.topics), tuple(one.matched) if one.regex else ())
-        if names not in read:
-            read[names] = _subscription(*names, topics, names_once)
-        members[one.member_id] = Member(one.member_id, one.group_instance_id, read[names], one.target)
-    order = _member_order(list(members), replaced)
-    return Group([members[member_id] for member_id in order], alike, dict(topics.values()))
+        found = seen.get(place := (id(one.topics), id(one.matched) if one.regex else 0))
+        if found is None:
+            names = (tuple(one.topics), tuple(one.matched) if one.regex else ())
+            if names not in read:
+                read[names] = _subscription(*names, topics, names_once)
+            found = seen[place] = read[names]
+        yield found
 
 
-def _member_order(member_ids: list[str], replaced: str | None) -> HashKeys[str]:
-    """The last one may replace a static member: both changes are a map of their own, in whose order they are made."""
-    order = HashKeys(STRINGS)
-    for member_id in member_ids[:-1] if replaced is not None else member_ids:
-        order.put(member_id)
-    if replaced is not None:
-        for changed in copied_order(STRINGS, (member_ids[-1], replaced)):
-            if changed == replaced:
-                order.remove(changed)
-            else:
-                order.put(changed)
+def _member_order(subscribers: Sequence[Subscriber], replaced: str | None) -> Iterable[int]:
+    """Their numbers. The last one may replace a static member: both changes are a map of their own, in whose order they are made."""
+    spreads = [STRINGS.spread(one.member_id) if one.spread is None else one.spread for one in subscribers]
+    kind: Kind[int] = Kind(spreads.__getitem__, lambda number: STRINGS.rank(subscribers[number].member_id))
+    if replaced is None:
+        return filled_order(kind, range(len(spreads)), SMALLEST_TABLE)
+    last, gone = len(spreads) - 1, next(number for number, one in enumerate(subscribers) if one.member_id == replaced)
+    order = HashKeys(kind)
+    for number in range(last):
+        order.put(number)
+    for changed in copied_order(kind, (last, gone)):
+        if changed == gone:
+            order.remove(changed)
+        else:
+            order.put(changed)
     return order
 
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....java.hash_maps import UUIDS, filled_order, room_for
+from ....java.hash_maps import INTEGERS, UUIDS, changed_order, filled_order, room_for
 from ....java.orders import SMALLEST_TABLE
 from .drafts import Computed, Draft
 from .spec import Group, Member
 
 
 class _Deal:
-    """One assignment: the pool, how many extras are left, and the drafts of members that change."""
+    """One assignment: the pool, how many extras are left, and what members that change are to have."""
 
     def __init__(self, group: Group, topics: list[bytes]) -> None:
         self.members = group.members
@@ -26,6 +26,7 @@ class _Deal:
         self.pool = list(_unowned(group, topics))
         self.quota, self.extras = divmod(sum(group.partitions[topic] for topic in topics), len(group.members))
         self.drafts: dict[str, Draft] = {}
+        self.cut: dict[str, Computed] = {}
         self.hungry: list[tuple[Member, int]] = []
 
     def draft(self, member: Member) -> Draft:
@@ -33,39 +34,58 @@ class _Deal:
             self.drafts[member.member_id] = Draft(member.target)
         return self.drafts[member.member_id]
 
-    def revoke(self, member: Member, waiting: int) -> None:
-        """What is beyond the member's quota goes to the pool. `waiting`: members that were not asked yet, with this one."""
-        extra = self.extras > 0
-        left = self._keep(member, self.quota + extra)
-        if left and extra and waiting > self.extras:
-            left, extra = left - 1, False
-        if left:
-            self.hungry.append((member, left))
-        self.extras -= extra
+    def revoke(self) -> None:
+        """What is beyond a member's quota goes to the pool."""
+        known, quota, extras, waiting = self.known, self.quota, self.extras, len(self.members)
+        for member in self.members:
+            extra = extras > 0
+            left = quota + extra
+            for topic, partitions in member.target.items():
+                if len(partitions) <= left and topic in known:
+                    left -= len(partitions)
+                else:
+                    left = self._take(member, topic, left)
+            if left and extra and waiting > extras:  # so many that were not asked yet, with this one
+                left, extra = left - 1, False
+            if left:
+                self.hungry.append((member, left))
+            extras -= extra
+            waiting -= 1
 
-    def _keep(self, member: Member, quota: int) -> int:
-        """What of the quota is left."""
-        for topic, partitions in member.target.items():
-            if topic not in self.known:
-                self.draft(member).drop(topic)
-            elif len(partitions) <= quota:
-                quota -= len(partitions)
-            else:
-                draft = self.draft(member)
-                for partition in partitions[quota:]:
-                    draft.remove(topic, partition)
-                    self.pool.append((topic, partition))
-                quota = 0
-        return quota
+    def _take(self, member: Member, topic: bytes, quota: int) -> int:
+        """All of a topic that it does not subscribe to, or what is beyond the quota. What of that is left."""
+        if topic not in self.known:
+            self.draft(member).drop(topic)
+            return quota
+        partitions = member.target[topic]
+        self.pool += [(topic, partition) for partition in partitions[quota:]]
+        if len(member.target) == 1 and quota:
+            room = max(room_for(len(partitions)), SMALLEST_TABLE)
+            self.cut[member.member_id] = {topic: changed_order(INTEGERS, partitions, partitions[quota:], (), room)}
+            return 0
+        draft = self.draft(member)
+        for partition in partitions[quota:]:
+            draft.remove(topic, partition)
+        return 0
 
     def fill(self) -> None:
         """The hungry take from the front of the pool."""
         given = 0
         for member, wanted in self.hungry:
-            draft = self.draft(member)
-            for topic, partition in self.pool[given : given + wanted]:
-                draft.add(topic, partition, SMALLEST_TABLE)
+            taken = self.pool[given : given + wanted]
             given += wanted
+            if not member.target and len({topic for topic, _ in taken}) == 1:
+                partitions = filled_order(INTEGERS, [partition for _, partition in taken], SMALLEST_TABLE)
+                self.cut[member.member_id] = {taken[0][0]: partitions}
+                continue
+            draft = self.draft(member)
+            for topic, partition in taken:
+                draft.add(topic, partition, SMALLEST_TABLE)
+
+    def computed(self) -> dict[str, Computed]:
+        """What everybody is to have."""
+        changed = {member_id: draft.computed() for member_id, draft in self.drafts.items()}
+        return {member.member_id: member.target for member in self.members} | self.cut | changed
 
 
 def assign(group: Group) -> dict[str, Computed]:
@@ -75,10 +95,9 @@ def assign(group: Group) -> dict[str, Computed]:
     if not topics:
         return {}
     deal = _Deal(group, topics)
-    for index, member in enumerate(group.members):
-        deal.revoke(member, len(group.members) - index)
+    deal.revoke()
     deal.fill()
-    return {one.member_id: deal.drafts[one.member_id].computed() if one.member_id in deal.drafts else one.target for one in group.members}
+    return deal.computed()
 
 
 def _unowned(group: Group, topics: list[bytes]) -> Iterator[tuple[bytes, int]]:
@@ -86,7 +105,8 @@ def _unowned(group: Group, topics: list[bytes]) -> Iterator[tuple[bytes, int]]:
     owned: dict[bytes, set[int]] = {topic: set() for topic in topics}
     for member in group.members:
         for topic, partitions in member.target.items():
-            if topic in owned:
-                owned[topic].update(partitions)
+            taken = owned.get(topic)
+            if taken is not None:
+                taken.update(partitions)
     for topic, taken in owned.items():
-        yield from ((topic, partition) for partition in range(group.partitions[topic]) if partition not in taken)
+        yield from [(topic, partition) for partition in range(group.partitions[topic]) if partition not in taken]

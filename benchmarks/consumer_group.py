@@ -1,0 +1,181 @@
+"""Raw members of the consumer protocol (KIP-848): N connections join one group and heartbeat until it has settled.
+
+Written against the wire (ConsumerGroupHeartbeat v1) and without groupmock's codec, as `join` is. A member says what it owns as soon as it
+is told to own something else, and is silent otherwise for the interval that it was told, as stock clients are.
+"""
+
+from __future__ import annotations
+
+import heapq
+import selectors
+import struct
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .generators import Failed
+from .join import SocketLink, compact, find_coordinator, request
+
+CONSUMER_GROUP_HEARTBEAT = 68
+VERSION = 1
+NULL = b"\0"
+REBALANCE_MS = 300_000
+LOOK_S = 0.1
+"""Between looks at whether everybody has settled."""
+Owned = list[tuple[bytes, list[int]]]
+"""Topic id and partitions."""
+
+
+def uvarint(value: int) -> bytes:
+    """An UNSIGNED_VARINT."""
+    text = bytearray()
+    while value > 127:
+        text.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*text, value])
+
+
+def heartbeat(group: str, member: str, epoch: int, topic: str | None = None, owned: Owned | None = None) -> bytes:
+    """The body of a heartbeat: one that joins names a `topic`; None: nothing is said about it, or about what is owned."""
+    names = NULL if topic is None else b"\x02" + compact(topic)
+    timeout = -1 if topic is None else REBALANCE_MS
+    rack = assignor = regex = instance = NULL
+    body = compact(group) + compact(member) + struct.pack(">i", epoch) + instance + rack + struct.pack(">i", timeout)
+    return body + names + regex + assignor + _owned(owned) + b"\0"
+
+
+def _owned(owned: Owned | None) -> bytes:
+    if owned is None:
+        return NULL
+    parts = [topic + uvarint(len(indexes) + 1) + struct.pack(f">{len(indexes)}i", *indexes) + b"\0" for topic, indexes in owned]
+    return uvarint(len(owned) + 1) + b"".join(parts)
+
+
+class Answer:
+    """What a heartbeat was answered. `owned` None: nothing is said. Raises Failed for an error."""
+
+    def __init__(self, frame: bytes) -> None:
+        self.frame, self.at = frame, 9  # correlation id, tags, throttle time
+        error = self._int(2)
+        said = self._text()
+        if error:
+            raise Failed(f"ConsumerGroupHeartbeat was answered with error {error}: {said}")
+        self._text()
+        self.epoch, self.interval_ms = self._int(4), self._int(4)
+        self.owned = list(self._topics()) if self._int(1) == 1 else None
+
+    def _int(self, size: int) -> int:
+        self.at += size
+        return int.from_bytes(self.frame[self.at - size : self.at], "big", signed=True)
+
+    def _count(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.frame[self.at]
+            self.at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value - 1
+
+    def _text(self) -> str:
+        size = max(0, self._count())
+        self.at += size
+        return self.frame[self.at - size : self.at].decode()
+
+    def _topics(self) -> Iterator[tuple[bytes, list[int]]]:
+        for _ in range(self._count()):
+            topic = self.frame[self.at : self.at + 16]
+            self.at += 16
+            count = self._count()
+            yield topic, [self._int(4) for _ in range(count)]
+            self.at += 1
+
+
+@dataclass
+class ConsumerMember:
+    """A member on its own connection, where it is, and what it has."""
+
+    link: SocketLink
+    id: str
+    epoch: int = 0
+    owned: Owned = field(default_factory=list)
+    waits: bool = False
+
+    @property
+    def partitions(self) -> int:
+        """How many it has."""
+        return sum(len(indexes) for _, indexes in self.owned)
+
+
+class ConsumerGroup:
+    """A group whose members hold their connections open until `close`. `heartbeats`: how many were sent."""
+
+    def __init__(self, endpoint: tuple[str, int], name: str, topic: str, count: int) -> None:
+        find_coordinator(endpoint, name)
+        self.name, self.topic = name, topic
+        self.members = [ConsumerMember(SocketLink.to(endpoint), str(uuid.uuid4())) for _ in range(count)]
+        self.sent = 0
+        self._due: list[tuple[float, int]] = []
+
+    def settle(self, partitions: int, seconds: float) -> float:
+        """Join all at once and go on until all partitions are held, everybody at the same epoch: seconds that it took."""
+        began = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            for number, each in enumerate(self.members):
+                selector.register(each.link.sock, selectors.EVENT_READ, number)
+                self._send(number, heartbeat(self.name, each.id, 0, self.topic, []))
+            while not self.settled(partitions):
+                if time.monotonic() > began + seconds:
+                    held = sum(each.partitions for each in self.members)
+                    raise Failed(f"{len(self.members)} members hold {held} of {partitions} partitions after {seconds:.0f} s")
+                look_again = time.monotonic() + LOOK_S
+                while time.monotonic() < look_again:
+                    self._go_on(selector)
+        return time.monotonic() - began
+
+    def settled(self, partitions: int) -> bool:
+        """Has everybody its share, at one epoch? Who joins while a target is not due is told the one before, in which it has nothing."""
+        held = [each.partitions for each in self.members]
+        even = sum(held) == partitions and max(held) - min(held) <= 1
+        return even and len({each.epoch for each in self.members}) == 1
+
+    def _go_on(self, selector: selectors.BaseSelector) -> None:
+        for key, _ in selector.select(LOOK_S):
+            frame = self.members[key.data].link.receive()
+            if frame is not None:
+                self._heard(key.data, Answer(frame))
+        now = time.monotonic()
+        while self._due and self._due[0][0] <= now:
+            _, number = heapq.heappop(self._due)
+            each = self.members[number]
+            if not each.waits:
+                self._send(number, heartbeat(self.name, each.id, each.epoch))
+
+    def _heard(self, number: int, answer: Answer) -> None:
+        each = self.members[number]
+        each.waits, each.epoch = False, answer.epoch
+        if answer.owned is not None and answer.owned != each.owned:
+            each.owned = answer.owned
+            self._send(number, heartbeat(self.name, each.id, each.epoch, owned=each.owned))
+        else:
+            heapq.heappush(self._due, (time.monotonic() + answer.interval_ms / 1000, number))
+
+    def _send(self, number: int, body: bytes) -> None:
+        link = self.members[number].link
+        self.members[number].waits = True
+        self.sent += 1
+        link.correlation += 1
+        frame = request(CONSUMER_GROUP_HEARTBEAT, VERSION, link.correlation, body, flexible=True)
+        link.sock.sendall(struct.pack(">i", len(frame)) + frame)
+
+    def heartbeats(self) -> list[bytes]:
+        """One per member that changes nothing, as kload wants it: without the length."""
+        bodies = [heartbeat(self.name, each.id, each.epoch) for each in self.members]
+        return [request(CONSUMER_GROUP_HEARTBEAT, VERSION, 0, body, flexible=True) for body in bodies]
+
+    def close(self) -> None:
+        """Closes the connections; the members stay in the group until their sessions run out."""
+        for each in self.members:
+            each.link.sock.close()

@@ -1,0 +1,110 @@
+"""Consumer groups (KIP-848): heartbeats against the echo, memory, and ten thousand members that join one group and settle.
+
+All settings are Kafka's: a target at most once a second, a heartbeat every five. Each member gets one partition. The pause is the longest
+stretch of CPU in which the server touched no socket (`workers.pause`), from the first heartbeat until everybody has what it is to have.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from .. import servers
+from ..bench import Bench
+from ..consumer_group import ConsumerGroup
+from ..generators import Failed, Load, RunningServer
+from ..join import Joined
+from ..machine import Cores, pinned
+from ..targets import TARGETS
+from .heartbeats import Start, members_of, rate, tell
+from .storm import PING_PONG, ROUND_TRIPS, Watcher
+
+KEYS = tuple(key for key in TARGETS if key.startswith("consumers."))
+LOAD = Load(1000, 1)
+MEMBERS_IN_MEMORY = 5000
+MEMBERS = 10_000
+TOPIC = "consumers"
+SECONDS = 60.0
+
+
+def product(partitions: int) -> Start:
+    """groupmock with a topic of so many partitions."""
+
+    def start(cores: Cores) -> AbstractContextManager[RunningServer]:
+        return servers.groupmock(cores, "--topic", f"{TOPIC}:{partitions}")
+
+    return start
+
+
+def joined(server: RunningServer, load: Load) -> Joined:
+    """Members that have settled: their next heartbeats change nothing."""
+    group = ConsumerGroup(server.endpoint, "bench", TOPIC, members_of(load))
+    group.settle(members_of(load), SECONDS)
+    return group
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What the members' process told, and the longest pause in ms."""
+
+    told: dict[str, float]
+    pause_ms: float
+
+
+def settled(bench: Bench, members: int) -> Settled:
+    """One fresh server, one group that joins at once."""
+    with product(members)(bench.cores) as server:
+        servers.calm(server)
+        asked = (server.host, server.port, server.pid, "storm", members, TOPIC, members)
+        words = ["-m", "benchmarks.workers.consumer_group", *map(str, asked)]
+        with Watcher(bench.cores, "pause", str(server.pid)) as watcher:
+            with pinned(bench.cores.load):
+                process = subprocess.Popen(
+                    [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                    cwd=servers.ROOT, env=servers.environment(),
+                )  # fmt: skip
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            watcher.report()
+            _, complaint = process.communicate()
+        if process.returncode or not line:
+            raise Failed(f"{members} consumers: {complaint[-300:]}")
+    return Settled(json.loads(line), watcher.told["longest_ms"])
+
+
+def run(bench: Bench) -> None:
+    """Fills all four."""
+    for _ in range(bench.repeat):
+        _heartbeats(bench)
+        _memory(bench)
+        _storm(bench)
+
+
+def _heartbeats(bench: Bench) -> None:
+    echo = rate(bench, servers.echo, LOAD, joined=False)
+    ours = rate(bench, product(members_of(LOAD)), LOAD, members=joined)
+    tell(bench, "echo (for consumers)", LOAD, echo)
+    tell(bench, "groupmock, a consumer group", LOAD, ours)
+    bench.results.add("consumers.heartbeats", ours.per_second / echo.per_second)
+
+
+def _memory(bench: Bench) -> None:
+    members = int(bench.scaled(MEMBERS_IN_MEMORY, 1000))
+    told = bench.quiet.take(lambda: settled(bench, members)).told
+    bench.results.add("consumers.memory", (told["settled"] - told["before"]) / 1000 / members)
+    bench.results.detail("of it for the connection of a consumer, kB", (told["connected"] - told["before"]) / 1000 / members)
+
+
+def _storm(bench: Bench) -> None:
+    members = int(bench.scaled(MEMBERS, 1000))
+    echo = rate(bench, servers.echo, PING_PONG, joined=False)
+    found = bench.quiet.take(lambda: settled(bench, members))
+    label = f"consumer group of {members:,}"
+    bench.results.add("consumers.pause", found.pause_ms)
+    bench.results.add("consumers.cpu", found.told["cpu_s"] * 1e6 / members / (ROUND_TRIPS * echo.cpu_us))
+    bench.results.detail(f"{label}: seconds until it has settled", found.told["seconds"])
+    bench.results.detail(f"{label}: server CPU per member, us", found.told["cpu_s"] * 1e6 / members)
+    bench.results.detail(f"{label}: heartbeats", found.told["heartbeats"])

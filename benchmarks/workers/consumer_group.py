@@ -1,0 +1,41 @@
+"""N raw members of one consumer group, from connecting until they have settled, and what the server needed for it.
+
+    python -m benchmarks.workers.consumer_group HOST PORT PID GROUP COUNT TOPIC PARTITIONS [SECONDS]
+
+One JSON line: seconds from the first heartbeat until all partitions are held at one epoch; CPU seconds of the server meanwhile; its
+resident bytes before connecting, connected and settled; heartbeats sent. Then the connections stay until standard input ends.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from ..consumer_group import ConsumerGroup
+from ..generators import Failed
+from ..machine import cpu_seconds, resident_bytes
+
+GIVE_UP_S = 120.0
+
+
+def main() -> None:
+    """Runs one group."""
+    host, port, pid, name, count, topic, partitions, *more = sys.argv[1:]
+    server = int(pid)
+    before = resident_bytes(server)
+    group = ConsumerGroup((host, int(port)), name, topic, int(count))
+    connected, cpu = resident_bytes(server), cpu_seconds(server)
+    try:
+        seconds = group.settle(int(partitions), float(more[0]) if more else GIVE_UP_S)
+    except Failed as failure:
+        sys.exit(str(failure))
+    told = {
+        "seconds": seconds, "cpu_s": cpu_seconds(server) - cpu, "heartbeats": group.sent,
+        "before": before, "connected": connected, "settled": resident_bytes(server),
+    }  # fmt: skip
+    print(json.dumps(told), flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()
