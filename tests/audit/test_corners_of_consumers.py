@@ -22,6 +22,8 @@ BEAT: Final = "A: ConsumerGroupHeartbeat v1 member_id=a member_epoch"
 IN_FULL: Final = "rebalance_timeout_ms=2000 subscribed_topic_names=[$t1] topic_partitions=[]"
 STATIC: Final = HEADER + JOINED.replace("member_id=a", "member_id=a instance_id=i")
 OWNS: Final = "topic_partitions=[{name: $t1, partitions: [%s]}]"
+NAMED: Final = f"""{HEADER}O: Metadata v12 topics=[{{name: $t1}}] -> any
+{JOINED}"""
 BY_VERSION_0: Final = f"""{HEADER}
 A: ConsumerGroupHeartbeat v0 member_id="" member_epoch=0 {IN_FULL} -> 0 member_id=?id member_epoch=?epoch
 pause 300
@@ -37,6 +39,16 @@ A: FindCoordinator -> 0
 """
 COMMITS: Final = "A: OffsetCommit v%d member_id=a generation_id_or_member_epoch=%s topics=[t($t1, o(0, 5))] -> %d\n"
 CORNERS: Final = {
+    "43 it reads what it has not asked for": ("CLIENT-43", BROKEN, f"{NAMED}pause 300\n{READS % 0}"),
+    "43 it has asked": ("CLIENT-43", KEPT, f"{NAMED}{ASKS}{READS % 0}"),
+    "43 it had it before": ("CLIENT-43", KEPT,
+        f"{NAMED}{ASKS}{READS % 0}{BEAT}=$epoch {IN_FULL.replace('[]', '[{name: $t1, partitions: [0, 1]}]')} -> 0\npause 300\n{READS % 0}"),
+    "44 what may still change": ("CLIENT-44", BROKEN, NAMED + ASKS),
+    "44 what is stable": ("CLIENT-44", KEPT, NAMED + ASKS.replace("groups=", "require_stable=true groups=")),
+    "67 a partition of others": ("CLIENT-67", BROKEN, GAVE_UP + COMMITS.replace("o(0", "o(1") % (9, "$epoch+1", 0)),
+    "67 its own": ("CLIENT-67", KEPT, GAVE_UP + COMMITS % (9, "$epoch+1", 0)),
+    "67 names that nobody knows": ("CLIENT-67", SILENT, ALONE + COMMITS % (9, "$epoch", 0)),
+    "67 what it is to give up": ("CLIENT-67", KEPT, HALVED + COMMITS.replace("o(0", "o(1") % (9, "$epoch", 0)),
     "49 it takes another id": ("CLIENT-49", BROKEN, f"{ALONE}A: ConsumerGroupHeartbeat v1 member_id=z member_epoch=0 {IN_FULL} -> 0\n"),
     "49 it takes another id when it has left": ("CLIENT-49", BROKEN,
         f"{ALONE}{BEAT}=-1 -> 0\nA: ConsumerGroupHeartbeat v1 member_id=z member_epoch=0 {IN_FULL} -> 0\n"),

@@ -18,7 +18,7 @@ ROLLING = ((0, CONSUMER), (1, CONSUMER), (0, CLASSIC), (1, CLASSIC))
 
 
 class ConsumerRow(GroupRow):
-    """One client on one broker. Sessions are the broker's: stages.SETTINGS."""
+    """One client on one broker. Sessions are the broker's: stages.CONSUMERS."""
 
     def _checks(self, static: bool, short: bool) -> None:
         super()._checks(static, short)

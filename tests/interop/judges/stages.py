@@ -19,8 +19,9 @@ READY_SECONDS = 20.0
 KAFKA = "4.3.0"
 # The same on both: a quick first round, and sessions and transactions short enough that a crash does not make a check long.
 SETTINGS = {"group.initial.rebalance.delay.ms": "300", "group.min.session.timeout.ms": "1000",
-            "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
-            "group.consumer.session.timeout.ms": "4000", "group.consumer.heartbeat.interval.ms": "300"}
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500"}
+# The same for groups of the consumer protocol, whose members have no say in it.
+CONSUMERS = {"group.consumer.session.timeout.ms": "4000", "group.consumer.heartbeat.interval.ms": "300"}
 # Kafka alone has floors below which it does not start with those of groups of the consumer protocol.
 FLOORS = {"group.consumer.min.session.timeout.ms": "1000", "group.consumer.min.heartbeat.interval.ms": "100"}
 
@@ -49,7 +50,9 @@ def kafka(nodes: int = 1, wanted: dict[str, str] | None = None) -> Iterator[str]
     if script is None:
         raise NotStarted("no ../shared/oracle/kafka.py (GROUPMOCK_SHARED says where the shared folder is)")
     where = Path(tempfile.mkdtemp(prefix="interop-kafka-"))
-    settings = [word for key, value in (FLOORS | (wanted or SETTINGS)).items() for word in ("--set", f"{key}={value}")]
+    given = wanted or SETTINGS
+    settings = [word for key, value in (given | (FLOORS if CONSUMERS.keys() & given.keys() else {})).items()
+                for word in ("--set", f"{key}={value}")]
     begun = subprocess.run([sys.executable, str(script), "start", "--version", KAFKA, "--nodes", str(nodes), *settings,
                             "--dir", str(where)],
                            stdin=subprocess.DEVNULL, capture_output=True, text=True)

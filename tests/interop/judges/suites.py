@@ -20,7 +20,7 @@ from typing import Any
 from . import building, catalogue
 from .administrators import SHELL
 from .building import BuildFailed, Program, built
-from .stages import KAFKA, ROOT
+from .stages import CONSUMERS, KAFKA, ROOT
 
 RECORD = ROOT / "tools" / "records" / "suites.json"
 SOURCES = "GROUPMOCK_SUITES"
@@ -264,6 +264,7 @@ SUITES: dict[str, Suite] = {
     "franz-go": Suite(FRANZ_GO, ("go",), franz_go),
     "kafkajs": Suite(KAFKAJS, ("node", "npm"), kafkajs, 3, NODES, "kafkajs"),
     "librdkafka": Suite(LIBRDKAFKA, (*RDKAFKA_TOOLS, "java", "javac", "mvn"), librdkafka, 3, {**NODES, "num.partitions": "4"}),
-    "librdkafka-groups": Suite(f"{LIBRDKAFKA}, consumer protocol", RDKAFKA_TOOLS, librdkafka_groups, 3, {**NODES, "num.partitions": "4"}),
+    "librdkafka-groups": Suite(f"{LIBRDKAFKA}, consumer protocol", RDKAFKA_TOOLS, librdkafka_groups, 3,
+                               {**NODES, **CONSUMERS, "num.partitions": "4"}),
 }
 __all__ = ["RECORD", "SUITES", "BuildFailed", "Outcome", "Suite"]

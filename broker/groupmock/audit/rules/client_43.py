@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ...rounds.embedded import Partition
+from ...rounds.embedded import Partition, Partitions
+from ..course import assigned_by, course_of, with_names
 from ..inside import CONSUMER, named, told_by
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import FETCH, OFFSET_FETCH, SYNC_GROUP, Exchange, Group, data_of, fetched_of, wanted_of
+from ..subjects import CONSUMER_GROUP_HEARTBEAT, FETCH, OFFSET_FETCH, SYNC_GROUP, Exchange, Group, Member, data_of, fetched_of, wanted_of
 
 
 class Added:
@@ -59,14 +60,29 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         member = x.member
         if member is not None and x.answer is not None and x.heard and not x.error and member.protocol_type == CONSUMER:
             told = told_by(member, data_of(x.answer["assignment"]))
-            added = member.note(self.code, Added)
-            if told is None or (member.told is None and not (member.born and member.synced is None)):
-                added.unasked.clear()
-            else:
-                added.unasked = (added.unasked & told) | (told - (member.told or frozenset()) - (member.had or frozenset()))
-                added.sync, added.strangers = x, member.group.note(self.code, Strangers).count
-            added.asked.clear()
+            if member.told is None and not (member.born and member.synced is None):
+                told = None
+            self._gets(x, member, told, (member.told or frozenset()) | (member.had or frozenset()))
         yield from ()
+
+    @answered(CONSUMER_GROUP_HEARTBEAT)
+    def is_given(self, x: Exchange) -> Judgements:
+        """The same of a consumer, whose joining is in the journal."""
+        course, names = course_of(x.member), self.world.topic_names
+        if x.member is not None and course is not None and x.heard and not x.error and x.answer and x.answer["assignment"] is not None:
+            told = with_names(assigned_by(x.answer), names) if course.joined is not None else None
+            self._gets(x, x.member, told, with_names(course.assigned | (course.owned or frozenset()), names))
+        yield from ()
+
+    def _gets(self, x: Exchange, member: Member, told: Partitions | None, had: Partitions) -> None:
+        """`told`: None, where it is not known what it was given, or what it had."""
+        added = member.note(self.code, Added)
+        if told is None:
+            added.unasked.clear()
+        else:
+            added.unasked = (added.unasked & told) | (told - had)
+            added.sync, added.strangers = x, member.group.note(self.code, Strangers).count
+        added.asked.clear()
 
     @asked(OFFSET_FETCH)
     def asks(self, x: Exchange) -> Judgements:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..course import course_of
 from ..pace import Streaks, again, refused
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import OFFSET_FETCH, UNSTABLE_OFFSET_COMMIT, Exchange
@@ -51,14 +52,17 @@ A: OffsetFetch v7 require_stable=false topics=[want($t1, 0)] -> 0
     def asks(self, x: Exchange) -> Judgements:
         """By a connection of a member of that group: administrators read what is there."""
         yield from again(x.link.notes.get(self.code, {}), x)
-        member = x.link.last
-        if x.version < SINCE or member is None or member.gone or member.joined is None or member.group is not x.group:
+        member, course = x.link.last, course_of(x.link.last)
+        if x.version < SINCE or member is None or member.gone or member.group is not x.group:
+            return
+        since = member.joined if course is None else course.told
+        if since is None:
             return
         if x.asked["require_stable"]:
             yield KEPT
         else:
             yield Broken(
                 f"{member.name} asks for committed offsets and takes those that a transaction may still change",
-                (*member.joined.rows, x.seq),
+                (*since.rows, x.seq),
                 "OffsetFetch with require_stable",
             )

@@ -26,7 +26,12 @@ class BeatsAsTold(Rule):
         "is removed after its session. Who comes too often costs a coordinator its time. Two at once carry the same news twice. (Java "
         "4.3 repeats one without a pause while it looks for the name of a topic that it was assigned.)"
     )
-    source = ("clients.md#client-52", "KIP-848")
+    source = (
+        "clients.md#client-52",
+        "clients.md#rules-of-a-consumer-protocol-client",
+        "KIP-848",
+        "AbstractMembershipManager.maybeReconcile",
+    )
     fix = "Start the timer anew with the interval of each answer; the consumer has no setting of its own for it."
     settings: ClassVar[dict[str, str]] = {"group.consumer.heartbeat.interval.ms": "1000"}
     kept = f"""{HEADER}{JOINED}

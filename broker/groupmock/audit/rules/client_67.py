@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from ...printable import one_line
 from ..commit_example import ALONE
-from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..course import course_of, with_names
+from ..rule import KEPT, Broken, Judgements, Kept, Rule, asked
 from ..subjects import OFFSET_COMMIT, Exchange, committed_of, epoch_of
 
 if TYPE_CHECKING:
     from ...rounds.embedded import Partitions
+    from ..course import Course
     from ..subjects import Member
 
 
@@ -46,8 +48,11 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
 
     @asked(OFFSET_COMMIT)
     def its_own(self, x: Exchange) -> Judgements:
-        """In the generation whose assignment it has; of others CLIENT-19 and CLIENT-20 speak."""
-        member = x.member
+        """In the generation whose assignment it has; of others CLIENT-19, CLIENT-20 and CLIENT-57 speak."""
+        member, course = x.member, course_of(x.member)
+        if member is not None and course is not None:
+            yield from self._of_a_consumer(x, member, course)
+            return
         if member is None or member.synced is None or member.told is None or member.protocol_type != "consumer":
             return
         if epoch_of(x) != member.generation or member.synced.asked["generation_id"] != member.generation:
@@ -55,18 +60,28 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
         if member.had is None and not member.born:  # older than the journal: what it had before is not known
             return
         allowed = member.told | self._before(member, x)
-        names = self.world.topic_names
-        foreign = sorted({(topic, number) for topic, number in _named(x, names) if (topic, number) not in allowed})
-        if not foreign:
-            yield KEPT
+        yield self._judged(x, member, allowed, f"generation {member.generation}", member.synced)
+
+    def _of_a_consumer(self, x: Exchange, member: Member, course: Course) -> Judgements:
+        """What it is to give up it may commit until it says that it has (KIP-848)."""
+        given, its_own, names = course.given, course.assigned | (course.owned or frozenset()), self.world.topic_names
+        if given is None or course.joined is None or epoch_of(x) != course.epoch or any(topic not in names for topic, _ in its_own):
             return
+        allowed = with_names(its_own, names)
+        if course.said is not None and (course.said.link is x.link or x.received - course.said.received >= self.world.slack):
+            yield self._judged(x, member, allowed, f"epoch {course.epoch}", given)
+
+    def _judged(self, x: Exchange, member: Member, allowed: Partitions, when: str, told: Exchange) -> Kept | Broken:
+        foreign = sorted({(topic, number) for topic, number in _named(x, self.world.topic_names) if (topic, number) not in allowed})
+        if not foreign:
+            return KEPT
         topic, number = foreign[0]
         more = "" if len(foreign) == 1 else f" and {len(foreign) - 1} more"
-        yield Broken(
-            f"{member.name} commits an offset for partition {number} of {one_line(topic)}{more}, which its assignment of generation "
-            f"{member.generation} does not have",
-            (*member.synced.rows, x.seq),
-            "offsets of the partitions that the last SyncGroup answer gave to it",
+        return Broken(
+            f"{member.name} commits an offset for partition {number} of {one_line(topic)}{more}, which its assignment of {when} does not "
+            "have",
+            (*told.rows, x.seq),
+            "offsets of the partitions that the last assignment gave to it",
         )
 
     def _before(self, member: Member, x: Exchange) -> Partitions:

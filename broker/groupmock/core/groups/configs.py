@@ -223,12 +223,14 @@ class GroupConfigs:
                 raise configs.BadConfig(f"{session} must be greater than {heartbeat}")
 
     def _check_bounds(self, name: str, value: int) -> None:
+        """Kafka's bounds, or the broker's own value where that is beyond them: Kafka starts no such broker (docs/kafka/differences.md)."""
         kind, _, rest = name.partition(".")
         keys = broker_keys(self._settings.quirks)
         lowest, highest = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"
         if rest == "num.standby.replicas":
             highest = "group.streams.max.standby.replicas"
-        if lowest in keys and value < int(self._started(lowest)):
+        own = int(self._started(f"group.{name}"))
+        if lowest in keys and value < min(own, int(self._started(lowest))):
             raise configs.BadConfig(f"{name} must be greater than or equal to {lowest}")
-        if highest in keys and value > int(self._started(highest)):
+        if highest in keys and value > max(own, int(self._started(highest))):
             raise configs.BadConfig(f"{name} must be less than or equal to {highest}")

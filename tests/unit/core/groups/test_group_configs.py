@@ -211,6 +211,15 @@ def test_a_session_outlasts_the_heartbeat_interval(monkeypatch: pytest.MonkeyPat
     assert change(world, "g", (SESSION, "45000"), (HEARTBEAT, "7000")) == (0, None)
 
 
+def test_a_group_may_go_as_low_as_its_broker_was_started_with() -> None:
+    """A test's broker has short sessions (docs/kafka/differences.md); its groups may have them too, and longer ones."""
+    world = LogWorld(group_consumer_session_timeout_ms=4000, group_consumer_heartbeat_interval_ms=300)
+    assert change(world, "g", (SESSION, "4000"), (HEARTBEAT, "300")) == (0, None)
+    assert change(world, "g", (SESSION, "12000")) == (0, None)
+    lowest = "group.consumer.min.session.timeout.ms"
+    assert change(world, "g", (SESSION, "3999")) == (40, f"{SESSION} must be greater than or equal to {lowest}")
+
+
 def test_what_is_no_change() -> None:
     world = LogWorld()
     assert change(world, "g", (SESSION, "46000"), operation=APPEND) == (40, f"Can't APPEND to key {SESSION} because its type is not LIST.")
