@@ -97,3 +97,31 @@ def handed_over(path: Path, sinks: Iterable[Sink] = ()) -> Path:
     world.beat("D")
     world.rig.close()
     return path
+
+
+def in_trouble(path: Path) -> Path:
+    """The static member A is fenced and joins again without its instance; it is away for a while, and C takes its place; B comes; the topic
+    grows; D comes, and the journal ends while C owes partitions."""
+    world = ConsumerWire(path)
+    world.join("A", instance_id="i")
+    world.rig.sleep(1_000)
+    world.rig.command("fence_member", group="g", member="A")
+    world.rig.sleep(1_000)
+    world.join("A")
+    world.rig.sleep(500)
+    world.beat("A", member_epoch=-2, instance_id="i")
+    world.rig.sleep(2_000)
+    world.join("C", instance_id="i")
+    world.join("B")
+    world.beat("C")
+    world.beat("C", [0, 1])
+    world.beat("B")
+    world.rig.command("grow_topic", name="t", partitions=6)
+    world.rig.sleep(100)
+    world.beat("C")
+    world.beat("B")
+    world.join("D")
+    world.rig.sleep(400)
+    world.beat("C")
+    world.rig.close()
+    return path

@@ -263,6 +263,8 @@ class GroupFold:
             arrival = now.arrivals.setdefault(member, Arrival())
             arrival.given |= partitions - had
             arrival.revoked |= had - partitions
+            now.dealt += len(partitions - had)
+            now.asked_back += len(had - partitions)
             now.moves += self._taken(member, partitions - had)
         self._loses(member, partitions, at, now)
 
