@@ -119,6 +119,7 @@ LIVE: Final = (
             Protocol(design, "kafka-python-twin", (), _NOT_TWIN),
         )
     ),
+    Protocol("kip-848", "confluent-kafka", (), "members of both protocols are not measured"),
     Protocol("connect", "connect", (), "only process deaths are measured"),
 )
 
@@ -176,4 +177,6 @@ def plays(stage_scenario: Scenario, protocol: Protocol) -> bool:
     """Is this combination measured at all?"""
     if protocol.name == "connect":
         return stage_scenario.row == PROCESS_DEATH
+    if protocol.name == "kip-848" and Stop(Who.LEADER) in stage_scenario.steps:
+        return False  # nobody leads
     return bool(protocol.bounces) or Upgrade() not in stage_scenario.steps
