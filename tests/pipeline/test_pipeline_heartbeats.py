@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from consumer_wire import handed_over
 from journal_frames import Row, frame, read
 from journal_pen import Pen
 from recorded_journals import recorded
@@ -51,7 +52,8 @@ def _by_hand() -> list[Row]:
 @pytest.fixture(scope="module")
 def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
     path = recorded("aiokafka", tmp_path_factory.mktemp("journal"))
-    return {"by hand": _by_hand(), "aiokafka": read(path)}
+    consumers = read(handed_over(tmp_path_factory.mktemp("consumers") / "run.jsonl"))
+    return {"by hand": _by_hand(), "aiokafka": read(path), "consumers": consumers}
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +76,22 @@ def test_gaps_shares_errors_and_expiries_by_hand(table: dict[tuple[str, str], Ro
     assert [anna[f"over_{name}"] for name in ("third", "two_thirds", "session")] == [2, 1, 0]
     assert [ben[f"over_{name}"] for name in ("third", "two_thirds", "session")] == [1, 1, 1]
     assert (anna["share_max"], ben["share_max"]) == (pytest.approx(0.73), pytest.approx(6.5 / 6))
+
+
+def test_heartbeats_of_a_consumer_group_count_by_epoch(table: dict[tuple[str, str], Row], journals: dict[str, list[Row]]) -> None:
+    found = [line for (run, _), line in table.items() if run == "consumers"]
+    beats, gaps, last = 0, [], dict[str, tuple[int, int]]()
+    for row in journals["consumers"]:
+        if row.get("api_key") == 68 and row["kind"] == "request" and (epoch := row["message"]["member_epoch"]) > 0:
+            beats, member = beats + 1, row["message"]["member_id"]
+            before = last.get(member, (0, 0))
+            gaps += [row["t"] - before[1]] if before[0] == epoch else []
+            last[member] = epoch, row["t"]
+    assert beats > 10 and len(gaps) > 5
+    counted = [sum(line[name] for line in found) for name in ("members", "heartbeats", "unanswered", "gaps", "expiries")]
+    assert counted == [len(last), beats, 0, len(gaps), 1]
+    assert max(line["gap_max_ns"] or 0 for line in found) == max(gaps)
+    assert [line["session_timeout_min_ms"] for line in found] == [None] * len(found), "the broker has it"
 
 
 def test_rows_are_shuffled_once(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

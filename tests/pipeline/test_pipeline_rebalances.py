@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from consumer_wire import handed_over, in_trouble
 from journal_frames import Row, frame, read
 from rebalance_corners import CORNERS, expected
 from rebalance_reader import Reader
@@ -31,6 +32,9 @@ VIRTUAL = [
 ]
 
 
+CONSUMER_GROUPS = {"handed over": handed_over, "in trouble": in_trouble}
+
+
 @pytest.fixture(scope="module")
 def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
     folder = tmp_path_factory.mktemp("journals")
@@ -43,6 +47,8 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
         found[f"{name} {protocol}"] = read(job.file)
     for library in LIBRARIES:
         found[library] = read(recorded(library, folder))
+    for name, play in CONSUMER_GROUPS.items():
+        found[name] = read(play(folder / f"{name}.jsonl"))
     return found | {name: corner().rows for name, corner in CORNERS.items()} | {"again": CORNERS["dies"]().rows}
 
 
@@ -56,7 +62,9 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, journal
     return {run: [line for line in lines if line["run"] == run] for run in journals}
 
 
-@pytest.mark.parametrize("run", [*(f"{name} {protocol}" for name, protocol in VIRTUAL), *LIBRARIES, *sorted(CORNERS.keys() - {"headless"})])
+@pytest.mark.parametrize(
+    "run", [*(f"{name} {protocol}" for name, protocol in VIRTUAL), *LIBRARIES, *CONSUMER_GROUPS, *sorted(CORNERS.keys() - {"headless"})]
+)
 def test_every_rebalance_is_as_a_second_computation_has_it(run: str, journals: dict[str, list[Row]], table: dict[str, list[Row]]) -> None:
     second = [asdict(line) for line in Reader(journals[run]).lines]
     assert len(second) >= 2
@@ -73,6 +81,21 @@ def test_a_scenario_counts_the_same_moves_and_times_without_owner(
     assert sum(line["moved_processes"] for line in later) == measured.moved
     assert sum(line["unowned_ns"] for line in later) / 1e9 == pytest.approx(measured.unowned_s)
     assert len(later) == measured.generations
+
+
+def test_a_consumer_group_has_epochs_for_generations(table: dict[str, list[Row]]) -> None:
+    shown = (
+        "generation_before", "generation_after", "trigger", "ended", "phases", "joins", "preparing_ns", "completing_ns", "last_member_id",
+        "protocol", "design", "partitions", "moved", "revoked", "unowned",
+    )  # fmt: skip
+    ms = 1_000_000
+    assert [tuple(line[name] for name in shown) for line in table["handed over"]] == [
+        (1, 2, "first join", "stable", 1, 1, 0, 0, "A", "uniform", "kip-848", 4, 0, 0, 0),
+        (2, 3, "join", "stable", 1, 1, 0, 1_200 * ms, "B", "uniform", "kip-848", 2, 2, 2, 2),
+        (3, 4, "leave", "stable", 1, 0, 100 * ms, 0, "A", "uniform", "kip-848", 2, 2, 0, 2),
+        (4, 7, "join", "stable", 3, 2, 1_000 * ms, 10_000 * ms, "D", "uniform", "kip-848", 2, 2, 2, 2),
+    ]
+    assert [line["trigger"] for line in table["in trouble"]][1:] == ["fenced", "static member away", "join", "topics changed", "join"]
 
 
 @pytest.mark.parametrize("corner", CORNERS)
@@ -145,7 +168,8 @@ def test_every_sentence_of_the_coordinator_has_its_class(spark: SparkSession) ->
     columns = "before string, after string, reason string, command string, wanted string"
     frame = spark.createDataFrame(sentences, columns).withColumn("cause", lit(None).cast("string"))
     assert [row for row in frame.withColumn("got", trigger()).collect() if row.got != row.wanted] == []
-    assert {sentence[-1] for sentence in sentences} == set(TRIGGERS)
+    of_consumer_groups = {"fenced", "revocation timeout", "static member away", "topics changed"}  # whose journals have always had words
+    assert {sentence[-1] for sentence in sentences} == set(TRIGGERS) - of_consumer_groups
 
 
 def test_a_cause_is_believed_before_the_sentence(spark: SparkSession) -> None:

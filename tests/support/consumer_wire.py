@@ -19,11 +19,11 @@ SETTINGS = {"group.consumer.assignment.interval.ms": 0, "group.consumer.session.
 
 
 class ConsumerWire:
-    """One node, the topic `t` of four partitions, the group "g". `epochs`: where each member was told to be. A member has one connection
+    """One node, the topic `t` of four partitions, one group. `epochs`: where each member was told to be. A member has one connection
     and its name for a client id."""
 
-    def __init__(self, path: Path, sinks: Iterable[Sink] = (), **settings: object) -> None:
-        self.path = path
+    def __init__(self, path: Path, sinks: Iterable[Sink] = (), group: str = "g", **settings: object) -> None:
+        self.path, self.group = path, group
         told = [FileSink(str(path), never), *sinks]
         self.rig = WireRig.make(settings={**SETTINGS, **settings}, topics={"t": 4}, seed=3, sinks=told)
         self.epochs: dict[str, int] = {}
@@ -38,7 +38,7 @@ class ConsumerWire:
     def said(self, member: str, owned: list[int] | None = None, **fields: Any) -> ConsumerGroupHeartbeatRequest:
         own = None if owned is None else [TopicPartitions(topic_id=self.topic_id, partitions=owned)]
         asked = {"member_id": member, "member_epoch": self.epochs.get(member, 0), "topic_partitions": own, **fields}
-        return ConsumerGroupHeartbeatRequest(group_id="g", **asked)
+        return ConsumerGroupHeartbeatRequest(group_id=self.group, **asked)
 
     def beat(self, member: str, owned: list[int] | None = None, **fields: Any) -> Any:
         """Code, epoch, partitions (None: null)."""
@@ -55,19 +55,19 @@ class ConsumerWire:
 
     def commit(self, member: str) -> int:
         line = OffsetCommitRequestTopic(name="t", partitions=[OffsetCommitRequestPartition(partition_index=0, committed_offset=5)])
-        head = {"group_id": "g", "member_id": member, "generation_id_or_member_epoch": self.epochs[member]}
+        head = {"group_id": self.group, "member_id": member, "generation_id_or_member_epoch": self.epochs[member]}
         return int(self.ask(member, 8, 9, OffsetCommitRequest(**head, topics=[line])).topics[0].partitions[0].error_code)
 
     def fetched(self, member: str) -> int:
-        asked = OffsetFetchRequestGroup(group_id="g", member_id=member, member_epoch=self.epochs[member], topics=None)
+        asked = OffsetFetchRequestGroup(group_id=self.group, member_id=member, member_epoch=self.epochs[member], topics=None)
         return int(self.ask(member, 9, 9, OffsetFetchRequest(groups=[asked])).groups[0].error_code)
 
 
-def handed_over(path: Path, sinks: Iterable[Sink] = ()) -> Path:
+def handed_over(path: Path, sinks: Iterable[Sink] = (), group: str = "g") -> Path:
     """A has everything, B comes at 1 s; A is told at 1.5 s to give two partitions up and says at 2 s that it has; B has them at 2.2 s and
     leaves at 2.3 s, and at 2.4 s A has all again. At 3 s C comes, at 3.1 s D; C, which was told to wait, never speaks again, and A and D
     have everything when its session is over at 13 s."""
-    world = ConsumerWire(path, sinks)
+    world = ConsumerWire(path, sinks, group)
     world.join("A")
     world.rig.sleep(1_000)
     world.join("B")
@@ -95,5 +95,33 @@ def handed_over(path: Path, sinks: Iterable[Sink] = ()) -> Path:
         world.beat("D")
     world.beat("A", [0, 1])
     world.beat("D")
+    world.rig.close()
+    return path
+
+
+def in_trouble(path: Path) -> Path:
+    """The static member A is fenced and joins again without its instance; it is away for a while, and C takes its place; B comes; the topic
+    grows; D comes, and the journal ends while C owes partitions."""
+    world = ConsumerWire(path)
+    world.join("A", instance_id="i")
+    world.rig.sleep(1_000)
+    world.rig.command("fence_member", group="g", member="A")
+    world.rig.sleep(1_000)
+    world.join("A")
+    world.rig.sleep(500)
+    world.beat("A", member_epoch=-2, instance_id="i")
+    world.rig.sleep(2_000)
+    world.join("C", instance_id="i")
+    world.join("B")
+    world.beat("C")
+    world.beat("C", [0, 1])
+    world.beat("B")
+    world.rig.command("grow_topic", name="t", partitions=6)
+    world.rig.sleep(100)
+    world.beat("C")
+    world.beat("B")
+    world.join("D")
+    world.rig.sleep(400)
+    world.beat("C")
     world.rig.close()
     return path

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from groupmock.rounds import Partition, Rebalance, Rebalances
-from groupmock.rounds.rebalance_model import COMPLETING, PREPARING
+from groupmock.rounds.rebalance_model import ASSIGNING, COMPLETING, PREPARING, RECONCILING
 
 Row = dict[str, Any]
 
@@ -54,7 +54,8 @@ def line_of(found: Rebalance, epoch: int, end: int) -> Line:
         found.group, found.number, found.generation_before, epoch + found.began, found.reason, found.members_before,
         generation_after=found.generation_after, members_after=found.members_after,
         ended_at=end if found.ended is None else epoch + found.ended, ended=(found.ended_in or "journal's end").lower(),
-        phases=found.times(PREPARING), preparing_ns=found.spent(PREPARING), completing_ns=found.spent(COMPLETING),
+        phases=found.times(PREPARING) if found.classic else found.generation_after - found.generation_before,
+        preparing_ns=found.spent(PREPARING, ASSIGNING), completing_ns=found.spent(COMPLETING, RECONCILING),
         leader=found.leader, protocol=found.protocol, last_member_id=found.last_joined,
         unowned=len(gaps), unowned_ns=sum(gaps), abandoned=len(found.gaps) - len(gaps),
     )  # fmt: skip
@@ -63,6 +64,9 @@ def line_of(found: Rebalance, epoch: int, end: int) -> Line:
         line.partitions, line.revoked = sum(len(each.assigned) for each in told), sum(len(each.revoked) for each in told)
         line.moved = len(found.moves)
         line.moved_processes = sum(move.before.process != move.after.process for move in found.moves)
+    elif not found.classic:
+        line.partitions, line.revoked = found.dealt, found.asked_back
+        line.moved = line.moved_processes = len(found.moves)
     return line
 
 
@@ -96,6 +100,9 @@ class Reader:
 
     def _request_JoinGroup(self, row: Row, at: int) -> None:
         self.clients[row["message"]["group_id"]].add(row.get("client_id", ""))
+
+    def _request_ConsumerGroupHeartbeat(self, row: Row, at: int) -> None:
+        self._request_JoinGroup(row, at)
 
     def _reply_Produce(self, row: Row, at: int) -> None:
         for topic in row["message"]["responses"]:

@@ -18,7 +18,7 @@ NOTICE: Final = notice("scenarios", "scenarios-*.json")
 LIVE: Final = "scenarios-live.json"
 VIRTUAL: Final = "scenarios-virtual.json"
 LARGE: Final = "scenarios-large.json"
-TWINS: Final = ("aiokafka-twin", "scripted-twin", "aiokafka", "kafka-python", "connect", "scripted")
+TWINS: Final = ("aiokafka-twin", "scripted-twin", "aiokafka", "kafka-python", "connect", "scripted", "confluent-kafka")
 
 ABOUT: Final = """
 "Incremental Cooperative Rebalancing" ends each of its designs with Characteristics: what a Kubernetes process death, a rolling bounce
@@ -43,7 +43,9 @@ READING: Final = """
 A cell has the design document's word, if it has one for that line; the partitions that moved to another process; and the partition-seconds
 in which records waited. Designs II and III wait on purpose: the partitions of a departed process are kept for it. If it comes back, nothing
 moves; if it does not, the delay is lost. Consumers of both libraries deliver nothing while a round is under way, with any assignor. A
-[twin](../reference/glossary.md#twin) does deliver, so its partition-seconds are those of partitions that really moved.
+[twin](../reference/glossary.md#twin) does deliver, so its partition-seconds are those of partitions that really moved. In a consumer group
+(KIP-848: `group.protocol=consumer`, the broker assigns by `uniform`) nobody stops for the others: what waits is what moves, and what a
+killed process had until its session is over; it is kept for nobody.
 """.strip()
 
 

@@ -44,7 +44,8 @@ class GroupFold:
 
     `state` and `since` when (ns); `members`: ids; `size`: how many, by its last move. `rebalance`: under way; `last`: the one that ended
     last. `generation`: the newest. `lost`: gaps since the last rebalance, which count to the next one. `arrived`: members of a consumer
-    group that came to a target since then, and when, who owes something back not. `ownership`: who owns what.
+    group that came to a target since then, and when, who owes something back not; `given`: what these may have, by the last answer
+    that said it. `ownership`: who owns what.
     """
 
     def __init__(self, name: str, changed: Changed | None = None) -> None:
@@ -59,13 +60,14 @@ class GroupFold:
         self.generation: Generation | None = None
         self.lost: list[Gap] = []
         self.arrived: dict[str, int] = {}
+        self.given: dict[str, Partitions] = {}
+        self._called: dict[str, str] = {}  # member id -> client id
         self.ownership = Ownership(changed)
         self._number = 0
         self._protocol = ""
         self._joined: dict[str, int] = {}  # of the rebalance under way, or of this moment: it may begin one
         self._assigned: dict[str, Partitions] = {}
         self._holders: dict[Partition, Holder] = {}
-        self._given: dict[str, Partitions] = {}  # of members of a consumer group: what they may have, by the last answer that said it
 
     # The coordinator's own rows
 
@@ -121,7 +123,7 @@ class GroupFold:
         return Rebalance(
             self.name, self._number, row["t"], row["reason"], row.get("cause") or "", self._generation_before(row),
             members_before=0 if self.size is None and row["before"] in ("", EMPTY) else self.size,
-            had=self._assigned if row["after"] in OF_CLASSIC else dict(self._given), joined=self._joined, gaps=lost,
+            had=self._assigned if row["after"] in OF_CLASSIC else dict(self.given), joined=self._joined, gaps=lost,
         )  # fmt: skip
 
     def _generation_before(self, row: JsonRow) -> int:
@@ -166,12 +168,13 @@ class GroupFold:
         member, what = row["member_id"], row["what"]
         if what in ("added", "replaced"):
             self.members.add(member)
+            self._called[member] = row.get("client_id") or member
             self._arrived(member, row["t"])
         if what == "replaced":
             member = row["reason"].rpartition(REPLACES)[2]
         self._on_the_way(member, what, row["t"])
         if what in GONE:
-            self._given.pop(member, None)
+            self.given.pop(member, None)
             self.gone(member, row["t"])
         if what in ("removed", "replaced"):
             self.members.discard(member)
@@ -189,6 +192,11 @@ class GroupFold:
                 arrival.told = at
             elif what == "reconciled" and arrival.told is not None and arrival.gave_up is None:
                 arrival.gave_up = at
+
+    def process_of(self, member: str) -> str:
+        """What a member is called by its process: what its id says of that (KIP-394), in a consumer group its client id."""
+        name = name_of(member)
+        return name if name != member else self._called.get(member, member)
 
     # What members say
 
@@ -252,17 +260,19 @@ class GroupFold:
     def begins_anew(self, member: str, at: int) -> None:
         """A heartbeat at epoch 0: whatever it had, it has given up."""
         self._arrived(member, at)
-        self._given.pop(member, None)
+        self.given.pop(member, None)
         self._loses(member, frozenset(), at, self.rebalance)
 
     def may_have(self, member: str, partitions: Partitions, at: int) -> None:
         """An answer to a heartbeat that arrived: all that the member has from now on. One that ends a rebalance comes after its end."""
-        had, now = self._given.get(member, frozenset()), self.rebalance or self.last
-        self._given[member] = partitions
+        had, now = self.given.get(member, frozenset()), self.rebalance or self.last
+        self.given[member] = partitions
         if now is not None:
             arrival = now.arrivals.setdefault(member, Arrival())
             arrival.given |= partitions - had
             arrival.revoked |= had - partitions
+            now.dealt += len(partitions - had)
+            now.asked_back += len(had - partitions)
             now.moves += self._taken(member, partitions - had)
         self._loses(member, partitions, at, now)
 

@@ -169,6 +169,7 @@ class Rebalance:
     was the last when the join phase ended. `leader`, `protocol`: of the last generation; None before there is one.
     `had`: member -> partitions by the plan before. `moves`: where the plan differs from that. `gaps`: what was lost meanwhile.
     `arrivals`: in consumer groups, member -> how it came to the target; nobody leads there, and `last_joined` is who arrived last.
+    `dealt`, `asked_back`: how often a partition was given to a member there, or asked back.
 
     An answer to SyncGroup comes after the end: `heard` of the last generation and `until` of gaps go on being filled in.
     """
@@ -195,6 +196,8 @@ class Rebalance:
     generations: list[Generation] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
     arrivals: dict[str, Arrival] = field(default_factory=dict)
+    dealt: int = 0
+    asked_back: int = 0
 
     @property
     def classic(self) -> bool:

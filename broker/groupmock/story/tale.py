@@ -27,7 +27,7 @@ REMEMBERED: Final = 100_000
 """Partitions of which the last committed offset is."""
 FEW: Final = 3
 """Members that are told in one line."""
-ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "force_rebalance", "complete_delay", "release_group")
+ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "fence_member", "force_rebalance", "complete_delay", "release_group")
 """Commands that make happen what otherwise happens by itself."""
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
 """Every first JoinGroup of a dynamic member meets it (KIP-394)."""

@@ -53,7 +53,7 @@ OPEN_REQUESTS: Final = 10_000
 CONNECTIONS: Final = 10_000
 LEAVING: Final = 20
 """Members that one LeaveGroup names."""
-ROUTINE: Final = frozenset(("Heartbeat", "OffsetCommit", "TxnOffsetCommit"))
+ROUTINE: Final = frozenset(("Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit", "TxnOffsetCommit"))
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
 """Commands without a mark: what comes of them is drawn."""
 Where = tuple[str, int | None]

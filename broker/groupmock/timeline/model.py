@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "TxnOffsetCommit")
+APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "TxnOffsetCommit", "ConsumerGroupHeartbeat")
 """Requests that are marks, `Mark.api` says which."""
 OK: Final = "ok"
 """Result of a mark whose answer had no error and arrived."""

@@ -102,6 +102,7 @@ TOUR: Final = Scenario(
 _NOT_BESIDE_RANGE: Final = "librdkafka and kafka-python refuse a list of eager and cooperative assignors"
 _NOT_RANGE: Final = "it is range"
 _NOT_TWIN: Final = "a twin has a cooperative assignor alone"
+_NOT_MIXED: Final = "members of both protocols are not measured"
 _ONE: Final = (Speaks.BOTH,)
 
 LIVE: Final = (
@@ -119,6 +120,7 @@ LIVE: Final = (
             Protocol(design, "kafka-python-twin", (), _NOT_TWIN),
         )
     ),
+    Protocol("kip-848", "confluent-kafka", (), _NOT_MIXED),
     Protocol("connect", "connect", (), "only process deaths are measured"),
 )
 
@@ -129,6 +131,7 @@ TOUR_PROTOCOL: Final = Protocol(
 VIRTUAL: Final = (
     Protocol("range", "scripted", (), _NOT_RANGE),
     Protocol("cooperative-sticky", "scripted"),
+    Protocol("kip-848", "scripted", (), _NOT_MIXED),
     *(
         each
         for design in ("design-1", "design-2", "design-3")
@@ -176,4 +179,6 @@ def plays(stage_scenario: Scenario, protocol: Protocol) -> bool:
     """Is this combination measured at all?"""
     if protocol.name == "connect":
         return stage_scenario.row == PROCESS_DEATH
+    if protocol.name == "kip-848" and Stop(Who.LEADER) in stage_scenario.steps:
+        return False  # nobody leads
     return bool(protocol.bounces) or Upgrade() not in stage_scenario.steps

@@ -4,6 +4,8 @@ What is measured is between the runner's `begin` and `end` (play.py). The words:
 
 * A *generation* is a round that the leader brought to its end. It counts as a *round* if what its members are told to hold or give up
   differs from the generation before: kafka-python throws a join away now and then and joins again, which changes nothing.
+* Of a consumer group (KIP-848) a *generation* is a rebalance, from a new group epoch until all members are at it, and it counts as a round
+  if it gave somebody something, or asked something back. A member owns what an answer to its heartbeat gave it.
 * Of the rounds, those are *late* in which a member still claims what it was told to give up in the generation before: librdkafka may join
   again, because somebody else does, before it has let go, and the round that hands its partition over is one more.
 * A partition *moved* when another process than before is told to hold it; a process that comes back under its name is the same.
@@ -18,13 +20,13 @@ What is measured is between the runner's `begin` and `end` (play.py). The words:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Final
 
 from groupmock.core.units import NS_PER_MS, NS_PER_S
-from groupmock.rounds import Gap, Generation, Partition, Rebalances, name_of
+from groupmock.rounds import Gap, Generation, Partition, Rebalance, Rebalances, name_of
 
 from .play import GROUP, PRODUCER, RUNNER, Row
 
@@ -59,15 +61,17 @@ def measure(rows: Sequence[Row]) -> Figures:
     """Raises NotMeasurable."""
     begin, end = _edge(rows, "begin"), _edge(rows, "end")
     group = GroupHistory(rows, begin)
-    counted = [each for each in group.counted if each.heard_last > begin]
+    counted: list[Finished | Followed] = [*group.counted, *group.followed]
+    counted = [each for each in counted if each.heard_last > begin]
+    followed = [each for each in group.targets if each.heard_last > begin]
     unserved = _unserved(rows, begin, end) if any(_client(row, "serves") for row in rows) else _waits(rows, begin, end)
     delivered = _ranges(rows, "delivered")
     before = _ranges([row for row in rows if row["t"] < begin], "delivered")
     return Figures(
-        generations=sum(each.heard_last > begin for each in group.finished),
+        generations=sum(each.heard_last > begin for each in group.finished) + len(followed),
         rounds=len(counted),
         late=_late(group.finished, counted),
-        moved=_moved(group.finished, begin),
+        moved=_moved(group.finished, begin) + sum(each.moved(group.process_of) for each in followed),
         unowned_s=group.unowned(end) / NS_PER_S,
         undelivered_s=sum(unserved) / NS_PER_S,
         duplicates=_repeated(delivered) - _repeated(before),
@@ -102,6 +106,18 @@ class Finished:
         return {member: (each.assigned, each.revoked) for member, each in self.generation.told.items()}
 
 
+@dataclass(slots=True)
+class Followed:
+    """A rebalance of a consumer group that came to its end. `heard_last`: when the last member was at its epoch, ns."""
+
+    rebalance: Rebalance
+    heard_last: int
+
+    def moved(self, process_of: Callable[[str], str]) -> int:
+        """Partitions that went to another process."""
+        return sum(process_of(each.before.member) != process_of(each.after.member) for each in self.rebalance.moves)
+
+
 class GroupHistory:
     """The group's generations, and what nobody owned when: from every row, in the journal's order."""
 
@@ -112,6 +128,8 @@ class GroupHistory:
         self.finished = [
             Finished(each, max(each.heard.values())) for one in found for each in one.generations if each.heard.keys() & each.told.keys()
         ]
+        self.targets = [Followed(each, each.ended) for each in found if not each.classic and each.ended is not None]
+        self.process_of = self._fold.groups[GROUP].process_of
         self._gaps = [gap for one in found for gap in one.gaps] + self._fold.groups[GROUP].lost + self._unborn()
 
     def _unborn(self) -> list[Gap]:
@@ -124,9 +142,16 @@ class GroupHistory:
         """Those that count as rounds."""
         return [each for place, each in enumerate(self.finished) if not place or each.says() != self.finished[place - 1].says()]
 
+    @property
+    def followed(self) -> list[Followed]:
+        """Those of a consumer group that count."""
+        return [each for each in self.targets if each.rebalance.dealt or each.rebalance.asked_back]
+
     def unowned(self, end: int) -> int:
         """Partition-ns without an owner between the begin and `end`, of what the members subscribed to."""
         wanted = {topic for each in self.finished for claim in each.generation.claims.values() for topic in claim.topics}
+        if self.targets:
+            wanted |= {topic for topic, _ in self._fold.groups[GROUP].ownership.first}
         connect = any(each.generation.protocol_type == "connect" for each in self.finished)
         return sum(
             max(0, (end if gap.until is None else gap.until) - max(gap.since, self._begin))
@@ -135,7 +160,7 @@ class GroupHistory:
         )
 
 
-def _late(finished: Sequence[Finished], counted: Sequence[Finished]) -> int:
+def _late(finished: Sequence[Finished], counted: Sequence[Finished | Followed]) -> int:
     late = 0
     for before, each in pairwise(finished):
         asked = before.generation.told
@@ -155,7 +180,7 @@ def _moved(finished: Sequence[Finished], begin: int) -> int:
     return moved
 
 
-def _converging(rows: Sequence[Row], counted: Sequence[Finished]) -> int:
+def _converging(rows: Sequence[Row], counted: Sequence[Finished | Followed]) -> int:
     """ns. A step with no round that counts before the next one takes no time."""
     steps = [row["t"] for row in rows if _client(row, "step")]
     summed = 0

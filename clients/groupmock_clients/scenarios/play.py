@@ -58,7 +58,8 @@ class Speaks(StrEnum):
 class Protocol:
     """How the members of a run share out partitions, and what they are.
 
-    `name`: range, cooperative-sticky, design-1, design-2, design-3, connect; default: what the client lists when it is not told.
+    `name`: range, cooperative-sticky, design-1, design-2, design-3, kip-848 (the broker assigns), connect; default: what the client
+    lists when it is not told.
     `client`: aiokafka, kafka-python, confluent-kafka, aiokafka-twin, kafka-python-twin, connect; scripted and scripted-twin on the
     virtual stage; `others`: members that are another client, each with the one that it is. `bounces`: what a rolling upgrade from range
     goes through, one bounce of every member each; none: there is no such upgrade, and `no_upgrade` says why.

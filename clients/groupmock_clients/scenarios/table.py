@@ -25,6 +25,7 @@ TITLES: Final = {
     "design-1": "Design I",
     "design-2": "Design II",
     "design-3": "Design III",
+    "kip-848": "KIP-848",
     "connect": "Kafka Connect",
 }
 COLUMNS: Final = {
@@ -39,7 +40,7 @@ COLUMNS: Final = {
 """Field of Figures -> its head; partition-seconds where it does not say."""
 
 
-CLIENTS: Final = ("aiokafka", "kafka-python", "connect", "scripted")
+CLIENTS: Final = ("aiokafka", "kafka-python", "connect", "scripted", "confluent-kafka")
 
 
 def characteristics(results: ScenarioResults, clients: Sequence[str] = CLIENTS) -> list[str]:

@@ -17,10 +17,10 @@ from pyspark.sql import functions as F
 from groupmock_codec.errors import ErrorCode
 
 BREAKING: Final = (
-    "abort_transaction", "complete_delay", "expire_member", "expire_transactional_id", "fence_instance", "fence_transaction",
-    "force_rebalance", "freeze_member", "hold_group", "hold_markers", "jump_timer", "lag_replica", "load_coordinator", "move_coordinator",
-    "move_coordinators", "move_leader", "move_leaders", "move_transaction_coordinator", "order_joins", "set_generation", "stall_node",
-    "step_clock", "stop_node", "unload_coordinator",
+    "abort_transaction", "complete_delay", "expire_member", "expire_transactional_id", "fence_instance", "fence_member",
+    "fence_transaction", "force_rebalance", "freeze_member", "hold_group", "hold_markers", "jump_timer", "lag_replica", "load_coordinator",
+    "move_coordinator", "move_coordinators", "move_leader", "move_leaders", "move_transaction_coordinator", "order_joins", "set_generation",
+    "stall_node", "step_clock", "stop_node", "unload_coordinator",
 )  # fmt: skip
 """Steering commands that break or delay something. The rest repairs, chooses or creates."""
 MENDING: Final = (
@@ -32,14 +32,14 @@ ENDS: Final = ("over", "released")
 """Actions of fault rows that end a wait (groupmock.net.fault_gate)."""
 COULD_NOT: Final = "a fault could not steer"
 """`what` of the note that a fault's command was refused."""
-GROUP_APIS: Final = (8, 9, 10, 11, 12, 13, 14, 15, 42, 47)
+GROUP_APIS: Final = (8, 9, 10, 11, 12, 13, 14, 15, 42, 47, 68)
 """APIs whose requests name a group."""
 JOIN: Final = 11
 STABLE: Final = "Stable"
 PREPARING: Final = "PreparingRebalance"
 GONE: Final = ("Empty", "Dead", "")
 EXPELLED: Final = (
-    ("session_expired", "member_silent", "sync_overdue"),
+    ("session_expired", "member_silent", "sync_overdue", "revocation_overdue"),
     "^(session of .* expired |member .* did not join again: |member .* sent no SyncGroup within )",
 )
 """Causes of a member's row (docs/reference/journal.md), and the sentences of journals that are older than the words; so the next two."""

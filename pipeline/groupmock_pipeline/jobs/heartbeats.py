@@ -18,13 +18,19 @@ from ..clients import API_VERSIONS, SOFTWARE, identified
 JOIN: Final = 11
 HEARTBEAT: Final = 12
 SYNC: Final = 14
+BEAT: Final = 68
+"""ConsumerGroupHeartbeat: with epoch 0 in the place of a JoinGroup, above that in that of a Heartbeat."""
 EXPIRED: Final = 0
 """In the place of an API key: the session of a member expired."""
-MESSAGE: Final = f"struct<group_id: string, member_id: string, generation_id: bigint, session_timeout_ms: bigint, {SOFTWARE}>"
+MESSAGE: Final = (
+    "struct<group_id: string, member_id: string, generation_id: bigint, member_epoch: bigint, session_timeout_ms: bigint,"
+    f" {SOFTWARE}>"
+)
 ACCURACY: Final = 10_000
 """Of percentile_approx: a quantile is an observed gap, wrong by at most 1 / ACCURACY in rank, exact up to that many different gaps."""
 ERRORS: Final = (
     "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID", "NOT_COORDINATOR",
+    "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID", "GROUP_ID_NOT_FOUND",
     "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "INVALID_GROUP_ID", "GROUP_AUTHORIZATION_FAILED", "UNKNOWN_SERVER_ERROR",
 )  # fmt: skip
 """What a Heartbeat is answered; anything else counts as `other`."""
@@ -37,15 +43,15 @@ COLUMNS: Final = {
     "group": "group id",
     "library": "client library",
     "version": "its version; null: not known",
-    "members": "member ids that sent heartbeats",
+    "members": "member ids that sent heartbeats; of consumer groups (KIP-848) those with an epoch above 0 count",
     "heartbeats": "heartbeats",
     "unanswered": "of these, those without an answer in the journal",
-    "gaps": "pairs of signs of life that follow each other in one generation",
+    "gaps": "pairs of signs of life that follow each other in one generation, or member epoch",
     "gap_p50_ns": "median gap",
     "gap_p90_ns": "nine of ten gaps are no longer",
     "gap_p99_ns": "99 of 100 gaps are no longer",
     "gap_max_ns": "the longest gap",
-    "session_timeout_min_ms": "the shortest session.timeout.ms that its members asked for",
+    "session_timeout_min_ms": "the shortest session.timeout.ms that its members asked for; null: those of consumer groups ask for none",
     "session_timeout_max_ms": "the longest",
     "share_max": "the longest gap as a part of its member's session timeout",
     "over_third": "gaps longer than a third of the session timeout",
@@ -70,12 +76,12 @@ def heartbeats(rows: DataFrame) -> DataFrame:
 
 
 def _seen(rows: DataFrame) -> DataFrame:
-    """JoinGroup, Heartbeat, SyncGroup and ApiVersions, asked and answered, and sessions that expired. `said` is read where something is in
-    it that counts: in what is asked, and in the answers to JoinGroup."""
-    wire = F.col("kind").isin("request", "reply") & F.col("api_key").isin(JOIN, HEARTBEAT, SYNC, API_VERSIONS)
+    """JoinGroup, Heartbeat, SyncGroup, ConsumerGroupHeartbeat and ApiVersions, asked and answered, and sessions that expired. `said` is
+    read where something is in it that counts: in what is asked, and in the answers to JoinGroup."""
+    wire = F.col("kind").isin("request", "reply") & F.col("api_key").isin(JOIN, HEARTBEAT, SYNC, BEAT, API_VERSIONS)
     because = F.coalesce(F.col("cause") == "session_expired", F.col("reason").startswith("session of "))  # older journals have no words
     expired = (F.col("kind") == "member") & (F.col("what") == "removed") & because
-    telling = (F.col("kind") == "request") | (F.col("api_key") == JOIN)
+    telling = (F.col("kind") == "request") | F.col("api_key").isin(JOIN, BEAT)
     return rows.where(wire | expired).select(
         "day", "run", "connection", "line", "at", "kind", "ticket", "client_id", "error", "group", "member_id",
         F.coalesce("api_key", F.lit(EXPIRED)).alias("api_key"),
@@ -93,15 +99,21 @@ def _signs(seen: DataFrame) -> DataFrame:
             "next": F.lead(F.struct("kind", "ticket", "error", "at", "said.member_id")).over(order),
             "software": F.last(software, ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, 0)),
         }
-    ).where((F.col("kind") != "reply") & (F.col("api_key") != API_VERSIONS))
+    ).where((F.col("kind") != "reply") & (F.col("api_key") != API_VERSIONS) & F.coalesce(F.col("said.member_epoch") >= 0, F.lit(True)))
     answer = F.when((F.col("next.kind") == "reply") & (F.col("next.ticket") == F.col("ticket")), F.col("next"))
     member = F.coalesce(*(F.nullif(name, F.lit("")) for name in ("said.member_id", "answer.member_id", "member_id")))
     return known.withColumn("answer", answer).select(
-        "day", "run", "line", "at", "api_key", F.coalesce("group", "said.group_id").alias("group"), member.alias("member_id"),
-        F.col("said.generation_id").alias("generation"), F.col("said.session_timeout_ms").alias("session_timeout_ms"),
+        "day", "run", "line", "at", _as_classic().alias("api_key"), F.coalesce("group", "said.group_id").alias("group"),
+        member.alias("member_id"), F.coalesce("said.generation_id", "said.member_epoch").alias("generation"),
+        F.col("said.session_timeout_ms").alias("session_timeout_ms"),
         F.col("answer.error").alias("error"), F.col("answer.at").alias("answered_at"),
         F.when(F.col("kind") == "request", F.struct("client_id", "software")).alias("client"),
     ).where(F.col("group").isNotNull() & F.col("member_id").isNotNull())  # fmt: skip
+
+
+def _as_classic() -> Column:
+    beats = F.col("api_key") == BEAT
+    return F.when(beats & (F.col("said.member_epoch") == 0), JOIN).when(beats, HEARTBEAT).otherwise(F.col("api_key"))
 
 
 def _measured(signs: DataFrame) -> DataFrame:

@@ -1,7 +1,8 @@
 """One line per rebalance: what started it, who took part, how long it took, what it moved and left without an owner.
 
 Reads the table `rows`, writes the table `rebalances`. A rebalance is what a group goes through from leaving Stable or Empty until it is
-Stable, Empty or Dead (docs/reference/pipeline/rebalances.md has every column).
+Stable, Empty or Dead; a consumer group (KIP-848), from a new group epoch until all members are at it
+(docs/reference/pipeline/rebalances.md has every column).
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ COLUMNS: Final = {
     "run": "key of the run",
     "group": "group id",
     "rebalance": "number of the rebalance in that group and run, from 1",
-    "generation_before": "generation that it began in",
-    "generation_after": "generation that it ended in",
+    "generation_before": "generation (of a consumer group: group epoch) that it began in",
+    "generation_after": "generation or group epoch that it ended in",
     "started_at": "when the group left Stable or Empty, ns since 1970",
     "ended_at": "when it ended, ns since 1970",
     "ended": "stable, empty, dead, or journal's end: it was under way when the journal ended",
@@ -37,27 +38,27 @@ COLUMNS: Final = {
     "members_after": "members at the end",
     "added": "members that came",
     "removed": "members that went",
-    "joins": "JoinGroups that were taken",
-    "phases": "how often JoinGroups were collected: more than 1 where it began anew before it was Stable",
+    "joins": "JoinGroups, or heartbeats with epoch 0, that were taken",
+    "phases": "how often JoinGroups were collected, or how many group epochs came: above 1 where it began anew before it was Stable",
     "convergence": "number of the first rebalance of the convergence that this one belongs to",
     "round": "place in that convergence, from 1",
     "rounds": "phases of the whole convergence",
-    "preparing_ns": "time in PreparingRebalance",
-    "completing_ns": "time in CompletingRebalance",
+    "preparing_ns": "time in PreparingRebalance or Assigning",
+    "completing_ns": "time in CompletingRebalance or Reconciling",
     "backwards": "the clock went back in it: times were cut to 0",
-    "leader": "member id of the leader in the last generation",
+    "leader": "member id of the leader in the last generation; null: nobody leads a consumer group",
     "protocol_type": "consumer, connect, ...",
-    "protocol": "the assignor that was voted for",
+    "protocol": "the assignor that was voted for, or by which the coordinator assigned",
     "design": "how partitions change hands",
-    "last_member_id": "who was the last to join",
+    "last_member_id": "who was the last to join, or to come to the target",
     "last_client_id": "its client id",
     "last_library": "its library",
     "last_version": "the library's version",
-    "last_after_ns": "how long after the begin it joined",
+    "last_after_ns": "how long after the begin it joined, or came",
     "libraries": "library and version of everybody who joined",
-    "partitions": "partitions that were assigned; null: the assignment is not known",
+    "partitions": "partitions that were assigned (in a consumer group: given to who had them not); null: the assignment is not known",
     "moved": "partitions assigned to another member id than had them last",
-    "moved_processes": "partitions assigned to another process than had them last",
+    "moved_processes": "partitions assigned to another process than had them last; in a consumer group as `moved`",
     "revoked": "partitions that members were asked to give up",
     "again_ms": "the longest time after which a member is told to join again, 0: none",
     "unowned": "how often a partition lost its owner in it and had one again later; null: not known",

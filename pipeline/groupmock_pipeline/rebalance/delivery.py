@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from .events import GROUP
-from .wire import JOIN
+from .wire import BEAT, JOIN
 
 PRODUCE: Final = 0
 FETCH: Final = 1
@@ -24,7 +24,7 @@ MESSAGE: Final = (
     " responses: array<struct<name: string, topic_id: string,"
     " partition_responses: array<struct<index: int, base_offset: bigint, error_code: int>>>>>"
 )
-"""Of JoinGroup, of Fetch, of the answer to Produce."""
+"""Of JoinGroup and ConsumerGroupHeartbeat, of Fetch, of the answer to Produce."""
 CREATED: Final = "struct<topic: string, topic_id: string>"
 
 
@@ -54,10 +54,10 @@ def _positions(rows: DataFrame) -> DataFrame:
 
 
 def _read(rows: DataFrame) -> DataFrame:
-    """run, line, at, and: client_id and group of a JoinGroup; client_id and `topics` of a Fetch; `topics` that were produced to or created:
-    [{topic, topic_id, created (its name), offsets [{number, had, made}]}]."""
+    """run, line, at, and: client_id and group of a JoinGroup or a heartbeat of a consumer group; client_id and `topics` of a Fetch;
+    `topics` that were produced to or created: [{topic, topic_id, created (its name), offsets [{number, had, made}]}]."""
     asks, answers, notes = F.col("kind") == "request", F.col("kind") == "reply", F.col("kind") == "note"
-    asked, answered = asks & F.col("api_key").isin(FETCH, JOIN), answers & (F.col("api_key") == PRODUCE)
+    asked, answered = asks & F.col("api_key").isin(FETCH, JOIN, BEAT), answers & (F.col("api_key") == PRODUCE)
     kept = rows.where(asked | answered | (notes & (F.col("what") == "topic_created"))).select(
         "run", "line", "at", F.when(asks, F.col("client_id")).alias("client_id"),
         F.from_json("message", MESSAGE).alias("said"), F.when(notes, F.from_json("fields", CREATED)).alias("note"),

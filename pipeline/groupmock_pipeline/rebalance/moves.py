@@ -16,22 +16,35 @@ BY_PROTOCOL: Final = {
     "coop-d1": "design-1", "coop-d2": "design-2", "coop-d2-literal": "design-2", "coop-d3": "design-3",
 }  # fmt: skip
 CONNECT: Final = {"default": "connect-eager", "compatible": "connect-cooperative", "sessioned": "connect-cooperative"}
+BY_TARGET: Final = "kip-848"
+"""The coordinator assigns, and members follow."""
 COOPERATIVE: Final = ("kip-429", "design-1", "design-2", "design-3", "connect-cooperative")
 
 
 def moves(lines: DataFrame) -> DataFrame:
     """`lines` with what is known of the assignment, null where none is: `revoked` (asked back), `again_ms` (the longest time after which
-    members are told to come back), `design`, and `parts` (partitions.PART: who was told to hold what), in place of `told`, `told_line`
-    and `round_claims`."""
+    members are told to come back), `design`, and `parts` (partitions.PART: who was told to hold what), in place of `told`, `told_line`,
+    `round_claims`, `dealt` and `classic`."""
     shared = lines.withColumn("_names", _names()).withColumn("_shares", _shares())
     known = {
-        "revoked": F.aggregate("_shares.revoked", F.lit(0).cast("bigint"), lambda total, one: total + one),
+        "revoked": _sum(F.when(F.col("classic"), F.col("_shares.revoked")).otherwise(F.col("dealt.revoked"))),
         "again_ms": F.array_max("_shares.again_ms"),
         "told_design": F.array_max("_shares.told_design"),
-        "parts": F.coalesce(F.flatten(F.transform("_shares", _parts)), F.array()),
+        "parts": F.when(F.col("classic"), F.coalesce(F.flatten(F.transform("_shares", _parts)), F.array())).otherwise(
+            F.flatten(F.transform("dealt", _given))
+        ),
     }
     told = shared.withColumns(known).withColumn("design", design())
-    return told.drop("told", "told_line", "round_claims", "told_design", "_names", "_shares")
+    return told.drop("told", "told_line", "round_claims", "dealt", "classic", "told_design", "_names", "_shares")
+
+
+def _sum(numbers: Column) -> Column:
+    return F.aggregate(numbers, F.lit(0).cast("bigint"), lambda total, one: total + one)
+
+
+def _given(dealt: Column) -> Column:
+    """What one answer to a heartbeat gave. A member id is all that is known of a process: clients draw it anew when they start."""
+    return F.transform(dealt["given"], lambda each: part(each, dealt["line"], dealt["member_id"], process=dealt["member_id"]))
 
 
 def _names() -> Column:
@@ -68,4 +81,5 @@ def design() -> Column:
     connect = F.create_map(*(F.lit(word) for pair in CONNECT.items() for word in pair))
     told = F.when(F.col("told_design").between(1, 3), F.concat(F.lit("design-"), F.col("told_design").cast("string")))
     by_name = F.when(F.col("protocol_type") == "connect", connect[F.col("protocol")]).otherwise(named[F.col("protocol")])
-    return F.when(F.col("protocol").isNotNull(), F.coalesce(told, by_name, F.lit("other")))
+    by_classic = F.coalesce(told, by_name, F.lit("other"))
+    return F.when(F.col("protocol").isNotNull(), F.when(F.col("classic"), by_classic).otherwise(BY_TARGET))

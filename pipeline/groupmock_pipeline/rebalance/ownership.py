@@ -1,7 +1,7 @@
 """Who owned a partition when, as the wire has it.
 
-A member owns what an answer to SyncGroup gave it, until an answer gives it less, it joins and does not claim it, it is removed or replaced,
-or the connection by which it joined last ends.
+A member owns what an answer to SyncGroup (in a consumer group, to a heartbeat) gave it, until an answer gives it less, it joins and does
+not claim it, it is removed, replaced, fenced or away, or the connection by which it joined last ends.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from .events import CLOSED, GROUP, JOIN, MEMBER, SYNCED
+from .events import CLOSED, GONE, GROUP, JOIN, MEMBER, SYNCED
 from .wire import HELD
 
 FOR_EVER: Final = 2**63 - 1
@@ -23,7 +23,7 @@ def change() -> Column:
     """{line, at, event, member_id, connection, held} of an event after which a member may have other partitions than before, else null.
     `held`: all that it has (SYNCED), or all that it can still have."""
     replaced = F.nullif(F.regexp_extract("reason", r" replaces (.+)$", 1), F.lit(""))
-    gone = (F.col("event") == MEMBER) & F.col("what").isin("removed", "replaced")
+    gone = (F.col("event") == MEMBER) & F.col("what").isin(*GONE)
     member = F.when(gone & (F.col("what") == "replaced"), replaced).otherwise(F.col("member_id"))
     matters = F.col("event").isin(SYNCED, CLOSED) | gone | ((F.col("event") == JOIN) & F.col("named"))
     claim = F.get(F.filter("claims", lambda each: each["name"] == F.col("protocol")), 0)

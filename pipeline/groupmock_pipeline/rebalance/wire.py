@@ -1,4 +1,4 @@
-"""JoinGroup, SyncGroup and ApiVersions as columns: only the fields that rebalances need, each message read once."""
+"""JoinGroup, SyncGroup, ConsumerGroupHeartbeat and ApiVersions as columns: only the fields that rebalances need, each message read once."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from ..clients import SOFTWARE
 
 JOIN: Final = 11
 SYNC: Final = 14
+BEAT: Final = 68
 
 PARTITIONS: Final = "array<struct<topic: string, partitions: array<int>>>"
 HELD: Final = "array<string>"
 """Partitions one by one, as Kafka writes them: orders-3. Spark compares strings in lists by hash, structs one with every other."""
 MESSAGE: Final = (
-    "struct<group_id: string, generation_id: bigint, member_id: string, assignment: string,"
+    "struct<group_id: string, generation_id: bigint, member_id: string, member_epoch: bigint, assignment: string,"
     " protocols: array<struct<name: string>>, members: array<struct<member_id: string>>, assignments: array<struct<member_id: string>>,"
     f" {SOFTWARE}>"
 )
-"""The union of the fields of the three APIs and both directions; what a message does not have is null."""
+"""The union of the fields of these APIs and both directions; what a message does not have is null. `assignment` of a heartbeat's answer is
+the text of its JSON."""
+TOPICS: Final = "struct<topic_partitions: array<struct<topic_id: string, partitions: array<int>>>>"
 INSIDE: Final = (
     "map<string, struct<"
     f"version: int, owned_partitions: {PARTITIONS}, assigned_topic_partitions: {PARTITIONS}, owned: {PARTITIONS},"
@@ -73,6 +76,13 @@ def told() -> Column:
 def given() -> Column:
     """What a SyncGroup's answer has: all that the member holds from now on."""
     return assigned(F.lit("assignment"))
+
+
+def may_have() -> Column:
+    """What a heartbeat's answer says that its member may have; null: it says nothing. Topics by their ids."""
+    told = F.from_json("said.assignment", TOPICS)["topic_partitions"]
+    topics = F.transform(told, lambda each: F.struct(each["topic_id"].alias("topic"), each["partitions"].alias("partitions")))
+    return F.when(F.col("said.assignment").isNotNull(), flat(topics))
 
 
 def flat(partitions: Column) -> Column:

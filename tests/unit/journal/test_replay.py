@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import aiokafka
+import confluent_kafka
 import pytest
 from cases import for_each
 
@@ -18,6 +19,8 @@ from groupmock.rig.wire import AsyncClient, Client
 from groupmock_codec import APIS, opening
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+
+BEAT = 68
 
 
 async def consume(broker: Broker) -> None:
@@ -82,6 +85,38 @@ def test_the_same_rows_come_again(recorded):
     result = replay(recorded)
     assert result.difference is None, str(result.difference)
     assert (result.rows, result.cut) == (len(rows), False)
+
+
+def consume_as_the_broker_says(broker: Broker) -> None:
+    """Two members of a consumer group, one after the other; one is fenced and joins again; they commit and leave (KIP-848)."""
+    settings = {"bootstrap.servers": broker.bootstrap, "group.id": "g", "group.protocol": "consumer", "auto.offset.reset": "earliest"}
+    members = [confluent_kafka.Consumer({**settings, "client.id": name}) for name in ("one", "two")]
+    for place, member in enumerate(members):
+        member.subscribe(["orders"])
+        wanted = 4 // (place + 1)
+        while any(len(each.assignment()) != wanted for each in members[: place + 1]):
+            for each in members[: place + 1]:
+                each.poll(0.05)
+    broker.fence_member("g", "one")
+    epoch = broker.groups["g"].generation
+    while broker.groups["g"].state != "Stable" or any(len(each.assignment()) != 2 for each in members):
+        for each in members:
+            each.poll(0.05)
+    assert epoch == 4
+    for each in members:
+        each.close()
+
+
+def test_a_journal_of_a_consumer_group_of_stock_clients_replays(tmp_path):
+    path = tmp_path / "run.jsonl"
+    times = {"group.consumer.heartbeat.interval.ms": 50, "group.consumer.assignment.interval.ms": 0}
+    with Broker(topics={"orders": 4}, seed=5, journal=str(path), settings=times) as broker:
+        broker.produce("orders", b"coffee")
+        consume_as_the_broker_says(broker)
+    result = replay(path)
+    assert result.difference is None, result
+    _, rows = read(path)
+    assert sum(isinstance(row, ReplyRow) and row.api_key == BEAT for row in rows) > 10
 
 
 def test_a_journal_that_was_cut_replays_as_far_as_it_goes(recorded, tmp_path):

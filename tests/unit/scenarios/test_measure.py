@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import for_each
+from consumer_wire import handed_over
 
+from groupmock.journal.follow import Follower
 from groupmock_clients.scenarios.measure import Figures, NotMeasurable, measure
 from groupmock_codec.embedded import consumer
 from groupmock_codec.embedded.consumer import Assignment, Subscription, TopicPartitions
@@ -337,3 +340,19 @@ def test_a_round_in_which_somebody_still_claims_what_it_should_have_given_up_is_
     story.sync(12.7, {A: [0], B: [2], C: [1, 3]})
     figures = story.end(20)
     assert (figures.rounds, figures.late, figures.moved) == (3, 1, 2)
+
+
+def test_a_consumer_group_has_rebalances_for_rounds(tmp_path: Path) -> None:
+    """From 0.5 s on: three rebalances, in each of which something was given or asked back; two partitions moved in each. What nobody had:
+    two for 0.7 s and 0.1 s, one for 10 s."""
+    follower = Follower(handed_over(tmp_path / "run.jsonl", group="scenario"))
+    rows = [dict(row) for row in follower.json_rows()]
+    follower.close()
+    marks = [
+        {"kind": "client", "t": ns(at), "client": "runner", "what": what, "fields": {}}
+        for at, what in ((0.5, "begin"), (0.6, "step"), (14.5, "end"))
+    ]
+    found = measure(sorted([*rows[1:], *marks], key=lambda row: row["t"]))
+    assert (found.generations, found.rounds, found.late, found.moved) == (3, 3, 0, 6)
+    assert found.unowned_s == pytest.approx(2 * 0.7 + 2 * 0.1 + 10)
+    assert found.converge_s == pytest.approx(14 - 0.6)

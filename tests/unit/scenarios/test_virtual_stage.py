@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -57,6 +58,26 @@ def test_rounds_and_moves(name: str, expected: list[tuple[int, int]]) -> None:
     assert [(found.rounds, found.moved) for found in (figures(name, protocol) for protocol in names)] == expected
 
 
+BY_BROKER = {
+    "death-at-once": (1, 4), "death-in-time": (2, 6), "death-too-late": (2, 6), "rolling-bounce": (8, 24), "scale-up": (1, 2),
+    "scale-down": (1, 3), "second-loss": (3, 11), "new-subscription": (1, 9), "partition-growth": (1, 0),
+}  # fmt: skip
+"""Rounds and moves of a consumer group, of which confluent-kafka's live runs count the same (tools/records/scenarios-live.json)."""
+
+
+@for_each(("name", "expected"), BY_BROKER.items())
+def test_rounds_and_moves_where_the_broker_assigns(name: str, expected: tuple[int, int]) -> None:
+    found = figures(name, "kip-848")
+    assert (found.rounds, found.moved) == expected
+
+
+def test_live_runs_of_consumer_groups_counted_the_same() -> None:
+    live = json.loads((Path(__file__).parents[3] / "tools" / "records" / "scenarios-live.json").read_text())["results"]
+    mine = {each["scenario"]: each for each in live if each["protocol"] == "kip-848"}
+    assert {name: (each["figures"]["rounds"], each["figures"]["moved"]) for name, each in mine.items()} == BY_BROKER
+    assert all(each["agreed"] for each in mine.values())
+
+
 @for_each("name", ["rolling-bounce", "scale-up", "scale-down", "new-subscription"])
 @for_each("protocol", [each for each in VIRTUAL if each.design], ids=str)
 def test_nothing_comes_twice_where_everybody_leaves_in_good_order(name: str, protocol: Protocol) -> None:
@@ -82,9 +103,10 @@ def test_design_three_asks_for_one_partition_at_a_time() -> None:
     assert [len(partitions) for partitions in asked] == [1, 1, 1]
 
 
-@for_each("name", ["death-in-time", "leader-exit", "mixed-upgrade"])
-def test_a_run_writes_the_same_journal_again_and_replay_takes_it(name: str, tmp_path: Path) -> None:
-    protocol = protocols("virtual", "design-3")[0]
+@for_each(("name", "named"), [("death-in-time", "design-3"), ("leader-exit", "design-3"), ("mixed-upgrade", "design-3"),
+                              ("death-in-time", "kip-848"), ("new-subscription", "kip-848")])  # fmt: skip
+def test_a_run_writes_the_same_journal_again_and_replay_takes_it(name: str, named: str, tmp_path: Path) -> None:
+    protocol = protocols("virtual", named)[0]
     files = [tmp_path / turn / f"{name}.jsonl" for turn in ("first", "second")]  # the file's name is the run's
     for file in files:
         file.parent.mkdir()

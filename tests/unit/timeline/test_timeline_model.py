@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from cases import for_each
+from consumer_wire import handed_over, in_trouble
 from journal_pen import Pen
 from kitchen_of_two import TwoMembers
 from rebalance_corners import CORNERS
@@ -390,3 +391,13 @@ def test_dots_of_more_keys_than_there_is_room_are_counted() -> None:
     counted = sum(each.count for _, kept in dots.items() for each in kept)
     assert counted + dots.dropped == 1000
     assert sum(len(kept) for _, kept in dots.items()) <= 50
+
+
+@for_each("play", [handed_over, in_trouble])
+def test_a_consumer_group_is_drawn_as_the_fold_has_it(play: Callable[[Path], Path], tmp_path: Path) -> None:
+    _, rows = read(play(tmp_path / "run.jsonl"))
+    check([row for row in rows if isinstance(row, Row)])
+    group = group_of(drawn([row for row in rows if isinstance(row, Row)]), "g")
+    assert all(lane.marks for lane in group.lanes), "each heartbeat is a mark"
+    assert [each.number for each in group.rounds] == [*range(1, len(group.rounds) + 1)]
+    assert any(each.completing for each in group.rounds)

@@ -321,6 +321,7 @@ const Draw = (() => {
     JoinGroup: (context, x, y, r) => { context.moveTo(x, y - r); context.lineTo(x + r, y + r); context.lineTo(x - r, y + r); context.closePath(); },
     SyncGroup: (context, x, y, r) => { context.rect(x - r * 0.85, y - r * 0.85, r * 1.7, r * 1.7); },
     Heartbeat: (context, x, y, r) => { context.rect(x - 0.75, y - r, 1.5, 2 * r); },
+    ConsumerGroupHeartbeat: (context, x, y, r) => { context.rect(x - 0.75, y - r, 1.5, 2 * r); },
     OffsetCommit: (context, x, y, r) => { context.arc(x, y, r * 0.85, 0, 2 * Math.PI); },
     TxnOffsetCommit: (context, x, y, r) => { context.arc(x, y, r * 0.85, 0, 2 * Math.PI); },
     LeaveGroup: (context, x, y, r) => { context.moveTo(x, y + r); context.lineTo(x + r, y - r); context.lineTo(x - r, y - r); context.closePath(); },

@@ -213,7 +213,7 @@ def _class(result: str) -> str:
 def _shape(api: str, x: float, y: float) -> str:
     shapes = {
         "JoinGroup": f"M{x:.1f} {y - 5}l5 10h-10z", "SyncGroup": f"M{x - 4:.1f} {y - 4}h8v8h-8z",
-        "Heartbeat": f"M{x - 0.7:.1f} {y - 5}h1.4v10h-1.4z",
+        "Heartbeat": (beat := f"M{x - 0.7:.1f} {y - 5}h1.4v10h-1.4z"), "ConsumerGroupHeartbeat": beat,
         "LeaveGroup": f"M{x:.1f} {y + 5}l5 -10h-10z",
     }  # fmt: skip
     return shapes.get(api, f"M{x - 4:.1f} {y}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0")

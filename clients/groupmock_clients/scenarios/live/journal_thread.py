@@ -13,7 +13,7 @@ from groupmock.rounds import Rebalances
 from ..play import Row
 
 EVERY_S: Final = 0.05
-GROUP_APIS: Final = frozenset({11, 12, 13, 14})
+GROUP_APIS: Final = frozenset({11, 12, 13, 14, 68})
 FETCH: Final = 1
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..play import GROUP, Protocol, Sizes, Speaks, Unsupported
-from .member_spec import COOPERATIVE, DUAL, RANGE, ROUND_ROBIN, STICKY, MemberSpec
+from .member_spec import CLASSIC, CONSUMER, COOPERATIVE, DUAL, RANGE, ROUND_ROBIN, STICKY, MemberSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ LIBRARY: Final = {
     "kafka-python-twin": Library("kafka-python", "kafka"),
     "confluent-kafka": Library("confluent-kafka", "confluent_kafka"),
 }
+BY_BROKER: Final = "kip-848"
+"""The protocol by which the broker assigns."""
 DEFAULTS: Final = {
     "aiokafka": (ROUND_ROBIN,),
     "kafka-python": (RANGE, ROUND_ROBIN),
@@ -45,7 +47,7 @@ def spec_for(member: str, bootstrap: str, sizes: Sizes, protocol: Protocol, spea
     return MemberSpec(
         library=library, name=member, bootstrap=bootstrap, group=GROUP, topics=tuple(topics), assignors=assignors,
         # A twin has one assignor, so a kafka-python member that still lists range is a plain consumer.
-        twin=protocol.twin and RANGE not in assignors,
+        twin=protocol.twin and RANGE not in assignors, protocol=CONSUMER if protocol.name == BY_BROKER else CLASSIC,
         settings={
             "design": protocol.design, "delay_ms": sizes.delay_ms, "max_moves": sizes.max_moves, "move_interval_ms": sizes.move_interval_ms
         } if protocol.design else {},
@@ -56,7 +58,7 @@ def spec_for(member: str, bootstrap: str, sizes: Sizes, protocol: Protocol, spea
 def _assignors(protocol: Protocol, library: str, speaks: Speaks) -> tuple[str, ...]:
     if protocol.name == "default":
         return DEFAULTS[library]
-    if protocol.name == "range" or speaks is Speaks.PLAIN:
+    if protocol.name in ("range", BY_BROKER) or speaks is Speaks.PLAIN:
         return (RANGE,)
     if protocol.name == "cooperative-sticky":
         if library == "aiokafka" or speaks is Speaks.BOTH:

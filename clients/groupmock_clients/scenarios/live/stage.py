@@ -14,7 +14,7 @@ from typing import Any, Final
 from typing import Protocol as Interface
 
 from groupmock import Broker
-from groupmock.rounds import Generation, name_of
+from groupmock.rounds import Generation, GroupFold, name_of
 
 from ..names import run_name
 from ..play import GROUP, PRODUCER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
@@ -50,6 +50,8 @@ def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) ->
         settings = {
             "group.initial.rebalance.delay.ms": sizes.initial_delay_ms,
             "group.min.session.timeout.ms": min(sizes.session_ms, 6000),
+            "group.consumer.session.timeout.ms": sizes.session_ms,
+            "group.consumer.heartbeat.interval.ms": sizes.heartbeat_ms,
         }
         with Broker(seed=sizes.seed, run=run_name(sizes, journal), journal=str(file), settings=settings) as broker:
             stage = made(sizes, protocol, broker, file, Path(folder))
@@ -167,9 +169,9 @@ class LiveStage:
         self._producer.add(topic, partitions)
 
     def leader(self) -> str:
-        """By the last round."""
+        """By the last round; "": nobody leads a consumer group."""
         with self._journal.changed:
-            return name_of(self._newest().leader)
+            return name_of(self._newest().leader) if self._journal.group.generation is not None else ""
 
     def noticed(self, members: frozenset[str]) -> None:
         """By the journal."""
@@ -182,7 +184,8 @@ class LiveStage:
 
         def settled() -> bool:
             seen = self._journal.group
-            known = seen.since, seen.generation.number if seen.generation is not None else -1
+            newest = seen.generation.number if seen.generation is not None else -1
+            known = seen.since, newest, seen.last.number if seen.last is not None else 0
             return self._stable(members) and self._everything_owned() and quiet.for_ms(known) >= calm_ms
 
         self._until(f"a settled group of {', '.join(sorted(members))}", settled)
@@ -216,16 +219,27 @@ class LiveStage:
 
     def _stable(self, members: frozenset[str]) -> bool:
         seen = self._journal.group
-        return seen.state == "Stable" and sorted(name_of(each) for each in seen.members) == sorted(members)
+        return seen.state == "Stable" and sorted(map(seen.process_of, seen.members)) == sorted(members)
 
     def _everything_owned(self) -> bool:
+        seen = self._journal.group
+        if seen.generation is None:
+            return self._everything_given(seen)
         last = self._newest()
-        wanted = {(topic, number) for topic in self._topics for number in range(self._journal.counts.get(topic, 0))}
+        wanted = self._wanted()
         return (
             last.settled
             and wanted <= last.holders().keys()
             and all(self._holds.get(name_of(member)) == told.assigned for member, told in last.told.items())
         )
+
+    def _everything_given(self, seen: GroupFold) -> bool:
+        """Of a consumer group: all is given, and held."""
+        given = frozenset(partition for each in seen.given.values() for partition in each)
+        return self._wanted() <= given and all(self._holds.get(seen.process_of(member)) == each for member, each in seen.given.items())
+
+    def _wanted(self) -> set[Partition]:
+        return {(topic, number) for topic in self._topics for number in range(self._journal.counts.get(topic, 0))}
 
     def _all_delivered(self) -> bool:
         return all(self._delivered.get(place, 0) >= end for place, end in list(self._producer.ends.items()))

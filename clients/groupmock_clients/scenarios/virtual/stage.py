@@ -12,12 +12,14 @@ from groupmock.rounds import name_of
 from ...cooperative.member import Membership
 from ..play import GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
 from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, rules
+from .follower import VirtualFollower
 from .member import VirtualMember
 from .producer import Producer
 from .world import World, fields_of
 
 CLIENTS: Final = ("scripted", "scripted-twin")
-PROTOCOLS: Final = ("range", "cooperative-sticky", "design-1", "design-2", "design-3")
+BY_BROKER: Final = "kip-848"
+PROTOCOLS: Final = ("range", "cooperative-sticky", "design-1", "design-2", "design-3", BY_BROKER)
 STEPS_PER_HEARTBEAT: Final = 4
 CALM_HEARTBEATS: Final = 2
 
@@ -44,13 +46,16 @@ class VirtualStage:
         first = not self.started
         self.started += 1
         dice = self.world.dice(member, self.started)
-        self.members[member] = new = VirtualMember(
+        kind = VirtualFollower if self.protocol.name == BY_BROKER else VirtualMember
+        self.members[member] = new = kind(
             self.world, self.producer, self.counts, member, topics, self._assignors(speaks), self.protocol.twin, dice
         )
         new.start(first)
 
     def _assignors(self, speaks: Speaks) -> list[Assignor]:
-        """Of a protocol with one bounce, both is one assignor."""
+        """Of a protocol with one bounce, both is one assignor; where the broker assigns there is none."""
+        if self.protocol.name == BY_BROKER:
+            return []
         if speaks is Speaks.PLAIN or self.protocol.name == Range.name:
             return [Range()]
         if speaks is Speaks.BOTH and self.protocol.bounces == (Speaks.BOTH,):
@@ -93,6 +98,8 @@ class VirtualStage:
     def leader(self) -> str:
         """See play.ScenarioStage."""
         group = self.world.core.cluster.groups.find(GROUP)
+        if group is not None and group.group_type == "consumer":
+            return ""
         if group is None or group.leader_id is None:
             raise Missed("nobody leads the group")
         return name_of(group.leader_id)
@@ -116,7 +123,7 @@ class VirtualStage:
         group = self.world.core.cluster.groups.find(GROUP)
         if group is None:
             return "there is no group"
-        present = {name_of(member) for member in group.members}
+        present = {member.client_id for member in group.members.values()}
         unready = sorted(name for name in members if not self.members[name].stable)
         if str(group.state) != "Stable" or present != members or unready:
             return f"the group is {group.state} with {len(present)} members where {len(members)} live; not ready: {unready[:5]}"

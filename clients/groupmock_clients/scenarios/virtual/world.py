@@ -44,6 +44,8 @@ class World:
             "group.initial.rebalance.delay.ms": str(sizes.initial_delay_ms),
             "group.min.session.timeout.ms": "1",
             "group.max.session.timeout.ms": str(2**31 - 1),
+            "group.consumer.session.timeout.ms": str(sizes.session_ms),
+            "group.consumer.heartbeat.interval.ms": str(sizes.heartbeat_ms),
         }
         config = resolve({"seed": sizes.seed}, list(settings.items()))
         self.sizes = sizes

@@ -1,0 +1,140 @@
+"""A scripted member of a consumer group (KIP-848): what librdkafka says to the coordinator with group.protocol=consumer.
+
+It says what it owns when that has changed, gives up at once what it is told to, and goes on delivering the rest. Whoever is told 25 or 110
+has lost everything and joins again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k09_offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+from groupmock_codec.messages.k68_consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+
+from ...cooperative.member import listed
+from ..play import GROUP
+from .assignors import Held
+from .member import NOTHING, OFFSET_COMMIT, OFFSET_FETCH, REBALANCE_TIMEOUT_MS, VirtualMember
+
+BEAT: Final = 68
+BY_EPOCH: Final = {OFFSET_COMMIT: 9, OFFSET_FETCH: 9, BEAT: 1}
+"""Versions in which a member names its epoch."""
+JOINING, LEAVING = 0, -1
+NO_TOPICS: Final[frozenset[str]] = frozenset()
+FENCED: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH)
+
+
+class VirtualFollower(VirtualMember):
+    """`generation` is the member's epoch; `_owes`: the coordinator is to hear what it owns; `_said`: topics that it has heard."""
+
+    _owes = False
+    _said = NO_TOPICS
+
+    def subscribe(self, topics: Sequence[str]) -> None:
+        """The next heartbeat says it, at once."""
+        self.topics = frozenset(topics)
+        self._beat_now()
+
+    @property
+    def eager(self) -> bool:
+        """It keeps what it is not told to give up."""
+        return False
+
+    @property
+    def at_rest(self) -> bool:
+        """In the group, and the coordinator knows what it owns."""
+        return self.stable and not self._owes
+
+    def stop(self) -> None:
+        """Commit, leave, end."""
+        if self._link is not None and self.stable:
+            self.delivery.serve(NOTHING)
+            self._commit(self.owned)
+            self._ask(BEAT, self._said_now(LEAVING), lambda answer: None)
+        self._end()
+        self.world.tell(self.name, "stopped", {})
+
+    # Following
+
+    def _join(self) -> None:
+        self.member_id = self.member_id or f"{self.dice.getrandbits(128):032x}"
+        self.generation, self.stable, self._owes, self._said = JOINING, False, False, NO_TOPICS
+        self._beat_now()
+
+    def _heartbeat(self) -> None:
+        self._after(self.world.sizes.heartbeat_ms, "heartbeat", self._heartbeat)
+        if self._link is not None and not self._link.waiting:
+            self._beat_now()
+
+    def _beat_now(self) -> None:
+        if self._link is not None:
+            asked = self._said_now(self.generation)
+            self._owes, self._said = False, self.topics
+            self._ask(BEAT, asked, self._told)
+
+    def _said_now(self, epoch: int) -> ConsumerGroupHeartbeatRequest:
+        owned: list[TopicPartitions] | None = None
+        if self._owes or epoch == JOINING:
+            ids = self.world.core.cluster.topics  # as Metadata has them
+            owned = [TopicPartitions(topic_id=ids.topic_id(each.topic) or b"", partitions=each.partitions) for each in listed(self.owned)]
+        return ConsumerGroupHeartbeatRequest(
+            group_id=GROUP, member_id=self.member_id, member_epoch=epoch, topic_partitions=owned,
+            rebalance_timeout_ms=REBALANCE_TIMEOUT_MS if epoch == JOINING else -1,
+            subscribed_topic_names=sorted(self.topics) if self.topics != self._said else None,
+        )  # fmt: skip
+
+    def _told(self, answer: ConsumerGroupHeartbeatResponse) -> None:
+        if answer.error_code in FENCED:
+            self._tell("lost", self.owned)
+            self.delivery.serve(NOTHING)
+            self.owned = NOTHING
+            self._join()
+        elif answer.error_code:
+            raise RuntimeError(f"{self.name} got error {ErrorCode(answer.error_code).name}: a scripted member has no answer to that")
+        else:
+            self.generation, self.stable = answer.member_epoch, True
+            if answer.assignment is not None:
+                names = self.world.core.cluster.topics
+                parts = answer.assignment.topic_partitions
+                self._follow(frozenset((names.name_of(each.topic_id) or "", number) for each in parts for number in each.partitions))
+
+    def _follow(self, given: Held) -> None:
+        revoked, added = self.owned - given, given - self.owned
+        self.owned, self._owes = given, True
+        self._tell("revoked", revoked)
+        self._tell("assigned", added)
+        self.delivery.serve(given - added)
+        if revoked:
+            self._commit(revoked)
+            self._beat_now()
+        self._fetch_offsets(added)
+
+    def _fetch_offsets(self, added: Held) -> None:
+        if added:
+            topics = [OffsetFetchRequestTopics(name=each.topic, partition_indexes=each.partitions) for each in listed(added)]
+            asked = OffsetFetchRequestGroup(group_id=GROUP, member_id=self.member_id, member_epoch=self.generation, topics=topics)
+            self._ask(OFFSET_FETCH, OffsetFetchRequest(groups=[asked]), self._fetched)
+
+    def _fetched(self, answer: OffsetFetchResponse) -> None:
+        for topic in answer.groups[0].topics:
+            for each in topic.partitions:
+                self.delivery.positions[topic.name, each.partition_index] = max(each.committed_offset, 0)
+        self.delivery.serve(self.owned)
+
+    def _look_at_metadata(self) -> None:
+        """The coordinator does."""
+
+    def _ask(self, key: int, message: Any, then: Callable[[Any], None]) -> None:
+        assert self._link is not None, "a member asks when it is up"
+        self._link.post(key, BY_EPOCH[key], message, then)
