@@ -7,7 +7,7 @@ from typing import Final
 
 from ....faults.facts import for_consumer_groups, for_producers
 from ....faults.plan import Plan, read_plan, ready_plans, rule_as_data
-from ..situation import PROTOCOL_OF, Situation, declare
+from ..situation import CONSUMER, PROTOCOL_OF, Situation, declare
 from ..situation_stage import Stage
 
 ELSEWHERE: Final = ("network-stall",)
@@ -29,7 +29,9 @@ def _script(plan: Plan) -> Callable[[Stage], Awaitable[None]]:
 
 
 def _protocol(plan: Plan) -> str:
-    """Of the first API that is of one protocol alone."""
+    """That of consumer groups where a rule speaks of them, else of the first API that is of one protocol alone."""
+    if for_consumer_groups(plan):
+        return CONSUMER
     return next((PROTOCOL_OF[api] for each in plan.rule if (api := str(rule_as_data(each)["when"].get("api", ""))) in PROTOCOL_OF), "")
 
 
@@ -40,8 +42,7 @@ def _sentence(plan: Plan) -> str:
 
 for _name in ready_plans():
     _plan = read_plan(_name)
-    # What is driven here are members of classic groups
-    if _name not in ELSEWHERE and not for_producers(_plan) and not for_consumer_groups(_plan):
+    if _name not in ELSEWHERE and not for_producers(_plan):
         declare(
             Situation(
                 _name,
