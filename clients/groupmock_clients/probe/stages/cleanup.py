@@ -37,6 +37,7 @@ def clean_up(broker: TcpBroker, seconds: float = 30) -> tuple[str, ...]:
     end = time.monotonic() + seconds
     left = list(broker.groups)
     try:
+        broker.renew()
         while left and time.monotonic() < end:
             for part in _parts(left):
                 _empty(broker, part)

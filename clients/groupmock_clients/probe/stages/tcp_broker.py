@@ -109,11 +109,16 @@ class TcpBroker:
                 raise NoBroker(f"no answer to {APIS[key].name}: {problem.strerror or problem}") from problem
             return answer
 
-    def connect_again(self) -> None:
-        """After it was away: a connection that answers, coordinators that are ready; topics are made anew. Raises NoBroker."""
+    def renew(self) -> None:
+        """A new connection: a broker closes what was idle for long (connections.max.idle.ms). Raises NoBroker."""
         with self._lock:
             self._link.close()
             self._link = self._connect(self.host, self.port)
+
+    def connect_again(self) -> None:
+        """After it was away: a connection that answers, coordinators that are ready; topics are made anew. Raises NoBroker."""
+        with self._lock:
+            self.renew()
             self._topics.clear()
             try:
                 self._read_ranges()

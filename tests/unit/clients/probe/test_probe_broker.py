@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from cases import for_each
 
+from groupmock import Broker
 from groupmock.rig.wire import Unreadable
+from groupmock_clients.probe.stages.cleanup import clean_up
 from groupmock_clients.probe.stages.tcp_broker import TRANSACTIONS, CannotProvide, TcpBroker
 from groupmock_codec.declare import Message, Versions
 
@@ -44,3 +46,14 @@ def test_a_broker_without_transactions_is_not_waited_for() -> None:
     del broker.ranges[26]
     broker.wait_for_transactions()
     assert broker.asked == 0
+
+
+def test_what_was_made_is_taken_back_though_the_connection_was_idle_for_too_long() -> None:
+    """A dialogue of ten minutes left everything behind on Kafka, which closes what is idle (connections.max.idle.ms)."""
+    with Broker() as served:
+        host, port = served.bootstrap.split(":")
+        broker = TcpBroker(host, int(port))
+        broker.group()
+        broker.close()
+        assert clean_up(broker) == ()
+        broker.close()
