@@ -112,9 +112,10 @@ RDKAFKA_TESTS = ("0090_idempotence", "0098_consumer_txn", "0103_transactions", "
 # Those that subscribe, assign or commit by a broker, and need no authorizer, no other scenario of topics and no script beside it. By
 # numbers: TESTS knows no longer names.
 RDKAFKA_GROUPS = ("0018", "0019", "0022", "0029", "0030", "0033", "0045", "0050", "0051", "0056", "0061", "0069", "0081", "0089", "0091",
-                  "0093", "0099", "0102", "0112", "0113", "0118", "0122", "0130", "0137", "0140")
+                  "0093", "0099", "0102", "0112", "0113", "0122", "0130", "0137", "0140")
 RDKAFKA_PARTS = {"0081": "ConsumerGroup"}  # the rest of the admin client's tests is none of groups
-# Its client does not join again when subscribe() comes while it leaves: seen on Apache Kafka as on groupmock, and not each time.
+# What chance decides, on Apache Kafka as on groupmock. Its client does not always join again when subscribe() comes while it leaves; and
+# 0118_commit_rebalance, left out above, takes for granted that its second consumer joins last and gives nothing up before its end.
 RDKAFKA_BY_CHANCE = "0045_subscribe_many_updates"
 RDKAFKA_TOOLS = ("npm", "make", "gcc")
 CONFIGURE = ("./configure", "--disable-ssl", "--disable-sasl", "--disable-curl")
