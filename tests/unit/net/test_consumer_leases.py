@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from properties.consumer_leases import CONNECTIONS, CONSUMER_LEASES, FORMS, MEMBERS, SUBSCRIPTIONS, Side, play
 from searching import examples
 
+from groupmock.rig import KeptRows
+
 whos = st.integers(0, MEMBERS - 1)
 beats = st.tuples(st.just("beats"), whos, st.sampled_from(FORMS), st.integers(0, CONNECTIONS - 1), st.sampled_from([1, 1, 2, 5]))
 steps = st.one_of(
@@ -45,3 +47,17 @@ def test_heartbeats_of_consumer_groups_are_repeated() -> None:
     assert side.rig.driver.counters.repeated_heartbeats == 90
     rows = [row for row in side.kept.of("reply") if row.api_key == 68]
     assert len(rows) == 92
+
+
+class Minding(KeptRows):
+    """As the audit: it names no time until which it need not hear of heartbeats of consumer groups."""
+
+    pulse = True
+
+
+def test_a_sink_that_minds_each_heartbeat_of_a_consumer_group_has_each() -> None:
+    side, sink = Side(True, every=False), Minding()
+    side.rig.journal.add(sink)
+    play(side, [*SETTLED, ["beats", 0, "keep", 0, 30]])
+    assert [len([row for row in kept.of("reply") if row.api_key == 68]) for kept in (sink, side.kept)] == [32, 1]
+    assert side.rig.driver.counters.repeated_heartbeats == 0

@@ -259,6 +259,17 @@ def test_where_the_policy_forbids_it_stays_what_it_is(policy: str) -> None:
     assert world.heard(old, 3) == 0, "no Heartbeat computes a target"
 
 
+def test_a_dynamic_member_that_goes_back_takes_nothing_along() -> None:
+    """By its own id: nobody of the consumer protocol went, so the group of classic members stays what it is (CG-185)."""
+    world = MixedWorld()
+    world.join("A")
+    back = world.joined("A", ALL)
+    assert (back.error_code, back.generation_id, back.leader) == (0, 2, "")
+    assert world.has("A", 2) == ALL
+    assert world.group is not None and world.group.classics == 1
+    assert world.described()[0].members[0].member_type == 0
+
+
 def test_a_static_member_may_go_back_in_place() -> None:
     world = MixedWorld()
     world.join("A", instance_id="i")
