@@ -48,7 +48,9 @@ class Blast:
 
 def named(row: Row) -> str | None:
     message = row["message"]
-    if row["api_name"] not in ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "FindCoordinator"):
+    if row["api_name"] not in (
+        "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "FindCoordinator", "ConsumerGroupHeartbeat",
+    ):  # fmt: skip
         return None
     if message.get("group_id"):
         return str(message["group_id"])
