@@ -209,7 +209,7 @@ def around(rows: list[Row], place: int, last: int, told: Blast, asked: dict[int,
     strike = rows[place]
     homes: dict[int, str | None] = {}
     for row in asked.values():
-        if row["api_key"] in (8, 9, 10, 11, 12, 13, 14, 15, 42, 47):
+        if row["api_key"] in (8, 9, 10, 11, 12, 13, 14, 15, 42, 47, 68):
             homes.setdefault(row["connection"], named(row))
     for row in rows[place + 1 :]:
         own = row["kind"] == "close" and row["connection"] == strike.get("connection") and row["at"] == strike["at"]
