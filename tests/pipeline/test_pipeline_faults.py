@@ -102,7 +102,7 @@ def test_what_followed_is_what_a_count_by_hand_finds(table: dict[tuple[str, int]
         assert (line.group, line.groups_disturbed, line.until_stable_ns) == (told.group, told.disturbed, told.until), key
         assert (line.errors, line.errors_elsewhere) == (dict(told.errors), told.elsewhere), key
         assert (line.never_because is None) == (told.until is not None), key
-        assert {line.link} - {None} == told.links, key
+        assert line.link in (told.links or {None}), key  # of several groups, that of the one that was disturbed first
         assert line.records_again is None or key[0] == "live", key  # scripted members fetch nothing
 
 

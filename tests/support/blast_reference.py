@@ -48,7 +48,9 @@ class Blast:
 
 def named(row: Row) -> str | None:
     message = row["message"]
-    if row["api_name"] not in ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "FindCoordinator"):
+    if row["api_name"] not in (
+        "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "FindCoordinator", "ConsumerGroupHeartbeat",
+    ):  # fmt: skip
         return None
     if message.get("group_id"):
         return str(message["group_id"])
@@ -207,7 +209,7 @@ def around(rows: list[Row], place: int, last: int, told: Blast, asked: dict[int,
     strike = rows[place]
     homes: dict[int, str | None] = {}
     for row in asked.values():
-        if row["api_key"] in (8, 9, 10, 11, 12, 13, 14, 15, 42, 47):
+        if row["api_key"] in (8, 9, 10, 11, 12, 13, 14, 15, 42, 47, 68):
             homes.setdefault(row["connection"], named(row))
     for row in rows[place + 1 :]:
         own = row["kind"] == "close" and row["connection"] == strike.get("connection") and row["at"] == strike["at"]
