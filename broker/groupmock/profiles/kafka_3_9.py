@@ -118,6 +118,7 @@ PROFILE = Profile(
             "stable_offset_within_log",
             "transactional_commit_to_unknown_group_is_unknown_member",
             "start_of_transaction_stays",
+            "committed_fetch_waits_at_stable_only",
             "fenced_epoch_forgotten",
             "coordinator_asked_first",
             "refused_transactional_commit_makes_group",

@@ -248,6 +248,7 @@ class Reader:
         self._no_lists = settings.quirks.failed_fetch_without_lists
         self._pinned = settings.quirks.stable_offset_within_log
         self._waits_beyond_stable = settings.quirks.committed_fetch_waits_beyond_stable
+        self._waits_at_stable_only = settings.quirks.committed_fetch_waits_at_stable_only
         self._fetch = fetch
         self._room = fetch.max_bytes
         self._unpacked = settings.room()
@@ -328,7 +329,7 @@ class Reader:
         committed = partition.producers.transactions is not None and self._fetch.isolation_level == READ_COMMITTED
         if committed:  # it gets as far as the log is stable
             upper = min(end, partition.stable(self._pinned))
-            self.trouble |= slot.fetch_offset > upper and not self._waits_beyond_stable
+            self.trouble |= slot.fetch_offset > upper and not self._waits_beyond(upper, slot.fetch_offset, partition)
         size = min(self._room, slot.max_bytes)
         row = self._row(slot, partition, self._records(slot, partition, size, upper), EpochEndOffset(), end)
         if not row.records and slot.fetch_offset < upper and 0 < size < partition.first_size(slot.fetch_offset):
@@ -339,6 +340,12 @@ class Reader:
                 for each in partition.aborted(slot.fetch_offset, len(row.records or b""), end)
             ]
         return row
+
+    def _waits_beyond(self, stable: int, offset: int, partition: Partition) -> bool:
+        """Does a reader of what is committed wait at that offset, though the log is stable no further than before it (TX-84)?"""
+        if self._waits_beyond_stable or self._waits_at_stable_only:
+            return self._waits_beyond_stable
+        return partition.in_one_batch(stable, offset)
 
     def _records(self, slot: Slot, partition: Partition, size: int, end: int) -> bytes:
         whole_first = self._fetch.version >= WHOLE_FIRST_BATCH_SINCE

@@ -197,6 +197,10 @@ class Partition:
             room -= len(data)
         return b"".join(parts)
 
+    def in_one_batch(self, one: int, other: int) -> bool:
+        """Are these offsets held by the same batch?"""
+        return self._batch_at(one) == self._batch_at(other)
+
     def first_size(self, offset: int) -> int:
         """Bytes of the batch that holds `offset`; 0 at the end of the log."""
         place = self._batch_at(offset)

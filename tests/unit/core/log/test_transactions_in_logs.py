@@ -201,14 +201,23 @@ def test_an_abort_behind_an_open_transaction_is_listed_where_something_is_read()
     assert (before, world.read(1, 1)) == ([([0], [(2, 2)]), ([], []), ([], [])], ([1, 2, 3, 4], [(2, 2)]))
 
 
-@for_each(("waits", "wanted"), [(False, ["parked", "answered", "answered"]), (True, ["parked", "parked", "parked"])])
-def test_beyond_what_is_stable_a_reader_is_answered_at_once(waits: bool, wanted: list[str]) -> None:
-    """TX-84: offsets at the last stable one, behind it, at the end; 2.8.2 lets all of them wait."""
-    world = TxnWorld(Quirks(committed_fetch_waits_beyond_stable=waits))
+@for_each(
+    ("quirks", "waiting"),
+    [
+        (Quirks(), 2),
+        (Quirks(committed_fetch_waits_at_stable_only=True), 1),
+        (Quirks(committed_fetch_waits_beyond_stable=True), 4),
+    ],
+    ids=["4.3", "3.9", "2.8"],
+)
+def test_beyond_what_is_stable_a_reader_is_answered_at_once(quirks: Quirks, waiting: int) -> None:
+    """TX-84: offsets at the last stable one, in its batch, in the next one, at the end; the first of them wait."""
+    world = TxnWorld(quirks)
     world.write(1, 0, b"a", b"b")
-    fetches = [fetch_request(("t", 0, offset), isolation_level=1, min_bytes=1, max_wait_ms=5000) for offset in (0, 1, 2)]
+    world.write(1, 2, b"c")
+    fetches = [fetch_request(("t", 0, offset), isolation_level=1, min_bytes=1, max_wait_ms=5000) for offset in range(4)]
     tickets = [world.send(1, 11, each, connection=7 + place) for place, each in enumerate(fetches)]
-    assert [world.outcome(each) for each in tickets] == wanted
+    assert [world.outcome(each) for each in tickets] == ["parked"] * waiting + ["answered"] * (4 - waiting)
 
 
 LISTED: Final = (
