@@ -154,7 +154,7 @@ class Planner:
             if need in self._lacking:
                 yield (*self._lacking[need], None)
         if "tcp" not in exchange.stages:
-            yield UNKNOWN, "needs a command of the core: cannot be provoked from outside", None
+            yield UNKNOWN, "needs a cluster of its own, with commands or changes for all of it: cannot be provoked from outside", None
         lack = not_offered(variant, release, self._broker.versions)
         if lack is not None:
             reason, allowed = lack
