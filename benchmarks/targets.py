@@ -99,7 +99,7 @@ TARGETS: dict[str, Target] = {
         _more("consumers.heartbeats", "heartbeats/s of 1,000 members of a consumer group, against the uvloop echo", 0.80, 0.88),
         _less("consumers.memory", "resident memory per member of a consumer group with its connection", 4, 3.5, "kB"),
         _less("consumers.pause", "10,000 members of a consumer group join: longest loop pause until they have settled", 20, 5, "ms"),
-        _less("consumers.cpu", "... server CPU per member, against three round trips of the echo", 60, 20, "x"),
+        _less("consumers.cpu", "... server CPU per member, against three round trips of the echo", 20, 10, "x"),
         _more("proxy.heartbeats.1", "recording proxy before Apache Kafka, against a plain one: heartbeats/s, 1 connection", 0.8, 0.95),
         _more("proxy.heartbeats.100", "... 100 connections", 0.8, 0.95),
         _more("proxy.fetch", "... fetched MB/s", 0.8, 0.95),
