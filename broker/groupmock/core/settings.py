@@ -136,6 +136,7 @@ class Quirks(msgspec.Struct, frozen=True):
     stable_offset_within_log: bool = False  # 3.9 2.8: with a log cut amid a batch of an open transaction it is stable up to its start
     committed_fetch_waits_beyond_stable: bool = False  # 2.8: read_committed beyond the last stable offset waits (later: only there; TX-84)
     committed_fetch_goes_by_its_own_offset: bool = False  # 3.9: ... at once; later within the open batch it waits
+    several_producers_taken: bool = False  # 2.8: Produce with batches of several transactional producers is not refused as such
     coordinator_asked_first: bool = False  # 3.9: the coordinator of a transactional batch is asked before the epochs that the log has seen
     any_epoch_is_amid_its_transaction: bool = False  # 3.9: ... and not at all while one of that producer is open there, of any epoch
     refused_commit_drops_pending: bool = False  # 3.9 2.8: what a log refuses of TxnOffsetCommit takes what was pending there along

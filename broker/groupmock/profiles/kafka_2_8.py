@@ -68,6 +68,7 @@ PROFILE = Profile(
         {
             "stable_offset_within_log",
             "committed_fetch_waits_beyond_stable",
+            "several_producers_taken",  # TX-69
             "refused_commit_drops_pending",  # TX-71
             "refused_transactional_commit_makes_group",
             "transactional_commit_to_unknown_group_is_unknown_member",

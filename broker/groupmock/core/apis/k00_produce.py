@@ -147,7 +147,9 @@ class Produce:
                     return self._whole(error.error_code, None)
                 except RecordsError as error:
                     unreadable[place] = _refused(place, error, topic.partitions[place.partition])
-        if self._verifies and len({by for batches in readable.values() for by in _transactional(batches)}) > 1:
+        # Verified or not (ReplicaManager.handleProduceAppend)
+        producers = {by for batches in readable.values() for by in _transactional(batches)}
+        if len(producers) > 1 and not self._turn.quirks.several_producers_taken:
             return self._whole(ErrorCode.INVALID_PRODUCER_ID_MAPPING, SEVERAL)
         # No release since 2.8 answers these; 2.8 says -1 for the partition (Quirks.null_records_refused).
         if None in readable.values():

@@ -109,16 +109,14 @@ class Group(GroupType):
     has come, grown or gone since, or nobody has looked yet. `subscribers`: topic name -> members that name it. `judged`: do members
     subscribe alike, where Kafka says otherwise than is so now; `forgotten`: what expressions matched that nobody has any more, in the
     event that is under way (`judge_anew`). `spoken`: name of a classic protocol -> members that list it; `classics`: members that speak
-    classic; `lost`: how somebody went in the event that is under way.
-    `named`: what a member named last, which those that name the same share.
-    `expressions`: regular expression -> how many members have it; `matchers` and `resolved` of those.
+    classic; `lost`: how somebody went in the event that is under way. `named`: what a member named last, which those that name the same
+    share. `expressions`: regular expression -> how many members have it; `matchers` and `resolved` of those.
     """
 
     __slots__ = (
         "assignment_epoch", "classics", "computed_at", "expressions", "forgotten", "generation", "group_id", "holders", "home", "judged",
         "leader_id", "listed_bytes", "lost", "matchers", "members", "named", "offsets", "partition", "protocol_name", "protocol_type",
-        "resolved",
-        "restless", "spoken", "stale", "state", "static_members", "subscribers", "table", "targets", "topics",
+        "resolved", "restless", "spoken", "stale", "state", "static_members", "subscribers", "table", "targets", "topics",
     )  # fmt: skip
 
     def __init__(self, home: Home, group_id: str, partition: int) -> None:
