@@ -9,10 +9,10 @@ from typing import Any, Final
 import pytest
 from cases import for_each
 from consumer_wire import ConsumerWire
+from replayed import replayed
 
 from groupmock.faults.facts import for_consumer_groups
 from groupmock.faults.plan import BadPlan, read_plan, ready_plans, rule_as_data
-from groupmock.replay import replay
 from groupmock.rig import WireRig
 from groupmock.rig.wire import request
 
@@ -33,12 +33,8 @@ class House(ConsumerWire):
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    """Whatever a test did to it can be played again, to the last row."""
-    made = House(tmp_path / "run.jsonl")
-    yield made
-    made.rig.close()
-    result = replay(made.path)
-    assert result.difference is None, result
+    with replayed(House(tmp_path / "run.jsonl")) as made:
+        yield made
 
 
 HOLDS: Final[dict[str, Any]] = {

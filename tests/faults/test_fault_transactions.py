@@ -9,12 +9,12 @@ from typing import Any, Final
 import pytest
 from cases import for_each
 from log_world import batch, produce_request
+from replayed import replayed
 from rig_journal import never
 
 from groupmock.faults.facts import for_producers
 from groupmock.faults.plan import BadPlan, read_plan, ready_plans, rule_as_data
 from groupmock.journal.file import FileSink
-from groupmock.replay import replay
 from groupmock.rig import WireRig
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
@@ -95,12 +95,8 @@ class House:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    """Whatever a test did to it can be played again, to the last row."""
-    made = House(tmp_path / "run.jsonl")
-    yield made
-    made.rig.close()
-    result = replay(made.path)
-    assert result.difference is None, result
+    with replayed(House(tmp_path / "run.jsonl")) as made:
+        yield made
 
 
 HOLDS: Final[dict[str, Any]] = {
