@@ -112,7 +112,7 @@ def test_topics_are_created_grown_and_deleted(verbs: Verbs) -> None:
         (["topic", "create", "t", "--partitions", "none"], 2, "groupmock topic create: argument: Expected `int | null`, got `str`"),
         (["topic", "delete", "nope"], 2, "groupmock topic delete: no topic 'nope': there are orders"),
         (["group", "show", "nope"], 2, "groupmock group show: no group 'nope': there are none"),
-        (["group", "hold", "g", "Stabl"], 2, "groupmock group hold: argument: Invalid enum value 'Stabl' - at `$.state` (state: Empty,"),
+        (["group", "hold", "g", "Stabl"], 2, "groupmock group hold: hold_group: no group can be held in Stabl: there are Empty,"),
         (["group", "hold", "g"], 2, "groupmock group hold: the following arguments are required: STATE"),
         (["group"], 2, "groupmock group: the following arguments are required: WORD"),
         (["group", "grow"], 2, "groupmock group: argument WORD: invalid choice: 'grow'"),

@@ -55,7 +55,7 @@ class ConsumerWire:
 
     def commit(self, member: str) -> int:
         line = OffsetCommitRequestTopic(name="t", partitions=[OffsetCommitRequestPartition(partition_index=0, committed_offset=5)])
-        head = {"group_id": self.group, "member_id": member, "generation_id_or_member_epoch": self.epochs[member]}
+        head: Any = {"group_id": self.group, "member_id": member, "generation_id_or_member_epoch": self.epochs[member]}
         return int(self.ask(member, 8, 9, OffsetCommitRequest(**head, topics=[line])).topics[0].partitions[0].error_code)
 
     def fetched(self, member: str) -> int:

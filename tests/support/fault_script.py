@@ -168,7 +168,7 @@ class Consumer(Scripted):
             self._ask(BEAT, ConsumerGroupHeartbeatRequest(group_id=CONSUMER_GROUP, member_id=self.member_id, member_epoch=-1))
             return
         joins: Any = {} if self.epoch else {"subscribed_topic_names": [CONSUMERS_TOPIC], "rebalance_timeout_ms": 4000}
-        place = {"group_id": CONSUMER_GROUP, "member_id": self.member_id, "member_epoch": self.epoch}
+        place: Any = {"group_id": CONSUMER_GROUP, "member_id": self.member_id, "member_epoch": self.epoch}
         self._ask(BEAT, ConsumerGroupHeartbeatRequest(**place, topic_partitions=self.owned, **joins))
 
 

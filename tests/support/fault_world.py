@@ -229,7 +229,7 @@ class World:
         topic = OffsetFetchRequestTopics(name=TOPIC, partition_indexes=[0])
         if version >= 10:
             topic = OffsetFetchRequestTopics(topic_id=self.topic_id, partition_indexes=[0])
-        said = {"member_id": member_id, "member_epoch": generation} if version >= 9 else {}
+        said: dict[str, Any] = {"member_id": member_id, "member_epoch": generation} if version >= 9 else {}
         return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=[topic], **said)]), None
 
     def _k10(self, version: int, group: str, *_: Any) -> Any:

@@ -100,6 +100,7 @@ class Side:
         self.heard += wire.data
         frames, wire.data = frames_of(wire.data)
         for frame in frames:
+            answer: Any
             _, answer = read_response(HEARTBEAT, 1, frame, int.from_bytes(frame[:4], "big"))
             self.epochs[who] = answer.member_epoch if not answer.error_code else 0
 

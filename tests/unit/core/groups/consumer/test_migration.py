@@ -314,7 +314,7 @@ def test_the_records_of_an_upgrade_turn_members_of_one_slot_round() -> None:
     world.stable(3)
     old = world.cluster.groups.find("g")
     assert isinstance(old, ClassicGroup)
-    tables = []
+    tables: list[MemberTable] = []
     for ids in ([each.member_id for each in old.ordered()], None):
         table = MemberTable()
         for member_id in ids or tables[0]:
