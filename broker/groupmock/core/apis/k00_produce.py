@@ -155,7 +155,7 @@ class Produce:
         if None in readable.values():
             raise NoAnswer("Produce with null records")
         # Asked about, and added, before anything is written, by names alone (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
-        for place in scala_table_order(readable, self._hash_of_name) if self._verifies else ():
+        for place in scala_table_order(readable, self._hash_of_name) if producers and self._verifies else ():
             self._verify(place, readable[place])
         reached = {place: self._reach(place, readable[place] or []) for place in scala_table_order(readable, self._hash)}
         rows = {

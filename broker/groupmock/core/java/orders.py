@@ -53,6 +53,8 @@ def java_computed_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
 def scala_table_order(keys: Iterable[K], hash_of: HashOf[K], table: int = SMALLEST_TABLE) -> list[K]:
     """A scala.collection.mutable.HashMap, a fresh one or one that had grown to `table` buckets."""
     held = list(dict.fromkeys(keys))
+    if len(held) < 2:  # most requests name one partition
+        return held
     mask = table_for(len(held), table, scala=True) - 1
     return sorted(held, key=lambda key: order_key(spread_bits(hash_of(key)), mask, scala=True))
 
