@@ -12,6 +12,8 @@ NONE: Final = 0
 GZIP: Final = 1
 GZIP_MAGIC: Final = b"\x1f\x8b"
 COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+MOST_MEMBERS: Final = 16
+"""Of a gzip stream: what follows one is copied to look at the next, and stock producers write one."""
 MAX_DECOMPRESSED: Final = 104_857_600
 
 
@@ -56,6 +58,8 @@ def decompress(data: bytes, code: int, limit: int = MAX_DECOMPRESSED) -> bytes:
     parts: list[bytes] = []
     rest = data
     while rest.startswith(GZIP_MAGIC) or not parts:  # as Java's GZIPInputStream: one member behind the other, what follows is left alone
+        if len(parts) == MOST_MEMBERS:
+            raise OverLimit(f"more than {MOST_MEMBERS} members of gzip")
         part, rest = _member(rest, limit)
         limit -= len(part)
         parts.append(part)

@@ -7,6 +7,7 @@ snappy, lz4 whose blocks depend on each other (docs/kafka/seen-on-brokers.md#pac
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,10 @@ FIRST_GUESS: Final = 64 * 1024
 LIBRARY: Final = "cramjam"
 NO_MORE_ROOM: Final = "failed to write whole buffer"
 """What cramjam says when the room was too small, whatever the compression."""
+FEW_BLOCKS: Final = 16
+SMALLEST_BLOCK: Final = 1024
+"""Bytes that come out of a block. Neither snappy-java (SnappyOutputStream.MIN_BLOCK_SIZE) nor lz4 (64 KiB) writes smaller ones but where it
+is flushed: of more than FEW_BLOCKS the average must be that, or a megabyte of empty ones would be work that nothing pays for."""
 LZ4_FLAGS_AT: Final = 4
 LZ4_SMALLEST: Final = 7  # magic, flags, a byte of sizes, a checksum (LZ4 frame format, version 1.6)
 LZ4_INDEPENDENT: Final = 0x20
@@ -60,7 +65,10 @@ def unpacked(data: bytes, code: int, most: int) -> bytes:
         if name == "snappy":
             return _snappy(cramjam.snappy, data, most)
         if name == "lz4":
-            return _frames(cramjam.lz4, _first_frame(data), most)
+            frame, blocks = _first_frame(data, most)
+            found = _frames(cramjam.lz4, frame, most)
+            _paid(blocks, len(found))
+            return found
         return _frames(cramjam.zstd, data, most) if data else b""
     except OverLimit:
         raise
@@ -68,17 +76,25 @@ def unpacked(data: bytes, code: int, most: int) -> bytes:
         raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"bad {name}: {error}") from None
 
 
-def _first_frame(data: bytes) -> bytes:
-    """As Kafka's Lz4BlockInputStream reads it: up to the end mark of one frame, whose blocks do not depend on each other."""
+def _paid(blocks: int, size: int) -> None:
+    if blocks > FEW_BLOCKS + size // SMALLEST_BLOCK:
+        raise OverLimit(f"{blocks} blocks for {size} bytes")
+
+
+def _first_frame(data: bytes, most: int) -> tuple[bytes, int]:
+    """As Kafka's Lz4BlockInputStream reads it: up to the end mark of one frame, whose blocks do not depend on each other; and how many."""
     if len(data) < LZ4_SMALLEST:
         raise ValueError(f"{len(data)} bytes")
     flags = data[LZ4_FLAGS_AT]
     if not flags & LZ4_INDEPENDENT:
         raise ValueError("blocks that depend on each other")
     at = LZ4_SMALLEST + (8 if flags & LZ4_SIZED else 0) + (4 if flags & LZ4_DICTIONARY else 0)
+    blocks = 0
     while (size := int.from_bytes(data[at : at + LENGTH_BYTES], "little") & ~LZ4_PLAIN) and at < len(data):
         at += LENGTH_BYTES + size + (4 if flags & LZ4_BLOCKS_CHECKED else 0)
-    return data[: at + LENGTH_BYTES + (4 if flags & LZ4_CHECKED else 0)]
+        blocks += 1
+        _paid(blocks, most)
+    return data[: at + LENGTH_BYTES + (4 if flags & LZ4_CHECKED else 0)], blocks
 
 
 def _frames(library: Any, data: bytes, most: int) -> bytes:
@@ -99,20 +115,22 @@ def _frames(library: Any, data: bytes, most: int) -> bytes:
 def _snappy(library: Any, data: bytes, most: int) -> bytes:
     if not data:
         raise ValueError("nothing")  # an empty stream of snappy-java is none
-    parts, left = [], most
-    for block in _blocks(data):
-        left -= library.decompress_raw_len(block)
-        if left < 0:
+    parts, size = [], 0
+    for blocks, block in enumerate(_blocks(data), 1):
+        size += library.decompress_raw_len(block)
+        if size > most:
             raise OverLimit(f"more than {most} bytes when decompressed")
+        _paid(blocks, size)
         parts.append(bytes(library.decompress_raw(block)))
     return b"".join(parts)
 
 
-def _blocks(data: bytes) -> list[bytes]:
+def _blocks(data: bytes) -> Iterator[bytes]:
     """Of a stream by snappy-java, or of several; anything else is one block. A length that is not all there ends the stream."""
     if not data.startswith(XERIAL):
-        return [data]
-    found, at = [], XERIAL_BYTES
+        yield data
+        return
+    at = XERIAL_BYTES
     while at + LENGTH_BYTES <= len(data):
         if data.startswith(XERIAL, at):
             at += XERIAL_BYTES
@@ -120,6 +138,5 @@ def _blocks(data: bytes) -> list[bytes]:
         end = at + LENGTH_BYTES + int.from_bytes(data[at : at + LENGTH_BYTES])
         if end > len(data) or end == at + LENGTH_BYTES:
             raise ValueError(f"a block ends at {end} of {len(data)}")
-        found.append(data[at + LENGTH_BYTES : end])
+        yield data[at + LENGTH_BYTES : end]
         at = end
-    return found

@@ -8,8 +8,9 @@ from .compression import MAX_DECOMPRESSED, NONE, OverLimit, decompress
 from .opening import unpacked
 from .records import COMPRESSION_MASK, HEADER_BYTES, Batch
 
-MOST_INFLATED: Final = 1032
-"""So many bytes does deflate make of one at most (zlib's technical details). (zstd makes 40,000; it tries no more than is left.)"""
+MOST_INFLATED: Final = (1, 1032, 22, 255, 44_000)
+"""So many bytes does a compression make of one at most, by its code: gzip (zlib's technical details), snappy (64 by a copy of 3), lz4 (a
+length is a row of bytes), zstd (a block of 128 KiB out of 3 bytes)."""
 OPENED: Final = 4
 """Reading timestamp, offset and key costs so many times what stepping over a record does (0.4 us and 0.1)."""
 CONVERTED: Final = 16
@@ -45,7 +46,7 @@ class Room:
         if code == NONE:
             return data
         before = self.bytes
-        self.bytes -= min(before, len(data) * MOST_INFLATED)
+        self.bytes -= min(before, len(data) * MOST_INFLATED[min(code, len(MOST_INFLATED) - 1)])
         found = unpacked(data, code, before) if self.opens_all else decompress(data, code, before)
         self.bytes = before - len(found)
         self.spent = True

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
+from struct import pack
 
+import pytest
 from cases import for_each
 from log_world import WALL_MS, LogWorld
 from packed import PACKED, NewRecord, packed
 
+from groupmock_codec.compression import COMPRESSIONS, OverLimit
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from groupmock_codec.opening import unpacked
+from groupmock_codec.room import Room
 
 RECORDS = [NewRecord(key=b"k", value=b"v" * 20, timestamp=WALL_MS + place) for place in range(3)]
 KEYLESS = [NewRecord(key=None, value=b"v", timestamp=WALL_MS)]
@@ -81,3 +87,25 @@ def test_no_more_is_unpacked_than_a_request_may_bring() -> None:
     world.topic("t")
     bomb = [NewRecord(value=bytes(300_000), timestamp=WALL_MS)]
     assert [world.produce(packed(name, bomb).data).get("error_code") for name in PACKED] == [10, 10, 10, 10]
+
+
+EMPTY_BLOCKS = {
+    "gzip": gzip.compress(b"") * 1000,
+    "snappy": b"\x82SNAPPY\0" + pack(">ii", 1, 1) + pack(">iB", 1, 0) * 1000,
+    "lz4": bytes.fromhex("04224d18604082") + bytes.fromhex("0100008061") * 1000 + bytes(4),
+}
+
+
+@for_each("name", EMPTY_BLOCKS)
+def test_blocks_of_nothing_are_work_that_nothing_pays_for(name: str) -> None:
+    """A megabyte of them was half a second, and of gzip's members five, in one turn."""
+    with pytest.raises(OverLimit):
+        unpacked(EMPTY_BLOCKS[name], COMPRESSIONS.index(name), 8_388_608)
+
+
+def test_what_is_unpacked_in_vain_is_spent_by_what_it_may_have_become() -> None:
+    """Three bytes of zstd may be 128 KiB: thirty small bombs of one request are not all tried."""
+    room = Room(1_000_000, 1_000, opens_all=True)
+    with pytest.raises(OverLimit):
+        room.opened(PACKED["zstd"](bytes(2_000_000)), COMPRESSIONS.index("zstd"))
+    assert room.bytes == 0
