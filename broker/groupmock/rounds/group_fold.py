@@ -1,4 +1,13 @@
-"""One group out of its journal rows: its rebalance under way, its generations, who owns what."""
+"""One group out of its journal rows: its rebalance under way, its generations, who owns what.
+
+A group is at rest (Empty, Stable, Dead) or under way, and a rebalance is the time between: the first `moved` row into a state that is
+under way begins it, the next one into rest ends it. What happens meanwhile differs by type. In a classic group members join, the phase
+ends with a leader, whose SyncGroup is the plan: a partition moves where that plan differs from the one before. A consumer group (KIP-848)
+has no plan on the wire: its epoch rises, each member is told in its own heartbeats what to give up (`revoking`), says that it did, and is
+at the epoch (`reconciled`); a partition moves when an answer gives it to somebody else. Where one heartbeat did all of that, the group
+goes from rest to rest, and the new epoch alone tells of a rebalance that took no time. Who had something and has it no more before the
+next one is told of it leaves a gap, which counts to the rebalance in which it was lost, or to the next one if there was none.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ table doubled: `filled_order` and `changed_order` tell it at once, as assignors 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -71,27 +71,26 @@ def room_for(size: int) -> int:
 
 
 class HashKeys(Generic[K]):
-    """The keys of one map, iterated in its order. `capacity` is what Java's constructor is given.
+    """The keys of one map, iterated in its order. `capacity` is what Java's constructor is given, `keys` are put into it one by one.
 
     As long as they are few no bucket can be too long, and a list will do, in which the keys of each bucket stand in the bucket's order.
     """
 
     __slots__ = ("_buckets", "_few", "_kind", "_size", "_table")
 
-    def __init__(self, kind: Kind[K], capacity: int = SMALLEST_TABLE) -> None:
+    def __init__(self, kind: Kind[K], capacity: int = SMALLEST_TABLE, keys: Iterable[K] = ()) -> None:
         self._kind = kind
         self._few: list[K] | None = []
         self._buckets: dict[int, list[K] | TreeBin[K]] = {}
         self._size = 0
         self._table = _table_for(capacity)
+        for key in keys:
+            self.put(key)
 
     @classmethod
     def copied(cls, kind: Kind[K], keys: Collection[K]) -> HashKeys[K]:
         """`new HashSet(keys)`."""
-        made = cls(kind, max(room_for(len(keys)), SMALLEST_TABLE))
-        for key in keys:
-            made.put(key)
-        return made
+        return cls(kind, max(room_for(len(keys)), SMALLEST_TABLE), keys)
 
     def __len__(self) -> int:
         return self._size if self._few is None else len(self._few)
@@ -216,13 +215,8 @@ def filled_order(kind: Kind[K], keys: Collection[K], capacity: int) -> list[K]:
         return list(keys)
     held, table = list(dict.fromkeys(keys)), _table_for(capacity)
     if len(held) > LONGEST_LIST and _grew_trees([kind.spread(key) for key in held], table):
-        made = HashKeys(kind, capacity)
-        for key in held:
-            made.put(key)
-        return list(made)
-    while len(held) > table * 3 // 4:
-        table *= 2
-    return _by_place(kind, held, table)
+        return list(HashKeys(kind, capacity, held))
+    return _by_place(kind, held, _doubled(table, len(held)))
 
 
 def changed_order(kind: Kind[K], had: Sequence[K], gone: Collection[K], new: Sequence[K], capacity: int) -> list[K]:
@@ -232,17 +226,20 @@ def changed_order(kind: Kind[K], had: Sequence[K], gone: Collection[K], new: Seq
     held = [*(key for key in had if key not in without), *new] if gone else [*had, *new]
     several = [each for each in (had, held) if len(each) > LONGEST_LIST]
     if several and any(_grew_trees([kind.spread(key) for key in each], table) for each in several):
-        made = HashKeys(kind, capacity)
-        for key in had:
-            made.put(key)
+        made = HashKeys(kind, capacity, had)
         for key in gone:
             made.remove(key)
         for key in new:
             made.put(key)
         return list(made)
-    while len(held) > table * 3 // 4:
+    return _by_place(kind, held, _doubled(table, len(held)))
+
+
+def _doubled(table: int, size: int) -> int:
+    """As large as a table is into which so many were put."""
+    while size > table * 3 // 4:
         table *= 2
-    return _by_place(kind, held, table)
+    return table
 
 
 def _by_place(kind: Kind[K], keys: list[K], table: int) -> list[K]:

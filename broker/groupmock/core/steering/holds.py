@@ -26,6 +26,7 @@ from ..groups.classic.type import ClassicGroup
 from ..groups.consumer.states import JOINING
 from ..groups.consumer.states import State as ConsumerState
 from ..groups.consumer.type import ConsumerGroup
+from ..groups.registry import TYPES
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -40,8 +41,10 @@ OfMember = (
 
 ASSIGNING: Final = ConsumerState.ASSIGNING
 RECONCILING: Final = ConsumerState.RECONCILING
-HOLDABLE: Final = tuple(map(str, (EMPTY, PREPARING, COMPLETING, ASSIGNING, RECONCILING, STABLE)))
-"""States in which a group can be held, of whatever type: those that are of one type alone stand between those that both have."""
+HOLDABLE: Final = tuple(dict.fromkeys(str(state) for kind in TYPES for state in kind.may_follow if state not in ("", ConsumerState.DEAD)))
+"""States in which a group can be held, of whatever type: all in which there is one."""
+BUSY: Final = (COMPLETING, STABLE, ASSIGNING, RECONCILING)
+"""Those in which there are members that a timer or a LeaveGroup may take out. In PreparingRebalance that only makes the phase end."""
 
 
 class Hold(msgspec.Struct):
@@ -139,7 +142,7 @@ class OperatorHolds:
     def defers(self, key: Key, group_id: str, state: str) -> bool:
         """A timer of a held group that would move it waits. (A session that is renewed meanwhile goes on: its timer is armed again.)"""
         hold = self.groups.get(group_id)
-        if hold is None or hold.state != state or state not in (COMPLETING, STABLE, ASSIGNING, RECONCILING):
+        if hold is None or hold.state != state or state not in BUSY:
             return False
         hold.waiting.append(key)
         return True
@@ -205,7 +208,7 @@ def _would_move(state: str, group: GroupType | None, message: OfMember, version:
         return state != PREPARING and not _only_reserves(message, version) and not _answered_at_once(group, message)
     if isinstance(message, SyncGroupRequest):
         return state == COMPLETING and group is not None and message.member_id == group.leader_id
-    return isinstance(message, LeaveGroupRequest) and state in (COMPLETING, STABLE, ASSIGNING, RECONCILING)
+    return isinstance(message, LeaveGroupRequest) and state in BUSY
 
 
 def _beat_would_move(group: ConsumerGroup, message: ConsumerGroupHeartbeatRequest) -> bool:

@@ -69,8 +69,9 @@ def update(turn: Turn, group: Group, member: Member, beat: Beat) -> None:
 
 
 def _stored(member: Member) -> tuple[object, ...]:
-    instance, rack, client = member.group_instance_id, member.rack_id, (member.client_id, member.client_host)
-    return instance, rack, client, member.rebalance_timeout_ms, member.assignor
+    return (
+        member.group_instance_id, member.rack_id, member.client_id, member.client_host, member.rebalance_timeout_ms, member.assignor,
+    )  # fmt: skip
 
 
 def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed: bool, aimless: bool = False) -> bool:

@@ -76,9 +76,7 @@ def remaining(had: Held, kept: Held) -> Held:
     """What a member has from now on where whole topics are taken from it: what stays in a copy of the map that it had, which is no larger
     than that needed to be."""
     parts = dict(by_topic(had))
-    topics = HashKeys(UUIDS, room_for(len(parts)))
-    for topic in parts:
-        topics.put(topic)
+    topics = HashKeys(UUIDS, room_for(len(parts)), parts)
     return {(topic, index): kept[topic, index] for topic in topics for index in parts[topic] if (topic, index) in kept}
 
 

@@ -94,9 +94,7 @@ def _member_order(subscribers: Sequence[Subscriber], replaced: str | None) -> It
     if replaced is None:
         return filled_order(kind, range(len(spreads)), SMALLEST_TABLE)
     last, gone = len(spreads) - 1, next(number for number, one in enumerate(subscribers) if one.member_id == replaced)
-    order = HashKeys(kind)
-    for number in range(last):
-        order.put(number)
+    order = HashKeys(kind, keys=range(last))
     for changed in copied_order(kind, (last, gone)):
         if changed == gone:
             order.remove(changed)
