@@ -110,7 +110,7 @@ class ConsumerMember:
 
 
 class ConsumerGroup:
-    """A group whose members hold their connections open until `close`. `heartbeats`: how many were sent."""
+    """A group whose members hold their connections open until `close`. `sent`: heartbeats so far."""
 
     def __init__(self, endpoint: tuple[str, int], name: str, topic: str, count: int) -> None:
         find_coordinator(endpoint, name)

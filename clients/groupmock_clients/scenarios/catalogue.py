@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from .play import (
+    BY_BROKER,
     AwaitNoticed,
     AwaitSettled,
     Grow,
@@ -120,7 +121,7 @@ LIVE: Final = (
             Protocol(design, "kafka-python-twin", (), _NOT_TWIN),
         )
     ),
-    Protocol("kip-848", "confluent-kafka", (), _NOT_MIXED),
+    Protocol(BY_BROKER, "confluent-kafka", (), _NOT_MIXED),
     Protocol("connect", "connect", (), "only process deaths are measured"),
 )
 
@@ -131,7 +132,7 @@ TOUR_PROTOCOL: Final = Protocol(
 VIRTUAL: Final = (
     Protocol("range", "scripted", (), _NOT_RANGE),
     Protocol("cooperative-sticky", "scripted"),
-    Protocol("kip-848", "scripted", (), _NOT_MIXED),
+    Protocol(BY_BROKER, "scripted", (), _NOT_MIXED),
     *(
         each
         for design in ("design-1", "design-2", "design-3")
@@ -179,6 +180,6 @@ def plays(stage_scenario: Scenario, protocol: Protocol) -> bool:
     """Is this combination measured at all?"""
     if protocol.name == "connect":
         return stage_scenario.row == PROCESS_DEATH
-    if protocol.name == "kip-848" and Stop(Who.LEADER) in stage_scenario.steps:
+    if protocol.name == BY_BROKER and Stop(Who.LEADER) in stage_scenario.steps:
         return False  # nobody leads
     return bool(protocol.bounces) or Upgrade() not in stage_scenario.steps

@@ -31,6 +31,8 @@ from typing import Protocol as Interface
 RUNNER: Final = "runner"
 PRODUCER: Final = "producer"
 GROUP: Final = "scenario"
+BY_BROKER: Final = "kip-848"
+"""The protocol by which the broker assigns: its members are of a consumer group."""
 TOPIC: Final = "orders"
 SECOND_TOPIC: Final = "returns"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..play import GROUP, Protocol, Sizes, Speaks, Unsupported
+from ..play import BY_BROKER, GROUP, Protocol, Sizes, Speaks, Unsupported
 from .member_spec import CLASSIC, CONSUMER, COOPERATIVE, DUAL, RANGE, ROUND_ROBIN, STICKY, MemberSpec
 
 
@@ -25,8 +25,6 @@ LIBRARY: Final = {
     "kafka-python-twin": Library("kafka-python", "kafka"),
     "confluent-kafka": Library("confluent-kafka", "confluent_kafka"),
 }
-BY_BROKER: Final = "kip-848"
-"""The protocol by which the broker assigns."""
 DEFAULTS: Final = {
     "aiokafka": (ROUND_ROBIN,),
     "kafka-python": (RANGE, ROUND_ROBIN),

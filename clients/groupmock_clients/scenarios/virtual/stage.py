@@ -10,7 +10,7 @@ from typing import Any, Final
 from groupmock.rounds import name_of
 
 from ...cooperative.member import Membership
-from ..play import GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
+from ..play import BY_BROKER, GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
 from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, rules
 from .follower import VirtualFollower
 from .member import VirtualMember
@@ -18,7 +18,6 @@ from .producer import Producer
 from .world import World, fields_of
 
 CLIENTS: Final = ("scripted", "scripted-twin")
-BY_BROKER: Final = "kip-848"
 PROTOCOLS: Final = ("range", "cooperative-sticky", "design-1", "design-2", "design-3", BY_BROKER)
 STEPS_PER_HEARTBEAT: Final = 4
 CALM_HEARTBEATS: Final = 2
