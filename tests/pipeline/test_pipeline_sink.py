@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from groupmock_pipeline import tables
 from groupmock_pipeline.errors import BadInput, Overtaken
@@ -134,6 +135,8 @@ def test_a_lake_that_was_moved_or_copied_reads_its_own_files(spark: SparkSession
     if remains != "nothing":
         tables.replace(words(spark, "owl"), str(lake), NAME)
     assert seen(spark, new) == ["ant", "bee"]
+    path = str(new / NAME)
+    assert sink.read(spark, path, "broken", StructType.fromDDL(WORDS), sink.head(spark, path)).isEmpty(), "a part that no commit has had a line of"
     tables.add(words(spark, "cat"), str(new), NAME)
     assert seen(spark, new) == ["ant", "bee", "cat"]
     tables.replace(words(spark, "dog"), str(new), NAME)

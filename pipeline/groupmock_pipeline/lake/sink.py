@@ -118,7 +118,9 @@ def read(spark: SparkSession, path: str, part: str, columns: StructType, at: Hea
     reader = spark.read.schema(StructType([*columns.fields, *PLACE.fields]))
     if at.moved is None:
         return reader.parquet(path).where((F.col(EDITION) == at.edition) & (F.col(PART) == part))
-    return reader.option("basePath", path).parquet(*at.moved.get(part, (f"{path}/{EDITION}={at.edition}",)))
+    files = at.moved.get(part)
+    found = reader.option("basePath", path).parquet(*(files or at.moved[MARK]))  # each commit has a mark: there are columns without a line
+    return found if files else found.where(F.lit(False))
 
 
 def columns(spark: SparkSession, path: str, part: str, at: Head) -> StructType:
