@@ -22,7 +22,8 @@ class LeavesAnOldGeneration(Rule):
     kept = """
 do stable2(A, B)
 A: JoinGroup -> parked
-A reconnects
+A resets
+pause 300
 B: JoinGroup -> 0 generation_id=2
 A: Heartbeat generation_id=1 -> 22
 A: JoinGroup -> 0 generation_id=2
@@ -30,7 +31,8 @@ A: JoinGroup -> 0 generation_id=2
     broken = """
 do stable2(A, B)
 A: JoinGroup -> parked
-A reconnects
+A resets
+pause 300
 B: JoinGroup -> 0 generation_id=2
 A: Heartbeat generation_id=1 -> 22
 pause 300
