@@ -137,6 +137,24 @@ def closes_late(pen: AuditPen, line: Line) -> None:
     line.closes()
 
 
+def superseded(ms: float, by: str | None = "client", closed_after: float = 0, answered_at_once: bool = False) -> Told:
+    """A JoinGroup waits for so long; another connection joins, which the broker abandons it for, and ends its own connection or not."""
+
+    def told(pen: AuditPen, line: Line) -> None:
+        place = line.join("m1", session_ms=SESSION)
+        pen.pause(ms)
+        other = pen.connect()
+        again = other.join("m1", session_ms=SESSION)
+        line.abandoned(place)
+        if answered_at_once:
+            other.joined(again, "m1", 2)
+        pen.pause(closed_after)
+        if by is not None:
+            line.closes(by)
+
+    return told
+
+
 def reserved(delivered: bool = True, group: str = "g") -> Told:
     return lambda pen, line: line.joined(line.join("", group), "m1", error=79, delivered=delivered)
 
@@ -165,6 +183,10 @@ BLAMED: list[tuple[str, tuple[Told, ...]]] = [
     ("CLIENT-17", (*lapsing(error=27), join(error=25))),
     ("CLIENT-18", (parked(elsewhere(unanswered(METADATA), join(generation=2)), answer_after=400),)),
     ("CLIENT-18", (parked(pause(400), again(join(generation=2))),)),
+    ("CLIENT-18", (superseded(400),)),  # as a broker writes it that sees the end of a parked connection only now
+    ("CLIENT-18", (superseded(400, answered_at_once=True),)),
+    ("CLIENT-18", (superseded(400, by=None),)),
+    ("CLIENT-18", (superseded(400, closed_after=300),)),
     ("CLIENT-25", (lambda pen, line: line.enters("a-1", instance="a"), beat(error=82, member="a-1"), pause(300),
                    joins("", instance="a"))),
     ("CLIENT-65", (parked(pause(300), unanswered(OFFSET_COMMIT), answer_after=400),)),
@@ -228,6 +250,10 @@ LEFT_ALONE: list[tuple[str, str, tuple[Told, ...]]] = [
      (closes_late,)),
     ("CLIENT-18", "the broker hung up", (parked(pause(400), again(join(), by="server")),)),
     ("CLIENT-18", "it had waited long enough", (parked(pause(1100), again(join())),)),
+    ("CLIENT-18", "the broker abandoned it, and had hung up", (superseded(400, by="server"),)),
+    ("CLIENT-18", "abandoned at once, and closed", (superseded(100),)),
+    ("CLIENT-18", "abandoned when it had waited long enough", (superseded(1100),)),
+    ("CLIENT-18", "abandoned when it had waited long enough, and still open", (superseded(1100, by=None),)),
     ("CLIENT-65", "for no time at all", (parked(pause(300), pause(100)), sent(OFFSET_COMMIT, 50))),
     ("CLIENT-65", "whoever leaves has no time", (parked(pause(300), unanswered(LEAVE_GROUP), answer_after=400),)),
     ("CLIENT-65", "the answer is there", (parked(pause(300)), sent(SYNC_GROUP, 0))),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
-from ..subjects import JOIN_GROUP, NS_PER_MS, Exchange, Link
+from ..subjects import JOIN_GROUP, NS_PER_MS, Exchange, Link, Member
 
 
 class WaitsForItsJoin(Rule):
@@ -61,16 +61,29 @@ B: JoinGroup -> 0
     @closed
     def given_up(self, link: Link) -> Judgements:
         """By the client, while its JoinGroup waited: if it comes back with the same id, it lives and had no patience."""
+        if link.closed is None or link.closed[1] != "client":
+            return
         for x in link.open.values():
-            if x.key == JOIN_GROUP and x.member is not None and link.closed is not None and link.closed[1] == "client":
-                waited = link.closed[0] - x.received
-                if self.world.slack <= waited < x.member.rebalance_ns:
-                    x.member.notes[self.code] = x, waited
-        return iter(())
+            if x.key == JOIN_GROUP and x.member is not None and self._too_soon(waited := link.closed[0] - x.received, x.member):
+                x.member.notes[self.code] = x, waited
+        left: Exchange | None = link.notes.get(self.code)
+        if left is not None and left.abandoned and left.answered is not None and link.closed[0] - left.answered < self.world.slack:
+            yield from self._came_back(left)
+
+    def _came_back(self, left: Exchange) -> Judgements:
+        """A socket that is closed while its request is parked may still want the answer (P2-d13), so a broker sees that it is gone only
+        when there will be none: when the same member has joined by another connection."""
+        again = None if left.member is None else left.member.wish
+        if again is not None and again.link is not left.link and self._too_soon(waited := again.received - left.received, again.member):
+            yield self._impatient(again, left, waited)
+
+    def _too_soon(self, waited: int, member: Member | None) -> bool:
+        return member is not None and self.world.slack <= waited < member.rebalance_ns
 
     def _both(self, x: Exchange, waits: Exchange) -> Judgements:
-        """The end of a connection may be seen later than the beginning of the next one."""
-        if not waits.link.gone and not waits.abandoned:
+        """The end of a connection may be seen later than the beginning of the next one; one that is open still was not given up, whether
+        the broker has abandoned its JoinGroup for the new one or keeps both."""
+        if not waits.link.gone and x.member is not None and x.received - waits.received < x.member.rebalance_ns:
             yield self._twice(x, waits)
 
     def _twice(self, x: Exchange, before: Exchange) -> Broken:
