@@ -31,8 +31,12 @@ RULES: Final = registered()
 PARALLEL: Final = 6
 ATTEMPTS: Final = 3
 """A busy machine delays us more than any server: what is wrong is wrong every time."""
-ROUTES: Final = {"move_coordinator": "/v1/coordinators/move", "unload_coordinator": "/v1/coordinators/unload"}
-"""Commands of exchanges that the control API has, too."""
+ROUTES: Final = {
+    "fence_transaction": "/v1/transactions/{transactional_id}/fence",
+    "move_coordinator": "/v1/coordinators/move",
+    "unload_coordinator": "/v1/coordinators/unload",
+}
+"""Commands of exchanges that the control API has, too; what a path names does not stand in the body."""
 
 
 class SteeredStage(TcpStage):
@@ -44,9 +48,11 @@ class SteeredStage(TcpStage):
         """By the control API."""
         if name not in ROUTES:
             raise NotOnThisStage(f"!{name} has no route here")
-        body = json.dumps(arguments).encode()
+        path = ROUTES[name].format_map(arguments)
+        body = {field: value for field, value in arguments.items() if f"{{{field}}}" not in ROUTES[name]}
         headers = {"Content-Type": "application/json"}
-        urllib.request.urlopen(urllib.request.Request(self.control + ROUTES[name], body, headers), timeout=10).close()
+        asked = urllib.request.Request(self.control + path, json.dumps(body).encode(), headers)
+        urllib.request.urlopen(asked, timeout=10).close()
 
 
 class Server:
