@@ -31,7 +31,7 @@ from groupmock.audit.rule import registered
 from groupmock.audit.verdicts import NOT_EXERCISED, Audit, Finding, together
 from groupmock.core.steering.register import CannotSteer
 from groupmock.core.units import NS_PER_MS
-from groupmock.faults.facts import for_producers
+from groupmock.faults.facts import for_consumer_groups, for_producers
 from groupmock.faults.plan import Plan, read_plan, ready_plans
 from groupmock.journal.rows import ASKED_TO_STOP
 from groupmock_clients.probe.stages.lateness import Lateness, WakeLateness
@@ -58,7 +58,8 @@ ERRORS: Final = {
     "Fetch": (3, 6, 1),
 }
 """What a broker may answer there."""
-PLANS: Final = [name for name in ready_plans() if not for_producers(read_plan(name))]
+PLANS: Final = [name for name in ready_plans() if not any(of(read_plan(name)) for of in (for_producers, for_consumer_groups))]
+"""Those that strike members of classic groups, as these are: a plan that strikes nobody takes the place of one that does."""
 LONGEST_STALL_S: Final = 1.0
 TOO_LATE_MS: Final = 200
 """If a thread here had to wait so long, nobody is judged for not being in time: the shortest session is three times that."""
