@@ -34,6 +34,15 @@ C: CreatePartitions topics=[{name: $t2, count: 3, assignments: null}] -> 0 event
 pause 100
 C: Metadata topics=[{name: $t2}] -> any
 """
+GOES = """
+topics: t2:2[]
+member *: protocols=[p("range", sub("$t2"))]
+do completing1(A)
+A: Metadata topics=[{name: $t2}] -> any
+A: SyncGroup assignments=[for($A.member_id, told(held("$t2", 0, 1)))] -> 0
+C: DeleteTopics v4 topic_names=[$t2] timeout_ms=1000 -> 0
+A: JoinGroup -> 0
+"""
 COMMIT_BY_ID = """
 A: OffsetCommit v10 topics=[{topic_id: $t1.id, partitions: [{partition_index: 1, committed_offset: 5, committed_metadata: null}]}] -> 0
 """
@@ -99,6 +108,9 @@ LEADERS: dict[str, Case] = {
     "an assignor of one's own may do as it likes": ("CLIENT-11", first('told(held("other", 0))', "mine"), NOT_EXERCISED),
     "what is new is not expected of a leader that has not looked": ("CLIENT-11", GROWS + sync('told(held("$t2", 0, 1))'), KEPT),
     "what was there before is": ("CLIENT-11", GROWS + sync('told(held("$t2", 1, 2))'), BROKEN),
+    "what is gone is not": ("CLIENT-11", GOES + "A: Metadata topics=[{name: $t2}] -> any\n" + sync("told()"), KEPT),
+    "nor what is not there among all topics": ("CLIENT-11", GOES + "A: Metadata topics=null -> any\n" + sync("told()"), KEPT),
+    "what is gone without its knowledge is": ("CLIENT-11", GOES + "C: Metadata topics=null -> any\n" + sync("told()"), BROKEN),
     "a cooperative leader withholds what is owned": ("CLIENT-11", second("-1", OWNS) + both('told(held("$t1", 0))', "told()"), KEPT),
     "and must give what nobody owns": (
         "CLIENT-11",

@@ -8,8 +8,8 @@ from groupmock_codec.embedded.designs import NAMES
 
 from ...rounds.embedded import Partition, Partitions
 from ..inside import CONSUMER, ONCE, STICKY, Subscribed, Told, claimed_in, given_by, named, plan_of
-from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import SYNC_GROUP, Exchange
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..subjects import METADATA, SYNC_GROUP, Exchange, Json
 
 
 class EveryPartitionOnce(Rule):
@@ -68,10 +68,28 @@ B: SyncGroup -> 0
             "every partition of the subscribed topics given to one member, which subscribes to its topic",
         )
 
+    @answered(METADATA)
+    def looks(self, x: Exchange) -> Judgements:
+        """Of a topic that is not there nobody can give (AbstractPartitionAssignor.assign skips it): nothing is expected until this leader
+        has given from it again."""
+        member = self.world.processes.sole_member(x.link)
+        known: set[str] | None = None if member is None else member.notes.get(self.code)
+        if known and x.answer is not None:
+            there = {self._name(each) for each in x.answer["topics"] if not each["error_code"]}
+            missed = {self._name(each) for each in x.answer["topics"]} - there
+            known -= missed
+            if x.asked["topics"] is None:  # of all
+                known &= there
+        return iter(())
+
+    def _name(self, topic: Json) -> str:
+        """From Metadata 12 on a topic that was asked for by id and is not there has no name."""
+        return str(topic.get("name") or self.world.topic_names.get(str(topic.get("topic_id"))))
+
 
 def _left_out(claims: Mapping[str, Subscribed], given: Partitions, known: set[str], heard: Mapping[str, int]) -> Iterator[str]:
-    """Partitions that the leader knows of: of topics that it gives from, or gave from before, and in every answer to Metadata that its
-    process has had."""
+    """Partitions that the leader knows of: of topics that it gives from, or gave from before and was not told since that they are gone, and
+    in every answer to Metadata that its process has had."""
     topics = frozenset().union(*(claim.topics for claim in claims.values())) & known
     missing = {(topic, each) for topic in topics for each in range(heard.get(topic, 0)) if (topic, each) not in given}
     if missing:
