@@ -27,6 +27,8 @@ METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN, HEARTBEAT, LEAVE,
 VERSIONS: Final = {METADATA: 7, OFFSET_COMMIT: 7, OFFSET_FETCH: 7, FIND_COORDINATOR: 2, JOIN: 5, HEARTBEAT: 3, LEAVE: 3, SYNC: 3}
 SESSION_MS, REBALANCE_MS, BEAT_S, PAUSE_S = 10_000, 20_000, 0.1, 0.3
 LOADING, NOWHERE, ELSEWHERE, OLD, UNKNOWN, REBALANCING, ID_REQUIRED, FENCED = 14, 15, 16, 22, 25, 27, 79, 82
+FOR_GOOD: Final = {23: "another protocol", 24: "group id", 26: "session timeout", 30: "no right to the group", 81: "the group is full"}
+"""What only somebody else can change (CLIENT-26)."""
 BREAKS: Final = ("CLIENT-07", "CLIENT-27")
 """Rules that it can break, and with `not static` it ignores its group.instance.id."""
 
@@ -110,6 +112,8 @@ class DrivenMember:
             return
         if code == FENCED:
             sys.exit("fenced: another process has my group.instance.id")
+        if code in FOR_GOOD:
+            sys.exit(f"refused for good: {FOR_GOOD[code]}")
         if code in (NOWHERE, ELSEWHERE):
             self._drop()
             time.sleep(PAUSE_S)
