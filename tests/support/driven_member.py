@@ -1,6 +1,7 @@
 """A consumer as a script over the wire client, for tests of `groupmock audit --drive`: everything from the environment, closed on SIGTERM.
 
-It keeps every rule, unless DRIVEN_BREAKS names one of `BREAKS`. One connection at a time, one request at a time, `range` over one topic.
+It keeps every rule, unless DRIVEN_BREAKS names one of `BREAKS`. One request at a time: by a connection to its coordinator, and by those of
+its `driven_reader`; `range` over one topic.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from driven_reader import Reader
+
 from groupmock.rig.wire import Client, Unreadable
 from groupmock_codec.embedded import consumer
-from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
@@ -54,6 +57,7 @@ class DrivenMember:
         self.offsets: dict[int, int] = {}
         self.leads, self.known = False, 0
         self._link: Client | None = None
+        self._reader = Reader(self.topic, self.name, self._metadata)
         signal.signal(signal.SIGTERM, self._stop)
 
     def _stop(self, *_: object) -> None:
@@ -76,6 +80,7 @@ class DrivenMember:
         while not self.stopping:
             time.sleep(BEAT_S)
             self._refused(self._ask(HEARTBEAT, HeartbeatRequest(self.group, self.generation, self.member_id, self.instance)).error_code)
+            self.offsets = self._reader.read(self.offsets)
             self._commit()
             if self.leads and self._partitions() != self.known:
                 raise Rejoin
@@ -154,9 +159,13 @@ class DrivenMember:
             for place, member in enumerate(sorted(members))
         ]  # fmt: skip
 
+    def _metadata(self) -> MetadataResponse:
+        found: MetadataResponse = self._ask(METADATA, MetadataRequest([MetadataRequestTopic(name=self.topic)]))
+        return found
+
     def _partitions(self) -> int:
         """How many the topic has; 0 while it is not there."""
-        return len(self._ask(METADATA, MetadataRequest([MetadataRequestTopic(name=self.topic)])).topics[0].partitions)
+        return len(self._metadata().topics[0].partitions)
 
     def _fetch_offsets(self) -> None:
         answer = self._ask(OFFSET_FETCH, OffsetFetchRequest(
@@ -168,10 +177,8 @@ class DrivenMember:
                 self.offsets[each.partition_index] = max(0, each.committed_offset)
 
     def _commit(self) -> None:
-        """One record of each partition was read, says the script."""
         if not self.offsets:
             return
-        self.offsets = {partition: offset + 1 for partition, offset in self.offsets.items()}
         places = [OffsetCommitRequestPartition(partition_index=each, committed_offset=offset) for each, offset in self.offsets.items()]
         answer = self._ask(OFFSET_COMMIT, OffsetCommitRequest(
             self.group, self.generation, self.member_id, self.instance, topics=[OffsetCommitRequestTopic(self.topic, partitions=places)],
