@@ -11,7 +11,10 @@ from audit_histories import GROUP, KNOWN, History, played
 
 from groupmock_clients.probe.stages.lateness import WakeLateness
 
-pytestmark = pytest.mark.filterwarnings("default")  # what libraries leave behind when their broker fails them is theirs
+pytestmark = [
+    pytest.mark.filterwarnings("default"),  # what libraries leave behind when their broker fails them is theirs
+    pytest.mark.usefixtures("sockets_are_found_where_they_were_left"),
+]
 
 COOPERATIVE: Final = ("cooperative-sticky",)
 BEAT_MS: Final = 100

@@ -17,7 +17,10 @@ from stock_members import LIBRARIES
 from groupmock.audit.verdicts import Audit, together
 from tools.runs import ROOT
 
-pytestmark = pytest.mark.filterwarnings("default")  # what libraries leave behind when their broker fails them is theirs
+pytestmark = [
+    pytest.mark.filterwarnings("default"),  # what libraries leave behind when their broker fails them is theirs
+    pytest.mark.usefixtures("sockets_are_found_where_they_were_left"),
+]
 
 COUNT: Final = int(os.environ.get("GROUPMOCK_HISTORIES", "20"))
 FIRST: Final = int(os.environ.get("GROUPMOCK_FIRST_SEED", "1"))

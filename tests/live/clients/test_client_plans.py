@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,8 @@ from plan_runs import Outcome, libraries_of, run
 
 from groupmock.faults.facts import for_producers
 from groupmock.faults.plan import read_plan, ready_plans
+
+pytestmark = pytest.mark.usefixtures("sockets_are_found_where_they_were_left")
 
 DATA = Path(__file__).resolve().parents[3] / "tools" / "records" / "plans.json"
 RECORDED: dict[tuple[str, str], dict[str, Any]] = {(each["plan"], each["library"]): each for each in json.loads(DATA.read_text())}
@@ -26,13 +26,6 @@ PLANS = [name for name in ready_plans() if not for_producers(read_plan(name))]
 """Those for transactional producers are in tests/live/transactions."""
 EVERYBODY = {(name, library) for name in PLANS for library in libraries_of(name)}
 RUNS = sorted(EVERYBODY - {*OTHERWISE, *SOMETIMES})
-
-
-@pytest.fixture(autouse=True)
-def sockets_are_found_where_they_were_left() -> Iterator[None]:
-    """kafka-python leaves some to the garbage collector (conftest.py)."""
-    yield
-    gc.collect()
 
 
 @pytest.mark.parametrize(("name", "library"), RUNS)
