@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final, NoReturn
 
 from groupmock.printable import lines, one_line
@@ -142,11 +143,14 @@ def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]
     check_master(arguments.master)
     check_remote(arguments.remote)
     check_places(arguments, settings)
+    job = jobs.job(name)
+    if hasattr(job, "load"):
+        Thread(target=job.load, args=[arguments], daemon=True).start()  # what it will import: Java takes a while to start
     spark = session(name, arguments.master, settings, told_size(arguments, settings), arguments.remote)
     begun = time.monotonic()
     try:
         with told(spark, name), sent(spark) if arguments.ship else nullcontext():
-            jobs.job(name).run(spark, arguments)
+            job.run(spark, arguments)
     except PythonException as failure:
         absent = LACKING.search(str(failure))
         if absent is None:

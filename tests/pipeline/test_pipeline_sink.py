@@ -136,7 +136,8 @@ def test_a_lake_that_was_moved_or_copied_reads_its_own_files(spark: SparkSession
         tables.replace(words(spark, "owl"), str(lake), NAME)
     assert seen(spark, new) == ["ant", "bee"]
     path = str(new / NAME)
-    assert sink.read(spark, path, "broken", StructType.fromDDL(WORDS), sink.head(spark, path)).isEmpty(), "a part that no commit has had a line of"
+    broken = sink.read(spark, path, "broken", StructType.fromDDL(WORDS), sink.head(spark, path))
+    assert broken.isEmpty(), "no commit has had a line of that part"
     tables.add(words(spark, "cat"), str(new), NAME)
     assert seen(spark, new) == ["ant", "bee", "cat"]
     tables.replace(words(spark, "dog"), str(new), NAME)

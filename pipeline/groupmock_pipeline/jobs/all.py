@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 INPUT: Final = ingest.INPUT
 OUTPUT: Final = ingest.OUTPUT
-GROWING: Final = (rebalances, heartbeats, faults)
+GROWING: Final = {"rebalances": rebalances, "heartbeats": heartbeats, "faults": faults}
+"""Table -> the job that makes it grow; what takes longest begins first."""
 
 log = logging.getLogger("groupmock_pipeline")
 
@@ -29,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ingest.add_arguments(parser)
     parser.add_argument("--report", metavar="OUT", help="the report too, into that folder")
     report.add_arguments(parser)
+
+
+def load(arguments: argparse.Namespace) -> None:
+    """See `report.load`."""
+    if arguments.report is not None:
+        report.load(arguments)
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
@@ -46,9 +53,11 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
 
 
 def _grown(spark: SparkSession, lake: argparse.Namespace) -> None:
-    """The three tables side by side, as much of a small lake's time is planning, which one core does; and the report."""
+    """The three tables side by side, as much of a small lake's time is planning, which one core does; and the report, which asks of each
+    table as soon as it is there."""
     with ThreadPoolExecutor(len(GROWING)) as threads:
-        for done in [threads.submit(job.run, spark, lake) for job in GROWING]:
-            done.result()
-    if lake.report is not None:
-        report.run(spark, argparse.Namespace(**{**vars(lake), "output": lake.report}))
+        made = {table: threads.submit(job.run, spark, lake) for table, job in GROWING.items()}
+        if lake.report is not None:
+            report.made_of(spark, argparse.Namespace(**{**vars(lake), "output": lake.report}), made)
+        for each in made.values():
+            each.result()

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import argparse
 import logging
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import PySparkException
@@ -42,12 +43,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", default="groupmock: report", metavar="TEXT", help="title of the page")
 
 
+def load(_: argparse.Namespace) -> None:
+    """What drawing needs, which takes half a second: while Java starts."""
+    draw.load()
+
+
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Ask the lake section by section, several at once, and draw what is known while Spark answers the others."""
+    """A page of the lake as it is."""
+    made_of(spark, arguments, {})
+
+
+def made_of(spark: SparkSession, arguments: argparse.Namespace, coming: Mapping[str, Future[None]]) -> None:
+    """Ask the lake section by section, several at once, and draw what is known while Spark answers the others. Who asks of a table that is
+    `coming` waits for it; what goes wrong with its job is raised."""
     folder = out_folder(spark, arguments.output)
-    pool = ThreadPoolExecutor(AT_ONCE)
+    pool = ThreadPoolExecutor(AT_ONCE + len(coming))
     try:
-        asked = [pool.submit(section, spark, arguments.input, each) for each in SECTIONS]
+        asked = [pool.submit(_section_in_time, spark, arguments.input, each, coming.get(each.table)) for each in SECTIONS]
         draw.load()
         shown = [_drawn(each.result(), folder) for each in asked]
     finally:
@@ -56,6 +68,12 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
         raise BadInput(f"{arguments.input} has no table to report: `groupmock pipeline ingest JOURNALS {arguments.input}` makes some")
     folder.write(PAGE, page(arguments.title, f"Made of {arguments.input}.", shown).encode())
     log.info("report: %s/%s", arguments.output.rstrip("/"), PAGE)
+
+
+def _section_in_time(spark: SparkSession, lake: str, asked: Section, coming: Future[None] | None) -> Shown:
+    if coming is not None:
+        coming.result()
+    return section(spark, lake, asked)
 
 
 def section(spark: SparkSession, lake: str, asked: Section) -> Shown:

@@ -181,7 +181,7 @@ def commit(due: Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapp
     mark = due.mark(json.dumps({"token": token, **{part: columns.json() for part, columns in told.items()}}), by_day)
     placed = (lines if BATCH in lines.columns else due.joined(lines)).unionByName(mark, allowMissingColumns=True)
     query = (
-        placed.observe(OBSERVED, F.count_if(mine).alias(WRITTEN), *sums)
+        placed.observe(OBSERVED, F.sum(mine.cast("bigint")).alias(WRITTEN), *sums)  # `count_if` would copy each line once more
         .writeStream.format("parquet")
         .options(path=due.path, checkpointLocation=f"{due.path}/_checkpoint", compression="zstd")
         .partitionBy(EDITION, BATCH, PART, *([DAY] if by_day else []))

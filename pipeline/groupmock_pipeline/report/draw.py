@@ -47,7 +47,7 @@ def _settings() -> Iterator[None]:
 
 
 def load() -> None:
-    """What drawing needs, which takes half a second: while there is something to wait for."""
+    """What drawing needs, which takes half a second: for a moment when there is something to wait for."""
     import matplotlib.backends.backend_agg
     import matplotlib.backends.backend_svg  # noqa: F401  # loaded, not used
 
