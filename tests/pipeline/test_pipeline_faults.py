@@ -18,6 +18,7 @@ from recorded_journals import recorded
 from groupmock.core import steering
 from groupmock_pipeline.blast import strikes as words
 from groupmock_pipeline.blast.after import NO_GROUP
+from groupmock_pipeline.blast.refetched import refetched as fetched_again
 from groupmock_pipeline.jobs import faults
 from groupmock_pipeline.schema import ROWS, fields_of
 
@@ -113,6 +114,22 @@ def test_a_member_that_is_expelled_comes_back_and_the_other_group_hears_nothing(
     assert (line.groups_disturbed, line.link, line.expelled, line.rejoined, line.errors_elsewhere) == (1, "at once", 1, 1, 0)
     assert line.records_again == sum(records for seq, records in refetched(rows["live"], "struck") or () if seq > line.seq) == 20
     assert line.errors["UNKNOWN_MEMBER_ID"] >= 1 and line.until_stable_ns > 0
+
+
+def test_only_what_somebody_had_got_before_is_fetched_again(spark: SparkSession) -> None:
+    """Reader a gets 0 to 29 and is followed by b, which begins at 20."""
+
+    def asked(seq: int, connection: int, api: int, **message: Any) -> tuple[Any, ...]:
+        return "run", "request", api, connection, f"reader-{connection}", seq, json.dumps(message)
+
+    def fetch(seq: int, connection: int, offset: int) -> tuple[Any, ...]:
+        return asked(seq, connection, 1, topics=[{"topic": "orders", "partitions": [{"partition": 0, "fetch_offset": offset}]}])
+
+    told = [asked(each, each, 11, group_id="readers") for each in (1, 2)]
+    told += [fetch(3, 1, 0), fetch(4, 1, 10), fetch(5, 1, 30), fetch(6, 2, 20), fetch(7, 2, 25), fetch(8, 2, 40)]
+    columns = "run string, kind string, api_key long, connection long, client_id string, seq long, message string"
+    (line,) = fetched_again(spark.createDataFrame(told, columns)).collect()
+    assert [(each.group, [tuple(step) for step in each.again]) for each in line.fetched] == [("readers", [(7, 5), (8, 5)])]
 
 
 def test_windows_that_overlap_are_one(table: dict[tuple[str, int], Row]) -> None:
