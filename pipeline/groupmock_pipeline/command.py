@@ -136,6 +136,7 @@ def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]
     from pyspark.errors import PythonException
 
     from .beforehand import check_master, check_places, check_remote, told_size
+    from .interrupts import kept
     from .progress import told
     from .sending import sent
     from .session import session
@@ -149,7 +150,7 @@ def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]
     spark = session(name, arguments.master, settings, told_size(arguments, settings), arguments.remote)
     begun = time.monotonic()
     try:
-        with told(spark, name), sent(spark) if arguments.ship else nullcontext():
+        with kept(), told(spark, name), sent(spark) if arguments.ship else nullcontext():
             job.run(spark, arguments)
     except PythonException as failure:
         absent = LACKING.search(str(failure))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from time import sleep
 from typing import TYPE_CHECKING
 
-from .. import tables
+from .. import interrupts, tables
 from ..errors import BadInput
 from ..ingest.taking import Outcome, Reading, ingest
 from ..lake import journals
@@ -59,6 +59,7 @@ def rounds(spark: SparkSession, arguments: argparse.Namespace) -> Iterator[Outco
         yield outcome
         if arguments.follow is None:
             return
+        interrupts.check()
         sleep(arguments.follow)
 
 
