@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
+import sys
 
 import pytest
 
 from groupmock.cli import main
 from groupmock_pipeline.command import BAD_USE, _Printable
+from groupmock_pipeline.jobs import all as everything
 
 STEERS = "x\x1b[2J\r\nFORGED\x9b\u202e\u2028"
 SHOWN = r"x\x1b[2J\r\nFORGED\x9b\u202e\u2028"
@@ -34,3 +37,10 @@ def test_a_complaint_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     err = capsys.readouterr().err
     assert err.startswith("groupmock pipeline: no job 'x\\x1b[2J") and len(err.splitlines()) == 1
     assert all(each.isprintable() for each in err.rstrip("\n"))
+
+
+def test_what_is_loaded_while_java_starts_says_nothing_where_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs in a thread, whose stack would come before the sentence of who draws."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    everything.load(argparse.Namespace(report="out"))
+    everything.load(argparse.Namespace(report=None))

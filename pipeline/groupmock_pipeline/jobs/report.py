@@ -12,6 +12,7 @@ import argparse
 import logging
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import PySparkException
@@ -44,8 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def load(_: argparse.Namespace) -> None:
-    """What drawing needs, which takes half a second: while Java starts."""
-    draw.load()
+    """What drawing needs, which takes half a second: while Java starts. What is not installed, who draws says, in one sentence."""
+    with suppress(ModuleNotFoundError):
+        draw.load()
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
