@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
@@ -44,17 +44,34 @@ def job_of(name: str) -> str:
 
 def exists(spark: SparkSession, lake: str, name: str) -> bool:
     """Is that table in the lake?"""
-    found = sink.head(spark, place(lake, name)).batches
-    return journals.RUNS in found if name in journals.PARTS else bool(found)
+    return _has(sink.head(spark, place(lake, name)), name)
 
 
 def read(spark: SparkSession, lake: str, name: str) -> DataFrame:
     """A table as it is now, whatever is written to it later. Raises BadInput where the lake does not have it."""
     path = place(lake, name)
-    head = sink.head(spark, path)
-    if not head.batches or (name in journals.PARTS and journals.RUNS not in head.batches):
+    return _read(spark, lake, name, _there(spark, lake, name, sink.head(spark, path)))
+
+
+def find(spark: SparkSession, lake: str, name: str) -> DataFrame | None:
+    """The same; None where the lake does not have it."""
+    head = sink.head(spark, place(lake, name))
+    return _read(spark, lake, name, head) if _has(head, name) else None
+
+
+def _has(head: sink.Head, name: str) -> bool:
+    return journals.RUNS in head.batches if name in journals.PARTS else bool(head.batches)
+
+
+def _there(spark: SparkSession, lake: str, name: str, head: sink.Head) -> sink.Head:
+    if not _has(head, name):
         journals.check_age(spark, lake)
         raise BadInput(f"{lake} has no table {name!r}: make it with `groupmock pipeline {job_of(name)} IN {lake}`")
+    return head
+
+
+def _read(spark: SparkSession, lake: str, name: str, head: sink.Head) -> DataFrame:
+    path = place(lake, name)
     if name in journals.PARTS:
         return journals.read(spark, path, name, head)
     return _with_takes(spark, path, head).drop(schema.TAKE)
@@ -87,45 +104,55 @@ def add(table: DataFrame, lake: str, name: str) -> None:
     _write(lake, name, head, {LINES: table}, head.edition)
 
 
-def extend(table: DataFrame, lake: str, name: str, runs: DataFrame) -> None:
-    """The lines of some runs, in place of what the table had of them. `runs`: what `unseen` gave."""
-    head = sink.head(table.sparkSession, place(lake, name))
-    lines = table.join(F.broadcast(runs), "run")
-    _write(lake, name, head, {LINES: lines, LOOKED_AT: runs.select(*TAKEN.names)}, head.edition)
+class Unseen(NamedTuple):
+    """Runs that a table does not have as they are now, and how far both were when that was asked."""
+
+    runs: DataFrame
+    """(run, take); `GONE` in place of a take: to be forgotten."""
+    journals: sink.Head
+    table: sink.Head
 
 
-def unseen(spark: SparkSession, source: str, lake: str, name: str) -> DataFrame:
-    """(run, take): the runs of `source` that the table does not have as they are now; `GONE` in place of a take: to be forgotten."""
-    runs = read(spark, source, "runs")
-    now = runs.select("run", F.when(F.col("rows") > 0, F.col(schema.TAKE)).otherwise(GONE).alias(schema.TAKE))
+def extend(table: DataFrame, lake: str, name: str, unseen: Unseen) -> None:
+    """The lines of those runs, in place of what the table had of them. Raises Overtaken where it has grown since they were asked for."""
+    lines = table.join(F.broadcast(unseen.runs), "run")
+    _write(lake, name, unseen.table, {LINES: lines, LOOKED_AT: unseen.runs}, unseen.table.edition)
+
+
+def unseen(spark: SparkSession, source: str, lake: str, name: str) -> Unseen:
+    """The runs of `source` that the table has not seen as they are now."""
     path = place(lake, name)
+    there = _there(spark, source, "runs", sink.head(spark, place(source, "runs")))
     head = sink.head(spark, path)
+    now = _read(spark, source, "runs", there).selectExpr("run", f"if(rows > 0, {schema.TAKE}, {GONE}) as {schema.TAKE}")
     if not head.batches:
-        return now.where(F.col(schema.TAKE) != GONE)
+        return Unseen(now.where(f"{schema.TAKE} != {GONE}"), there, head)
     if LOOKED_AT not in head.batches:
         raise BadInput(f"{path}: not a table that grows run by run; make it anew in an empty folder")
     had = _looked_at(spark, path, head).withColumnRenamed(schema.TAKE, "had")
-    news = now.join(had, "run", "left").where(~F.col(schema.TAKE).eqNullSafe(F.coalesce("had", F.lit(GONE))))
-    return news.select(*TAKEN.names)
+    news = now.join(had, "run", "left").where(f"not {schema.TAKE} <=> coalesce(had, {GONE})")
+    return Unseen(news.select(*TAKEN.names), there, head)
 
 
 def grow(spark: SparkSession, source: str, lake: str, name: str, made: Callable[[DataFrame], DataFrame]) -> None:
     """The table with the lines that `made` makes of the rows of the runs that it has not seen."""
-    begun = exists(spark, lake, name)
-    runs = unseen(spark, source, lake, name).persist()
+    found = unseen(spark, source, lake, name)
+    begun = bool(found.table.batches)
+    runs = found.runs.persist()
     takes = [row[0] for row in runs.select(schema.TAKE).distinct().collect()] if begun else []
     if begun and not takes:
         log.info("table %s: nothing new", name)
     else:
-        extend(made(_rows_of(spark, source, runs, takes) if begun else read(spark, source, "rows")), lake, name, runs)
+        rows = _rows_of(spark, source, found, takes) if begun else _read(spark, source, "rows", found.journals)
+        extend(made(rows), lake, name, found)
     runs.unpersist()
 
 
-def _rows_of(spark: SparkSession, lake: str, runs: DataFrame, takes: Collection[int]) -> DataFrame:
+def _rows_of(spark: SparkSession, lake: str, unseen: Unseen, takes: Collection[int]) -> DataFrame:
     """Rows of runs, which are of those takes."""
     path = place(lake, journals.ROWS)
-    rows = journals.read(spark, path, journals.ROWS, sink.head(spark, path), [take for take in takes if take != GONE])
-    return rows.join(F.broadcast(runs.select("run")), "run", "left_semi")
+    rows = journals.read(spark, path, journals.ROWS, unseen.journals, [take for take in takes if take != GONE])
+    return rows.join(F.broadcast(unseen.runs.select("run")), "run", "left_semi")
 
 
 def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame], edition: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from groupmock.journal.rows import KINDS, ROWS
 from groupmock_pipeline import schema
-from groupmock_pipeline.ingest.parsing import headed, sorted_out
+from groupmock_pipeline.ingest.parsing import LINE, headed, sorted_out, written
 from groupmock_pipeline.lake.sink import PART
 
 if TYPE_CHECKING:
@@ -94,6 +94,9 @@ GOOD = {
 NEW = {
     '{"kind":"note","seq":1,"t":5,"what":"x","colour":{"deep":[1]}}',
     '{"kind":"open","t":5,"seq":1,"connection":3,"client_host":"/h","client_port":9,"x":1}',
+    OPEN[:-1] + ',"":0}',
+    NOTE[:-1] + ',"fields":{"a":[1e2,1e2]},"":1}',
+    NOTE[:-1] + ',"fields":{"a":"\\u0022,\\u0022:"},"b":1}',
 }
 
 
@@ -103,7 +106,7 @@ RIGHT = {"bigint": 7, "string": "abcd", "boolean": True}
 
 
 def odd_values() -> list[str]:
-    """Every field of every kind with each of `ANY`, in a row that is else a right one."""
+    """Every field of every kind with each of `ANY`, in a row that is else a right one: written as others would, and as groupmock does."""
     types = {field.name: field.dataType.simpleString() for field in schema.LINE.fields}
     found = []
     for kind in KINDS:
@@ -111,7 +114,14 @@ def odd_values() -> list[str]:
         for name in schema.fields_of(kind):
             others = json.dumps({key: value for key, value in row.items() if key != name})[:-1]
             found += [f'{others},"{name}":{value}}}' for value in ANY]
+            found += [as_groupmock({**row, name: json.loads(value)}) for value in ANY]
     return found
+
+
+def as_groupmock(row: dict[str, Any]) -> str:
+    """A line without a space, its fields in the order of its kind."""
+    order = ("kind", *schema.fields_of(row["kind"]))
+    return json.dumps({name: row[name] for name in order if name in row}, separators=(",", ":"))
 
 
 ODD = odd_values()
@@ -163,6 +173,19 @@ def test_rows_with_their_defaults(found: dict[int, Row]) -> None:
         assert {name: row[name] for name in expected} == expected
     plain = found[len(BROKEN) + 2]
     assert {name for name in schema.LINE.names if plain[name] is not None} == {"kind", "seq", "t", "what", "fields"}
+
+
+def test_what_groupmock_writes_is_known_again_and_looked_into_no_further(spark: SparkSession) -> None:
+    types = {field.name: field.dataType.simpleString() for field in schema.LINE.fields}
+    objects = {*LINE.objects, *(LINE.plain - LINE.expected.keys())}
+    values: dict[str, Any] = {name: {"a": [1, "b"]} if name in objects else RIGHT[types[name]] for name in LINE.plain}
+    lines = []
+    for kind in KINDS:
+        for names in (schema.required(kind), LINE.plain.intersection(schema.fields_of(kind))):
+            row = msgspec.convert({name: values[name] for name in names} | {"kind": kind}, ROWS[kind])
+            lines.append(msgspec.json.encode(row).decode())
+    frame = spark.createDataFrame([(text,) for text in lines], "text string").withColumn("row", LINE.parse("text")["row"][0])
+    assert [row.text for row in frame.where(f"not coalesce(text = {written()}, false)").collect()] == []
 
 
 def test_groupmocks_own_reader_agrees(found: dict[int, Row]) -> None:

@@ -158,7 +158,7 @@ def runs(spark: SparkSession, lake: str, *found: tuple[str, int, int]) -> None:
 
 
 def unseen(spark: SparkSession, lake: str) -> dict[str, int]:
-    return {row.run: row.take for row in tables.unseen(spark, lake, lake, NAME).collect()}
+    return {row.run: row.take for row in tables.unseen(spark, lake, lake, NAME).runs.collect()}
 
 
 def extend(spark: SparkSession, lake: str, *found: str) -> None:
@@ -176,6 +176,16 @@ def test_a_table_grows_by_the_runs_that_it_has_not_as_they_are_now(spark: SparkS
     assert unseen(spark, lake) == {"a": 1, "c": 1, "b": tables.GONE}, "a grew, c is new, b turned out to be a copy"
     extend(spark, lake, "ape", "cat")
     assert (seen(spark, lake), unseen(spark, lake)) == (["ape", "cat"], {})
+
+
+def test_who_asked_before_another_wrote_writes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    lake = str(tmp_path)
+    runs(spark, lake, ("a", 3, 0))
+    asked = tables.unseen(spark, lake, lake, NAME)
+    extend(spark, lake, "ant")
+    with pytest.raises(Overtaken):
+        tables.extend(words(spark, "ape"), lake, NAME, asked)
+    assert seen(spark, lake) == ["ant"], "else both would count: they are of the same take"
 
 
 def test_what_does_not_grow_run_by_run_says_so(spark: SparkSession, lake: Path) -> None:

@@ -70,7 +70,7 @@ MEASURES: Final = (
 
 def measured_tables(spark: SparkSession, lake: str) -> dict[str, DataFrame]:
     """Those of the measured tables that a lake has. Raises BadInput where it has none."""
-    found = {name: tables.read(spark, lake, name) for name in TABLES if tables.exists(spark, lake, name)}
+    found = {name: table for name in TABLES if (table := tables.find(spark, lake, name)) is not None}
     if not found:
         remedy = f"`groupmock pipeline rebalances {lake} {lake}`, and heartbeats alike"
         raise BadInput(f"{lake} has neither rebalances nor heartbeats: make them with {remedy}")

@@ -63,13 +63,12 @@ def _names_a_file(spark: SparkSession, place: str) -> bool:
 def choose(files: DataFrame, runs: DataFrame | None) -> Chosen:
     """Of `listed` those that are new, changed, could not be read, or of which one that is read again was thought a copy."""
     marked = files.withColumn("known", F.lit(False)) if runs is None else _known(files, runs)
+    new = marked.where("not known").drop("known")
     # To the driver: names and lengths of files, as Spark's own readers have them there.
-    weight = F.col("length") * F.when(F.col("path").rlike(PACKED), PACKED_TIMES).otherwise(1)
-    fresh = F.collect_list(F.when(~F.col("known"), F.struct("path", weight.alias("size"))))  # which passes over null
-    told = marked.agg(fresh.alias("fresh"), F.count_if("known").alias("known")).first()
-    assert told is not None  # a list and a number
-    small, large = ([escaped(each.path) for each in told.fresh if (each.size > WHOLE) == is_large] for is_large in (False, True))
-    return Chosen(marked.where("not known").drop("known"), small, large, told.known, sum(each.size for each in told.fresh))
+    fresh = new.selectExpr("path", f"length * if(path rlike r'{PACKED}', {PACKED_TIMES}, 1) as size").collect()
+    small, large = ([escaped(each.path) for each in fresh if (each.size > WHOLE) == is_large] for is_large in (False, True))
+    known = 0 if runs is None else files.count() - len(fresh)
+    return Chosen(new, small, large, known, sum(each.size for each in fresh))
 
 
 def escaped(path: str) -> str:

@@ -5,17 +5,22 @@ Expressions are SQL text: one call makes them, where a Column per operator would
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, LongType, StringType, StructField, StructType
 
 from .. import schema
 
-OPTIONS: Final = "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')"
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+OPTIONS: Final = {"allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
 NO_TEXT: Final = ", ".join(str(ord(each)) for each in "-0123456789{[")
 """How a number, an object and a list begin that were read into a column of text; few texts begin so."""
+NEW_LINE: Final = "\n"
 
 
 class Expected(NamedTuple):
@@ -32,60 +37,80 @@ OBJECT: Final = Expected("OBJECT<.*", "an object")
 
 
 class Grammar:
-    """The fields that some classes have, and what they may be. `text`, `keys` (`json_object_keys` of it), `parsed`, `row`: SQL."""
+    """The fields that some classes have, and what they may be. `text`, `keys` (`json_object_keys` of it), `row`, `several`: SQL."""
 
     def __init__(self, fields: StructType, classes: Iterable[type[msgspec.Struct]]) -> None:
         classes = list(classes)
-        self.type = fields.simpleString()
+        self.type = fields
         self.texts = sorted(schema.of_type(str, bytes, classes=classes))
         self.lists = [field.name for field in fields.fields if field.dataType == ArrayType(StringType())]
         self.objects = sorted(schema.of_type(dict, classes=classes))
+        self.plain = {field.name for field in fields.fields if not isinstance(field.dataType, ArrayType)}
         anything = schema.of_type(Any, classes=classes)
         self.expected = {
             field.name: OBJECT if field.name in self.objects else _expected(field) for field in fields.fields if field.name not in anything
         }
 
-    def parse(self, text: str) -> str:
-        """struct<row: array<fields>, _corrupt_record>, see `good`. In brackets and before a null, as `from_json` ignores what follows the
-        first value: a text that closes the brackets itself has no null after it."""
-        whole = f"struct<row: array<{self.type}>, _corrupt_record: string>"
-        return f"from_json(concat('{{\"row\":[', {text}, ',null]}}'), '{whole}', {OPTIONS})"
+    def parse(self, text: str) -> Column:
+        """struct<row: array<fields>, _corrupt_record>, see `opened`. In brackets and before a null, as `from_json` ignores what follows
+        the first value: a text that closes the brackets itself has no null after it."""
+        whole = StructType([StructField("row", ArrayType(self.type)), StructField("_corrupt_record", StringType())])
+        return F.from_json(F.expr(f"concat('{{\"row\":[', {text}, ',null]}}')"), whole, OPTIONS)  # no DDL: Spark parses that slowly
 
-    def suspect(self, row: str, names: Iterable[str]) -> str:
-        """May one of these columns hold something else than it should? `from_json` takes anything for text. `wrong` knows, at a price.
+    def written(self, opening: str, row: str, names: Iterable[str], required: Collection[str]) -> str:
+        """An object that begins so, then these fields as groupmock writes them: in that order, nothing escaped, null left out. null where
+        that is not all of it: a list, what should be an object and is none.
 
-        `row`: what stands before a column's name."""
-        chosen = frozenset(names)
-        texts = [f"ascii({row}{name}) in ({NO_TEXT}) or {row}{name} in ('true', 'false')" for name in self.texts if name in chosen]
-        objects = [f"ascii({row}{name}) != {ord('{')}" for name in self.objects if name in chosen]
+        A text that equals it has no other field, and each of these is what it should be."""
+        pieces = [self._piece(f"{row}{name}", name, name in required) for name in names]
+        return f"concat({', '.join([literal('{' + opening), *pieces, literal('}')])})"
+
+    def _piece(self, column: str, name: str, required: bool) -> str:
+        if name not in self.plain:
+            return f"if({column} is null, '', null)"
+        if name in self.texts:
+            piece = f"""',"{name}":"', {column}, '"'"""
+        elif name in self.objects:
+            piece = f"""',"{name}":', if(startswith({column}, '{{'), {column}, null)"""
+        else:
+            piece = f"""',"{name}":', {column}"""
+        return piece if required else f"if({column} is null, '', concat({piece}))"
+
+    def misfit(self, text: str, row: str, keys: str, several: str) -> str:
+        """Why a text of which `row` was read is not one object of these fields, in words; null: it is one. `keys` alone refuses NaN.
+
+        `_wrong` stands once in it, as all that stands in an expression is parsed and planned, whether it is asked or not."""
+        wrong = f"if({row} is null or {self._suspect(row)}, {self._wrong(text)}, null)"
+        return f"if({keys} is null, 'not JSON', coalesce({wrong}, if({row} is null, if({several}, 'several values', 'not JSON'), null)))"
+
+    def _suspect(self, row: str) -> str:
+        """May a column hold something else than it should? `from_json` takes anything for text. `_wrong` knows, at a price."""
+        texts = [f"ascii({row}.{name}) in ({NO_TEXT}) or {row}.{name} in ('true', 'false')" for name in self.texts]
+        objects = [f"ascii({row}.{name}) != {ord('{')}" for name in self.objects]
         no_text = f"each -> ascii(each) in ({NO_TEXT}) or each in ('true', 'false')"
-        lists = [f"exists({row}{name}, {no_text})" for name in self.lists if name in chosen]
-        return f"coalesce({' or '.join([*texts, *objects, *lists])}, false)" if chosen else "false"
+        lists = [f"exists({row}.{name}, {no_text})" for name in self.lists]
+        return f"coalesce({' or '.join([*texts, *objects, *lists])}, false)"
 
-    def wrong(self, text: str) -> str:
+    def _wrong(self, text: str) -> str:
         """Which fields are not what they should be, in words; null: none. Reads the text again: for the few only."""
-        patterns = dictionary({name: f"^(VOID|{each.pattern})$" for name, each in self.expected.items()})
-        words = dictionary({name: f"{name} is not {each.words}" for name, each in self.expected.items()})
-        entries = f"map_entries(from_json({text}, 'map<string, variant>', {OPTIONS}))"
+        patterns = _dictionary({name: f"^(VOID|{each.pattern})$" for name, each in self.expected.items()})
+        words = _dictionary({name: f"{name} is not {each.words}" for name, each in self.expected.items()})
+        options = f"map({', '.join(literal(each) for option in OPTIONS.items() for each in option)})"
+        entries = f"map_entries(from_json({text}, 'map<string, variant>', {options}))"
         broken = f"filter({entries}, each -> not rlike(schema_of_variant(each.value), {patterns}[each.key]))"
         return f"nullif(array_join(transform({broken}, each -> {words}[each.key]), '; '), '')"
 
-    def refusal(self, text: str, keys: str) -> str:
-        """Why a text that is not `good` is not, in words."""
-        glued = f"size({self.parse(text)}.row) > 2"
-        named = f"coalesce({self.wrong(text)}, if({glued}, 'several values', 'not JSON'))"
-        return f"if({keys} is null, 'not JSON', {named})"
+
+def opened(parsed: str) -> tuple[str, str]:
+    """`row`, the one object that was read (null: there is none, or more), and whether there are `several`."""
+    one = f"if({parsed}._corrupt_record is null and size({parsed}.row) = 2, get({parsed}.row, 0), null)"
+    return f"{one} as row", f"size({parsed}.row) > 2 as several"
 
 
-def good(parsed: str, keys: str) -> str:
-    """Is it exactly one object, with types as the schema has them? `keys` alone refuses NaN."""
-    fine = f"{parsed}._corrupt_record is null and {keys} is not null and size({parsed}.row) = 2 and get({parsed}.row, 0) is not null"
-    return f"coalesce({fine}, false)"
-
-
-def dictionary(words: dict[str, str]) -> str:
-    """A map of texts."""
-    return f"map({', '.join(literal(each) for pair in words.items() for each in pair)})"
+def _dictionary(words: dict[str, str]) -> str:
+    """A map of texts, each on one line: of two literals, as each is parsed. (`str_to_map` would load tables of all scripts.)"""
+    keys, values = (f"split({literal(NEW_LINE.join(each))}, '{NEW_LINE}')" for each in (words, words.values()))
+    return f"map_from_arrays({keys}, {values})"
 
 
 def literal(text: str) -> str:

@@ -46,7 +46,7 @@ def unreadable(files: DataFrame, take: int) -> DataFrame:
 
 def _headers(files: DataFrame) -> DataFrame:
     """What the reader says of each file, and its header."""
-    row = files.selectExpr("*", f"get({HEADER.parse('head')}.row, 0) as header_row")
+    row = files.withColumn("header_row", F.get(HEADER.parse("head")["row"], 0))
     names = (f"header_row.{field} as {schema.NAME if field == 'run' else field}" for field in schema.HEADER.names)
     made = ("if(head is null, 0L, 1L) as header", "left(sha2(head, 256), 16) as digest")
     return row.selectExpr("file", "day", "run", "length", "modified", *names, "lines", "blank", "problem", schema.TAKE, *made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StructField
 
 from groupmock.journal.rows import KINDS, VERSION, Header
@@ -14,7 +15,7 @@ from .. import schema
 from ..lake.journals import FILES, QUARANTINE, ROWS
 from ..lake.sink import BATCH, EDITION, PART
 from .files import PACKED
-from .jsontext import Grammar, good, literal
+from .jsontext import Grammar, literal, opened
 from .texts import BLANK, MARK
 
 NO_DAY: Final = "unknown"
@@ -31,9 +32,9 @@ def headed(files: DataFrame, limit: int) -> DataFrame:
     """Files (`texts.FACTS`) with what follows from their headers: day, run (the key), epoch, newer.
 
     `head_problem` says why there is no header that is understood; then day is `unknown`."""
-    looked = files.selectExpr("*", "json_object_keys(head) as keys", f"{HEADER.parse('head')} as parsed")
-    opened = looked.selectExpr("*", "get(parsed.row, 0) as row")
-    judged = opened.selectExpr("*", f"{_head_problem(limit)} as head_problem")
+    looked = files.withColumn("parsed", HEADER.parse("head"))
+    read = looked.selectExpr("* except (parsed)", "json_object_keys(head) as keys", *opened("parsed"))
+    judged = read.selectExpr("*", f"{_head_problem(limit)} as head_problem")
     return judged.selectExpr(
         *files.columns,
         "head_problem",
@@ -61,11 +62,11 @@ def _head_problem(limit: int) -> str:
         when lines = 0 then '{EMPTY}'
         when not is_valid_utf8(head) then concat({NOT_UTF_8}, if(substr(hex(cast(head as binary)), 1, 4) in ('FFFE', 'FEFF'), {WIDE}, ''))
         when octet_length(head) > {limit} then {_over_long("head")}
-        when not {good("parsed", "keys")} then concat('the first line is ', {HEADER.refusal("head", "keys")})
-        when array_contains(keys, '{schema.KIND}') then 'the first line is a row already'
-        when concat_ws('', {lacks}) != '' then concat('the first line has no ', concat_ws(', ', {lacks}))
-        when row.v < 1 then concat('unknown format ', row.v)
-        when {HEADER.suspect("row.", schema.HEADER.names)} then {HEADER.wrong("head")}
+        when row is not null and array_contains(keys, '{schema.KIND}') then 'the first line is a row already'
+        when row is not null and keys is not null and concat_ws('', {lacks}) != ''
+            then concat('the first line has no ', concat_ws(', ', {lacks}))
+        when keys is not null and row.v < 1 then concat('unknown format ', row.v)
+        else concat(if(row is null or keys is null, 'the first line is ', ''), {HEADER.misfit("head", "row", "keys", "several")})
     end"""
 
 
@@ -85,12 +86,11 @@ def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
 
     The reason of a broken line is in the column that rows have of that name; what could be read of it is in the others, for nobody."""
     judged = lines.where(f"not ({_passed_over()})").selectExpr("*", f"{_unread(limit)} as problem", "line > 0 as is_line")
-    candidate = "is_line and problem is null"
-    keys, parsed = "json_object_keys(text)", LINE.parse("text")
-    looked = judged.selectExpr("*", *(f"if({candidate}, {each}, null) as {name}" for name, each in (("keys", keys), ("parsed", parsed))))
-    checked = looked.selectExpr("* except (parsed)", f"if({good('parsed', 'keys')}, get(parsed.row, 0), null) as row")
-    known = checked.selectExpr("*", "row is not null as good", f"not {_usual('row.kind')} as other")
-    told = known.selectExpr("*", f"if(is_line, {_reason()}, null) as why")
+    looked = judged.withColumn("parsed", F.when(F.expr("is_line and problem is null"), LINE.parse("text")))
+    read = looked.selectExpr("* except (parsed)", *opened("parsed"))
+    compared = read.selectExpr("*", f"coalesce(text = {written()}, false) as usual")
+    asked = compared.selectExpr("*", "if(is_line and problem is null and not usual, json_object_keys(text), null) as keys")
+    told = asked.selectExpr("*", f"if(is_line, {_reason()}, null) as why")
     part = f"if(is_line, if(why is null, '{ROWS}', '{QUARANTINE}'), '{FILES}') as {PART}"
     joined = [name for name in (EDITION, BATCH) if name in lines.columns]
     about_file = [f"if(is_line, null, {column}) as {name}" for name, column in ABOUT_FILE.items()]
@@ -121,7 +121,7 @@ def _unread(limit: int) -> str:
 
 
 def _row_columns() -> list[str]:
-    unknown = f"other and size(array_except(keys, {COLUMNS})) > 0"
+    unknown = f"not usual and size(array_except(keys, {COLUMNS})) > 0"
     return [
         "day", "run", "file", "cast(line as bigint) as line", "try_add(epoch, row.t) as at",
         *(f"{_column(field)} as {field.name}" for field in schema.LINE.fields),
@@ -134,38 +134,40 @@ SEEN: Final = f"make_valid_utf8(if(startswith(why, 'over-long'), left(text, {SHO
 COLUMNS: Final = f"array({', '.join(map(literal, schema.LINE.names))})"
 
 
-def _usual(kind: str) -> str:
-    """Has a row of that kind no field that the kind has not?"""
-    names = {kind: "|".join((schema.KIND, *schema.fields_of(kind))) for kind in KINDS}
-    cases = (f"when {literal(name)} then rlike(array_join(keys, ','), '^(?:{each})(?:,(?:{each}))*$')" for name, each in names.items())
-    return f"coalesce(case {kind} {' '.join(cases)} end, false)"
+def written() -> str:
+    """The line that groupmock itself writes of `row`; null: it looks otherwise."""
+    cases = []
+    for kind in KINDS:
+        opening = f'"{schema.KIND}":"{kind}"'
+        cases.append(f"when '{kind}' then {LINE.written(opening, 'row.', schema.fields_of(kind), schema.required(kind))}")
+    return f"case row.kind {' '.join(cases)} end"
 
 
 def _reason() -> str:
     """Why a line is no row; null: it is one."""
     return f"""case
         when problem is not null then problem
-        when not good
-            then concat(if(line < lines or whole, '', 'cut: the file ends within this line: '), {LINE.refusal("text", "keys")})
-        when row.kind is null then 'no kind'
-        when row.kind not in ({", ".join(map(literal, KINDS))}) then concat('unknown kind ', row.kind)
-        when not {_by_kind(" and ", "row.{} is not null")}
-            then concat(row.kind, ' without ', {_by_kind(", ", "if(row.{0} is null, '{0}', null)", "concat_ws(', ', {})")})
-        when try_add(epoch, row.t) is null then 't is out of range'
-        when {_suspect()} then {LINE.wrong("text")}
+        when usual then if(try_add(epoch, row.t) is null, '{OUT_OF_RANGE}', null)
+        when row is not null and keys is not null and row.kind is null then 'no kind'
+        else coalesce(
+            if(row is not null and keys is not null, {_unfit()}, null),
+            concat(if(row is null or keys is null, {CUT_LINE}, ''), {LINE.misfit("text", "row", "keys", "several")})
+        )
     end"""
 
 
-def _suspect() -> str:
-    """Of a row with fields of other kinds, or fields that nobody knows, all columns are looked at; else those of its kind."""
-    cases = (f"when '{kind}' then {LINE.suspect('row.', schema.fields_of(kind))}" for kind in KINDS)
-    return f"(if(other, {LINE.suspect('row.', schema.LINE.names)}, case row.kind {' '.join(cases)} end))"
+OUT_OF_RANGE: Final = "t is out of range"
+CUT_LINE: Final = "if(line < lines or whole, '', 'cut: the file ends within this line: ')"
 
 
-def _by_kind(between: str, each: str, around: str = "({})") -> str:
-    """A case per kind: `each` for the fields that it must have."""
-    cases = (f"when '{kind}' then {around.format(between.join(each.format(name) for name in schema.required(kind)))}" for kind in KINDS)
-    return f"(case row.kind {' '.join(cases)} end)"
+def _unfit() -> str:
+    """Why an object that has a kind is no row, in words; null: nothing is wrong with it so far."""
+    cases = []
+    for kind in KINDS:
+        lacks = ", ".join(f"if(row.{name} is null, '{name}', null)" for name in schema.required(kind))
+        cases.append(f"when '{kind}' then concat('{kind} without ', nullif(concat_ws(', ', {lacks}), ''))")
+    known = f"case row.kind {' '.join(cases)} else concat('unknown kind ', row.kind) end"
+    return f"coalesce({known}, if(try_add(epoch, row.t) is null, '{OUT_OF_RANGE}', null))"
 
 
 def _column(field: StructField) -> str:

@@ -57,38 +57,39 @@ class Reading(NamedTuple):
 def ingest(spark: SparkSession, place: str, lake: str, reading: Reading) -> Outcome:
     """Everything that is new in `place` into the lake. Raises BadInput, Overtaken."""
     path = tables.place(lake, journals.ROWS)
-    left = _settle_left(spark, path, reading)
     head = sink.head(spark, path)
+    if not head.batches:
+        journals.check_age(spark, lake)
+    left = _settle_left(spark, path, reading, head)
+    head = sink.head(spark, path) if left.files else head
     chosen = choose(listed(spark, place), journals.ledger(spark, path, head) if journals.RUNS in head.batches else None)
     count = len(chosen.small) + len(chosen.large)
     outcome = left._replace(known=chosen.known)
     if count:
         log.info("ingest: %d journals to read, %d known already", count, chosen.known)
-        outcome = outcome.plus(_take_all(spark, path, chosen, reading))
+        outcome = outcome.plus(_take_all(spark, path, head, chosen, reading))
     return outcome._replace(writing=count - (outcome.files - left.files))
 
 
-def _take_all(spark: SparkSession, path: str, chosen: Chosen, reading: Reading) -> Outcome:
+def _take_all(spark: SparkSession, path: str, head: sink.Head, chosen: Chosen, reading: Reading) -> Outcome:
     """Short journals as whole texts; then, line by line, long ones and those that cannot be read as a whole: damaged, or no UTF-8."""
     rest, left, before = chosen.files, len(chosen.small) + len(chosen.large), time.time_ns() // 1000 - int(reading.silence_s * 1e6)
     takes = []
     if chosen.small:
-        due = _due(spark, path)
+        due = sink.due(spark, path, head, head.edition)
         whole = due.joined(texts.whole_texts(spark, chosen.small).where(texts.ready(before)))
         count = _take(due, sorted_out(texts.numbered(headed(whole, reading.limit)), reading.limit), len(chosen.small), chosen.size)
-        takes, left, rest = [due.number], left - count, _not_in(spark, path, [due.number], rest)
+        takes, left = [due.number], left - count
     if left:
+        head = sink.head(spark, path)
+        rest = _not_in(spark, path, head, takes, rest) if takes else rest
         paths = [escaped(file.path) for file in rest.select("path").collect()]
-        due = _due(spark, path)
-        _take(due, sorted_out(_line_by_line(spark, paths, before, reading), reading.limit), len(paths), chosen.size)
+        due = sink.due(spark, path, head, head.edition)
+        # Joined first, as whole texts are: with a join above them Spark would write down all that follows from all of their columns.
+        lines = due.joined(_line_by_line(spark, paths, before, reading))
+        _take(due, sorted_out(lines, reading.limit), len(paths), chosen.size)
         takes = [*takes, due.number]
     return _settle(spark, path, takes, reading, chosen.size, rest.where(F.col("modified") <= before) if left else None)
-
-
-def _due(spark: SparkSession, path: str) -> sink.Due:
-    """The batch of a take: its number is the take's."""
-    head = sink.head(spark, path)
-    return sink.due(spark, path, head, head.edition)
 
 
 def _line_by_line(spark: SparkSession, paths: list[str], before: int, reading: Reading) -> DataFrame:
@@ -111,9 +112,8 @@ def _take(due: sink.Due, lines: DataFrame, of: int, size: int) -> int:
     return counts[journals.FILES]
 
 
-def _settle_left(spark: SparkSession, path: str, reading: Reading) -> Outcome:
+def _settle_left(spark: SparkSession, path: str, reading: Reading, head: sink.Head) -> Outcome:
     """Count the takes that a killed ingest left uncounted."""
-    head = sink.head(spark, path)
     left = journals.uncounted(head)
     if not left:
         return Outcome()
@@ -133,7 +133,7 @@ def _settle(spark: SparkSession, path: str, takes: list[int], reading: Reading, 
     files, rows, broken = _to_count(spark, path, head, left)
     new = ledger.entries(files, rows, broken, reading.cores if size is None else max(reading.cores, -(-size // TASK_BYTES)))
     if silent is not None:
-        new = new.unionByName(ledger.unreadable(_not_in(spark, path, takes, silent), takes[-1]))
+        new = new.unionByName(ledger.unreadable(_not_in(spark, path, head, takes, silent), takes[-1]))
     new = new.persist()
     try:
         told = _with_copies(spark, path, head, new)
@@ -154,9 +154,9 @@ def _to_count(spark: SparkSession, path: str, head: sink.Head, takes: list[int])
     return [each.join(newest, ["file", schema.TAKE], "left_semi") for each in found]
 
 
-def _not_in(spark: SparkSession, path: str, takes: list[int], files: DataFrame) -> DataFrame:
+def _not_in(spark: SparkSession, path: str, head: sink.Head, takes: list[int], files: DataFrame) -> DataFrame:
     """Files (`files.listed`) of which takes have nothing."""
-    had = _of_takes(spark, path, sink.head(spark, path), journals.FILES, takes).select("file")
+    had = _of_takes(spark, path, head, journals.FILES, takes).select("file")
     return files.join(F.broadcast(had), "file", "left_anti")
 
 

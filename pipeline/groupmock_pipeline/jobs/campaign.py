@@ -114,4 +114,4 @@ def _in_waves(todo: DataFrame, every: int, lake: str, wave: int, table: str, mad
 
 def done(spark: SparkSession, lake: str, table: str = TABLE) -> DataFrame | None:
     """A table as it is; None: there is nothing."""
-    return tables.read(spark, lake, table) if tables.exists(spark, lake, table) else None
+    return tables.find(spark, lake, table)

@@ -66,13 +66,12 @@ def run(spark: SparkSession, arguments: Namespace) -> None:
     before, after = windows(arguments.before, arguments.after, arguments.split)
     words = (arguments.before or f"until {arguments.split}", arguments.after or f"from {arguments.split}")
     labels = {"before": F.lit(words[0]), "after": F.lit(words[1])}
-    judged = tables.exists(spark, arguments.input, "audit")
-    if judged:
-        audit = tables.read(spark, arguments.input, "audit")
+    audit = tables.find(spark, arguments.input, "audit")
+    if audit is not None:
         _inhabited(audit, before | after, arguments.input)
         told = rule_verdicts.rule_verdicts(audit, before, after, _with_all_versions).withColumns(labels)
         tables.replace(told.select(*rule_verdicts.COLUMNS).coalesce(1), arguments.output, "rule_drift")
-    if not judged or any(tables.exists(spark, arguments.input, name) for name in TABLES):
+    if audit is None or any(tables.exists(spark, arguments.input, name) for name in TABLES):
         whole = _measured(spark, arguments, before, after).withColumns(labels)
         tables.replace(whole.select(*COLUMNS).coalesce(1), arguments.output, "drift")
 

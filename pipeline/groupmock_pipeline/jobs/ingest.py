@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from .. import interrupts, tables
 from ..errors import BadInput
 from ..ingest.taking import Outcome, Reading, ingest
-from ..lake import journals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,7 +46,6 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
 def rounds(spark: SparkSession, arguments: argparse.Namespace) -> Iterator[Outcome]:
     """Ingest what is new: once, or for ever where --follow says so. Raises BadInput for bad flags, and where once would find nothing."""
     reading = _reading(arguments)
-    journals.check_age(spark, arguments.output)
     before = None
     while True:
         outcome = ingest(spark, arguments.input, arguments.output, reading)

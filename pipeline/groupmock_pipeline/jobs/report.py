@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -63,9 +63,11 @@ def made_of(spark: SparkSession, arguments: argparse.Namespace, coming: Mapping[
     try:
         asked = [pool.submit(_section_in_time, spark, arguments.input, each, coming.get(each.table)) for each in SECTIONS]
         draw.load()
-        shown = [_drawn(each.result(), folder) for each in asked]
+        for each in as_completed(asked):
+            _draw(each.result(), folder)
     finally:
         pool.shutdown(cancel_futures=True)
+    shown = [each.result() for each in asked]
     if all(each.missing for each in shown):
         raise BadInput(f"{arguments.input} has no table to report: `groupmock pipeline ingest JOURNALS {arguments.input}` makes some")
     folder.write(PAGE, page(arguments.title, f"Made of {arguments.input}.", shown).encode())
@@ -80,10 +82,10 @@ def _section_in_time(spark: SparkSession, lake: str, asked: Section, coming: Fut
 
 def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
     """One section with its answers; what goes wrong with its table is said in its place."""
-    if not tables.exists(spark, lake, asked.table):
-        return Shown(asked, missing=True)
     try:
-        table = tables.read(spark, lake, asked.table)
+        table = tables.find(spark, lake, asked.table)
+        if table is None:
+            return Shown(asked, missing=True)
         lines = table.count()  # Parquet's footers know
         if not lines:
             return Shown(asked, empty=True)
@@ -94,12 +96,11 @@ def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
         return Shown(asked, trouble=str(problem).splitlines()[0])
 
 
-def _drawn(shown: Shown, folder: OutFolder) -> Shown:
-    """With every plot as SVG for the page and as PNG beside it."""
+def _draw(shown: Shown, folder: OutFolder) -> None:
+    """Every plot as SVG for the page and as PNG beside it."""
     for place, each in enumerate(shown.answers):
         if each.plot is not None:
             figure = draw.draw(each.plot)
             name = f"{shown.section.table}-{place}"
             folder.write(f"{name}.png", draw.png(figure))
             shown.plots[place] = draw.svg(figure, name, f"{each.title}: {each.plot.axis}; the figures are in the table below")
-    return shown

@@ -40,11 +40,12 @@ def read(spark: SparkSession, path: str, name: str, head: sink.Head, takes: Coll
     runs = ledger(spark, path, head)
     if name == RUNS:
         return runs
-    counted = runs.where(F.col("rows" if name == ROWS else "quarantined") > 0).select("run", schema.TAKE)
+    counted = runs.where(f"{'rows' if name == ROWS else 'quarantined'} > 0").selectExpr("run as of_run", f"{schema.TAKE} as of_take")
     lines = part(spark, path, name, head)
     if takes is not None:
         lines = lines.where(F.col(sink.BATCH).isin(_batches(head.batches.get(name, ()), takes)))
-    return lines.join(F.broadcast(counted), ["run", schema.TAKE], "left_semi").select(*COLUMNS[name].names)
+    same = F.expr(f"run = of_run and {schema.TAKE} = of_take")
+    return lines.join(F.broadcast(counted), same, "left_semi").drop(*sink.PLACE.names, schema.TAKE)
 
 
 def _batches(there: Sequence[int], takes: Collection[int]) -> list[int]:
@@ -72,12 +73,12 @@ def ledger(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
     """The last line about each file and header; a file without a header is forgotten once it is another's."""
     lines = part(spark, path, RUNS, head)
     if len(head.batches[RUNS]) == 1:  # which says each thing once
-        return lines.select(*schema.RUNS.names)
+        return lines.drop(*sink.PLACE.names)
     among = {"_of_file": Window.partitionBy("file"), "_last": Window.partitionBy("file", "digest")}
     known = lines.withColumns({name: F.max(sink.BATCH).over(each) for name, each in among.items()}).where(
         F.col(sink.BATCH) == F.col("_last")
     )
-    return known.where(F.col("digest").isNotNull() | (F.col(sink.BATCH) == F.col("_of_file"))).select(*schema.RUNS.names)
+    return known.where(f"digest is not null or {sink.BATCH} = _of_file").drop(*sink.PLACE.names, *among)
 
 
 def part(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFrame:

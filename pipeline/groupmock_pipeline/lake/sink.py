@@ -117,19 +117,19 @@ def read(spark: SparkSession, path: str, part: str, columns: StructType, at: Hea
     """The lines of a part in an edition: these columns (null: they had none) and `PLACE`."""
     reader = spark.read.schema(StructType([*columns.fields, *PLACE.fields]))
     if at.moved is None:
-        return reader.parquet(path).where((F.col(EDITION) == at.edition) & (F.col(PART) == part))
+        return reader.parquet(path).where(f"{EDITION} = {at.edition} and {PART} = '{part}'")
     files = at.moved.get(part)
     found = reader.option("basePath", path).parquet(*(files or at.moved[MARK]))  # each commit has a mark: there are columns without a line
     return found if files else found.where(F.lit(False))
 
 
 def columns(spark: SparkSession, path: str, part: str, at: Head) -> StructType:
-    """What the last commit with that part said of its columns."""
-    told = read(spark, path, MARK, StructType([StructField(TOLD, StringType())]), at)
-    said = F.get_json_object(TOLD, f"$.{part}")
-    row = told.agg(F.max_by(said, F.when(said.isNotNull(), F.col(BATCH)))).first()
-    assert row is not None and row[0] is not None, f"{path}: no commit has a part {part!r}"
-    return StructType.fromJson(json.loads(row[0]))
+    """What the last commit said of a part's columns."""
+    told = read(spark, path, MARK, StructType([StructField(TOLD, StringType())]), at).where(f"{BATCH} = {at.batches[MARK][-1]}")
+    row = told.select(TOLD).first()
+    said = {} if row is None else json.loads(row[TOLD])
+    assert part in said, f"{path}: the last commit has no part {part!r}"
+    return StructType.fromJson(json.loads(said[part]))
 
 
 def parts(frames: Mapping[str, DataFrame]) -> DataFrame:

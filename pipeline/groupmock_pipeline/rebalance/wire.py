@@ -45,80 +45,66 @@ def readable() -> Column:
 
 def claims() -> Column:
     """What a JoinGroup says to hold, by protocol in its order: [{name, held}]."""
-
-    def one(each: Column, place: Column) -> Column:
-        path = F.concat(F.lit("protocols["), place, F.lit("].metadata"))
-        return F.struct(each["name"].alias("name"), claimed(path).alias("held"))
-
-    return F.transform("said.protocols", one)
+    held = _claimed("'protocols[', place, '].metadata'")
+    return F.expr(f"transform(said.protocols, (each, place) -> named_struct('name', each.name, 'held', {held}))")
 
 
 def round_claims() -> Column:
     """What the leader's answer to JoinGroup has of everybody's claims: [{member_id, held}]."""
-
-    def one(each: Column, place: Column) -> Column:
-        path = F.concat(F.lit("members["), place, F.lit("].metadata"))
-        return F.struct(each["member_id"].alias("member_id"), claimed(path).alias("held"))
-
-    return F.transform("said.members", one)
+    held = _claimed("'members[', place, '].metadata'")
+    return F.expr(f"transform(said.members, (each, place) -> named_struct('member_id', each.member_id, 'held', {held}))")
 
 
 def told() -> Column:
     """What a SyncGroup with assignments tells each member: [{member_id, held, asked_back}]; null where nothing of it was decoded."""
-
-    def one(each: Column, place: Column) -> Column:
-        path = F.concat(F.lit("assignments["), place, F.lit("].assignment"))
-        return F.struct(each["member_id"].alias("member_id"), assigned(path).alias("held"), asked_back(path).alias("asked_back"))
-
-    return F.when(F.col("inside").isNotNull(), F.transform("said.assignments", one))
+    path = "'assignments[', place, '].assignment'"
+    one = f"named_struct('member_id', each.member_id, 'held', {_assigned(path)}, 'asked_back', {_asked_back(path)})"
+    return F.expr(f"if(inside is null, null, transform(said.assignments, (each, place) -> {one}))")
 
 
 def given() -> Column:
     """What a SyncGroup's answer has: all that the member holds from now on."""
-    return assigned(F.lit("assignment"))
+    return F.expr(_assigned("'assignment'"))
 
 
 def may_have() -> Column:
     """What a heartbeat's answer says that its member may have; null: it says nothing. Topics by their ids."""
-    told = F.from_json("said.assignment", TOPICS)["topic_partitions"]
-    topics = F.transform(told, lambda each: F.struct(each["topic_id"].alias("topic"), each["partitions"].alias("partitions")))
-    return F.when(F.col("said.assignment").isNotNull(), flat(topics))
+    told = f"from_json(said.assignment, '{TOPICS}').topic_partitions"
+    topics = f"transform({told}, each -> named_struct('topic', each.topic_id, 'partitions', each.partitions))"
+    return F.expr(f"if(said.assignment is null, null, {_flat(topics)})")
 
 
-def flat(partitions: Column) -> Column:
+# SQL as text from here on: one call into Java for each of the columns above, where a Column per operator would be a hundred.
+
+
+def _flat(partitions: str) -> str:
     """[{topic, [number]}] -> HELD, each once; null is nothing."""
-    each = F.transform(
-        F.coalesce(partitions, F.array().cast(PARTITIONS)),
-        lambda topic: F.transform(topic["partitions"], lambda number: F.concat(topic["topic"], F.lit("-"), number.cast("string"))),
-    )
-    return F.array_distinct(F.flatten(each))
+    each = "topic -> transform(topic.partitions, number -> concat(topic.topic, '-', number))"
+    return f"array_distinct(flatten(transform(coalesce({partitions}, cast(array() as {PARTITIONS})), {each})))"
 
 
-def at(path: Column, field: str = "") -> Column:
-    """What was decoded at that path of the message, or in a field of it."""
-    return F.element_at("inside", F.concat(path, F.lit(field)) if field else path)
+def _at(path: str, field: str = "") -> str:
+    """What was decoded at that path of the message (pieces of a text), or in a field of it."""
+    return f"element_at(inside, concat({path}, '{field}'))"
 
 
-def claimed(path: Column) -> Column:
+def _claimed(path: str) -> str:
     """What a member says it holds, by its metadata at that path: the design's own list where there is one, else KIP-429's."""
-    stock, carried, data = at(path), at(path, ".user_data"), at(path, ".partition_assignor_data")
-    literal = F.array_union(flat(stock["owned_partitions"]), flat(data["owned"]))
-    return F.when(carried.isNotNull(), flat(carried["assigned_topic_partitions"])).otherwise(literal)
+    stock, carried, data = _at(path), _at(path, ".user_data"), _at(path, ".partition_assignor_data")
+    literal = f"array_union({_flat(f'{stock}.owned_partitions')}, {_flat(f'{data}.owned')})"
+    return f"if({carried} is null, {literal}, {_flat(f'{carried}.assigned_topic_partitions')})"
 
 
-def assigned(path: Column) -> Column:
+def _assigned(path: str) -> str:
     """All that an Assignment at that path lets a member hold. A literal one of a design has its list by another name."""
-    stock = at(path)
-    return flat(F.coalesce(stock["assigned_partitions"], stock["assigned_topic_partitions"]))
+    stock = _at(path)
+    return _flat(f"coalesce({stock}.assigned_partitions, {stock}.assigned_topic_partitions)")
 
 
-def asked_back(path: Column) -> Column:
+def _asked_back(path: str) -> str:
     """struct<design, revoked (how many), timeout_ms> of a design's Assignment at that path; null: it is none."""
-    stock, carried = at(path), at(path, ".user_data")
-    found = F.when(carried.isNotNull(), carried).when(stock["revoke_topic_partitions"].isNotNull(), stock)
-    told = F.struct(
-        found["version"].alias("design"),
-        F.size(flat(found["revoke_topic_partitions"])).alias("revoked"),
-        F.coalesce(found["scheduled_rebalance_timeout"], F.lit(0)).cast("bigint").alias("timeout_ms"),
-    )
-    return F.when(found.isNotNull(), told)
+    stock, carried = _at(path), _at(path, ".user_data")
+    found = f"coalesce({carried}, if({stock}.revoke_topic_partitions is null, null, {stock}))"
+    revoked, timeout_ms = f"size({_flat(f'{found}.revoke_topic_partitions')})", f"coalesce({found}.scheduled_rebalance_timeout, 0L)"
+    told = f"named_struct('design', {found}.version, 'revoked', {revoked}, 'timeout_ms', {timeout_ms})"
+    return f"if({found} is null, null, {told})"
