@@ -30,6 +30,8 @@ QUICK = {20_000: 4}
 JOBS = ("ingest", "rebalances")
 COMPARED = 1_000_000
 LOOK_S = 0.5
+HELD_S = 2.0
+"""Between two looks at what processes hold, each of which costs them 30 ms and more; what Java has taken it keeps."""
 LARGE = 10_000_000
 AWAITED = (20, 30)
 """Journals of `all` from a cold start, and how many there are when it comes again."""
@@ -64,7 +66,7 @@ def waited(words: list[str], about: str) -> tuple[float, float]:
         while process.poll() is None:
             peak = max(peak, machine.held_mb(process.pid))
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(LOOK_S)
+                process.wait(HELD_S)
         seconds = time.monotonic() - begun
         if process.returncode:
             said.seek(0)

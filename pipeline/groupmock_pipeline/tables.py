@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
@@ -57,6 +58,18 @@ def find(spark: SparkSession, lake: str, name: str) -> DataFrame | None:
     """The same; None where the lake does not have it."""
     head = sink.head(spark, place(lake, name))
     return _read(spark, lake, name, head) if _has(head, name) else None
+
+
+def there(spark: SparkSession, lake: str, names: Collection[str]) -> frozenset[str]:
+    """Which of these tables may be in the lake (none of `ingest`), asked at once: for each that is not, Java would write down its stack."""
+    folders = f"{lake.rstrip('/')}/{{{','.join(names)}}}"
+    try:
+        files = spark.read.schema(sink.PLACE).option("recursiveFileLookup", "true").parquet(folders).inputFiles()
+    except AnalysisException as error:
+        if error.getCondition() == "PATH_NOT_FOUND":
+            return frozenset()
+        raise
+    return frozenset(name for name in names if any(f"/{name}/" in file for file in files))
 
 
 def _has(head: sink.Head, name: str) -> bool:

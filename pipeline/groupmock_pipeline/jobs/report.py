@@ -19,6 +19,7 @@ from pyspark.errors import PySparkException
 
 from .. import tables
 from ..errors import BadInput
+from ..lake import journals
 from ..report import draw
 from ..report.ask import answers, first_lines
 from ..report.out_folder import OutFolder, out_folder
@@ -59,9 +60,11 @@ def made_of(spark: SparkSession, arguments: argparse.Namespace, coming: Mapping[
     """Ask the lake section by section, several at once, and draw what is known while Spark answers the others. Who asks of a table that is
     `coming` waits for it; what goes wrong with its job is raised."""
     folder = out_folder(spark, arguments.output)
+    others = [each.table for each in SECTIONS if each.table not in coming and each.table not in journals.PARTS]
     pool = ThreadPoolExecutor(AT_ONCE + len(coming))
     try:
-        asked = [pool.submit(_section_in_time, spark, arguments.input, each, coming.get(each.table)) for each in SECTIONS]
+        there = {*coming, *journals.PARTS, *tables.there(spark, arguments.input, others)}
+        asked = [pool.submit(_section_in_time, spark, arguments.input, each, coming, each.table in there) for each in SECTIONS]
         draw.load()
         for each in as_completed(asked):
             _draw(each.result(), folder)
@@ -74,10 +77,10 @@ def made_of(spark: SparkSession, arguments: argparse.Namespace, coming: Mapping[
     log.info("report: %s/%s", arguments.output.rstrip("/"), PAGE)
 
 
-def _section_in_time(spark: SparkSession, lake: str, asked: Section, coming: Future[None] | None) -> Shown:
-    if coming is not None:
-        coming.result()
-    return section(spark, lake, asked)
+def _section_in_time(spark: SparkSession, lake: str, asked: Section, coming: Mapping[str, Future[None]], there: bool) -> Shown:
+    if asked.table in coming:
+        coming[asked.table].result()
+    return section(spark, lake, asked) if there else Shown(asked, missing=True)
 
 
 def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
