@@ -135,7 +135,7 @@ def extend(table: DataFrame, lake: str, name: str, unseen: Unseen) -> None:
 def unseen(spark: SparkSession, source: str, lake: str, name: str) -> Unseen:
     """The runs of `source` that the table has not seen as they are now."""
     path = place(lake, name)
-    there = _there(spark, source, "runs", sink.head(spark, place(source, "runs")))
+    there = _there(spark, source, "rows", sink.head(spark, place(source, "rows")))
     head = sink.head(spark, path)
     now = _read(spark, source, "runs", there).selectExpr("run", f"if(rows > 0, {schema.TAKE}, {GONE}) as {schema.TAKE}")
     if not head.batches:

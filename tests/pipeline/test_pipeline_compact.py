@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from groupmock_pipeline import tables
+from groupmock_pipeline import schema, tables
 from groupmock_pipeline.errors import BadInput
 from groupmock_pipeline.ingest import taking
 from groupmock_pipeline.jobs import compact, ingest
@@ -62,6 +63,13 @@ def lake(spark: SparkSession, tmp_path: Path) -> Path:
         made = read(spark, tmp_path / "lake", "rows").groupBy("run").count()
         tables.extend(made, where, "faults", tables.unseen(spark, where, where, "faults"))
     return tmp_path / "lake"
+
+
+def test_columns_come_in_their_order_of_a_lake_that_was_moved_too(spark: SparkSession, lake: Path) -> None:
+    moved = lake.parent / "moved"
+    shutil.copytree(lake, moved)
+    for name, columns in (("rows", schema.ROWS), ("runs", schema.RUNS), ("quarantine", schema.QUARANTINE)):
+        assert [read(spark, each, name).columns for each in (lake, moved)] == [columns.names] * 2
 
 
 def test_the_same_lines_in_fewer_files_and_readers_go_on(spark: SparkSession, lake: Path) -> None:

@@ -45,7 +45,7 @@ def read(spark: SparkSession, path: str, name: str, head: sink.Head, takes: Coll
     if takes is not None:
         lines = lines.where(F.col(sink.BATCH).isin(_batches(head.batches.get(name, ()), takes)))
     same = F.expr(f"run = of_run and {schema.TAKE} = of_take")
-    return lines.join(F.broadcast(counted), same, "left_semi").drop(*sink.PLACE.names, schema.TAKE)
+    return _without(lines.join(F.broadcast(counted), same, "left_semi"), *sink.PLACE.names, schema.TAKE)
 
 
 def _batches(there: Sequence[int], takes: Collection[int]) -> list[int]:
@@ -73,12 +73,18 @@ def ledger(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
     """The last line about each file and header; a file without a header is forgotten once it is another's."""
     lines = part(spark, path, RUNS, head)
     if len(head.batches[RUNS]) == 1:  # which says each thing once
-        return lines.drop(*sink.PLACE.names)
+        return _without(lines, *sink.PLACE.names)
     among = {"_of_file": Window.partitionBy("file"), "_last": Window.partitionBy("file", "digest")}
     known = lines.withColumns({name: F.max(sink.BATCH).over(each) for name, each in among.items()}).where(
         F.col(sink.BATCH) == F.col("_last")
     )
-    return known.where(f"digest is not null or {sink.BATCH} = _of_file").drop(*sink.PLACE.names, *among)
+    return _without(known.where(f"digest is not null or {sink.BATCH} = _of_file"), *sink.PLACE.names, *among)
+
+
+def _without(lines: DataFrame, *columns: str) -> DataFrame:
+    """The other columns, `day` first as in every table of journals: of a moved lake Spark has it last, as a folder's. (A list of all
+    names would be four calls into Java for each.)"""
+    return lines.selectExpr(sink.DAY, f"* except ({', '.join((sink.DAY, *columns))})")
 
 
 def part(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFrame:
