@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from statistics import median
 from typing import Any
 
 from groupmock_pipeline import command, jobs
@@ -211,7 +212,7 @@ machine's disk, memory or patience: `--master` takes the same jobs to a cluster.
 
 def _scale(data: dict[str, Any]) -> Iterator[str]:
     """The tables and sentences of a benchmark's JSON."""
-    details = {name: values[-1] for name, values in data["details"].items()}
+    details = {name: median(values) for name, values in data["details"].items()}
     yield SCALE.format(**data["machine"])
     yield ""
     if "pipeline.all.cold" in data["rows"]:  # a run of the benchmark may be told to measure less, or be cut short
