@@ -50,8 +50,7 @@ def exists(spark: SparkSession, lake: str, name: str) -> bool:
 
 def read(spark: SparkSession, lake: str, name: str) -> DataFrame:
     """A table as it is now, whatever is written to it later. Raises BadInput where the lake does not have it."""
-    path = place(lake, name)
-    return _read(spark, lake, name, _there(spark, lake, name, sink.head(spark, path)))
+    return _read(spark, lake, name, _head(spark, lake, name))
 
 
 def find(spark: SparkSession, lake: str, name: str) -> DataFrame | None:
@@ -60,8 +59,8 @@ def find(spark: SparkSession, lake: str, name: str) -> DataFrame | None:
     return _read(spark, lake, name, head) if _has(head, name) else None
 
 
-def there(spark: SparkSession, lake: str, names: Collection[str]) -> frozenset[str]:
-    """Which of these tables may be in the lake (none of `ingest`), asked at once: for each that is not, Java would write down its stack."""
+def perhaps(spark: SparkSession, lake: str, names: Collection[str]) -> frozenset[str]:
+    """Which of these tables (none of `ingest`) may be in the lake, asked at once: for each that is not, Java would write down its stack."""
     folders = f"{lake.rstrip('/')}/{{{','.join(names)}}}"
     try:
         files = spark.read.schema(sink.PLACE).option("recursiveFileLookup", "true").parquet(folders).inputFiles()
@@ -76,7 +75,8 @@ def _has(head: sink.Head, name: str) -> bool:
     return journals.RUNS in head.batches if name in journals.PARTS else bool(head.batches)
 
 
-def _there(spark: SparkSession, lake: str, name: str, head: sink.Head) -> sink.Head:
+def _head(spark: SparkSession, lake: str, name: str) -> sink.Head:
+    head = sink.head(spark, place(lake, name))
     if not _has(head, name):
         journals.check_age(spark, lake)
         raise BadInput(f"{lake} has no table {name!r}: make it with `groupmock pipeline {job_of(name)} IN {lake}`")
@@ -126,46 +126,45 @@ class Unseen(NamedTuple):
     table: sink.Head
 
 
-def extend(table: DataFrame, lake: str, name: str, unseen: Unseen) -> None:
+def extend(table: DataFrame, lake: str, name: str, asked: Unseen) -> None:
     """The lines of those runs, in place of what the table had of them. Raises Overtaken where it has grown since they were asked for."""
-    lines = table.join(F.broadcast(unseen.runs), "run")
-    _write(lake, name, unseen.table, {LINES: lines, LOOKED_AT: unseen.runs}, unseen.table.edition)
+    lines = table.join(F.broadcast(asked.runs), "run")
+    _write(lake, name, asked.table, {LINES: lines, LOOKED_AT: asked.runs}, asked.table.edition)
 
 
 def unseen(spark: SparkSession, source: str, lake: str, name: str) -> Unseen:
     """The runs of `source` that the table has not seen as they are now."""
-    path = place(lake, name)
-    there = _there(spark, source, "rows", sink.head(spark, place(source, "rows")))
+    path, rows_at = place(lake, name), _head(spark, source, "rows")
     head = sink.head(spark, path)
-    now = _read(spark, source, "runs", there).selectExpr("run", f"if(rows > 0, {schema.TAKE}, {GONE}) as {schema.TAKE}")
+    now = _read(spark, source, "runs", rows_at).selectExpr("run", f"if(rows > 0, {schema.TAKE}, {GONE}) as {schema.TAKE}")
     if not head.batches:
-        return Unseen(now.where(f"{schema.TAKE} != {GONE}"), there, head)
+        return Unseen(now.where(f"{schema.TAKE} != {GONE}"), rows_at, head)
     if LOOKED_AT not in head.batches:
         raise BadInput(f"{path}: not a table that grows run by run; make it anew in an empty folder")
     had = _looked_at(spark, path, head).withColumnRenamed(schema.TAKE, "had")
     news = now.join(had, "run", "left").where(f"not {schema.TAKE} <=> coalesce(had, {GONE})")
-    return Unseen(news.select(*TAKEN.names), there, head)
+    return Unseen(news.select(*TAKEN.names), rows_at, head)
 
 
 def grow(spark: SparkSession, source: str, lake: str, name: str, made: Callable[[DataFrame], DataFrame]) -> None:
     """The table with the lines that `made` makes of the rows of the runs that it has not seen."""
-    found = unseen(spark, source, lake, name)
-    begun = bool(found.table.batches)
-    runs = found.runs.persist()
+    asked = unseen(spark, source, lake, name)
+    begun = bool(asked.table.batches)
+    runs = asked.runs.persist()
     takes = [row[0] for row in runs.select(schema.TAKE).distinct().collect()] if begun else []
     if begun and not takes:
         log.info("table %s: nothing new", name)
     else:
-        rows = _rows_of(spark, source, found, takes) if begun else _read(spark, source, "rows", found.journals)
-        extend(made(rows), lake, name, found)
+        rows = _rows_of(spark, source, asked, takes) if begun else _read(spark, source, "rows", asked.journals)
+        extend(made(rows), lake, name, asked)
     runs.unpersist()
 
 
-def _rows_of(spark: SparkSession, lake: str, unseen: Unseen, takes: Collection[int]) -> DataFrame:
+def _rows_of(spark: SparkSession, lake: str, asked: Unseen, takes: Collection[int]) -> DataFrame:
     """Rows of runs, which are of those takes."""
     path = place(lake, journals.ROWS)
-    rows = journals.read(spark, path, journals.ROWS, unseen.journals, [take for take in takes if take != GONE])
-    return rows.join(F.broadcast(unseen.runs.select("run")), "run", "left_semi")
+    rows = journals.read(spark, path, journals.ROWS, asked.journals, [take for take in takes if take != GONE])
+    return rows.join(F.broadcast(asked.runs.select("run")), "run", "left_semi")
 
 
 def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame], edition: int) -> None:

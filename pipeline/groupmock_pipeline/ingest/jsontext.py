@@ -21,6 +21,14 @@ OPTIONS: Final = {"allowSingleQuotes": "false", "allowNonNumericNumbers": "false
 NO_TEXT: Final = ", ".join(str(ord(each)) for each in "-0123456789{[")
 """How a number, an object and a list begin that were read into a column of text; few texts begin so."""
 NEW_LINE: Final = "\n"
+OPENED: Final = (
+    "* except (parsed)",
+    "if(parsed._corrupt_record is null and size(parsed.row) = 2, get(parsed.row, 0), null) as row",
+    "size(parsed.row) > 2 as several",
+)
+"""In place of `parsed`, what `Grammar.parse` gave: the one object that was read (null: there is none, or several), and whether several."""
+ONE: Final = "(row is not null and keys is not null)"
+"""Is a text one object?"""
 
 
 class Expected(NamedTuple):
@@ -37,7 +45,9 @@ OBJECT: Final = Expected("OBJECT<.*", "an object")
 
 
 class Grammar:
-    """The fields that some classes have, and what they may be. `text`, `keys` (`json_object_keys` of it), `row`, `several`: SQL."""
+    """The fields that some classes have, and what they may be.
+
+    Its SQL speaks of the columns `row`, `several` (`OPENED` of what `parse` gave) and `keys` (`json_object_keys` of the text)."""
 
     def __init__(self, fields: StructType, classes: Iterable[type[msgspec.Struct]]) -> None:
         classes = list(classes)
@@ -52,20 +62,21 @@ class Grammar:
         }
 
     def parse(self, text: str) -> Column:
-        """struct<row: array<fields>, _corrupt_record>, see `opened`. In brackets and before a null, as `from_json` ignores what follows
+        """struct<row: array<fields>, _corrupt_record>, see `OPENED`. In brackets and before a null, as `from_json` ignores what follows
         the first value: a text that closes the brackets itself has no null after it."""
         whole = StructType([StructField("row", ArrayType(self.type)), StructField("_corrupt_record", StringType())])
         return F.from_json(F.expr(f"concat('{{\"row\":[', {text}, ',null]}}')"), whole, OPTIONS)  # no DDL: Spark parses that slowly
 
-    def written(self, opening: str, row: str, names: Iterable[str], required: Collection[str]) -> str:
+    def written(self, opening: str, names: Iterable[str], required: Collection[str]) -> str:
         """An object that begins so, then these fields as groupmock writes them: in that order, nothing escaped, null left out. null where
         that is not all of it: a list, what should be an object and is none.
 
         A text that equals it has no other field, and each of these is what it should be."""
-        pieces = [self._piece(f"{row}{name}", name, name in required) for name in names]
+        pieces = [self._piece(name, name in required) for name in names]
         return f"concat({', '.join([literal('{' + opening), *pieces, literal('}')])})"
 
-    def _piece(self, column: str, name: str, required: bool) -> str:
+    def _piece(self, name: str, required: bool) -> str:
+        column = f"row.{name}"
         if name not in self.plain:
             return f"if({column} is null, '', null)"
         if name in self.texts:
@@ -76,19 +87,19 @@ class Grammar:
             piece = f"""',"{name}":', {column}"""
         return piece if required else f"if({column} is null, '', concat({piece}))"
 
-    def misfit(self, text: str, row: str, keys: str, several: str) -> str:
-        """Why a text of which `row` was read is not one object of these fields, in words; null: it is one. `keys` alone refuses NaN.
+    def misfit(self, text: str) -> str:
+        """Why a text is not one object of these fields, in words; null: it is one. `keys` alone refuses NaN.
 
         `_wrong` stands once in it, as all that stands in an expression is parsed and planned, whether it is asked or not."""
-        wrong = f"if({row} is null or {self._suspect(row)}, {self._wrong(text)}, null)"
-        return f"if({keys} is null, 'not JSON', coalesce({wrong}, if({row} is null, if({several}, 'several values', 'not JSON'), null)))"
+        wrong = f"if(row is null or {self._suspect()}, {self._wrong(text)}, null)"
+        return f"if(keys is null, 'not JSON', coalesce({wrong}, if(row is null, if(several, 'several values', 'not JSON'), null)))"
 
-    def _suspect(self, row: str) -> str:
+    def _suspect(self) -> str:
         """May a column hold something else than it should? `from_json` takes anything for text. `_wrong` knows, at a price."""
-        texts = [f"ascii({row}.{name}) in ({NO_TEXT}) or {row}.{name} in ('true', 'false')" for name in self.texts]
-        objects = [f"ascii({row}.{name}) != {ord('{')}" for name in self.objects]
+        texts = [f"ascii(row.{name}) in ({NO_TEXT}) or row.{name} in ('true', 'false')" for name in self.texts]
+        objects = [f"ascii(row.{name}) != {ord('{')}" for name in self.objects]
         no_text = f"each -> ascii(each) in ({NO_TEXT}) or each in ('true', 'false')"
-        lists = [f"exists({row}.{name}, {no_text})" for name in self.lists]
+        lists = [f"exists(row.{name}, {no_text})" for name in self.lists]
         return f"coalesce({' or '.join([*texts, *objects, *lists])}, false)"
 
     def _wrong(self, text: str) -> str:
@@ -99,12 +110,6 @@ class Grammar:
         entries = f"map_entries(from_json({text}, 'map<string, variant>', {options}))"
         broken = f"filter({entries}, each -> not rlike(schema_of_variant(each.value), {patterns}[each.key]))"
         return f"nullif(array_join(transform({broken}, each -> {words}[each.key]), '; '), '')"
-
-
-def opened(parsed: str) -> tuple[str, str]:
-    """`row`, the one object that was read (null: there is none, or more), and whether there are `several`."""
-    one = f"if({parsed}._corrupt_record is null and size({parsed}.row) = 2, get({parsed}.row, 0), null)"
-    return f"{one} as row", f"size({parsed}.row) > 2 as several"
 
 
 def _dictionary(words: dict[str, str]) -> str:

@@ -63,8 +63,8 @@ def made_of(spark: SparkSession, arguments: argparse.Namespace, coming: Mapping[
     others = [each.table for each in SECTIONS if each.table not in coming and each.table not in journals.PARTS]
     pool = ThreadPoolExecutor(AT_ONCE + len(coming))
     try:
-        there = {*coming, *journals.PARTS, *tables.there(spark, arguments.input, others)}
-        asked = [pool.submit(_section_in_time, spark, arguments.input, each, coming, each.table in there) for each in SECTIONS]
+        found = {*coming, *journals.PARTS, *tables.perhaps(spark, arguments.input, others)}
+        asked = [pool.submit(_section_in_time, spark, arguments.input, each, coming, each.table in found) for each in SECTIONS]
         draw.load()
         for each in as_completed(asked):
             _draw(each.result(), folder)
@@ -77,10 +77,10 @@ def made_of(spark: SparkSession, arguments: argparse.Namespace, coming: Mapping[
     log.info("report: %s/%s", arguments.output.rstrip("/"), PAGE)
 
 
-def _section_in_time(spark: SparkSession, lake: str, asked: Section, coming: Mapping[str, Future[None]], there: bool) -> Shown:
+def _section_in_time(spark: SparkSession, lake: str, asked: Section, coming: Mapping[str, Future[None]], perhaps: bool) -> Shown:
     if asked.table in coming:
         coming[asked.table].result()
-    return section(spark, lake, asked) if there else Shown(asked, missing=True)
+    return section(spark, lake, asked) if perhaps else Shown(asked, missing=True)
 
 
 def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
