@@ -68,17 +68,15 @@ class Grammar:
         return F.from_json(F.expr(f"concat('{{\"row\":[', {text}, ',null]}}')"), whole, OPTIONS)  # no DDL: Spark parses that slowly
 
     def written(self, opening: str, names: Iterable[str], required: Collection[str]) -> str:
-        """An object that begins so, then these fields as groupmock writes them: in that order, nothing escaped, null left out. null where
-        that is not all of it: a list, what should be an object and is none.
+        """An object that begins so, then these fields as groupmock writes them: in that order, nothing escaped, null and lists left out.
+        null where what should be an object is none.
 
-        A text that equals it has no other field, and each of these is what it should be."""
-        pieces = [self._piece(name, name in required) for name in names]
+        A text that equals it has no other field, no list either, and each of these is what it should be."""
+        pieces = [self._piece(name, name in required) for name in names if name in self.plain]
         return f"concat({', '.join([literal('{' + opening), *pieces, literal('}')])})"
 
     def _piece(self, name: str, required: bool) -> str:
         column = f"row.{name}"
-        if name not in self.plain:
-            return f"if({column} is null, '', null)"
         if name in self.texts:
             piece = f"""',"{name}":"', {column}, '"'"""
         elif name in self.objects:
