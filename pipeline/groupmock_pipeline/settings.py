@@ -52,17 +52,19 @@ COMPILING: Final = {
 }
 """Where compiling pays."""
 THOROUGH_JAVA: Final = (
-    "-XX:Tier4InvocationThreshold=20000", "-XX:Tier4MinInvocationThreshold=5000", "-XX:Tier4CompileThreshold=40000",
+    "-XX:+UseParallelGC", "-XX:Tier4InvocationThreshold=20000", "-XX:Tier4MinInvocationThreshold=5000", "-XX:Tier4CompileThreshold=40000",
     "-XX:Tier4BackEdgeThreshold=100000",
 )  # fmt: skip
 """Both compilers, the slow one later than it would come: at a fourth of the calls it has a fourth of the time of all cores for a minute,
-much of that for what plans and writes code, and works no more after it."""
+much of that for what plans and writes code, and works no more after it. The parallel collector: nobody waits for an answer within
+milliseconds, and with Java's own choice (G1) each write of a reference costs more, and more memory is held."""
 COMPILED: Final = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
     "spark.sql.codegen.maxFields": "200",  # a line has more than the 100 up to which Spark would
     **COMPILING,
     "spark.sql.subexpressionElimination.enabled": "false",  # it makes methods that Java finds too long to compile
+    "spark.sql.codegen.wholeStage.union.enabled": "false",  # Spark 4.3: it takes each row apart once more, to unite it with the mark
 }
 """Of one query that does much with every line (compiling.py), in any session."""
 PARTITIONS_PER_CORE: Final = 4

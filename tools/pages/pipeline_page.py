@@ -75,7 +75,7 @@ which is counted before it starts (packed files and Parquet tenfold; paths of ot
 
 | | below 150 MB of JSON | from there on |
 |---|---|---|
-| Java | quick compiler alone, serial collector | both compilers, the thorough one later than by itself |
+| Java | quick compiler alone, serial collector | both compilers, the thorough one later than by itself, parallel collector |
 | code generation | off, but for what reads 16 MB of journals or more | on |
 | adaptive execution, web interface | off | on |
 | partitions of a shuffle | one per core | four per core |

@@ -81,30 +81,31 @@ class Stage:
 
 
 class Amount(NamedTuple):
-    """How often. `states`: of a command's states between two file events, so many are looked at."""
+    """How often. `states`: of a command's states between two file events, so many are looked at. `pairs`: of APART_S, the first."""
 
     ingests: int
     jobs: int
     states: int
+    pairs: int = len(APART_S)
 
 
 def tried(work: Path, seed: int, amount: Amount, tell: Tell) -> Iterator[bool]:
     """All of it; was it right? One answer per chain of kills, per trial's states, per watch, per pair."""
     stage, dice = Stage(work), random.Random(seed)
-    yield from _each(work, stage.lake, stage.ingests(), amount.ingests, INGESTED, amount.states, dice, tell)
+    yield from _each(work, stage.lake, stage.ingests(), amount.ingests, INGESTED, amount, dice, tell)
     if amount.jobs:
-        yield from _each(work, stage.lake, stage.jobs(), amount.jobs, (*INGESTED, "rebalances"), amount.states, dice, tell)
+        yield from _each(work, stage.lake, stage.jobs(), amount.jobs, (*INGESTED, "rebalances"), amount, dice, tell)
 
 
 def _each(
-    work: Path, lake: Path, trials: list[Trial], kills: int, names: Sequence[str], states: int, dice: random.Random, tell: Tell
+    work: Path, lake: Path, trials: list[Trial], kills: int, names: Sequence[str], amount: Amount, dice: random.Random, tell: Tell
 ) -> Iterator[bool]:
     with onlooker([sys.executable, "-m", "tools.pipeline_proof.onlooker", str(lake), *names]) as reader:
         harness = Harness(lake, reader, tell)
         for trial in trials:
             harness.learn(trial)
         yield from _killed(harness, trials, kills, dice)
-        for apart_s in APART_S:
+        for apart_s in APART_S[: amount.pairs]:
             pair = harness.two(trials[-1], apart_s)
             tell(str(pair))
             yield pair.right
@@ -112,8 +113,8 @@ def _each(
             seen = harness.watched(trial)
             tell(f"{trial.name}: a reader sees, while it runs: {seen}")
             yield not any(each.startswith("NEITHER") for each in seen)
-            if states:
-                yield from _states(harness, trial, work / "states" / trial.name, states)
+            if amount.states:
+                yield from _states(harness, trial, work / "states" / trial.name, amount.states)
 
 
 def _killed(harness: Harness, trials: list[Trial], count: int, dice: random.Random) -> Iterator[bool]:
