@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 HERE: Final = re.compile(r"local|spark://(localhost|127\.|\[::1\])")
 """Masters whose workers are on this machine."""
+JAVA_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+JAVA_SETTING: Final = "spark.driver.defaultJavaOptions"
+"""Where else options for Java may come from: the first three Java reads itself, Spark's launcher adds the others."""
 CONNECT_NEEDS: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard")
 """Modules that PySpark's client of Spark Connect imports."""
 
@@ -49,7 +52,8 @@ def _started(name: str, where: str, settings: dict[str, str], size: int | None) 
     if HERE.match(where):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # nothing of ours listens elsewhere unless it is told to
     archive = class_archive.options(java.found(), name == "all") if LOCAL.fullmatch(where) else []
-    return _got(name, where, NEEDED | suiting(where, size, this_machine(), archive) | settings)
+    told = " ".join([settings.get(JAVA_SETTING, ""), *(os.environ.get(each, "") for each in JAVA_VARIABLES)])
+    return _got(name, where, NEEDED | suiting(where, size, this_machine(), archive, told) | settings)
 
 
 def _submitted(name: str, master: str | None, settings: dict[str, str]) -> SparkSession:

@@ -67,6 +67,8 @@ COMPILED: Final = {
     "spark.sql.codegen.wholeStage.union.enabled": "false",  # Spark 4.3: it takes each row apart once more, to unite it with the mark
 }
 """Of one query that does much with every line (compiling.py), in any session."""
+COLLECTOR: Final = re.compile(r"-XX:\+Use\w+GC\b")
+"""Java does not start with two of them."""
 PARTITIONS_PER_CORE: Final = 4
 """Of a shuffle, where there is much: 200, Spark's default, suit a cluster."""
 LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*(?:\*|\d+))?\])?")
@@ -97,15 +99,17 @@ def cores(master: str, machine: Machine) -> int | None:
     return machine.cores if found[1] == "*" else int(found[1] or 1)
 
 
-def suiting(master: str | None, size: int | None, machine: Machine, archive: Sequence[str] = ()) -> dict[str, str]:
-    """Of a Spark that starts there to read `size` bytes (None: unknown, hence much). `archive`: options for Java. A cluster has settings of
-    its own."""
+def suiting(master: str | None, size: int | None, machine: Machine, archive: Sequence[str] = (), told: str = "") -> dict[str, str]:
+    """Of a Spark that starts there to read `size` bytes (None: unknown, hence much). `archive`: options for Java; `told`: those that it
+    gets besides, a collector among which stays. A cluster has settings of its own."""
     count = None if master is None else cores(master, machine)
     if count is None:
         return dict(STARTED)
     little = size is not None and size < MUCH
     heap = _heap(1 if little else count, machine)
-    java = (*((*QUICK_JAVA, _initially(heap // 2, machine)) if little else THOROUGH_JAVA), *archive)
+    java = [*((*QUICK_JAVA, _initially(heap // 2, machine)) if little else THOROUGH_JAVA), *archive]
+    if COLLECTOR.search(told):
+        java = [each for each in java if not COLLECTOR.match(each)]
     return {
         **STARTED,
         **(LITTLE if little else COMPILING),

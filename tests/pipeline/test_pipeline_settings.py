@@ -10,7 +10,7 @@ import pytest
 from cases import for_each
 
 from groupmock_pipeline import class_archive
-from groupmock_pipeline.settings import GIB, MUCH, STARTED, Machine, suiting
+from groupmock_pipeline.settings import COLLECTOR, GIB, MUCH, STARTED, Machine, suiting
 from groupmock_pipeline.sizes import PACKED_TIMES, size
 
 HERE = Machine(2, 24 * GIB)
@@ -38,6 +38,22 @@ def test_a_spark_on_this_machine_suits_what_it_reads(
     assert (COMPILES in found, "spark.ui.enabled" in found, "TieredStopAtLevel" in found["spark.driver.extraJavaOptions"]) == (quick,) * 3
     assert ("spark.sql.codegen.hugeMethodLimit" in found, "Tier4" in found["spark.driver.extraJavaOptions"]) == (not quick,) * 2
     assert found["spark.driver.extraJavaOptions"].endswith("-XX:an-archive")
+
+
+@for_each(
+    ("told", "collectors"),
+    [
+        ("", ["-XX:+UseSerialGC", "-XX:+UseParallelGC"]),
+        ("-Duser.language=de -XX:+UseG1GC -XX:MaxGCPauseMillis=50", []),
+        ("-XX:+UseZGC", []),
+        ("-XX:-UseG1GC -XX:+UseStringDeduplication", ["-XX:+UseSerialGC", "-XX:+UseParallelGC"]),
+    ],
+)
+def test_a_collector_that_java_is_told_besides_stays(told: str, collectors: list[str]) -> None:
+    ours = [each for bytes_ in (0, MUCH) for each in suiting("local", bytes_, HERE)["spark.driver.extraJavaOptions"].split()]
+    options = [each for bytes_ in (0, MUCH) for each in suiting("local", bytes_, HERE, told=told)["spark.driver.extraJavaOptions"].split()]
+    assert [each for each in options if COLLECTOR.match(each)] == collectors
+    assert [each for each in options if not COLLECTOR.match(each)] == [each for each in ours if not COLLECTOR.match(each)]
 
 
 @for_each("master", [None, "yarn", "spark://127.0.0.1:7077", "k8s://https://a:1", "local-cluster[2,1,1024]"])

@@ -82,6 +82,8 @@ which is counted before it starts (packed files and Parquet tenfold; paths of ot
 | heap | 4 GiB, half of the memory at most; half of it from the start | the same, or 1 GiB per core where that is more |
 
 Where Spark runs elsewhere, the cluster's settings hold. What `--set` says wins over all of it; what spark-submit was told stays.
+A collector that Java is told elsewhere (`JAVA_TOOL_OPTIONS`, `JDK_JAVA_OPTIONS`, `_JAVA_OPTIONS`, `SPARK_SUBMIT_OPTS`,
+`spark.driver.defaultJavaOptions`) stays too.
 
 **Java's classes.** The first session leaves an archive of them (up to 200 MB, in `$XDG_CACHE_HOME/groupmock/java`, else
 `~/.cache/groupmock/java`), which Java writes when the job is done; later sessions have it mapped instead of loading 15,000 classes. The
