@@ -28,12 +28,16 @@ from groupmock.journal.journal import Journal
 from groupmock.journal.read import read as read_journal
 from groupmock.journal.rows import END, Header, NoteRow
 from groupmock_pipeline import schema, tables
-from groupmock_pipeline.errors import BadInput
+from groupmock_pipeline.errors import BadInput, Overtaken
 from groupmock_pipeline.ingest import files
 from groupmock_pipeline.jobs import ingest as job
+from groupmock_pipeline.lake import sink
 
 if TYPE_CHECKING:
-    from pyspark.sql import Row, SparkSession
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
+    from pyspark.sql.types import StructType
 
 SEED = 20261122
 GOOD = [
@@ -374,3 +378,24 @@ def test_what_cannot_be_used_is_said_in_a_sentence(spark: SparkSession, tmp_path
         with pytest.raises(BadInput, match=said):
             ingest(spark, source, output, **flags)
     assert not lake.exists()
+
+
+def test_who_comes_late_with_a_take_does_not_keep_the_other_from_its_own(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tools.pipeline_proof kill` saw two ingests of which each overtook the other, so that neither did its work."""
+    commit, late = sink.commit, list[int]()
+
+    def beaten_first(due: sink.Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> sink.Counts:
+        if not counted and not late:  # the ledger is to be written: somebody planned before the take was there
+            late.append(due.number)
+            with pytest.raises(Overtaken):
+                commit(sink.due(spark, due.path, sink.NOTHING, 0), lines, {}, {})
+        return commit(due, lines, counted, told)
+
+    monkeypatch.setattr(sink, "commit", beaten_first)
+    write(tmp_path / "in" / "one.jsonl", header("one"), *notes(1, 3), json.dumps({"kind": "note", "seq": 4, "t": 50, "what": END}))
+    ingest(spark, tmp_path / "in", tmp_path / "lake")
+    assert late == [1]
+    assert {name: (row.rows, row.ended) for name, row in runs(spark, tmp_path / "lake").items()} == {"one.jsonl": (4, True)}
+    assert tables.read(spark, str(tmp_path / "lake"), "rows").count() == 4

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from unittest.mock import Mock
 
 import pytest
+from cases import for_each
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -56,6 +60,22 @@ def test_a_table_is_replaced_and_added_to_in_commits_and_a_reader_stays_where_it
     tables.add(words(spark, "dog").drop("line"), str(lake), NAME)
     assert (sorted(row.word for row in before.collect()), [row.word for row in after.collect()]) == (["ant", "bee"], ["cat"])
     assert (seen(spark, lake), after.columns) == (["cat", "dog"], ["day", "run", "word"])
+
+
+@for_each(
+    ("said", "raced"),
+    [
+        ("Multiple streaming queries are concurrently using file:/lake/journals/_spark_metadata. SQLSTATE: XXKST", True),
+        ("[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 3.", True),
+        ("Race while writing batch 3", True),
+        ("No space left on device", False),
+    ],
+)
+def test_a_race_is_told_from_what_else_goes_wrong(said: str, raced: bool) -> None:
+    query = Mock(awaitTermination=Mock(side_effect=StreamingQueryException(f"[STREAM_FAILED] terminated with exception: {said}")))
+    with nullcontext() if raced else pytest.raises(StreamingQueryException):
+        assert sink._raced(query)
+    query.stop.assert_called_once_with()
 
 
 def test_what_lines_are_made_of_may_be_joined_with_the_batch_in_their_place(spark: SparkSession, lake: Path) -> None:

@@ -56,8 +56,13 @@ ANY: Final = -1
 """The batch that a line is for; a mark is for any."""
 OBSERVED, WRITTEN = "commit", "_written"
 Counts = dict[str, int]
-RACES: Final = ("Race while writing batch", "CONCURRENT_STREAM_LOG_UPDATE", "Concurrent update to the log")
-"""What Spark says to the slower one of two that write a batch at once."""
+RACES: Final = (
+    "Race while writing batch",
+    "CONCURRENT_STREAM_LOG_UPDATE",
+    "Concurrent update to the log",
+    "Multiple streaming queries are concurrently using",
+)
+"""What Spark says to the slower one of two that write a batch at once; the last where both rename a file of a log at the very same time."""
 FILE_BYTES: Final = 128 << 20
 """Of a compacted table's files, about."""
 ORDER: Final = (DAY, "run", "line")
