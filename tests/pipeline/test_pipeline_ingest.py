@@ -20,6 +20,7 @@ import msgspec
 import pytest
 import zstandard
 from benchmarks import spark_events
+from cases import for_each
 from spark_quick import SETTINGS as QUICK
 
 from groupmock.cli import main
@@ -380,22 +381,34 @@ def test_what_cannot_be_used_is_said_in_a_sentence(spark: SparkSession, tmp_path
     assert not lake.exists()
 
 
-def test_who_comes_late_with_a_take_does_not_keep_the_other_from_its_own(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`tools.pipeline_proof kill` saw two ingests of which each overtook the other, so that neither did its work."""
-    commit, late = sink.commit, list[int]()
+def ended(path: Path) -> None:
+    write(path, header(path.stem), *notes(1, 3), json.dumps({"kind": "note", "seq": 4, "t": 50, "what": END}))
 
-    def beaten_first(due: sink.Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> sink.Counts:
-        if not counted and not late:  # the ledger is to be written: somebody planned before the take was there
-            late.append(due.number)
-            with pytest.raises(Overtaken):
-                commit(sink.due(spark, due.path, sink.NOTHING, 0), lines, {}, {})
+
+@for_each(("other", "names"), [("late", {"one.jsonl"}), ("quicker", {"one.jsonl", "two.jsonl"})])
+def test_an_ingest_that_is_overtaken_before_its_take_is_counted_counts_it_all_the_same(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, other: str, names: set[str]
+) -> None:
+    """By one that planned before the take was there and leaves a batch of nothing, or by one that takes another journal and counts both.
+    `tools.pipeline_proof kill` saw two ingests of which each overtook the other, so that neither did its work."""
+    commit, beaten = sink.commit, list[int]()
+
+    def beaten_once(due: sink.Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> sink.Counts:
+        if not counted and not beaten:  # the ledger is to be written
+            beaten.append(due.number)
+            if other == "quicker":
+                ended(tmp_path / "other" / "two.jsonl")
+                ingest(spark, tmp_path / "other", tmp_path / "lake")
+            else:
+                with pytest.raises(Overtaken):
+                    commit(sink.due(spark, due.path, sink.NOTHING, 0), lines, {}, {})
         return commit(due, lines, counted, told)
 
-    monkeypatch.setattr(sink, "commit", beaten_first)
-    write(tmp_path / "in" / "one.jsonl", header("one"), *notes(1, 3), json.dumps({"kind": "note", "seq": 4, "t": 50, "what": END}))
-    ingest(spark, tmp_path / "in", tmp_path / "lake")
-    assert late == [1]
-    assert {name: (row.rows, row.ended) for name, row in runs(spark, tmp_path / "lake").items()} == {"one.jsonl": (4, True)}
-    assert tables.read(spark, str(tmp_path / "lake"), "rows").count() == 4
+    monkeypatch.setattr(sink, "commit", beaten_once)
+    ended(tmp_path / "in" / "one.jsonl")
+    with caplog.at_level("INFO"):
+        ingest(spark, tmp_path / "in", tmp_path / "lake")
+    assert beaten == [1]
+    assert caplog.messages[-1] == "ingest: 1 journals read, 0 known already: 4 rows, 0 lines to the quarantine, 0 duplicates"
+    assert {name: (row.rows, row.ended) for name, row in runs(spark, tmp_path / "lake").items()} == dict.fromkeys(names, (4, True))
+    assert tables.read(spark, str(tmp_path / "lake"), "rows").count() == 4 * len(names)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql import functions as F
@@ -29,7 +30,7 @@ TASK_BYTES: Final = 1 << 30
 """Of a take whose rows are counted, text that one task counts at most."""
 
 TRIES: Final = 9
-"""Of one commit of the ledger: as many ingests that come late, and one."""
+"""Of a commit of the ledger: of each ingest beside ours, its take or its ledger can be quicker, or both."""
 
 
 class Outcome(NamedTuple):
@@ -125,8 +126,19 @@ def _settle_left(spark: SparkSession, path: str, reading: Reading, head: sink.He
 
 
 def _settle(spark: SparkSession, path: str, takes: list[int], reading: Reading, size: int | None, silent: DataFrame | None) -> Outcome:
-    """Commit what the ledger says of takes, and of others' that nobody counted; of several that do the same, one commits. Returns what it
-    says of `takes`. `silent`: files, of which those that the takes have not cannot be read."""
+    """Commit what the ledger says of takes, and of others' that nobody counted. Returns what it says of `takes`. `silent`: files, of which
+    those that the takes have not cannot be read.
+
+    Another ingest may be quicker: with its ledger, which says the same, with a take, or, planned before ours was there, with a batch of
+    nothing. Then it is looked again what is left to say."""
+    for _ in range(TRIES):
+        with suppress(Overtaken):
+            return _settle_now(spark, path, takes, reading, size, silent)
+    raise Overtaken(path)
+
+
+def _settle_now(spark: SparkSession, path: str, takes: list[int], reading: Reading, size: int | None, silent: DataFrame | None) -> Outcome:
+    """The same, if nobody is quicker. Raises Overtaken."""
     head = sink.head(spark, path)
     left = journals.uncounted(head)
     had = [take for take in takes if take not in left] if journals.RUNS in head.batches else []  # a take may have nothing
@@ -142,7 +154,8 @@ def _settle(spark: SparkSession, path: str, takes: list[int], reading: Reading, 
         told = _with_copies(spark, path, head, new)
         outcome = _outcome(told.where(F.col(schema.TAKE).isin(takes)))
         if outcome.files:
-            _commit_once(spark, path, head, told, takes)
+            due = sink.due(spark, path, head, head.edition)
+            sink.commit(due, sink.parts({journals.RUNS: told.withColumnsRenamed(journals.STORED)}), {}, {})
     finally:
         new.unpersist()
     return outcome.plus(known)
@@ -161,24 +174,6 @@ def _not_in(spark: SparkSession, path: str, head: sink.Head, takes: list[int], f
     """Files (`files.listed`) of which takes have nothing."""
     had = _of_takes(spark, path, head, journals.FILES, takes).select("file")
     return files.join(F.broadcast(had), "file", "left_anti")
-
-
-def _commit_once(spark: SparkSession, path: str, head: sink.Head, told: DataFrame, takes: list[int]) -> None:
-    """Two ingests may settle the same takes: the ledger has them once, and both are right. Who comes late with a take of its own leaves an
-    empty batch in place of ours: then ours is the next one, of the same lines, as nothing else has changed."""
-    for _ in range(TRIES):
-        due = sink.due(spark, path, head, head.edition)
-        try:
-            sink.commit(due, sink.parts({journals.RUNS: told.withColumnsRenamed(journals.STORED)}), {}, {})
-        except Overtaken:
-            before, head = head, sink.head(spark, path)
-            if not set(takes) & set(journals.uncounted(head)):
-                return
-            if (head.edition, head.batches) != (before.edition, before.batches):
-                raise
-        else:
-            return
-    raise Overtaken(path)
 
 
 def _of_takes(spark: SparkSession, path: str, head: sink.Head, part: str, takes: list[int]) -> DataFrame:
