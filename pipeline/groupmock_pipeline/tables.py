@@ -13,6 +13,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from . import schema
 from .errors import BadInput
+from .keeping import kept
 from .lake import journals, sink
 
 if TYPE_CHECKING:
@@ -150,14 +151,13 @@ def grow(spark: SparkSession, source: str, lake: str, name: str, made: Callable[
     """The table with the lines that `made` makes of the rows of the runs that it has not seen."""
     asked = unseen(spark, source, lake, name)
     begun = bool(asked.table.batches)
-    runs = asked.runs.persist()
-    takes = [row[0] for row in runs.select(schema.TAKE).distinct().collect()] if begun else []
-    if begun and not takes:
-        log.info("table %s: nothing new", name)
-    else:
-        rows = _rows_of(spark, source, asked, takes) if begun else _read(spark, source, "rows", asked.journals)
-        extend(made(rows), lake, name, asked)
-    runs.unpersist()
+    with kept(asked.runs) as runs:
+        takes = [row[0] for row in runs.select(schema.TAKE).distinct().collect()] if begun else []
+        if begun and not takes:
+            log.info("table %s: nothing new", name)
+        else:
+            rows = _rows_of(spark, source, asked, takes) if begun else _read(spark, source, "rows", asked.journals)
+            extend(made(rows), lake, name, asked)
 
 
 def _rows_of(spark: SparkSession, lake: str, asked: Unseen, takes: Collection[int]) -> DataFrame:
@@ -171,13 +171,10 @@ def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame]
     """Computed first and committed then: within a stream a session's settings do not count, the first commit's do."""
     begun, path = time.monotonic(), place(lake, name)
     explain(parts[LINES], name)
-    lines = parts[LINES].persist()
-    try:
+    with kept(parts[LINES]) as lines:
         count = lines.count()
         told = {part: frame.schema for part, frame in parts.items()}
         sink.commit(sink.due(lines.sparkSession, path, head, edition), sink.parts({**parts, LINES: lines}), {}, told)
-    finally:
-        lines.unpersist()
     log.info("table %s: %d lines written to %s in %.1f s", name, count, path, time.monotonic() - begun)
 
 

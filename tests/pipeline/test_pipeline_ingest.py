@@ -412,3 +412,14 @@ def test_an_ingest_that_is_overtaken_before_its_take_is_counted_counts_it_all_th
     assert caplog.messages[-1] == "ingest: 1 journals read, 0 known already: 4 rows, 0 lines to the quarantine, 0 duplicates"
     assert {name: (row.rows, row.ended) for name, row in runs(spark, tmp_path / "lake").items()} == dict.fromkeys(names, (4, True))
     assert tables.read(spark, str(tmp_path / "lake"), "rows").count() == 4 * len(names)
+
+
+def test_of_what_an_ingest_asked_more_than_once_a_session_keeps_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """Each later query is compared with all that is kept: a session that followed died of it at the fourteenth copy."""
+    spark.catalog.clearCache()
+    rows = [GOOD[0] % (number, number) for number in (1, 2)]
+    for name in ("one", "twin"):
+        write(tmp_path / "in" / f"{name}.jsonl", header("same"), *rows, f'{{"kind":"note","seq":3,"t":3,"what":"{END}"}}')
+        ingest(spark, tmp_path / "in", tmp_path / "lake")
+        assert spark._jsparkSession.sharedState().cacheManager().isEmpty(), name
+    assert [row.duplicates for row in runs(spark, tmp_path / "lake").values()] in ([3, 0], [0, 3])

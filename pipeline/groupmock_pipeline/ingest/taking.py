@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql import functions as F
@@ -16,6 +17,7 @@ from pyspark.sql import functions as F
 from .. import schema, tables
 from ..compiling import compiled
 from ..errors import Overtaken
+from ..keeping import kept
 from ..lake import journals, sink
 from . import copies, ledger, texts
 from .files import Chosen, choose, escaped, listed
@@ -149,15 +151,11 @@ def _settle_now(spark: SparkSession, path: str, takes: list[int], reading: Readi
     new = ledger.entries(files, rows, broken, reading.cores if size is None else max(reading.cores, -(-size // TASK_BYTES)))
     if silent is not None:
         new = new.unionByName(ledger.unreadable(_not_in(spark, path, head, takes, silent), takes[-1]))
-    new = new.persist()
-    try:
-        told = _with_copies(spark, path, head, new)
+    with kept(new), _with_copies(spark, path, head, new) as told:
         outcome = _outcome(told.where(F.col(schema.TAKE).isin(takes)))
         if outcome.files:
             due = sink.due(spark, path, head, head.edition)
             sink.commit(due, sink.parts({journals.RUNS: told.withColumnsRenamed(journals.STORED)}), {}, {})
-    finally:
-        new.unpersist()
     return outcome.plus(known)
 
 
@@ -180,17 +178,21 @@ def _of_takes(spark: SparkSession, path: str, head: sink.Head, part: str, takes:
     return journals.part(spark, path, part, head).where(F.col(sink.BATCH).isin(takes))
 
 
-def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame) -> DataFrame:
+@contextmanager
+def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame) -> Iterator[DataFrame]:
     """The lines of the ledger that a take brings or changes: `new`, and those of other runs that turn out to be copies."""
     merged = ledger.merged(journals.ledger(spark, path, head), new) if journals.RUNS in head.batches else new
-    found = copies.suspects(merged, new).persist()
-    if found.isEmpty():
-        return new
-    mine = F.broadcast(found.select("run", schema.TAKE))
-    rows = journals.part(spark, path, journals.ROWS, head).join(mine, ["run", schema.TAKE], "left_semi")
-    told = ledger.settled(merged, copies.copies(copies.contents(rows, found)))
-    mine = F.broadcast(new.select("run", F.lit(True).alias("new")))
-    return told.join(mine, "run", "left").where("new or changed").drop("new", "changed").persist()
+    with kept(copies.suspects(merged, new)) as suspects:
+        if suspects.isEmpty():
+            yield new
+            return
+        found = suspects.localCheckpoint()
+        mine = F.broadcast(found.select("run", schema.TAKE))
+        rows = journals.part(spark, path, journals.ROWS, head).join(mine, ["run", schema.TAKE], "left_semi")
+        told = ledger.settled(merged, copies.copies(copies.contents(rows, found)))
+        mine = F.broadcast(new.select("run", F.lit(True).alias("new")))
+        with kept(told.join(mine, "run", "left").where("new or changed").drop("new", "changed")) as changed:
+            yield changed
 
 
 def _outcome(told: DataFrame) -> Outcome:
