@@ -114,7 +114,7 @@ def test_the_library_of_a_connection_is_that_of_the_other_jobs(spark: SparkSessi
     told = [("", "", ""), ("app", "", ""), ("aiokafka-0.14.0", "", ""), ("x", "librdkafka", "2.16.0"), ("x", "sarama", ""), ("a-1", "", "")]
     shape = "client_id string, software struct<client_software_name: string, client_software_version: string>"
     table = spark.createDataFrame([(client, (name, version) if name else None) for client, name, version in told], shape)
-    found = table.select(*(column.alias(name) for name, column in identified(table["client_id"]).items())).collect()
+    found = table.selectExpr(*(f"{text} as {name}" for name, text in identified("client_id").items())).collect()
     assert [tuple(line) for line in found] == [library_of(client, (name, version) if name else None) for client, name, version in told]
 
 

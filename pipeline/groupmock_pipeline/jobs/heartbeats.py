@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from .. import tables
@@ -70,91 +70,79 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
 
 def heartbeats(rows: DataFrame) -> DataFrame:
     """Table `rows` -> table `heartbeats`. One shuffle, by run: all that follows is about the rows of one run."""
-    counted = _measured(_signs(_seen(rows).repartition("run"))).groupBy("day", *KEY).agg(*_aggregates())
-    gaps = {name: F.get("quantiles", F.lit(place)) for place, name in enumerate(QUANTILES)}
-    return counted.where((F.col("heartbeats") > 0) | (F.col("expiries") > 0)).withColumns(gaps).select(*COLUMNS)
+    counted = _measured(_signs(_seen(rows).repartition("run"))).groupBy("day", *KEY).agg(*map(F.expr, _aggregates()))
+    gaps = (f"get(quantiles, {place}) as {name}" for place, name in enumerate(QUANTILES))
+    return counted.where("heartbeats > 0 or expiries > 0").selectExpr("*", *gaps).select(*COLUMNS)
 
 
 def _seen(rows: DataFrame) -> DataFrame:
     """JoinGroup, Heartbeat, SyncGroup, ConsumerGroupHeartbeat and ApiVersions, asked and answered, and sessions that expired. `said` is
     read where something is in it that counts: in what is asked, and in the answers to JoinGroup."""
-    wire = F.col("kind").isin("request", "reply") & F.col("api_key").isin(JOIN, HEARTBEAT, SYNC, BEAT, API_VERSIONS)
-    because = F.coalesce(F.col("cause") == "session_expired", F.col("reason").startswith("session of "))  # older journals have no words
-    expired = (F.col("kind") == "member") & (F.col("what") == "removed") & because
-    telling = (F.col("kind") == "request") | F.col("api_key").isin(JOIN, BEAT)
-    return rows.where(wire | expired).select(
-        "day", "run", "connection", "line", "at", "kind", "ticket", "client_id", "error", "group", "member_id",
-        F.coalesce("api_key", F.lit(EXPIRED)).alias("api_key"),
-        F.when(telling, F.from_json("message", MESSAGE, {"mode": "PERMISSIVE"})).alias("said"),
+    wire = f"kind in ('request', 'reply') and api_key in {(JOIN, HEARTBEAT, SYNC, BEAT, API_VERSIONS)}"
+    because = "coalesce(cause = 'session_expired', startswith(reason, 'session of '))"  # older journals have no words
+    expired = f"kind = 'member' and what = 'removed' and {because}"
+    telling = f"kind = 'request' or api_key in {(JOIN, BEAT)}"
+    return rows.where(f"({wire}) or ({expired})").selectExpr(
+        "day", "run", "connection", "line", "at", "kind", "ticket", "client_id", "error", "`group`", "member_id",
+        f"coalesce(api_key, {EXPIRED}) as api_key",
+        f"case when {telling} then from_json(message, '{MESSAGE}') end as said",
     )  # fmt: skip
 
 
 def _signs(seen: DataFrame) -> DataFrame:
     """The requests of members, each with its answer and its connection's software, and expiries. A connection has one request at a time,
     so the answer is the next row of these APIs there."""
-    order = Window.partitionBy("run", "connection").orderBy("line")
-    software = F.when(F.col("said.client_software_name") != "", F.col("said"))
-    known = seen.withColumns(
-        {
-            "next": F.lead(F.struct("kind", "ticket", "error", "at", "said.member_id")).over(order),
-            "software": F.last(software, ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, 0)),
-        }
-    ).where((F.col("kind") != "reply") & (F.col("api_key") != API_VERSIONS) & F.coalesce(F.col("said.member_epoch") >= 0, F.lit(True)))
-    answer = F.when((F.col("next.kind") == "reply") & (F.col("next.ticket") == F.col("ticket")), F.col("next"))
-    member = F.coalesce(*(F.nullif(name, F.lit("")) for name in ("said.member_id", "answer.member_id", "member_id")))
-    return known.withColumn("answer", answer).select(
-        "day", "run", "line", "at", _as_classic().alias("api_key"), F.coalesce("group", "said.group_id").alias("group"),
-        member.alias("member_id"), F.coalesce("said.generation_id", "said.member_epoch").alias("generation"),
-        F.col("said.session_timeout_ms").alias("session_timeout_ms"),
-        F.col("answer.error").alias("error"), F.col("answer.at").alias("answered_at"),
-        F.when(F.col("kind") == "request", F.struct("client_id", "software")).alias("client"),
-    ).where(F.col("group").isNotNull() & F.col("member_id").isNotNull())  # fmt: skip
-
-
-def _as_classic() -> Column:
-    beats = F.col("api_key") == BEAT
-    return F.when(beats & (F.col("said.member_epoch") == 0), JOIN).when(beats, HEARTBEAT).otherwise(F.col("api_key"))
+    order = "partition by run, connection order by line"
+    so_far = f"over ({order} rows between unbounded preceding and current row)"
+    known = seen.selectExpr(
+        "*",
+        f"lead(struct(kind, ticket, error, at, said.member_id)) over ({order}) as next",
+        f"last(case when said.client_software_name != '' then said end, true) {so_far} as software",
+    ).where(f"kind != 'reply' and api_key != {API_VERSIONS} and coalesce(said.member_epoch >= 0, true)")
+    answer = "case when next.kind = 'reply' and next.ticket = ticket then next end as answer"
+    as_classic = f"case when api_key = {BEAT} then if(said.member_epoch = 0, {JOIN}, {HEARTBEAT}) else api_key end as api_key"
+    return known.selectExpr("*", answer).selectExpr(
+        "day", "run", "line", "at", as_classic, "coalesce(`group`, said.group_id) as `group`",
+        "coalesce(nullif(said.member_id, ''), nullif(answer.member_id, ''), nullif(member_id, '')) as member_id",
+        "coalesce(said.generation_id, said.member_epoch) as generation", "said.session_timeout_ms as session_timeout_ms",
+        "answer.error as error", "answer.at as answered_at", "case when kind = 'request' then struct(client_id, software) end as client",
+    ).where("`group` is not null and member_id is not null")  # fmt: skip
 
 
 def _measured(signs: DataFrame) -> DataFrame:
     """Heartbeats and expiries with the member's client, `gap_ns` since its last Heartbeat or answer to SyncGroup in that generation, and
     `share`, the gap's part of its session timeout."""
-    order = Window.partitionBy("run", "group", "member_id").orderBy("line")
-    so_far, before = (order.rowsBetween(Window.unboundedPreceding, end) for end in (0, -1))
-    renewed = F.when(F.col("api_key") == HEARTBEAT, F.col("at")).when(F.col("error").isNull(), F.col("answered_at"))
-    sign = F.when(F.col("api_key") != JOIN, F.struct(renewed.alias("alive_at"), "generation"))
-    known = signs.withColumns(
-        {name: F.last(name, ignorenulls=True).over(so_far) for name in ("client", "session_timeout_ms")}
-        | {"last": F.last(sign, ignorenulls=True).over(before)}
-    ).where(F.col("api_key").isin(HEARTBEAT, EXPIRED))
-    follows = (F.col("api_key") == HEARTBEAT) & (F.col("last.generation") == F.col("generation"))
-    gap = F.when(follows, F.greatest(F.col("at") - F.col("last.alive_at"), F.lit(0)))
-    who = {name: F.when(F.col("client").isNotNull(), column) for name, column in identified(F.col("client.client_id")).items()}
-    whose = known.withColumns({"gap_ns": gap, "software": F.col("client.software")}).withColumns(who)
-    return whose.withColumn("share", F.try_divide(F.col("gap_ns"), F.col("session_timeout_ms") * 1_000_000))
+    past = "over (partition by run, `group`, member_id order by line rows between unbounded preceding and %s)"
+    renewed = f"case when api_key = {HEARTBEAT} then at when error is null then answered_at end"
+    sign = f"case when api_key != {JOIN} then struct({renewed} as alive_at, generation) end"
+    known = signs.selectExpr(
+        "* except (client, session_timeout_ms)",
+        *(f"last({name}, true) {past % 'current row'} as {name}" for name in ("client", "session_timeout_ms")),
+        f"last({sign}, true) {past % '1 preceding'} as last",
+    ).where(f"api_key in {(HEARTBEAT, EXPIRED)}")
+    follows = f"api_key = {HEARTBEAT} and last.generation = generation"
+    gaps = known.selectExpr("*", f"case when {follows} then greatest(at - last.alive_at, 0L) end as gap_ns", "client.software as software")
+    who = (f"case when client is not null then {text} end as {name}" for name, text in identified("client.client_id").items())
+    return gaps.selectExpr("*", *who, "try_divide(gap_ns, session_timeout_ms * 1000000) as share")
 
 
-def _aggregates() -> list[Column]:
-    beats = F.col("api_key") == HEARTBEAT
+def _aggregates() -> list[str]:
+    beats = f"api_key = {HEARTBEAT}"
+    errors = ", ".join(f"'{name}', count_if({beats} and error = '{name}')" for name in ERRORS)
+    other = f"count_if({beats} and error is not null and error not in {tuple(ERRORS)})"
     return [
-        F.size(F.collect_set(F.when(beats, F.col("member_id")))).cast("bigint").alias("members"),
-        F.count_if(beats).alias("heartbeats"),
-        F.count_if(beats & F.col("answered_at").isNull()).alias("unanswered"),
-        F.count("gap_ns").alias("gaps"),
-        F.percentile_approx("gap_ns", list(QUANTILES.values()), ACCURACY).alias("quantiles"),
-        F.max("gap_ns").alias("gap_max_ns"),
-        F.min("session_timeout_ms").alias("session_timeout_min_ms"),
-        F.max("session_timeout_ms").alias("session_timeout_max_ms"),
-        F.max("share").alias("share_max"),
-        F.count_if(F.col("share") > 1 / 3).alias("over_third"),
-        F.count_if(F.col("share") > 2 / 3).alias("over_two_thirds"),
-        F.count_if(F.col("share") > 1).alias("over_session"),
-        F.count_if(F.col("api_key") == EXPIRED).alias("expiries"),
-        _errors(beats).alias("errors"),
+        f"cast(size(collect_set(case when {beats} then member_id end)) as bigint) as members",
+        f"count_if({beats}) as heartbeats",
+        f"count_if({beats} and answered_at is null) as unanswered",
+        "count(gap_ns) as gaps",
+        f"percentile_approx(gap_ns, array({', '.join(map(str, QUANTILES.values()))}), {ACCURACY}) as quantiles",
+        "max(gap_ns) as gap_max_ns",
+        "min(session_timeout_ms) as session_timeout_min_ms",
+        "max(session_timeout_ms) as session_timeout_max_ms",
+        "max(share) as share_max",
+        "count_if(share > 1D / 3) as over_third",
+        "count_if(share > 2D / 3) as over_two_thirds",
+        "count_if(share > 1) as over_session",
+        f"count_if(api_key = {EXPIRED}) as expiries",
+        f"map_filter(map({errors}, 'other', {other}), (_, count) -> count > 0) as errors",
     ]
-
-
-def _errors(beats: Column) -> Column:
-    other = F.count_if(beats & F.col("error").isNotNull() & ~F.col("error").isin(*ERRORS))
-    counts = [word for name in ERRORS for word in (F.lit(name), F.count_if(beats & (F.col("error") == name)))]
-    return F.map_filter(F.create_map(*counts, F.lit("other"), other), lambda _, count: count > 0)

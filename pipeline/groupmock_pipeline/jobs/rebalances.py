@@ -10,13 +10,12 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession, Window
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
 from .. import tables
 from ..rebalance.convergence import converged
 from ..rebalance.delivery import undelivered
-from ..rebalance.events import GROUP, events
+from ..rebalance.events import events
 from ..rebalance.moves import moves
 from ..rebalance.partitions import MOVED, OWNED, counted
 from ..rebalance.summary import lines
@@ -78,10 +77,10 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
 def rebalances(rows: DataFrame) -> DataFrame:
     """Table `rows` -> table `rebalances`. Nothing is kept in between: what is read once is shuffled once, by run."""
     found = undelivered(counted(moves(lines(events(rows)))), rows)
-    owned = F.col("protocol_type") == "consumer"  # others' assignments are not read
-    heard = F.max("heard").over(Window.partitionBy(*GROUP))
-    told = found.withColumns(
-        {name: F.when(F.col("revoked").isNotNull(), F.col(name)) for name in MOVED}
-        | {name: F.when(owned & heard, F.col(name)) for name in OWNED}
+    heard = "protocol_type = 'consumer' and max(heard) over (partition by run, `group`)"  # others' assignments are not read
+    told = found.selectExpr(
+        f"* except ({', '.join((*MOVED, *OWNED))})",
+        *(f"case when revoked is not null then {name} end as {name}" for name in MOVED),
+        *(f"case when {heard} then {name} end as {name}" for name in OWNED),
     )
-    return converged(told.where(F.col("started_at").isNotNull())).select(*COLUMNS)
+    return converged(told.where("started_at is not null")).selectExpr(*(f"`{name}`" for name in COLUMNS))

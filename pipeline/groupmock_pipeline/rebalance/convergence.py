@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from .moves import COOPERATIVE
 from .summary import REJOINS
@@ -15,14 +14,13 @@ def converged(lines: DataFrame) -> DataFrame:
     A rebalance goes on with the convergence of the one before if that ended Stable under a cooperative protocol and asked members to come
     back (it revoked something, or gave a time), and this one began because a member joined again.
     """
-    order = Window.partitionBy("run", "group").orderBy("rebalance")
-    asked = (F.col("ended") == "stable") & F.col("design").isin(*COOPERATIVE) & ((F.col("revoked") > 0) | (F.col("again_ms") > 0))
-    follows = F.col("trigger").isin(*REJOINS) & F.coalesce(F.lag(asked).over(order), F.lit(False))
-    first = F.max(F.when(~F.col("_follows"), F.col("rebalance"))).over(order.rowsBetween(Window.unboundedPreceding, 0))
-    one = Window.partitionBy("run", "group", "convergence")
+    order = "partition by run, `group` order by rebalance"
+    asked = f"ended = 'stable' and design in {COOPERATIVE} and (revoked > 0 or again_ms > 0)"
+    follows = f"trigger in {REJOINS} and coalesce(lag({asked}) over ({order}), false)"
+    first = f"max(case when not _follows then rebalance end) over ({order} rows between unbounded preceding and current row)"
+    one = "partition by run, `group`, convergence"
     return (
-        lines.withColumn("_follows", follows)
-        .withColumn("convergence", first)
-        .withColumns({"round": F.row_number().over(one.orderBy("rebalance")), "rounds": F.sum("phases").over(one)})
-        .drop("_follows")
+        lines.selectExpr("*", f"{follows} as _follows")
+        .selectExpr("* except (_follows)", f"{first} as convergence")
+        .selectExpr("*", f"row_number() over ({one} order by rebalance) as round", f"sum(phases) over ({one}) as rounds")
     )

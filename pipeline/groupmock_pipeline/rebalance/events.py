@@ -2,16 +2,19 @@
 
 Order is the line in the journal, never the clock: many rows have the same time, and a clock may go backwards. What belongs together is of
 one run: the rows are shuffled once, by `run`, and all that follows stays where it is. Each message is read once, before that.
+
+Columns are text in SQL: one call into Java for all of a step, where operator by operator each would be ten. A tuple of words, written by
+Python, is a list in SQL.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ..clients import API_VERSIONS, identified, label, software
+from ..clients import API_VERSIONS, SOFTWARE_TOLD, identified
 from . import wire
 
 PREPARING: Final = "PreparingRebalance"
@@ -37,7 +40,11 @@ JOIN, JOINED, TOLD, SYNCED, CLOSED = "join", "joined", "told", "synced", "closed
 SyncGroup was answered, or a heartbeat, with what its member may have; a connection that a member joined by ended."""
 
 GROUP: Final = ("run", "group")
-CONNECTION: Final = ("run", "connection")
+OF_CONNECTION: Final = "over (partition by run, connection)"
+OF_EXCHANGE: Final = "over (partition by run, connection, ticket)"
+BEFORE: Final = "order by line rows between unbounded preceding and 1 preceding"
+PAST: Final = f"over (partition by run, `group` {BEFORE})"
+PAST_OF_MEMBER: Final = f"over (partition by run, `group`, member_id {BEFORE})"
 OF_ROWS: Final = ("before", "after", "cause", "reason", "leader", "protocol_type", "protocol_name", "members", "what", "client_id", "name")
 """What an event has of its row as it is."""
 OF_MESSAGES: Final = ("named", "claims", "round_claims", "told", "held", "beat")
@@ -64,121 +71,105 @@ def ends(rows: DataFrame) -> DataFrame:
 
 def _read(rows: DataFrame) -> DataFrame:
     """The rows that tell something, each by itself. `event`: null where a row only completes others."""
-    asks, answers = F.col("kind") == "request", F.col("kind") == "reply"
-    joins, syncs, beats = (F.col("api_key") == key for key in (wire.JOIN, wire.SYNC, wire.BEAT))
-    exchanged = (asks & (joins | syncs | beats | (F.col("api_key") == API_VERSIONS))) | (answers & (joins | syncs | beats))
-    read = rows.where(exchanged | F.col("kind").isin(MOVED, MEMBER, COMMAND, "close")).withColumns(wire.said())
-    accepted, arrives = F.col("error").isNull(), F.coalesce("delivered", F.lit(True))
-    event = (
-        F.when(asks & (joins | (beats & (F.col("said.member_epoch") == 0))), JOIN)
-        .when(asks & syncs & (F.size("said.assignments") > 0), TOLD)
-        .when(answers & joins & accepted & (F.size("said.members") > 0), JOINED)
-        .when(answers & syncs & accepted & arrives & wire.readable(), SYNCED)
-        .when(answers & beats & accepted & arrives & F.col("said.assignment").isNotNull(), SYNCED)
-        .when(F.col("kind") == "close", CLOSED)
-        .when(F.col("kind").isin(MOVED, MEMBER, COMMAND), F.col("kind"))
-    )
-    steered = F.when(F.col("kind") == COMMAND, F.get_json_object("arguments", "$.group"))
-    return read.select(
-        "day", "run", "line", "at", "kind", "connection", "ticket", "error", event.alias("event"), *OF_ROWS,
-        F.coalesce(steered, "group", "said.group_id").alias("group"),
-        F.coalesce("member_id", F.nullif(F.col("said.member_id"), F.lit(""))).alias("member_id"),
-        F.coalesce("generation", "said.generation_id").alias("generation"),
-        F.struct("said.client_software_name", "said.client_software_version").alias("software"),
-        (F.coalesce("said.member_id", F.lit("")) != "").alias("named"),
-        F.when(asks & joins, wire.claims()).alias("claims"), F.when(answers & joins, wire.round_claims()).alias("round_claims"),
-        F.when(asks & syncs, wire.told()).alias("told"),
-        F.when(answers & syncs, wire.given()).when(answers & beats, wire.may_have()).alias("held"),
-        F.coalesce(beats, F.lit(False)).alias("beat"),
+    asks, answers = "(kind = 'request')", "(kind = 'reply')"
+    joins, syncs, beats = (f"(api_key = {key})" for key in (wire.JOIN, wire.SYNC, wire.BEAT))
+    any_of_them = f"({joins} or {syncs} or {beats})"
+    exchanged = f"({asks} and ({any_of_them} or api_key = {API_VERSIONS})) or ({answers} and {any_of_them})"
+    read = rows.where(f"{exchanged} or kind in {(MOVED, MEMBER, COMMAND, 'close')}").withColumns(wire.said())
+    accepted = "error is null and coalesce(delivered, true)"
+    event = f"""case when {asks} and ({joins} or ({beats} and said.member_epoch = 0)) then '{JOIN}'
+        when {asks} and {syncs} and size(said.assignments) > 0 then '{TOLD}'
+        when {answers} and {joins} and error is null and size(said.members) > 0 then '{JOINED}'
+        when {answers} and {syncs} and {accepted} and {wire.READABLE} then '{SYNCED}'
+        when {answers} and {beats} and {accepted} and said.assignment is not null then '{SYNCED}'
+        when kind = 'close' then '{CLOSED}'
+        when kind in {(MOVED, MEMBER, COMMAND)} then kind end as event"""
+    steered = f"case when kind = '{COMMAND}' then get_json_object(arguments, '$.group') end"
+    return read.selectExpr(
+        "day", "run", "line", "at", "kind", "connection", "ticket", "error", event, *OF_ROWS,
+        f"coalesce({steered}, `group`, said.group_id) as `group`",
+        "coalesce(member_id, nullif(said.member_id, '')) as member_id",
+        "coalesce(generation, said.generation_id) as generation",
+        "struct(said.client_software_name, said.client_software_version) as software",
+        "coalesce(said.member_id, '') != '' as named",
+        f"case when {asks} and {joins} then {wire.claims()} end as claims",
+        f"case when {answers} and {joins} then {wire.round_claims()} end as round_claims",
+        f"case when {asks} and {syncs} then {wire.told()} end as told",
+        f"case when {answers} and {syncs} then {wire.given()} when {answers} and {beats} then {wire.may_have()} end as held",
+        f"coalesce({beats}, false) as beat",
     )  # fmt: skip
 
 
 def _paired(read: DataFrame) -> DataFrame:
     """With group and member id also where only the other half of an exchange has them, `accepted`: an answer without an error or none so
     far, and of its connection `software` and `joiners` {group, member_id}."""
-    exchange, connection = Window.partitionBy(*CONNECTION, "ticket"), Window.partitionBy(*CONNECTION)
-    asks = F.col("kind") == "request"
-    asked = F.first(F.when(asks, F.struct("group", "member_id")), ignorenulls=True).over(exchange)
-    answer = F.first(F.when(F.col("kind") == "reply", F.struct("error", "member_id")), ignorenulls=True).over(exchange)
-    known = read.withColumns({"asked": asked, "answer": answer}).withColumns(
-        {
-            "group": F.coalesce("group", "asked.group"),
-            "member_id": F.coalesce("member_id", "asked.member_id", F.when(asks, F.col("answer.member_id"))),
-            "accepted": F.col("answer.error").isNull(),
-        }
+    known = read.selectExpr(
+        "*",
+        f"first(case when kind = 'request' then struct(`group`, member_id) end, true) {OF_EXCHANGE} as asked",
+        f"first(case when kind = 'reply' then struct(error, member_id) end, true) {OF_EXCHANGE} as answer",
+    ).selectExpr(
+        "* except (`group`, member_id)",
+        "coalesce(`group`, asked.`group`) as `group`",
+        "coalesce(member_id, asked.member_id, case when kind = 'request' then answer.member_id end) as member_id",
+        "answer.error is null as accepted",
     )
-    joiner = F.when((F.col("event") == JOIN) & F.col("group").isNotNull() & F.col("member_id").isNotNull(), F.struct("group", "member_id"))
-    return known.withColumns({"software": software().over(connection), "joiners": F.collect_set(joiner).over(connection)})
+    joiner = f"case when event = '{JOIN}' and `group` is not null and member_id is not null then struct(`group`, member_id) end"
+    return known.selectExpr(
+        "* except (software)", f"{SOFTWARE_TOLD} {OF_CONNECTION} as software", f"collect_set({joiner}) {OF_CONNECTION} as joiners"
+    )
 
 
 def _of_groups(paired: DataFrame) -> DataFrame:
     """The events with their group. The end of a connection is one of every member that joined by it."""
-    whose = F.when(F.col("event") == CLOSED, F.col("joiners")).otherwise(F.array(F.struct("group", "member_id")))
-    library = {name: F.when(F.col("event") == JOIN, column) for name, column in identified(F.col("client_id")).items()}
-    found = paired.where(F.col("event").isNotNull()).select(
-        "day", "run", F.inline(whose), "line", "at", "last_at", "event", "connection", "accepted", "generation", *OF_ROWS, *OF_MESSAGES,
-        *(column.alias(name) for name, column in library.items()),
+    whose = f"inline(case when event = '{CLOSED}' then joiners else array(struct(`group`, member_id)) end)"
+    found = paired.where("event is not null").selectExpr(
+        "day", "run", whose, "line", "at", "last_at", "event", "connection", "accepted", "generation", *OF_ROWS, *OF_MESSAGES,
+        *(f"case when event = '{JOIN}' then {text} end as {name}" for name, text in identified("client_id").items()),
     )  # fmt: skip
-    return found.where(F.col("group").isNotNull())
+    return found.where("`group` is not null")
 
 
 def numbered(frame: DataFrame) -> DataFrame:
     """See `events`."""
-    past = Window.partitionBy(*GROUP).orderBy("line").rowsBetween(Window.unboundedPreceding, -1)
-    moved = F.col("event") == MOVED
-
-    def latest(what: Column) -> Column:
-        return F.last(what, ignorenulls=True).over(past)
-
-    seen = frame.withColumns(
-        {
-            "_before": latest(F.when(moved, F.struct("line", "at", "after", "members", "generation"))),
-            "protocol": latest(F.when(moved, F.col("protocol_name"))),
-            "_steered": latest(F.when(F.col("event") == COMMAND, F.struct("line", "at", "name"))),
-            "_join": latest(F.when((F.col("event") == JOIN) & F.col("accepted"), F.struct(*OF_JOINER))),
-        }
+    latest = {
+        "_before": f"event = '{MOVED}' then struct(line, at, after, members, generation)",
+        "protocol": f"event = '{MOVED}' then protocol_name",
+        "_steered": f"event = '{COMMAND}' then struct(line, at, name)",
+        "_join": f"event = '{JOIN}' and accepted then struct({', '.join(OF_JOINER)})",
+    }
+    seen = frame.selectExpr("*", *(f"last(case when {what} end, true) {PAST} as {name}" for name, what in latest.items()))
+    moved, was, now = f"(event = '{MOVED}')", f"coalesce(_before.after in {UNDER_WAY}, false)", f"(after in {UNDER_WAY})"
+    at_once = f"({moved} and not {was} and {AT_ONCE})"
+    steered = "_steered.at = at and _steered.line > coalesce(_before.line, 0)"
+    marked = seen.selectExpr(
+        "*",
+        f"{was} as under_way",
+        f"({moved} and {now} and not {was}) or {at_once} as begins",
+        f"({moved} and not {now} and {was}) or {at_once} as ends",
+        "_before.generation as generation_was",
+        f"{_dealt()} as dealt",
+        f"case when {moved} and {was} then greatest(at - _before.at, 0L) end as spent_ns",
+        f"coalesce({moved} and {was} and at < _before.at, false) as backwards",
+        f"coalesce(_before.members, cast(case when before in {('', EMPTY)} then 0 end as bigint)) as members_before",
+        "_before.after as state_before",
+        f"case when {moved} and {steered} then _steered.name end as command",
+        f"case when {moved} and after = '{COMPLETING}' then _join end as last_join",
     )
-    was, now = F.coalesce(F.col("_before.after").isin(*UNDER_WAY), F.lit(False)), F.col("after").isin(*UNDER_WAY)
-    at_once = moved & ~was & _at_once()
-    steered = (F.col("_steered.at") == F.col("at")) & (F.col("_steered.line") > F.coalesce("_before.line", F.lit(0)))
-    marked = seen.withColumns(
-        {
-            "under_way": was,
-            "begins": (moved & now & ~was) | at_once,
-            "ends": (moved & ~now & was) | at_once,
-            "generation_was": F.col("_before.generation"),
-            "dealt": _dealt(),
-            "spent_ns": F.when(moved & was, F.greatest(F.col("at") - F.col("_before.at"), F.lit(0))),
-            "backwards": F.coalesce(moved & was & (F.col("at") < F.col("_before.at")), F.lit(False)),
-            "members_before": F.coalesce("_before.members", F.when(F.col("before").isin("", EMPTY), F.lit(0)).cast("bigint")),
-            "state_before": F.col("_before.after"),
-            "command": F.when(moved & steered, F.col("_steered.name")),
-            "last_join": F.when(moved & (F.col("after") == COMPLETING), F.col("_join")),
-        }
-    )
-    ended = F.coalesce(F.count_if("ends").over(past), F.lit(0))
-    cycle = ended + F.when((F.col("event") == SYNCED) & ~(F.col("beat") & F.col("under_way")), 0).otherwise(1)
-    return marked.withColumn("cycle", cycle).drop("_before", "_steered", "_join")
+    late = f"event = '{SYNCED}' and not (beat and under_way)"
+    cycle = f"coalesce(count_if(ends) {PAST}, 0L) + case when {late} then 0 else 1 end as cycle"
+    return marked.selectExpr("* except (_before, _steered, _join)", cycle)
 
 
-def _at_once() -> Column:
-    """Did a consumer group go from rest to rest by a new epoch?"""
-    rests = F.col("before").isin(*AT_REST) & F.col("after").isin(*AT_REST)
-    by_itself = F.coalesce(F.col("cause") != BEHIND_THEIR_BACKS, F.lit(True))
-    return F.coalesce(rests & by_itself & (F.col("generation") > F.col("_before.generation")), F.lit(False))
+BY_ITSELF: Final = f"coalesce(cause != '{BEHIND_THEIR_BACKS}', true)"
+AT_ONCE: Final = f"coalesce(before in {AT_REST} and after in {AT_REST} and {BY_ITSELF} and generation > _before.generation, false)"
+"""Did a consumer group go from rest to rest by a new epoch?"""
 
 
-def _dealt() -> Column:
+def _dealt() -> str:
     """What an answer to a heartbeat gives to its member and asks back, against what it may have by the answer before. Whoever joins again,
     is away, fenced or gone has nothing."""
-    past = Window.partitionBy(*GROUP, "member_id").orderBy("line").rowsBetween(Window.unboundedPreceding, -1)
-    answer, nothing = F.col("beat") & (F.col("event") == SYNCED), F.array().cast(wire.HELD)
-    without = (F.col("beat") & (F.col("event") == JOIN)) | ((F.col("event") == MEMBER) & F.col("what").isin(*GONE))
-    had = F.coalesce(F.last(F.when(answer, F.col("held")).when(without, nothing), ignorenulls=True).over(past), nothing)
-    given, revoked = F.array_except("held", had).alias("given"), F.size(F.array_except(had, "held")).cast("bigint").alias("revoked")
-    return F.when(answer, F.struct("line", "member_id", given, revoked))
-
-
-def library_label() -> Column:
-    """`kafka-python 3.0.12` of a `join`."""
-    return F.when((F.col("event") == JOIN) & F.col("accepted"), label())
+    answer, nothing = f"beat and event = '{SYNCED}'", f"cast(array() as {wire.HELD})"
+    without = f"(beat and event = '{JOIN}') or (event = '{MEMBER}' and what in {GONE})"
+    had = f"coalesce(last(case when {answer} then held when {without} then {nothing} end, true) {PAST_OF_MEMBER}, {nothing})"
+    given, revoked = f"array_except(held, {had}) as given", f"cast(size(array_except({had}, held)) as bigint) as revoked"
+    return f"case when {answer} then struct(line, member_id, {given}, {revoked}) end"

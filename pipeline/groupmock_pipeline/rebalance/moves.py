@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from .ownership import part
 
@@ -25,61 +24,39 @@ def moves(lines: DataFrame) -> DataFrame:
     """`lines` with what is known of the assignment, null where none is: `revoked` (asked back), `again_ms` (the longest time after which
     members are told to come back), `design`, and `parts` (partitions.PART: who was told to hold what), in place of `told`, `told_line`,
     `round_claims`, `dealt` and `classic`."""
-    shared = lines.withColumn("_names", _names()).withColumn("_shares", _shares())
-    known = {
-        "revoked": _sum(F.when(F.col("classic"), F.col("_shares.revoked")).otherwise(F.col("dealt.revoked"))),
-        "again_ms": F.array_max("_shares.again_ms"),
-        "told_design": F.array_max("_shares.told_design"),
-        "parts": F.when(F.col("classic"), F.coalesce(F.flatten(F.transform("_shares", _parts)), F.array())).otherwise(
-            F.flatten(F.transform("dealt", _given))
-        ),
-    }
-    told = shared.withColumns(known).withColumn("design", design())
-    return told.drop("told", "told_line", "round_claims", "dealt", "classic", "told_design", "_names", "_shares")
+    shared = lines.selectExpr("*", f"{NAMES} as _names").selectExpr("*", f"{_shares()} as _shares")
+    told = part("each", "told_line", "share.member_id", process="share.process")
+    given = part("each", "answer.line", "answer.member_id", process="answer.member_id")  # clients draw it anew when they start
+    parts = f"coalesce(flatten(transform(_shares, share -> transform(share.held, each -> {told}))), array())"
+    known = shared.selectExpr(
+        "* except (told, told_line, round_claims, dealt, _names, _shares)",
+        "aggregate(if(classic, _shares.revoked, dealt.revoked), 0L, (total, one) -> total + one) as revoked",
+        "array_max(_shares.again_ms) as again_ms", "array_max(_shares.told_design) as told_design",
+        f"if(classic, {parts}, flatten(transform(dealt, answer -> transform(answer.given, each -> {given})))) as parts",
+    )  # fmt: skip
+    return known.selectExpr("* except (classic, told_design)", f"{design()} as design")
 
 
-def _sum(numbers: Column) -> Column:
-    return F.aggregate(numbers, F.lit(0).cast("bigint"), lambda total, one: total + one)
+NAMES: Final = f"transform(told, each -> regexp_replace(each.member_id, r'{UUID}', ''))"
+"""Of everybody who was told something, in that order: the member id without its UUID."""
 
 
-def _given(dealt: Column) -> Column:
-    """What one answer to a heartbeat gave. A member id is all that is known of a process: clients draw it anew when they start."""
-    return F.transform(dealt["given"], lambda each: part(each, dealt["line"], dealt["member_id"], process=dealt["member_id"]))
-
-
-def _names() -> Column:
-    """Of everybody who was told something, in that order: the member id without its UUID."""
-    return F.transform("told", lambda each: F.regexp_replace(each["member_id"], UUID, ""))
-
-
-def _shares() -> Column:
+def _shares() -> str:
     """[{member_id, process, held, revoked, again_ms, told_design}] for each that was told something. Claims are looked up in lists: a map
     refuses a key that comes twice."""
-    who, claims = F.col("round_claims.member_id"), F.col("round_claims.held")
-
-    def one(each: Column, place: Column) -> Column:
-        claimed = F.get(claims, F.array_position(who, each["member_id"]).cast("int") - 1)
-        given_up = F.coalesce(each["asked_back"]["revoked"], F.size(F.array_except(claimed, each["held"])), F.lit(0))
-        name = F.get("_names", place)
-        alone = F.size(F.array_remove("_names", name)) == F.size("_names") - 1
-        return F.struct(
-            each["member_id"].alias("member_id"), F.when(alone, name).otherwise(each["member_id"]).alias("process"),
-            each["held"].alias("held"), given_up.cast("bigint").alias("revoked"),
-            F.coalesce(each["asked_back"]["timeout_ms"], F.lit(0)).alias("again_ms"), each["asked_back"]["design"].alias("told_design"),
-        )  # fmt: skip
-
-    return F.transform("told", one)
+    claimed = "get(round_claims.held, cast(array_position(round_claims.member_id, each.member_id) as int) - 1)"
+    given_up = f"coalesce(each.asked_back.revoked, size(array_except({claimed}, each.held)), 0)"
+    name = "get(_names, place)"
+    alone = f"size(array_remove(_names, {name})) = size(_names) - 1"
+    return f"""transform(told, (each, place) -> struct(
+        each.member_id as member_id, if({alone}, {name}, each.member_id) as process,
+        each.held as held, cast({given_up} as bigint) as revoked,
+        coalesce(each.asked_back.timeout_ms, 0L) as again_ms, each.asked_back.design as told_design))"""
 
 
-def _parts(share: Column) -> Column:
-    return F.transform(share["held"], lambda each: part(each, F.col("told_line"), share["member_id"], process=share["process"]))
-
-
-def design() -> Column:
-    """How partitions change hands, by what was told (1 to 3) or the assignor's name; `other`: a name that is not known."""
-    named = F.create_map(*(F.lit(word) for pair in BY_PROTOCOL.items() for word in pair))
-    connect = F.create_map(*(F.lit(word) for pair in CONNECT.items() for word in pair))
-    told = F.when(F.col("told_design").between(1, 3), F.concat(F.lit("design-"), F.col("told_design").cast("string")))
-    by_name = F.when(F.col("protocol_type") == "connect", connect[F.col("protocol")]).otherwise(named[F.col("protocol")])
-    by_classic = F.coalesce(told, by_name, F.lit("other"))
-    return F.when(F.col("protocol").isNotNull(), F.when(F.col("classic"), by_classic).otherwise(BY_TARGET))
+def design() -> str:
+    """SQL: how partitions change hands, by what was told (1 to 3) or the assignor's name; `other`: a name that is not known."""
+    named, connect = (" ".join(f"when '{name}' then '{kind}'" for name, kind in known.items()) for known in (BY_PROTOCOL, CONNECT))
+    by_name = f"if(protocol_type = 'connect', case protocol {connect} end, case protocol {named} end)"
+    told = "case when told_design between 1 and 3 then concat('design-', told_design) end"
+    return f"case when protocol is not null then if(classic, coalesce({told}, {by_name}, 'other'), '{BY_TARGET}') end"

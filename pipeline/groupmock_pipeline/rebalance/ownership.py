@@ -8,85 +8,70 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
-from .events import CLOSED, GONE, GROUP, JOIN, MEMBER, SYNCED
+from .events import CLOSED, GONE, JOIN, MEMBER, SYNCED
 from .wire import HELD
 
 FOR_EVER: Final = 2**63 - 1
-MEMBERS: Final = ("run", "group", "member_id")
+OF_MEMBER: Final = "partition by run, `group`, member_id"
 PLACE: Final = "struct<line: bigint, at: bigint, rebalance: bigint>"
 
 
-def change() -> Column:
-    """{line, at, event, member_id, connection, held} of an event after which a member may have other partitions than before, else null.
-    `held`: all that it has (SYNCED), or all that it can still have."""
-    replaced = F.nullif(F.regexp_extract("reason", r" replaces (.+)$", 1), F.lit(""))
-    gone = (F.col("event") == MEMBER) & F.col("what").isin(*GONE)
-    member = F.when(gone & (F.col("what") == "replaced"), replaced).otherwise(F.col("member_id"))
-    matters = F.col("event").isin(SYNCED, CLOSED) | gone | ((F.col("event") == JOIN) & F.col("named"))
-    claim = F.get(F.filter("claims", lambda each: each["name"] == F.col("protocol")), 0)
-    held = F.when(F.col("event") == SYNCED, F.col("held")).when(F.col("event") == JOIN, F.coalesce(claim, F.get("claims", 0))["held"])
-    all_of_it = F.coalesce(held, F.array().cast(HELD)).alias("held")
-    return F.when(matters & member.isNotNull(), F.struct("line", "at", "event", member.alias("member_id"), "connection", all_of_it))
+def change() -> str:
+    """SQL: {line, at, event, member_id, connection, held} of an event after which a member may have other partitions than before, else
+    null. `held`: all that it has (SYNCED), or all that it can still have."""
+    gone = f"(event = '{MEMBER}' and what in {GONE})"
+    member = f"case when {gone} and what = 'replaced' then nullif(regexp_extract(reason, r' replaces (.+)$', 1), '') else member_id end"
+    matters = f"(event in {(SYNCED, CLOSED)} or {gone} or (event = '{JOIN}' and named))"
+    claim = "coalesce(get(filter(claims, each -> each.name = protocol), 0), get(claims, 0)).held"
+    held = f"coalesce(case when event = '{SYNCED}' then held when event = '{JOIN}' then {claim} end, cast(array() as {HELD}))"
+    changed = f"struct(line, at, event, {member} as member_id, connection, {held} as held)"
+    return f"case when {matters} and {member} is not null then {changed} end"
 
 
-def part(partition: Column, line: Column, member_id: Column, process: Column | None = None, **owned: Column) -> Column:
-    """Who has a partition. Told to hold it, in the SyncGroup at `line`: with `process`, its member id without what is drawn anew. Owning
-    it, from the answer at `line`: with `at` and `until` {line, at, rebalance} (line FOR_EVER: to the journal's end)."""
-    at, until = owned.get("at", F.lit(None).cast("bigint")), owned.get("until", F.lit(None).cast(PLACE))
-    told = F.lit(None).cast("string") if process is None else process
-    return F.struct(
-        partition.alias("partition"), line.alias("line"), member_id.alias("member_id"), told.alias("process"), at.alias("at"),
-        until.alias("until"),
-    )  # fmt: skip
+def part(partition: str, line: str, member_id: str, process: str = "null", at: str = "null", until: str = "null") -> str:
+    """SQL: who has a partition. Told to hold it, in the SyncGroup at `line`: with `process`, its member id without what is drawn anew.
+    Owning it, from the answer at `line`: with `at` and `until` {line, at, rebalance} (line FOR_EVER: to the journal's end)."""
+    told = f"cast({process} as string) as process, cast({at} as bigint) as at, cast({until} as {PLACE}) as until"
+    return f"struct({partition} as partition, {line} as line, {member_id} as member_id, {told})"
 
 
 def owned(lines: DataFrame) -> DataFrame:
     """run, group, last_at and either `summary`, all else of a line, with its `parts`, or the parts that an answer to SyncGroup gave."""
-    given = _given(_opened(lines))
-    owns = F.transform("held", lambda each: part(each, F.col("line"), F.col("member_id"), at=F.col("at"), until=_until(each)))
-    parts = F.when(F.col("summary").isNull(), owns).otherwise(F.col("parts"))
-    return given.select(*GROUP, "rebalance", "last_at", "summary", parts.alias("parts"))
+    owns = f"transform(held, each -> {part('each', 'line', 'member_id', at='at', until=_until('each'))})"
+    parts = f"case when summary is null then {owns} else parts end as parts"
+    return _given(_opened(lines)).selectExpr("run", "`group`", "rebalance", "last_at", "summary", parts)
 
 
 def _opened(lines: DataFrame) -> DataFrame:
     """Lines and their changes one by one: KEY, last_at, and either `summary` and `parts` or those of a change."""
     apart = ("run", "group", "rebalance", "last_at", "changes", "parts")
-    whole = F.struct(*(name for name in lines.columns if name not in apart))
-
-    def one(change: Column) -> Column:
-        line = change.isNull()
-        return F.struct(F.when(line, whole).alias("summary"), F.when(line, F.col("parts")).alias("parts"), change.alias("change"))
-
-    opened = F.transform(F.array_prepend("changes", F.lit(None)), one)
-    return lines.select(*GROUP, "rebalance", "last_at", F.inline(opened)).select(
-        *GROUP, "rebalance", "last_at", "summary", "parts", "change.*"
+    whole = f"struct({', '.join(name for name in lines.columns if name not in apart)})"
+    line = f"case when change is null then {whole} end as summary, case when change is null then parts end as parts"
+    opened = f"inline(transform(array_prepend(changes, null), change -> struct({line}, change)))"
+    return lines.selectExpr("run", "`group`", "rebalance", "last_at", opened).selectExpr(
+        "run", "`group`", "rebalance", "last_at", "summary", "parts", "change.*"
     )
 
 
 def _given(changes: DataFrame) -> DataFrame:
     """Lines, and of the changes the answers to SyncGroup, with `losses` [{until, held}], the member's changes up to its `next` one."""
-    order = Window.partitionBy(*MEMBERS).orderBy("line")
-    by = F.last(F.when(F.col("event") == JOIN, F.col("connection")), ignorenulls=True)
-    whole, gives = F.col("summary").isNotNull(), F.col("event") == SYNCED
-    so_far = F.count_if(gives).over(order.rowsBetween(Window.unboundedPreceding, 0))
-    marked = changes.withColumns(
-        {
-            "by": by.over(order.rowsBetween(Window.unboundedPreceding, -1)),
-            "epoch": F.when(whole, F.col("rebalance")).otherwise(so_far),
-        }
-    ).where(whole | (F.col("event") != CLOSED) | (F.col("by") == F.col("connection")))
-    epoch = Window.partitionBy(*MEMBERS, "epoch").orderBy("line").rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    place = F.struct("line", "at", "rebalance")
-    losses = F.collect_list(F.when(~gives, F.struct(place.alias("until"), "held"))).over(epoch)
-    given = marked.withColumn("losses", losses).where(whole | gives)
-    return given.withColumn("next", F.lead(place).over(Window.partitionBy(*MEMBERS).orderBy("epoch")))
+    past = f"over ({OF_MEMBER} order by line rows between unbounded preceding and %s)"
+    by = f"last(case when event = '{JOIN}' then connection end, true) {past % '1 preceding'}"
+    so_far = f"count_if(event = '{SYNCED}') {past % 'current row'}"
+    marked = changes.selectExpr(
+        "*", f"{by} as by", f"case when summary is not null then rebalance else {so_far} end as epoch"
+    ).where(f"summary is not null or event != '{CLOSED}' or by = connection")  # fmt: skip
+    epoch = f"over ({OF_MEMBER}, epoch order by line rows between unbounded preceding and unbounded following)"
+    place = "struct(line, at, rebalance)"
+    losses = f"collect_list(case when event != '{SYNCED}' then struct({place} as until, held) end) {epoch} as losses"
+    given = marked.selectExpr("*", losses).where(f"summary is not null or event = '{SYNCED}'")
+    return given.selectExpr("*", f"lead({place}) over ({OF_MEMBER} order by epoch) as next")
 
 
-def _until(partition: Column) -> Column:
+def _until(partition: str) -> str:
     """Where a member lost a partition that it was given."""
-    loss = F.get(F.filter("losses", lambda change: ~F.array_contains(change["held"], partition)), 0)["until"]
-    never = F.struct(F.lit(FOR_EVER).alias("line"), F.lit(None).cast("bigint").alias("at"), F.lit(None).cast("bigint").alias("rebalance"))
-    return F.coalesce(loss, F.col("next"), never)
+    loss = f"get(filter(losses, loss -> not array_contains(loss.held, {partition})), 0).until"
+    never = f"struct({FOR_EVER}L as line, cast(null as bigint) as at, cast(null as bigint) as rebalance)"
+    return f"coalesce({loss}, next, {never})"

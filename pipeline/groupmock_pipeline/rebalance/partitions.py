@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .events import GROUP
@@ -25,59 +25,50 @@ def counted(lines: DataFrame) -> DataFrame:
 
     A line travels along with what is to be counted for it, in the column `summary`: nothing is read twice, and nothing is joined.
     """
-    still = F.greatest(F.col("last_at") - F.col("since"), F.lit(0))
-    each = _figures(_one_by_one(owned(lines)))
-    found = each.groupBy(*GROUP, "rebalance").agg(
-        F.first("summary", ignorenulls=True).alias("summary"),
-        F.max("last_at").alias("last_at"),
-        F.count_if("told").alias("partitions"),
-        F.count_if(F.col("told") & F.col("moves")).alias("moved"),
-        F.count_if(F.col("told") & F.col("moves") & F.col("elsewhere")).alias("moved_processes"),
-        F.count("gap_ns").alias("unowned"),
-        F.coalesce(F.sum("gap_ns"), F.lit(0)).alias("unowned_ns"),
-        F.count("since").alias("abandoned"),
-        F.coalesce(F.sum(still), F.lit(0)).alias("abandoned_ns"),
-    )
+    found = _figures(_one_by_one(owned(lines))).groupBy(*GROUP, "rebalance").agg(
+        F.expr("first(summary, true) as summary"),
+        F.expr("max(last_at) as last_at"),
+        F.expr("count_if(told) as partitions"),
+        F.expr("count_if(told and moves) as moved"),
+        F.expr("count_if(told and moves and elsewhere) as moved_processes"),
+        F.expr("count(gap_ns) as unowned"),
+        F.expr("coalesce(sum(gap_ns), 0L) as unowned_ns"),
+        F.expr("count(since) as abandoned"),
+        F.expr("coalesce(sum(greatest(last_at - since, 0L)), 0L) as abandoned_ns"),
+    )  # fmt: skip
     return found.select(*GROUP, "rebalance", "last_at", "summary.*", *MOVED, *OWNED)
 
 
 def _one_by_one(lines: DataFrame) -> DataFrame:
     """Lines, each in one row, and parts, each in one."""
-
-    def one(part: Column) -> Column:
-        return F.struct(F.when(part.isNull(), F.col("summary")).alias("summary"), part.alias("part"))
-
-    parts = F.when(F.col("summary").isNull(), F.col("parts")).otherwise(F.array_prepend("parts", F.lit(None)))
-    each = lines.select(*GROUP, "rebalance", "last_at", F.inline(F.transform(parts, one)))
-    return each.select(*GROUP, "rebalance", "last_at", "summary", "part.*")
+    parts = "if(summary is null, parts, array_prepend(parts, null))"
+    each = f"inline(transform({parts}, part -> struct(case when part is null then summary end as summary, part)))"
+    return lines.selectExpr("run", "`group`", "rebalance", "last_at", each).selectExpr(
+        "run", "`group`", "rebalance", "last_at", "summary", "part.*"
+    )
 
 
 def _figures(parts: DataFrame) -> DataFrame:
     """GROUP, rebalance, last_at and one of: summary; told, with moves and elsewhere (another process); gap_ns; since (lost for good)."""
-    order = Window.partitionBy(*GROUP, "partition").orderBy("line", "member_id")
-    past = order.rowsBetween(Window.unboundedPreceding, -1)
-    told, owns = F.col("process").isNotNull(), F.col("until").isNotNull()
-    seen = parts.withColumns(
-        {
-            "had": F.last(F.when(told, F.struct("member_id", "process")), ignorenulls=True).over(past),
-            "reach": F.max("until").over(past),
-            "last_line": F.max(F.when(owns, F.col("line"))).over(Window.partitionBy(*GROUP, "partition")),
-        }
+    each = "partition by run, `group`, partition"
+    past = f"over ({each} order by line, member_id rows between unbounded preceding and 1 preceding)"
+    seen = parts.selectExpr(
+        "*",
+        f"last(case when process is not null then struct(member_id, process) end, true) {past} as had",
+        f"max(until) {past} as reach",
+        f"max(case when until is not null then line end) over ({each}) as last_line",
     )
-    gap = F.when(F.col("reach.line") < F.col("line"), F.greatest(F.col("at") - F.col("reach.at"), F.lit(0)))
-    reaches = F.greatest("reach", "until")
-    lost = (F.col("line") == F.col("last_line")) & (reaches["line"] < FOR_EVER)
-    none = F.lit(None).cast("bigint")
-    found = F.array(
-        F.when(~owns, _figure(F.col("rebalance"), none, none)),
-        F.when(owns & gap.isNotNull(), _figure(F.col("reach.rebalance"), gap, none)),
-        F.when(owns & lost, _figure(reaches["rebalance"], none, reaches["at"])),
-    )
-    return seen.select(
-        *GROUP, "last_at", "summary", told.alias("told"), (F.col("had.member_id") != F.col("member_id")).alias("moves"),
-        (F.col("had.process") != F.col("process")).alias("elsewhere"), F.inline(F.array_compact(found)),
+    gap, reaches = "case when reach.line < line then greatest(at - reach.at, 0L) end", "greatest(reach, until)"
+    lost = f"line = last_line and {reaches}.line < {FOR_EVER}L"
+    found = f"""array_compact(array(
+        case when until is null then {_figure("rebalance")} end,
+        case when until is not null and {gap} is not null then {_figure("reach.rebalance", gap_ns=gap)} end,
+        case when until is not null and {lost} then {_figure(f"{reaches}.rebalance", since=f"{reaches}.at")} end))"""
+    return seen.selectExpr(
+        "run", "`group`", "last_at", "summary", "process is not null as told", "had.member_id != member_id as moves",
+        "had.process != process as elsewhere", f"inline({found})",
     )  # fmt: skip
 
 
-def _figure(rebalance: Column, gap_ns: Column, since: Column) -> Column:
-    return F.struct(rebalance.alias("rebalance"), gap_ns.alias("gap_ns"), since.alias("since"))
+def _figure(rebalance: str, gap_ns: str = "null", since: str = "null") -> str:
+    return f"struct({rebalance} as rebalance, cast({gap_ns} as bigint) as gap_ns, cast({since} as bigint) as since)"

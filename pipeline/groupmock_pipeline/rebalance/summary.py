@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .events import (
@@ -20,8 +20,6 @@ from .events import (
     RECONCILING,
     SYNCED,
     TOLD,
-    UNDER_WAY,
-    library_label,
 )
 from .ownership import change
 
@@ -70,26 +68,22 @@ TRIGGERS: Final = (
 REJOINS: Final = ("metadata change", "leader rejoin")
 
 
-def trigger() -> Column:
-    """The class of the first `moved` row of a rebalance, by its `cause`. `forced`: a command said so, whatever its words."""
-    cause, from_empty = F.col("cause"), F.col("before").isin("", "Empty")
-    found = F.when(F.col("command") == "force_rebalance", "forced").when(F.col("after") == COMPLETING, "journal's begin")
-    found = found.when((cause == "member_joined") & from_empty, "first join")
-    for said, name in BY_CAUSE.items():
-        found = found.when(cause == said, name)
-    return found.when(cause.isNotNull(), "other").otherwise(_by_sentence(from_empty))
+def trigger() -> str:
+    """SQL: the class of the first `moved` row of a rebalance, by its `cause`. `forced`: a command said so, whatever its words."""
+    from_empty = "before in ('', 'Empty')"
+    by_cause = " ".join(f"when cause = '{said}' then '{name}'" for said, name in BY_CAUSE.items())
+    return f"""case when command = 'force_rebalance' then 'forced' when after = '{COMPLETING}' then "journal's begin"
+        when cause = 'member_joined' and {from_empty} then 'first join' {by_cause} when cause is not null then 'other'
+        else {_by_sentence(from_empty)} end"""
 
 
-def _by_sentence(from_empty: Column) -> Column:
+def _by_sentence(from_empty: str) -> str:
     """The same for journals that are older than the words."""
-    word = F.regexp_extract("reason", WHO, 1)
-    found = F.when((word == "joined") & from_empty, "first join")
-    for _, said, name in CLASSES:
-        found = found.when(word == said, name)
-    found = found.when(word.endswith("left"), "leave")
-    for pattern, name in SENTENCES:
-        found = found.when(F.col("reason").rlike(pattern), name)
-    return found.otherwise("other")
+    word = f"regexp_extract(reason, r'{WHO}', 1)"
+    classes = " ".join(f"when {word} = '{said}' then '{name}'" for _, said, name in CLASSES)
+    sentences = " ".join(f"when reason rlike r'{pattern}' then '{name}'" for pattern, name in SENTENCES)
+    return f"""case when {word} = 'joined' and {from_empty} then 'first join' {classes} when endswith({word}, 'left') then 'leave'
+        {sentences} else 'other' end"""
 
 
 def lines(events: DataFrame) -> DataFrame:
@@ -98,62 +92,67 @@ def lines(events: DataFrame) -> DataFrame:
     For later parts: `classic`, `told`, `told_line`, `round_claims` and `dealt`, `changes` (ownership.change), `heard` (somebody got an
     assignment), `last_at`.
     """
-    found = events.groupBy("run", "group", F.col("cycle").alias("rebalance")).agg(*_aggregates())
-    closed, last = F.col("closing").isNotNull(), F.col("last")
-    rest = F.greatest(F.col("last_at") - last["at"], F.lit(0))
-    still = {state: F.when(~closed & (last["after"] == state), rest).otherwise(0) for state in UNDER_WAY}
-    stable = closed & (F.col("closing.after") == "Stable")
-    late = F.when(F.col("classic"), F.col("joined_last")).otherwise(F.when(closed, F.col("arrived_last")))
-    matches = stable & (F.col("bringing.generation") == last["generation"]) & (last["protocol_type"] == "consumer")
-    return found.select(
-        *KEY, "day", "first.generation_before", last["generation"].alias("generation_after"),
-        F.col("first.at").alias("started_at"), F.coalesce("closing.at", "last_at").alias("ended_at"),
-        F.when(closed, F.lower("closing.after")).otherwise("journal's end").alias("ended"),
+    found = events.groupBy("run", "group", "cycle").agg(*map(F.expr, _aggregates()))
+    stable = "(closing.after = 'Stable')"
+    late = "if(classic, joined_last, case when closing is not null then arrived_last end)"
+    return found.selectExpr(
+        "run", "`group`", "cycle as rebalance", "day", "first.generation_before", "last.generation as generation_after",
+        "first.at as started_at", "coalesce(closing.at, last_at) as ended_at",
+        "if(closing is not null, lower(closing.after), \"journal's end\") as ended",
         "first.cause", "first.before", "first.after", "first.reason", "first.command", "first.members_before",
-        last["members"].alias("members_after"), "added", "removed", "joins", "classic",
-        F.when(F.col("classic"), F.col("phases")).otherwise(last["generation"] - F.col("first.generation_before")).alias("phases"),
-        (F.col("preparing_ns") + still[PREPARING] + still[ASSIGNING]).alias("preparing_ns"),
-        (F.col("completing_ns") + still[COMPLETING] + still[RECONCILING]).alias("completing_ns"),
+        "last.members as members_after", "added", "removed", "joins", "classic",
+        "if(classic, phases, last.generation - first.generation_before) as phases",
+        f"preparing_ns + {_rest(PREPARING, ASSIGNING)} as preparing_ns",
+        f"completing_ns + {_rest(COMPLETING, RECONCILING)} as completing_ns",
         "backwards",
-        F.when(F.col("joined_last").isNotNull(), last["leader"]).alias("leader"),
-        last["protocol_type"].alias("protocol_type"), F.when(last["after"] != "Empty", F.col("protocol_name")).alias("protocol"),
-        late["member_id"].alias("last_member_id"), late["client_id"].alias("last_client_id"), late["library"].alias("last_library"),
-        late["version"].alias("last_version"), (late["at"] - F.col("first.at")).alias("last_after_ns"),
+        "case when joined_last is not null then last.leader end as leader", "last.protocol_type",
+        "case when last.after != 'Empty' then protocol_name end as protocol",
+        f"{late}.member_id as last_member_id", f"{late}.client_id as last_client_id", f"{late}.library as last_library",
+        f"{late}.version as last_version", f"{late}.at - first.at as last_after_ns",
         "libraries", "last_at",
-        F.when(matches, F.col("bringing.told")).alias("told"), F.col("bringing.line").alias("told_line"),
-        F.when(stable, F.col("claiming.round_claims")).alias("round_claims"), "dealt", "changes", "heard",
-    ).withColumn("trigger", trigger()).drop("cause", "before", "after")  # fmt: skip
+        f"case when {stable} and bringing.generation = last.generation and last.protocol_type = 'consumer' then bringing.told end as told",
+        "bringing.line as told_line",
+        f"case when {stable} then claiming.round_claims end as round_claims", "dealt", "changes", "heard",
+    ).selectExpr("* except (cause, before, after)", f"{trigger()} as trigger")  # fmt: skip
 
 
-def _aggregates() -> list[Column]:
-    moved, member = F.col("event") == MOVED, F.col("event") == MEMBER
-    during = moved & (F.col("begins") | F.col("under_way"))
-    was = F.when(F.col("after") != COMPLETING, F.col("generation_was"))
-    before = F.when(F.col("after") == PREPARING, F.col("generation")).otherwise(F.coalesce(was, F.col("generation") - 1))
-    first = F.struct("line", "at", before.alias("generation_before"), "cause", "before", "after", "reason", "command", "members_before")
-    state = F.struct("line", "at", "after", "generation", "leader", "members", "protocol_type")
-    spent = {state: F.coalesce(F.sum(F.when(F.col("state_before") == state, F.col("spent_ns"))), F.lit(0)) for state in UNDER_WAY}
+def _rest(*states: str) -> str:
+    """What a journal's last state lasts until the journal's end, where it is one of these."""
+    return f"case when closing is null and last.after in {states} then greatest(last_at - last.at, 0L) else 0 end"
+
+
+def _aggregates() -> list[str]:
+    during = f"event = '{MOVED}' and (begins or under_way)"
+    was = f"coalesce(case when after != '{COMPLETING}' then generation_was end, generation - 1)"
+    before = f"case when after = '{PREPARING}' then generation else {was} end as generation_before"
+    first = f"struct(line, at, {before}, cause, before, after, reason, command, members_before)"
+    state = "struct(line, at, after, generation, leader, members, protocol_type)"
+    gone = "what in ('removed', 'refused') and client_id is not null"
     return [
-        F.max("day").alias("day"),
-        F.max("last_at").alias("last_at"),
-        F.min(F.when(F.col("begins"), first)).alias("first"),
-        F.max(F.when(during, state)).alias("last"),
-        F.max(F.when(F.col("ends"), state)).alias("closing"),
-        F.max_by("protocol_name", F.when(during & (F.col("after") != PREPARING), F.col("line"))).alias("protocol_name"),
-        F.max(F.when(during, F.col("last_join"))).alias("joined_last"),
-        F.max(F.when(member & (F.col("what") == "reconciled"), F.struct(*OF_JOINER))).alias("arrived_last"),
-        F.max(during & F.col("after").isin(*OF_CLASSIC)).alias("classic"),
-        F.count_if(during & (F.col("after") == PREPARING)).alias("phases"),
-        F.count_if(member & (F.col("what") == "added")).alias("added"),
-        F.count_if(member & F.col("what").isin("removed", "refused") & F.col("client_id").isNotNull()).alias("removed"),
-        F.count_if((F.col("event") == JOIN) & F.col("accepted")).alias("joins"),
-        (spent[PREPARING] + spent[ASSIGNING]).alias("preparing_ns"),
-        (spent[COMPLETING] + spent[RECONCILING]).alias("completing_ns"),
-        F.max("backwards").alias("backwards"),
-        F.sort_array(F.collect_set(library_label())).alias("libraries"),
-        F.max(F.when(F.col("event") == TOLD, F.struct("line", "generation", "told"))).alias("bringing"),
-        F.max(F.when(F.col("event") == JOINED, F.struct("line", "generation", "round_claims"))).alias("claiming"),
-        F.collect_list("dealt").alias("dealt"),
-        F.collect_list(change()).alias("changes"),
-        F.max(F.col("event") == SYNCED).alias("heard"),
+        "max(day) as day",
+        "max(last_at) as last_at",
+        f"min(case when begins then {first} end) as first",
+        f"max(case when {during} then {state} end) as last",
+        f"max(case when ends then {state} end) as closing",
+        f"max_by(protocol_name, case when {during} and after != '{PREPARING}' then line end) as protocol_name",
+        f"max(case when {during} then last_join end) as joined_last",
+        f"max(case when event = '{MEMBER}' and what = 'reconciled' then struct({', '.join(OF_JOINER)}) end) as arrived_last",
+        f"max({during} and after in {OF_CLASSIC}) as classic",
+        f"count_if({during} and after = '{PREPARING}') as phases",
+        f"count_if(event = '{MEMBER}' and what = 'added') as added",
+        f"count_if(event = '{MEMBER}' and {gone}) as removed",
+        f"count_if(event = '{JOIN}' and accepted) as joins",
+        f"{_spent(PREPARING, ASSIGNING)} as preparing_ns",
+        f"{_spent(COMPLETING, RECONCILING)} as completing_ns",
+        "max(backwards) as backwards",
+        f"sort_array(collect_set(case when event = '{JOIN}' and accepted then concat_ws(' ', library, version) end)) as libraries",
+        f"max(case when event = '{TOLD}' then struct(line, generation, told) end) as bringing",
+        f"max(case when event = '{JOINED}' then struct(line, generation, round_claims) end) as claiming",
+        "collect_list(dealt) as dealt",
+        f"collect_list({change()}) as changes",
+        f"max(event = '{SYNCED}') as heard",
     ]
+
+
+def _spent(*states: str) -> str:
+    return f"coalesce(sum(case when state_before in {states} then spent_ns end), 0L)"

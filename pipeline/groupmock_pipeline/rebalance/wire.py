@@ -38,43 +38,41 @@ def said() -> dict[str, Column]:
     return {"said": F.from_json("message", MESSAGE, _LENIENT), "inside": F.from_json("embedded", INSIDE, _LENIENT)}
 
 
-def readable() -> Column:
-    """Is the assignment that a SyncGroup was answered known? One without a byte says that the member has nothing."""
-    return F.col("inside").isNotNull() | (F.col("said.assignment") == "")
+# SQL as text from here on: one call into Java for each of the columns, where a Column per operator would be a hundred.
+
+READABLE: Final = "(inside is not null or said.assignment = '')"
+"""Is the assignment that a SyncGroup was answered known? One without a byte says that the member has nothing."""
 
 
-def claims() -> Column:
+def claims() -> str:
     """What a JoinGroup says to hold, by protocol in its order: [{name, held}]."""
     held = _claimed("'protocols[', place, '].metadata'")
-    return F.expr(f"transform(said.protocols, (each, place) -> named_struct('name', each.name, 'held', {held}))")
+    return f"transform(said.protocols, (each, place) -> named_struct('name', each.name, 'held', {held}))"
 
 
-def round_claims() -> Column:
+def round_claims() -> str:
     """What the leader's answer to JoinGroup has of everybody's claims: [{member_id, held}]."""
     held = _claimed("'members[', place, '].metadata'")
-    return F.expr(f"transform(said.members, (each, place) -> named_struct('member_id', each.member_id, 'held', {held}))")
+    return f"transform(said.members, (each, place) -> named_struct('member_id', each.member_id, 'held', {held}))"
 
 
-def told() -> Column:
+def told() -> str:
     """What a SyncGroup with assignments tells each member: [{member_id, held, asked_back}]; null where nothing of it was decoded."""
     path = "'assignments[', place, '].assignment'"
     one = f"named_struct('member_id', each.member_id, 'held', {_assigned(path)}, 'asked_back', {_asked_back(path)})"
-    return F.expr(f"if(inside is null, null, transform(said.assignments, (each, place) -> {one}))")
+    return f"if(inside is null, null, transform(said.assignments, (each, place) -> {one}))"
 
 
-def given() -> Column:
+def given() -> str:
     """What a SyncGroup's answer has: all that the member holds from now on."""
-    return F.expr(_assigned("'assignment'"))
+    return _assigned("'assignment'")
 
 
-def may_have() -> Column:
+def may_have() -> str:
     """What a heartbeat's answer says that its member may have; null: it says nothing. Topics by their ids."""
     told = f"from_json(said.assignment, '{TOPICS}').topic_partitions"
     topics = f"transform({told}, each -> named_struct('topic', each.topic_id, 'partitions', each.partitions))"
-    return F.expr(f"if(said.assignment is null, null, {_flat(topics)})")
-
-
-# SQL as text from here on: one call into Java for each of the columns above, where a Column per operator would be a hundred.
+    return f"if(said.assignment is null, null, {_flat(topics)})"
 
 
 def _flat(partitions: str) -> str:
