@@ -17,8 +17,9 @@ from groupmock_clients.scenarios.measure import Figures
 from groupmock_clients.scenarios.results import Job, ScenarioResult, jobs, run_one
 from groupmock_pipeline import tables
 from groupmock_pipeline.campaign import table_row
-from groupmock_pipeline.campaign.campaign_plan import SIZES, Stretch, read_plan, stretches
+from groupmock_pipeline.campaign.campaign_plan import Stretch, read_plan, stretches
 from groupmock_pipeline.campaign.characteristics import characteristics
+from groupmock_pipeline.campaign.scenario_sizes import SIZES
 from groupmock_pipeline.campaign.sweep import ORDINAL, left, played, plays
 from groupmock_pipeline.errors import BadInput
 from groupmock_pipeline.jobs import campaign

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import subprocess
 import sys
 
 import pytest
@@ -44,3 +45,10 @@ def test_what_is_loaded_while_java_starts_says_nothing_where_it_lacks(monkeypatc
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     everything.load(argparse.Namespace(report="out"))
     everything.load(argparse.Namespace(report=None))
+
+
+def test_what_plays_a_group_is_not_loaded_for_who_reads_what_was_played() -> None:
+    """Java starts when a job is loaded: a cluster and its simulation are a third of a second of everybody's first row."""
+    script = "import sys, groupmock_pipeline.jobs.all; print(*(name for name in sys.modules if name.startswith('groupmock.core.')))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

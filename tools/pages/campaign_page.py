@@ -11,8 +11,8 @@ import msgspec
 
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL
 from groupmock_clients.scenarios.table import TITLES
-from groupmock_pipeline.campaign.campaign_plan import SIZES
 from groupmock_pipeline.campaign.characteristics import COUNTS, PERCENTILES
+from groupmock_pipeline.campaign.scenario_sizes import SIZES
 from groupmock_pipeline.campaign.simulated import ABOUT as SIMULATION_ABOUT
 from groupmock_pipeline.campaign.simulated import RECORD as SIMULATION
 from groupmock_pipeline.campaign.table_row import FIGURES, RECORD

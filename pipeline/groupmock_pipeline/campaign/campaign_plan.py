@@ -10,7 +10,7 @@ from hashlib import blake2s
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Final, get_type_hints
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -20,10 +20,9 @@ from groupmock_clients.simulation.limited import MEGABYTES, SECONDS
 from groupmock_clients.simulation.plan import KINDS
 
 from ..errors import BadInput, lacks
+from .scenario_sizes import SIZES
 
 STAGE: Final = "virtual"
-SIZES: Final[dict[str, type]] = {name: kind for name, kind in get_type_hints(Sizes).items() if name != "seed"}
-"""Name of a size -> its type, as the scenarios have it; the seed is swept by itself."""
 SEEDS: Final = re.compile(r"\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?")
 NO_PLAN: Final = "-"
 """Instead of a plan file: the flags alone."""

@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from ..arrow import Work, map_in_arrow
-from .campaign_plan import SIZES, Stretch
+from .campaign_plan import Stretch
+from .scenario_sizes import SIZES
 from .table_row import PLAY, RECORD, STRETCH, play_all
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from groupmock_clients.scenarios.play import Sizes
 from groupmock_clients.scenarios.results import Job, ScenarioResult, run_one
 
 from ..schema import spark_type
-from .campaign_plan import SIZES, STAGE
+from .campaign_plan import STAGE
+from .scenario_sizes import SIZES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..campaign.campaign_plan import SIZES
+from ..campaign.scenario_sizes import SIZES
 from .shapes import Grid, Listing, Section, Spread, Totals, Value
 
 
