@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from . import schema
+from .caching import cached
 from .errors import BadInput
-from .keeping import kept
 from .lake import journals, sink
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def grow(spark: SparkSession, source: str, lake: str, name: str, made: Callable[
     """The table with the lines that `made` makes of the rows of the runs that it has not seen."""
     asked = unseen(spark, source, lake, name)
     begun = bool(asked.table.batches)
-    with kept(asked.runs) as runs:
+    with cached(asked.runs) as runs:
         takes = [row[0] for row in runs.select(schema.TAKE).distinct().collect()] if begun else []
         if begun and not takes:
             log.info("table %s: nothing new", name)
@@ -171,7 +171,7 @@ def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame]
     """Computed first and committed then: within a stream a session's settings do not count, the first commit's do."""
     begun, path = time.monotonic(), place(lake, name)
     explain(parts[LINES], name)
-    with kept(parts[LINES]) as lines:
+    with cached(parts[LINES]) as lines:
         count = lines.count()
         told = {part: frame.schema for part, frame in parts.items()}
         sink.commit(sink.due(lines.sparkSession, path, head, edition), sink.parts({**parts, LINES: lines}), {}, told)

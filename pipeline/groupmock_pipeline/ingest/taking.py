@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from pyspark.sql import functions as F
 
 from .. import schema, tables
+from ..caching import cached
 from ..compiling import compiled
 from ..errors import Overtaken
-from ..keeping import kept
 from ..lake import journals, sink
 from . import copies, ledger, texts
 from .files import Chosen, choose, escaped, listed
@@ -151,7 +151,7 @@ def _settle_now(spark: SparkSession, path: str, takes: list[int], reading: Readi
     new = ledger.entries(files, rows, broken, reading.cores if size is None else max(reading.cores, -(-size // TASK_BYTES)))
     if silent is not None:
         new = new.unionByName(ledger.unreadable(_not_in(spark, path, head, takes, silent), takes[-1]))
-    with kept(new), _with_copies(spark, path, head, new) as told:
+    with cached(new), _with_copies(spark, path, head, new) as told:
         outcome = _outcome(told.where(F.col(schema.TAKE).isin(takes)))
         if outcome.files:
             due = sink.due(spark, path, head, head.edition)
@@ -182,16 +182,16 @@ def _of_takes(spark: SparkSession, path: str, head: sink.Head, part: str, takes:
 def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame) -> Iterator[DataFrame]:
     """The lines of the ledger that a take brings or changes: `new`, and those of other runs that turn out to be copies."""
     merged = ledger.merged(journals.ledger(spark, path, head), new) if journals.RUNS in head.batches else new
-    with kept(copies.suspects(merged, new)) as suspects:
+    with cached(copies.suspects(merged, new)) as suspects:
         if suspects.isEmpty():
             yield new
             return
-        found = suspects.localCheckpoint()
+        found = suspects.localCheckpoint()  # else their plan would stand in what follows eight times, and be analysed each time
         mine = F.broadcast(found.select("run", schema.TAKE))
         rows = journals.part(spark, path, journals.ROWS, head).join(mine, ["run", schema.TAKE], "left_semi")
         told = ledger.settled(merged, copies.copies(copies.contents(rows, found)))
         mine = F.broadcast(new.select("run", F.lit(True).alias("new")))
-        with kept(told.join(mine, "run", "left").where("new or changed").drop("new", "changed")) as changed:
+        with cached(told.join(mine, "run", "left").where("new or changed").drop("new", "changed")) as changed:
             yield changed
 
 

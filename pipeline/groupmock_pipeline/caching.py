@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def kept(frame: DataFrame) -> Iterator[DataFrame]:
-    """What it has is kept from the first question on, and given up at the end: as long as a session has it, Spark looks through its whole
-    plan with each later query (CacheManager.useCachedData), and a session that follows journals asks for days."""
+def cached(frame: DataFrame) -> Iterator[DataFrame]:
+    """It is cached from the first question on, and given up at the end: as long as a session has it, Spark looks through its whole plan
+    with each later query (CacheManager.useCachedData), and a session that follows journals asks for days."""
     frame.persist()
     try:
         yield frame
