@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from . import corpus
-from .kills import AFTER, BEFORE, BETWEEN, Harness, Trial, onlooker
+from .kills import AFTER, BEFORE, BETWEEN, NEITHER, Harness, Trial, onlooker
 
 INGESTED: Final = ("runs", "rows", "quarantine")
 CHAIN: Final = 5
@@ -112,7 +112,7 @@ def _each(
         for trial in trials:
             seen = harness.watched(trial)
             tell(f"{trial.name}: a reader sees, while it runs: {seen}")
-            yield not any(each.startswith("NEITHER") for each in seen)
+            yield not any(each.startswith(NEITHER) for each in seen)
             if amount.states:
                 yield from _states(harness, trial, work / "states" / trial.name, amount.states)
 

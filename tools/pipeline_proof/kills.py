@@ -35,6 +35,8 @@ LINGER_S: Final = 0.03
 View = dict[str, Any]
 BEFORE, BETWEEN, AFTER = "before", "between", "after"
 """`between`: some files are as before, some as after, each whole: an ingest commits the journals that Spark cannot read as a whole last."""
+TURN: Final = "a commit between two tables"
+NEITHER: Final = "NEITHER"
 
 
 class Moment(NamedTuple):
@@ -216,9 +218,9 @@ class Harness:
             struck = strike(trial.command, self.lake.parent, moment)
             if not struck.killed:
                 break
-            found.kills.append(Kill(str(moment), struck.events, struck.last, _which(self.reader.look(), trial)))
+            found.kills.append(Kill(str(moment), struck.events, struck.last, which(self.reader.look(), trial)))
         found.done = strike(trial.command, self.lake.parent, None)
-        found.after = _which(self.reader.look(), trial)
+        found.after = which(self.reader.look(), trial)
         return found
 
     def every_state(self, trial: Trial, kept: Path, most: int) -> Iterator[tuple[str, str, str]]:
@@ -231,9 +233,9 @@ class Harness:
             shutil.rmtree(self.lake, ignore_errors=True)
             if (state / self.lake.name).exists():
                 shutil.copytree(state / self.lake.name, self.lake)
-            left = _which(self.reader.look(), trial)
+            left = which(self.reader.look(), trial)
             said = self.reader.run(trial.words)
-            yield state.name, left, f"{said}, {_which(self.reader.look(), trial)}" if said else _which(self.reader.look(), trial)
+            yield state.name, left, f"{said}, {which(self.reader.look(), trial)}" if said else which(self.reader.look(), trial)
 
     def watched(self, trial: Trial) -> list[str]:
         """What a reader sees while the command runs, look after look: `before`, then `after`, or what is wrong."""
@@ -241,8 +243,8 @@ class Harness:
         process = subprocess.Popen(trial.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         seen = []
         while process.poll() is None:
-            seen.append(_which(self.reader.look(), trial, mixed=True))
-        return [*seen, _which(self.reader.look(), trial)]
+            seen.append(which(self.reader.look(), trial, mixed=True))
+        return [*seen, which(self.reader.look(), trial)]
 
     def two(self, trial: Trial, apart_s: float) -> Pair:
         """Two of the same command, the second so much later."""
@@ -257,7 +259,7 @@ class Harness:
             for said in (one, other):
                 said.seek(0)
                 texts.append(said.read())
-        return Pair(apart_s, codes, texts, _which(self.reader.look(), trial))
+        return Pair(apart_s, codes, texts, which(self.reader.look(), trial))
 
 
 class Kill(NamedTuple):
@@ -322,28 +324,35 @@ def _said(text: str) -> str:
     return "\n".join(kept)
 
 
-def _which(seen: View, trial: Trial, mixed: bool = False) -> str:
+def which(seen: View, trial: Trial, mixed: bool = False) -> str:
     """`before`, `after`, `between`, or what is there. `mixed`: tables are read in turn, and a commit may come between two of them."""
     for name, wanted in ((BEFORE, trial.seen_before), (AFTER, trial.seen_after)):
         if seen == wanted:
             return name
-    if "error" not in seen and (mixed or not seen["ledger"]) and all(_either(seen, trial, name) for name in seen):
-        return "a commit between two tables" if seen["ledger"] else BETWEEN
-    return f"NEITHER {json.dumps({name: value for name, value in seen.items() if name != 'files'})} {_strange(seen, trial)}"
+    if "error" not in seen:
+        if not seen["ledger"] and _each_either(seen, trial, False):
+            return BETWEEN
+        if mixed and _each_either(seen, trial, True):
+            return TURN
+    told = {name: value for name, value in seen.items() if name != "files"}
+    return f"{NEITHER} {json.dumps(told)} {_strange(seen, trial, mixed)}"
 
 
-def _either(seen: View, trial: Trial, name: str) -> bool:
-    """Is that part of what was seen as before or as after? What ingest makes is told file by file: its commits have some files each."""
-    if name in ("runs", "rows", "quarantine", "ledger"):
-        return True
-    return not _strange(seen, trial) if name == "files" else seen[name] in (trial.seen_before[name], trial.seen_after[name])
+def _each_either(seen: View, trial: Trial, mixed: bool) -> bool:
+    """Is each part of what was seen as before or as after? What ingest makes is told file by file: its commits have some files each."""
+    others = (name for name in seen if name not in ("runs", "rows", "quarantine", "ledger", "files"))
+    return not _strange(seen, trial, mixed) and all(seen[name] in (trial.seen_before[name], trial.seen_after[name]) for name in others)
 
 
-def _strange(seen: View, trial: Trial) -> list[str]:
-    """Files of which the tables of `ingest` have neither what they had nor what they will have."""
+def _strange(seen: View, trial: Trial, mixed: bool) -> list[str]:
+    """Files of which the tables of `ingest` have neither what they had nor what they will have; `mixed`: of which one of the tables has."""
     sides = [side.get("files", {}) for side in (trial.seen_before, trial.seen_after)]
-    return [
-        file
-        for file in {**sides[0], **sides[1], **seen.get("files", {})}
-        if seen.get("files", {}).get(file) not in [side.get(file) for side in sides]
-    ]
+    there = seen.get("files", {})
+
+    def strange(file: str) -> bool:
+        has, wanted = there.get(file, {}), [side.get(file, {}) for side in sides]
+        if mixed:
+            return any(has.get(table) not in [side.get(table) for side in wanted] for table in {*has, *wanted[0], *wanted[1]})
+        return has not in wanted
+
+    return [file for file in {**sides[0], **sides[1], **there} if strange(file)]

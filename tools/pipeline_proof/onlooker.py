@@ -29,16 +29,16 @@ def digest(table: DataFrame) -> list[str]:
     return [str(each) for each in hashed.agg(F.count("*"), F.sum("hash")).first() or ()]
 
 
-def by_file(spark: SparkSession, lake: str) -> dict[str, list[str]]:
-    """File -> the digests of its lines in the tables of `ingest`. Of which file it is a copy does not count: when a better copy is taken,
+def by_file(spark: SparkSession, lake: str) -> dict[str, dict[str, str]]:
+    """File -> table of `ingest` -> the digest of its lines there. Of which file it is a copy does not count: when a better copy is taken,
     those that were taken long ago point at it."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, str]] = {}
     for name in ("runs", "rows", "quarantine"):
         table = tables.read(spark, lake, name)
         own = [each for each in table.columns if each not in (schema.TAKE, "duplicate_of")]
         hashed = table.select("file", F.xxhash64(*own).cast("decimal(38,0)").alias("hash"))
         for row in hashed.groupBy("file").agg(F.sum("hash").alias("sum")).collect():
-            found.setdefault(row["file"], []).append(f"{name} {row['sum']}")
+            found.setdefault(row["file"], {})[name] = str(row["sum"])
     return found
 
 
