@@ -414,6 +414,33 @@ def test_an_ingest_that_is_overtaken_before_its_take_is_counted_counts_it_all_th
     assert tables.read(spark, str(tmp_path / "lake"), "rows").count() == 4 * len(names)
 
 
+@for_each("takes", [["one.jsonl"], ["one.jsonl", "damaged.jsonl.gz"]])
+def test_a_batch_of_nothing_keeps_no_ingest_from_its_take(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, takes: list[str]
+) -> None:
+    """Its last one: what cannot be read as a whole is a second take. `tools.pipeline_proof kill` saw two ingests 3 s apart that both ended
+    with 2: one left a batch of nothing in the place of the other's second take."""
+    commit, begun = sink.commit, list[int]()
+
+    def late_once(due: sink.Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> sink.Counts:
+        begun.append(due.number)
+        if len(begun) == len(takes):
+            with pytest.raises(Overtaken):
+                commit(sink.due(spark, due.path, sink.NOTHING, 0)._replace(number=99), nothing, {}, {})
+        return commit(due, lines, counted, told)
+
+    nothing = spark.range(0).selectExpr(f"'rows' as {sink.PART}", f"'' as {sink.DAY}")
+    ended(tmp_path / "in" / takes[0])
+    for name in takes[1:]:
+        whole = gzip.compress((tmp_path / "in" / takes[0]).read_bytes().replace(b"one", b"two"))
+        (tmp_path / "in" / name).write_bytes(whole[:-12])
+    monkeypatch.setattr(sink, "commit", late_once)
+    ingest(spark, tmp_path / "in", tmp_path / "lake", silence=0.0)
+    number = len(takes) - 1
+    assert begun[number:] == [number, number + 2, number + 3]  # overtaken, which left another batch of nothing; again; and the ledger
+    assert {name: row.problem is None for name, row in runs(spark, tmp_path / "lake").items()} == {name: name == takes[0] for name in takes}
+
+
 def test_of_what_an_ingest_asked_more_than_once_a_session_keeps_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """Each later query is compared with all that is kept: a session that followed died of it at the fourteenth copy."""
     spark.catalog.clearCache()

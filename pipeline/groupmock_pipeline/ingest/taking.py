@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -81,20 +81,21 @@ def _take_all(spark: SparkSession, path: str, head: sink.Head, chosen: Chosen, r
     """Short journals as whole texts; then, line by line, long ones and those that cannot be read as a whole: damaged, or no UTF-8."""
     rest, left, before = chosen.files, len(chosen.small) + len(chosen.large), time.time_ns() // 1000 - int(reading.silence_s * 1e6)
     takes = []
+    # Joined with the batch first: with a join above them Spark would write down all that follows from all of their columns.
     if chosen.small:
-        due = sink.due(spark, path, head, head.edition)
-        whole = due.joined(texts.whole_texts(spark, chosen.small).where(texts.ready(before)))
-        count = _take(due, sorted_out(texts.numbered(headed(whole, reading.limit)), reading.limit), len(chosen.small), chosen.size)
-        takes, left = [due.number], left - count
+        whole = texts.whole_texts(spark, chosen.small).where(texts.ready(before))
+        taken, count = _take(
+            spark, path, head, lambda due: sorted_out(texts.numbered(headed(due.joined(whole), reading.limit)), reading.limit),
+            len(chosen.small), chosen.size,
+        )  # fmt: skip
+        takes, left = [taken], left - count
     if left:
         head = sink.head(spark, path)
         rest = _not_in(spark, path, head, takes, rest) if takes else rest
         paths = [escaped(file.path) for file in rest.select("path").collect()]
-        due = sink.due(spark, path, head, head.edition)
-        # Joined first, as whole texts are: with a join above them Spark would write down all that follows from all of their columns.
-        lines = due.joined(_line_by_line(spark, paths, before, reading))
-        _take(due, sorted_out(lines, reading.limit), len(paths), chosen.size)
-        takes = [*takes, due.number]
+        lines = _line_by_line(spark, paths, before, reading)
+        taken, _ = _take(spark, path, head, lambda due: sorted_out(due.joined(lines), reading.limit), len(paths), chosen.size)
+        takes = [*takes, taken]
     return _settle(spark, path, takes, reading, chosen.size, rest.where(F.col("modified") <= before) if left else None)
 
 
@@ -106,16 +107,26 @@ def _line_by_line(spark: SparkSession, paths: list[str], before: int, reading: R
     return file.unionByName(lacking).unionByName(each)
 
 
-def _take(due: sink.Due, lines: DataFrame, of: int, size: int) -> int:
-    """Commit what was read of so many journals, bytes of all. Returns how many are in it."""
+def _take(
+    spark: SparkSession, path: str, head: sink.Head, made: Callable[[sink.Due], DataFrame], of: int, size: int
+) -> tuple[int, int]:  # fmt: skip
+    """Commit what is read of so many journals, bytes of all. Returns the take and how many are in it. Raises Overtaken if another ingest
+    commits something meanwhile; of one that only leaves a batch of nothing, as it was planned before one that came, nobody is at work."""
     begun = time.monotonic()
-    tables.explain(lines, "rows")
-    counted = {part: F.col(sink.PART) == part for part in (journals.ROWS, journals.FILES)}
-    with compiled(lines.sparkSession, size):
-        counts = sink.commit(due, lines.withColumn(schema.TAKE, F.lit(due.number).cast("bigint")), counted, {})
-    seconds = time.monotonic() - begun
-    log.info("ingest: %d rows of %d journals (of %d) read in %.1f s", counts[journals.ROWS], counts[journals.FILES], of, seconds)
-    return counts[journals.FILES]
+    for _ in range(TRIES):
+        due = sink.due(spark, path, head, head.edition)
+        lines = made(due)
+        tables.explain(lines, "rows")
+        counted = {part: F.col(sink.PART) == part for part in (journals.ROWS, journals.FILES)}
+        with suppress(Overtaken), compiled(spark, size):
+            counts = sink.commit(due, lines.withColumn(schema.TAKE, F.lit(due.number).cast("bigint")), counted, {})
+            seconds = time.monotonic() - begun
+            log.info("ingest: %d rows of %d journals (of %d) read in %.1f s", counts[journals.ROWS], counts[journals.FILES], of, seconds)
+            return due.number, counts[journals.FILES]
+        head = sink.head(spark, path)
+        if sink.has_grown(head, due):
+            break
+    raise Overtaken(path)
 
 
 def _settle_left(spark: SparkSession, path: str, reading: Reading, head: sink.Head) -> Outcome:

@@ -173,6 +173,11 @@ def due(spark: SparkSession, path: str, at: Head, edition: int) -> Due:
     return Due(path, at.batch + 1, edition, numbers)
 
 
+def has_grown(at: Head, due: Due) -> bool:
+    """Is anything in the table since that batch was planned? Batches of overtaken writers have nothing."""
+    return at.edition != due.edition or any(batches[-1] >= due.number for batches in at.batches.values())
+
+
 def commit(due: Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> Counts:
     """Write lines (with `PART`) as that batch. Either they are made of what was joined with it, or they are joined here: the fewer and the
     narrower what is joined, the cheaper.
