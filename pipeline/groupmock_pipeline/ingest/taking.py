@@ -32,7 +32,7 @@ TASK_BYTES: Final = 1 << 30
 """Of a take whose rows are counted, text that one task counts at most."""
 
 TRIES: Final = 9
-"""Of a commit of the ledger: of each ingest beside ours, its take or its ledger can be quicker, or both."""
+"""Of a commit: of each ingest beside ours, its take or its ledger can be quicker, or both, and leave a batch of nothing besides."""
 
 
 class Outcome(NamedTuple):
