@@ -1,13 +1,14 @@
-"""What the kill proof's reader calls what it saw: tables are read in turn, and a commit may come between two of them."""
+"""The kill proof's reader: what it calls what it saw (tables are read in turn, and a commit may come between two), and how it ends."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, Final
 
 from cases import for_each
 
-from tools.pipeline_proof.kills import AFTER, BEFORE, BETWEEN, NEITHER, TURN, Trial, View, which
+from tools.pipeline_proof.kills import AFTER, BEFORE, BETWEEN, NEITHER, TURN, Trial, View, onlooker, which
 
 OLD: Final = {"a": {"runs": "1", "rows": "2"}, "b": {"runs": "3"}}
 NEW: Final = {"a": {"runs": "4", "rows": "5"}, "b": {"runs": "6", "quarantine": "7"}}
@@ -35,3 +36,11 @@ def test_what_was_seen(seen: View, at_rest: str, in_turn: str) -> None:
     trial = Trial("", Path(), (), view(OLD), view(NEW))
     assert which(seen, trial).startswith(at_rest)
     assert which(seen, trial, mixed=True).startswith(in_turn)
+
+
+def test_a_reader_that_is_no_longer_asked_leaves_no_pipe_open() -> None:
+    """Else the short kill run of `make live` fails when all of it was right: an open file is an error in a test."""
+    with onlooker([sys.executable, "-c", "import sys; print('\"ready\"', flush=True); sys.stdin.read()"]) as reader:
+        pipes = (reader.process.stdin, reader.process.stdout)
+    assert reader.process.returncode == 0
+    assert [pipe is not None and pipe.closed for pipe in pipes] == [True, True]

@@ -96,8 +96,8 @@ class Onlooker:
 
     def close(self) -> None:
         """It ends by itself when nobody asks any more."""
-        self._pipe(self.process.stdin).close()
-        self.process.wait()
+        with self.process:  # closes both pipes, and waits
+            pass
 
 
 @contextmanager
