@@ -71,8 +71,10 @@ def test_a_run_that_says_nothing_of_any_test_is_broken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("command", "verdict"), [("exit 0", "ok"), ("echo why; exit 3", "broken"), ("exit 77", "skipped")])
 def test_a_command_is_a_case(command: str, verdict: str) -> None:
-    (case,) = tried(ShellCommand("planted", "a command", ["sh", "-c", command]), tries=2)
+    told = list[str]()
+    (case,) = tried(ShellCommand("planted", "a command", ["sh", "-c", command]), 2, told.append)
     assert case.verdict == verdict
+    assert told == ([f"planted: try {number} failed\nexit code 3\nwhy" for number in (1, 2)] if verdict == "broken" else [])
     assert case.text == {"broken": "try 1: failed\nexit code 3\nwhy\n\ntry 2: failed\nexit code 3\nwhy"}.get(verdict, case.text)
 
 

@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     results: dict[str, list[Case]] = {}
     for name in asked.names or known:
         print(f"... {name}: {known[name].says}", flush=True)
-        results[name] = tried(known[name], asked.tries)
+        results[name] = tried(known[name], asked.tries, lambda told: print(told, flush=True))
         for file, form in FORMS.items():
             (asked.output / file).write_text(form(results), encoding="utf-8")
     print(as_text(results))

@@ -6,7 +6,7 @@ broken every time; and what is neither is unstable, which is worth a look and no
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -83,15 +83,18 @@ class Part(Protocol):
         ...
 
 
-def tried(part: Part, tries: int = TRIES) -> list[Case]:
-    """Every case of a part: once, and those that fail up to `tries` times in all, until they pass."""
+def tried(part: Part, tries: int = TRIES, tell: Callable[[str], object] = str) -> list[Case]:
+    """Every case of a part: once, and those that fail up to `tries` times in all, until they pass. `tell` hears at once why one failed: of
+    tries of half an hour each the report comes late."""
     if why := part.lacks():
         return [Case(part.name, missing=why)]
     cases: dict[str, Case] = {}
     only: list[str] | None = None
-    for _ in range(tries):
+    for number in range(1, tries + 1):
         for name, each in part.attempt(only).items():
             cases.setdefault(name, Case(name)).tries.append(each)
+            if each.outcome == FAILED:
+                tell(f"{name}: try {number} failed\n{each.text}".rstrip())
         only = [name for name, case in cases.items() if case.tries[-1].outcome == FAILED]
         if not only:
             break
