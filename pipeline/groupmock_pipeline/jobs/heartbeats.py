@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from .. import tables
 from ..clients import API_VERSIONS, SOFTWARE, identified
+from ..windows import BEFORE, OF_MEMBER, SO_FAR
 
 JOIN: Final = 11
 HEARTBEAT: Final = 12
@@ -93,7 +94,7 @@ def _signs(seen: DataFrame) -> DataFrame:
     """The requests of members, each with its answer and its connection's software, and expiries. A connection has one request at a time,
     so the answer is the next row of these APIs there."""
     order = "partition by run, connection order by line"
-    so_far = f"over ({order} rows between unbounded preceding and current row)"
+    so_far = f"over ({order} {SO_FAR})"
     known = seen.selectExpr(
         "*",
         f"lead(struct(kind, ticket, error, at, said.member_id)) over ({order}) as next",
@@ -112,13 +113,12 @@ def _signs(seen: DataFrame) -> DataFrame:
 def _measured(signs: DataFrame) -> DataFrame:
     """Heartbeats and expiries with the member's client, `gap_ns` since its last Heartbeat or answer to SyncGroup in that generation, and
     `share`, the gap's part of its session timeout."""
-    past = "over (partition by run, `group`, member_id order by line rows between unbounded preceding and %s)"
     renewed = f"case when api_key = {HEARTBEAT} then at when error is null then answered_at end"
     sign = f"case when api_key != {JOIN} then struct({renewed} as alive_at, generation) end"
     known = signs.selectExpr(
         "* except (client, session_timeout_ms)",
-        *(f"last({name}, true) {past % 'current row'} as {name}" for name in ("client", "session_timeout_ms")),
-        f"last({sign}, true) {past % '1 preceding'} as last",
+        *(f"last({name}, true) over ({OF_MEMBER} order by line {SO_FAR}) as {name}" for name in ("client", "session_timeout_ms")),
+        f"last({sign}, true) over ({OF_MEMBER} order by line {BEFORE}) as last",
     ).where(f"api_key in {(HEARTBEAT, EXPIRED)}")
     follows = f"api_key = {HEARTBEAT} and last.generation = generation"
     gaps = known.selectExpr("*", f"case when {follows} then greatest(at - last.alive_at, 0L) end as gap_ns", "client.software as software")

@@ -19,6 +19,7 @@ from ..rebalance.events import events
 from ..rebalance.moves import moves
 from ..rebalance.partitions import MOVED, OWNED, counted
 from ..rebalance.summary import lines
+from ..windows import OF_GROUP
 
 COLUMNS: Final = {
     "day": "of the run's begin",
@@ -77,7 +78,7 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
 def rebalances(rows: DataFrame) -> DataFrame:
     """Table `rows` -> table `rebalances`. Nothing is kept in between: what is read once is shuffled once, by run."""
     found = undelivered(counted(moves(lines(events(rows)))), rows)
-    heard = "protocol_type = 'consumer' and max(heard) over (partition by run, `group`)"  # others' assignments are not read
+    heard = f"protocol_type = 'consumer' and max(heard) over ({OF_GROUP})"  # others' assignments are not read
     told = found.selectExpr(
         f"* except ({', '.join((*MOVED, *OWNED))})",
         *(f"case when revoked is not null then {name} end as {name}" for name in MOVED),

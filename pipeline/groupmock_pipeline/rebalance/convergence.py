@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from ..windows import OF_GROUP, SO_FAR
 from .moves import COOPERATIVE
 from .summary import REJOINS
 
@@ -14,11 +15,11 @@ def converged(lines: DataFrame) -> DataFrame:
     A rebalance goes on with the convergence of the one before if that ended Stable under a cooperative protocol and asked members to come
     back (it revoked something, or gave a time), and this one began because a member joined again.
     """
-    order = "partition by run, `group` order by rebalance"
+    order = f"{OF_GROUP} order by rebalance"
     asked = f"ended = 'stable' and design in {COOPERATIVE} and (revoked > 0 or again_ms > 0)"
     follows = f"trigger in {REJOINS} and coalesce(lag({asked}) over ({order}), false)"
-    first = f"max(case when not _follows then rebalance end) over ({order} rows between unbounded preceding and current row)"
-    one = "partition by run, `group`, convergence"
+    first = f"max(case when not _follows then rebalance end) over ({order} {SO_FAR})"
+    one = f"{OF_GROUP}, convergence"
     return (
         lines.selectExpr("*", f"{follows} as _follows")
         .selectExpr("* except (_follows)", f"{first} as convergence")

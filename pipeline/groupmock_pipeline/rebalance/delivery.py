@@ -12,13 +12,13 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ..windows import OF_GROUP, SO_FAR
 from .events import GROUP
 from .wire import BEAT, JOIN
 
 PRODUCE: Final = 0
 FETCH: Final = 1
 PARTITION: Final = (*GROUP, "topic", "number")
-OF_GROUP: Final = "partition by run, `group`"
 OFFSETS: Final = "array<struct<number: int, had: bigint, made: bigint>>"
 MESSAGE: Final = (
     "struct<group_id: string,"
@@ -83,7 +83,7 @@ def _spans(positions: DataFrame) -> DataFrame:
     """GROUP, from_at, until, open (until the journal's end): when something waited, partition by partition; from_at null: a line that says
     that there are Fetches."""
     order = f"{OF_GROUP}, topic, number order by line"
-    so_far = f"over ({order} rows between unbounded preceding and current row)"
+    so_far = f"over ({order} {SO_FAR})"
     seen = (
         positions.selectExpr("*", f"max(had) {so_far} as asked")
         .selectExpr("*", f"coalesce(max(case when asked is not null then made end) {so_far} >= asked, false) as waits")
@@ -103,7 +103,7 @@ def _met(lines: DataFrame) -> DataFrame:
     line = "case when started_at is not null then struct(rebalance, started_at, last_at) end"
     at = "if(open is not null, coalesce(from_at, 0L), ended_at)"
     later = f"{OF_GROUP} order by {at} desc, open is not null, rebalance desc"  # those that ended no earlier, the last first
-    nearest = f"last({line}, true) over ({later} rows between unbounded preceding and current row)"
+    nearest = f"last({line}, true) over ({later} {SO_FAR})"
     until = "if(open, met.last_at, until)"
     waited = f"greatest(coalesce({until} - from_at, 0L), 0L)"
     return lines.selectExpr("*", f"{nearest} as met").selectExpr(

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..clients import API_VERSIONS, SOFTWARE_TOLD, identified
+from ..windows import BEFORE, OF_GROUP, OF_MEMBER
 from . import wire
 
 PREPARING: Final = "PreparingRebalance"
@@ -42,9 +43,8 @@ SyncGroup was answered, or a heartbeat, with what its member may have; a connect
 GROUP: Final = ("run", "group")
 OF_CONNECTION: Final = "over (partition by run, connection)"
 OF_EXCHANGE: Final = "over (partition by run, connection, ticket)"
-BEFORE: Final = "order by line rows between unbounded preceding and 1 preceding"
-PAST: Final = f"over (partition by run, `group` {BEFORE})"
-PAST_OF_MEMBER: Final = f"over (partition by run, `group`, member_id {BEFORE})"
+PAST: Final = f"over ({OF_GROUP} order by line {BEFORE})"
+PAST_OF_MEMBER: Final = f"over ({OF_MEMBER} order by line {BEFORE})"
 OF_ROWS: Final = ("before", "after", "cause", "reason", "leader", "protocol_type", "protocol_name", "members", "what", "client_id", "name")
 """What an event has of its row as it is."""
 OF_MESSAGES: Final = ("named", "claims", "round_claims", "told", "held", "beat")

@@ -10,11 +10,11 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
+from ..windows import BEFORE, OF_MEMBER, SO_FAR
 from .events import CLOSED, GONE, JOIN, MEMBER, SYNCED
 from .wire import HELD
 
 FOR_EVER: Final = 2**63 - 1
-OF_MEMBER: Final = "partition by run, `group`, member_id"
 PLACE: Final = "struct<line: bigint, at: bigint, rebalance: bigint>"
 
 
@@ -45,7 +45,7 @@ def owned(lines: DataFrame) -> DataFrame:
 
 
 def _opened(lines: DataFrame) -> DataFrame:
-    """Lines and their changes one by one: KEY, last_at, and either `summary` and `parts` or those of a change."""
+    """Lines and their changes one by one: run, group, rebalance, last_at, and either `summary` and `parts` or those of a change."""
     apart = ("run", "group", "rebalance", "last_at", "changes", "parts")
     whole = f"struct({', '.join(name for name in lines.columns if name not in apart)})"
     line = f"case when change is null then {whole} end as summary, case when change is null then parts end as parts"
@@ -57,9 +57,8 @@ def _opened(lines: DataFrame) -> DataFrame:
 
 def _given(changes: DataFrame) -> DataFrame:
     """Lines, and of the changes the answers to SyncGroup, with `losses` [{until, held}], the member's changes up to its `next` one."""
-    past = f"over ({OF_MEMBER} order by line rows between unbounded preceding and %s)"
-    by = f"last(case when event = '{JOIN}' then connection end, true) {past % '1 preceding'}"
-    so_far = f"count_if(event = '{SYNCED}') {past % 'current row'}"
+    by = f"last(case when event = '{JOIN}' then connection end, true) over ({OF_MEMBER} order by line {BEFORE})"
+    so_far = f"count_if(event = '{SYNCED}') over ({OF_MEMBER} order by line {SO_FAR})"
     marked = changes.selectExpr(
         "*", f"{by} as by", f"case when summary is not null then rebalance else {so_far} end as epoch"
     ).where(f"summary is not null or event != '{CLOSED}' or by = connection")  # fmt: skip

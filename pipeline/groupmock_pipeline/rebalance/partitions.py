@@ -11,6 +11,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ..windows import BEFORE, OF_GROUP
 from .events import GROUP
 from .ownership import FOR_EVER, owned
 
@@ -50,13 +51,12 @@ def _one_by_one(lines: DataFrame) -> DataFrame:
 
 def _figures(parts: DataFrame) -> DataFrame:
     """GROUP, rebalance, last_at and one of: summary; told, with moves and elsewhere (another process); gap_ns; since (lost for good)."""
-    each = "partition by run, `group`, partition"
-    past = f"over ({each} order by line, member_id rows between unbounded preceding and 1 preceding)"
+    past = f"over ({OF_GROUP}, partition order by line, member_id {BEFORE})"
     seen = parts.selectExpr(
         "*",
         f"last(case when process is not null then struct(member_id, process) end, true) {past} as had",
         f"max(until) {past} as reach",
-        f"max(case when until is not null then line end) over ({each}) as last_line",
+        f"max(case when until is not null then line end) over ({OF_GROUP}, partition) as last_line",
     )
     gap, reaches = "case when reach.line < line then greatest(at - reach.at, 0L) end", "greatest(reach, until)"
     lost = f"line = last_line and {reaches}.line < {FOR_EVER}L"

@@ -23,8 +23,6 @@ from .events import (
 )
 from .ownership import change
 
-KEY: Final = ("run", "group", "rebalance")
-
 BY_CAUSE: Final = {
     "member_joined": "join",
     "member_changed": "metadata change",
@@ -72,7 +70,7 @@ def trigger() -> str:
     """SQL: the class of the first `moved` row of a rebalance, by its `cause`. `forced`: a command said so, whatever its words."""
     from_empty = "before in ('', 'Empty')"
     by_cause = " ".join(f"when cause = '{said}' then '{name}'" for said, name in BY_CAUSE.items())
-    return f"""case when command = 'force_rebalance' then 'forced' when after = '{COMPLETING}' then "journal's begin"
+    return f"""case when command = 'force_rebalance' then 'forced' when after = '{COMPLETING}' then 'journal''s begin'
         when cause = 'member_joined' and {from_empty} then 'first join' {by_cause} when cause is not null then 'other'
         else {_by_sentence(from_empty)} end"""
 
@@ -87,7 +85,8 @@ def _by_sentence(from_empty: str) -> str:
 
 
 def lines(events: DataFrame) -> DataFrame:
-    """KEY and the rebalances' own columns. A line without `started_at` is none: it has what came after the last end, or before the first.
+    """run, group, rebalance, and the rebalances' own columns. A line without `started_at` is none: it has what came after the last end,
+    or before the first.
 
     For later parts: `classic`, `told`, `told_line`, `round_claims` and `dealt`, `changes` (ownership.change), `heard` (somebody got an
     assignment), `last_at`.
@@ -98,7 +97,7 @@ def lines(events: DataFrame) -> DataFrame:
     return found.selectExpr(
         "run", "`group`", "cycle as rebalance", "day", "first.generation_before", "last.generation as generation_after",
         "first.at as started_at", "coalesce(closing.at, last_at) as ended_at",
-        "if(closing is not null, lower(closing.after), \"journal's end\") as ended",
+        "if(closing is not null, lower(closing.after), 'journal''s end') as ended",
         "first.cause", "first.before", "first.after", "first.reason", "first.command", "first.members_before",
         "last.members as members_after", "added", "removed", "joins", "classic",
         "if(classic, phases, last.generation - first.generation_before) as phases",
