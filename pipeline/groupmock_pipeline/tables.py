@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.errors import AnalysisException
@@ -147,8 +147,10 @@ def unseen(spark: SparkSession, source: str, lake: str, name: str) -> Unseen:
     return Unseen(news.select(*TAKEN.names), rows_at, head)
 
 
-def grow(spark: SparkSession, source: str, lake: str, name: str, made: Callable[[DataFrame], DataFrame]) -> None:
-    """The table with the lines that `made` makes of the rows of the runs that it has not seen."""
+def grow(
+    spark: SparkSession, source: str, lake: str, name: str, made: Callable[[DataFrame], DataFrame], about: Sequence[str] = ()
+) -> None:  # fmt: skip
+    """The table with the lines that `made` makes of the rows of the runs that it has not seen, each row with those columns of `runs`."""
     asked = unseen(spark, source, lake, name)
     begun = bool(asked.table.batches)
     with cached(asked.runs) as runs:
@@ -156,15 +158,9 @@ def grow(spark: SparkSession, source: str, lake: str, name: str, made: Callable[
         if begun and not takes:
             log.info("table %s: nothing new", name)
         else:
-            rows = _rows_of(spark, source, asked, takes) if begun else _read(spark, source, "rows", asked.journals)
-            extend(made(rows), lake, name, asked)
-
-
-def _rows_of(spark: SparkSession, lake: str, asked: Unseen, takes: Collection[int]) -> DataFrame:
-    """Rows of runs, which are of those takes."""
-    path = place(lake, journals.ROWS)
-    rows = journals.read(spark, path, journals.ROWS, asked.journals, [take for take in takes if take != GONE])
-    return rows.join(F.broadcast(asked.runs.select("run")), "run", "left_semi")
+            path, wanted = place(source, journals.ROWS), [take for take in takes if take != GONE] if begun else None
+            rows = journals.read(spark, path, journals.ROWS, asked.journals, wanted, about)
+            extend(made(rows.join(F.broadcast(asked.runs.select("run")), "run", "left_semi") if begun else rows), lake, name, asked)
 
 
 def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame], edition: int) -> None:

@@ -171,7 +171,7 @@ def made(spark: SparkSession) -> dict[str, DataFrame]:
     return {
         "runs": of(schema.RUNS),
         "quarantine": of(schema.QUARANTINE),
-        "rebalances": rebalances.rebalances(rows),
+        "rebalances": rebalances.rebalances(rows.withColumn("last_at", F.lit(0))),
         "heartbeats": heartbeats.heartbeats(rows),
         "faults": faults.faults(rows),
         "audit": judged,

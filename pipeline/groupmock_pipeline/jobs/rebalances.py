@@ -1,7 +1,7 @@
 """One line per rebalance: what started it, who took part, how long it took, what it moved and left without an owner.
 
-Reads the table `rows`, writes the table `rebalances`. A rebalance is what a group goes through from leaving Stable or Empty until it is
-Stable, Empty or Dead; a consumer group (KIP-848), from a new group epoch until all members are at it
+Reads the tables `rows` and `runs`, writes the table `rebalances`. A rebalance is what a group goes through from leaving Stable or Empty
+until it is Stable, Empty or Dead; a consumer group (KIP-848), from a new group epoch until all members are at it
 (docs/reference/pipeline/rebalances.md has every column).
 """
 
@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from .. import tables
 from ..rebalance.convergence import converged
 from ..rebalance.delivery import undelivered
-from ..rebalance.events import events
+from ..rebalance.events import OF_RUN, events
 from ..rebalance.moves import moves
 from ..rebalance.partitions import MOVED, OWNED, counted
 from ..rebalance.summary import lines
@@ -72,11 +72,12 @@ COLUMNS: Final = {
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
     """The lines of the runs that are new."""
-    tables.grow(spark, arguments.input, arguments.output, "rebalances", rebalances)
+    tables.grow(spark, arguments.input, arguments.output, "rebalances", rebalances, OF_RUN)
 
 
 def rebalances(rows: DataFrame) -> DataFrame:
-    """Table `rows` -> table `rebalances`. Nothing is kept in between: what is read once is shuffled once, by run."""
+    """Table `rows`, each row with OF_RUN of its run's line in `runs` -> table `rebalances`. Nothing is kept in between: what is read once
+    is shuffled once, by run."""
     found = undelivered(counted(moves(lines(events(rows)))), rows)
     heard = f"protocol_type = 'consumer' and max(heard) over ({OF_GROUP})"  # others' assignments are not read
     told = found.selectExpr(

@@ -29,23 +29,30 @@ ROWS, QUARANTINE, RUNS, FILES = "rows", "quarantine", "runs", "files"
 PARTS: Final = (ROWS, RUNS, QUARANTINE)
 """What is read of it as a table."""
 COLUMNS: Final = {ROWS: schema.ROWS, QUARANTINE: schema.QUARANTINE, RUNS: schema.RUNS, FILES: schema.FILES}
+"""Today's columns, whatever version wrote a lake (null: it had none), so that no file is opened to know them."""
 STORED: Final = {"rows": "row_count"}
 """Columns of the ledger that have another name in its files: `rows` is a list in a row of an audit, and a table has one type for a name."""
-"""Today's columns, whatever version wrote a lake (null: it had none), so that no file is opened to know them."""
+KEY: Final = {"run": "of_run", schema.TAKE: "of_take"}
+"""By what lines belong to a run's line in the ledger, and what that is called there while they are brought together."""
 
 
-def read(spark: SparkSession, path: str, name: str, head: sink.Head, takes: Collection[int] | None = None) -> DataFrame:
-    """One of `PARTS`; of lines, those of `takes` alone, where they are given: files of others are not opened. The ledger is looked up
-    first: of what it names nothing comes later."""
+def read(
+    spark: SparkSession, path: str, name: str, head: sink.Head, takes: Collection[int] | None = None, about: Sequence[str] = ()
+) -> DataFrame:  # fmt: skip
+    """One of `PARTS`; of lines, those of `takes` alone, where they are given: files of others are not opened; each with the columns `about`
+    of its run's line in the ledger. The ledger is looked up first: of what it names nothing comes later."""
     runs = ledger(spark, path, head)
     if name == RUNS:
         return runs
-    counted = runs.where(f"{'rows' if name == ROWS else 'quarantined'} > 0").selectExpr("run as of_run", f"{schema.TAKE} as of_take")
+    count = "rows" if name == ROWS else "quarantined"
+    counted = F.broadcast(runs.where(f"{count} > 0").selectExpr(*(f"{key} as {of}" for key, of in KEY.items()), *about))
     lines = part(spark, path, name, head)
     if takes is not None:
         lines = lines.where(F.col(sink.BATCH).isin(_batches(head.batches.get(name, ()), takes)))
-    same = F.expr(f"run = of_run and {schema.TAKE} = of_take")
-    return _without(lines.join(F.broadcast(counted), same, "left_semi"), *sink.PLACE.names, schema.TAKE)
+    same = F.expr(" and ".join(f"{key} = {of}" for key, of in KEY.items()))
+    if about:  # the ledger has one line for each run: none comes twice
+        return _without(lines.join(counted, same), *sink.PLACE.names, schema.TAKE, *KEY.values())
+    return _without(lines.join(counted, same, "left_semi"), *sink.PLACE.names, schema.TAKE)
 
 
 def _batches(there: Sequence[int], takes: Collection[int]) -> list[int]:

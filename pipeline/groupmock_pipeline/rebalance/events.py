@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Final
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from ..clients import API_VERSIONS, SOFTWARE_TOLD, identified
 from ..windows import BEFORE, OF_GROUP, OF_MEMBER
@@ -45,14 +44,17 @@ OF_CONNECTION: Final = "over (partition by run, connection)"
 OF_EXCHANGE: Final = "over (partition by run, connection, ticket)"
 PAST: Final = f"over ({OF_GROUP} order by line {BEFORE})"
 PAST_OF_MEMBER: Final = f"over ({OF_MEMBER} order by line {BEFORE})"
+OF_RUN: Final = ("last_at",)
+"""What an event has of its run, as `runs` has it."""
 OF_ROWS: Final = ("before", "after", "cause", "reason", "leader", "protocol_type", "protocol_name", "members", "what", "client_id", "name")
-"""What an event has of its row as it is."""
+"""What it has of its row as it is."""
 OF_MESSAGES: Final = ("named", "claims", "round_claims", "told", "held", "beat")
 """What it has of its message: a JoinGroup came with a member id; is it of a consumer group's heartbeat; the rest as in `wire`."""
 
 
 def events(rows: DataFrame) -> DataFrame:
-    """One line per event: day, run, group, line, at, last_at (of the journal), event, member_id and what that event has; numbered.
+    """One line per event of rows with OF_RUN: day, run, group, line, at, last_at (of the journal), event, member_id and what that event
+    has; numbered.
 
     `cycle`: 1 for everything up to the end of the group's first rebalance, 2 up to the end of its second, ... (an answer to SyncGroup,
     which comes after the end, counts to the rebalance that it ends, and so does one to a heartbeat that comes while none is under way).
@@ -60,13 +62,7 @@ def events(rows: DataFrame) -> DataFrame:
     Of `moved`: `under_way` (before it), `generation_was`, `begins`, `ends`, `spent_ns` in
     the state before, `backwards` (the clock went back), `members_before`; `last_join` where a join phase ends; `command`: who steered.
     """
-    read = _read(rows).join(ends(rows).hint("shuffle_hash"), "run")
-    return numbered(_of_groups(_paired(read)))
-
-
-def ends(rows: DataFrame) -> DataFrame:
-    """run, last_at: when each journal ends."""
-    return rows.groupBy("run").agg(F.max("at").alias("last_at"))
+    return numbered(_of_groups(_paired(_read(rows).repartition("run"))))
 
 
 def _read(rows: DataFrame) -> DataFrame:
@@ -86,7 +82,7 @@ def _read(rows: DataFrame) -> DataFrame:
         when kind in {(MOVED, MEMBER, COMMAND)} then kind end as event"""
     steered = f"case when kind = '{COMMAND}' then get_json_object(arguments, '$.group') end"
     return read.selectExpr(
-        "day", "run", "line", "at", "kind", "connection", "ticket", "error", event, *OF_ROWS,
+        "day", "run", "line", "at", *OF_RUN, "kind", "connection", "ticket", "error", event, *OF_ROWS,
         f"coalesce({steered}, `group`, said.group_id) as `group`",
         "coalesce(member_id, nullif(said.member_id, '')) as member_id",
         "coalesce(generation, said.generation_id) as generation",
@@ -123,7 +119,7 @@ def _of_groups(paired: DataFrame) -> DataFrame:
     """The events with their group. The end of a connection is one of every member that joined by it."""
     whose = f"inline(case when event = '{CLOSED}' then joiners else array(struct(`group`, member_id)) end)"
     found = paired.where("event is not null").selectExpr(
-        "day", "run", whose, "line", "at", "last_at", "event", "connection", "accepted", "generation", *OF_ROWS, *OF_MESSAGES,
+        "day", "run", whose, "line", "at", *OF_RUN, "event", "connection", "accepted", "generation", *OF_ROWS, *OF_MESSAGES,
         *(f"case when event = '{JOIN}' then {text} end as {name}" for name, text in identified("client_id").items()),
     )  # fmt: skip
     return found.where("`group` is not null")
