@@ -123,16 +123,18 @@ def test_a_file_that_two_ingests_took_at_once_counts_once(spark: SparkSession, l
     assert read(spark, lake, "rows").count() == 8 + 6
 
 
-def test_a_table_grows_by_runs_that_a_compaction_has_put_elsewhere(spark: SparkSession, lake: Path) -> None:
-    where = str(lake)
+def test_a_table_grows_by_runs_that_a_compaction_has_put_elsewhere_each_row_with_what_the_ledger_says_of_its_run(
+    spark: SparkSession, lake: Path
+) -> None:
+    where, counted = str(lake), "select run, count(*) as count, max({}) as last_at from {{rows}} group by run"
     for name in ("c", "d"):
         journal(lake.parent / "in" / f"{name}.jsonl", 0, 6)
         take(spark, lake)
         if name == "c":
             compacted(spark, lake)
-    tables.grow(spark, where, where, "faults", lambda rows: rows.groupBy("run").count())
-    counted = read(spark, lake, "rows").groupBy("run").count()
-    assert sorted(read(spark, lake, "faults").collect()) == sorted(counted.collect())
+        tables.grow(spark, where, where, "rebalances", lambda rows: spark.sql(counted.format("last_at"), rows=rows), ["last_at"])
+    expected = spark.sql(counted.format("at"), rows=read(spark, lake, "rows"))
+    assert sorted(read(spark, lake, "rebalances").collect()) == sorted(expected.collect())
 
 
 def killed(*_: object) -> None:
