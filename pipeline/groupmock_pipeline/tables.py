@@ -154,13 +154,15 @@ def grow(
     asked = unseen(spark, source, lake, name)
     begun = bool(asked.table.batches)
     with cached(asked.runs) as runs:
-        takes = [row[0] for row in runs.select(schema.TAKE).distinct().collect()] if begun else []
-        if begun and not takes:
+        takes = [row[0] for row in runs.select(schema.TAKE).distinct().collect()] if begun else None
+        if takes == []:
             log.info("table %s: nothing new", name)
-        else:
-            path, wanted = place(source, journals.ROWS), [take for take in takes if take != GONE] if begun else None
-            rows = journals.read(spark, path, journals.ROWS, asked.journals, wanted, about)
-            extend(made(rows.join(F.broadcast(asked.runs.select("run")), "run", "left_semi") if begun else rows), lake, name, asked)
+            return
+        there = None if takes is None else [take for take in takes if take != GONE]
+        rows = journals.read(spark, place(source, journals.ROWS), journals.ROWS, asked.journals, there, about)
+        if begun:
+            rows = rows.join(F.broadcast(runs.select("run")), "run", "left_semi")
+        extend(made(rows), lake, name, asked)
 
 
 def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame], edition: int) -> None:

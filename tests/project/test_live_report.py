@@ -9,7 +9,7 @@ import pytest
 
 from tools.live.parts import Folder, ShellCommand, parts
 from tools.live.report import as_html, as_junit, as_text
-from tools.live.tries import Case, tried
+from tools.live.tries import TRIES, Case, tried
 
 TESTS = """
 import pathlib, pytest
@@ -37,7 +37,7 @@ def test_skipped(): ...
 def cases(tmp_path: Path) -> dict[str, Case]:
     """A folder of planted tests, tried; name -> case. How often each ran stands in a file of its name."""
     (tmp_path / "test_planted.py").write_text(TESTS)
-    found = tried(Folder("planted", "planted tests", "test_planted.py", root=tmp_path, workers=1))
+    found = tried(Folder("planted", "planted tests", "test_planted.py", root=tmp_path, workers=1), TRIES, print)
     return {each.name.rpartition("test_")[2]: each for each in found}
 
 
@@ -64,7 +64,7 @@ def test_every_form_of_the_report_tells_them_apart(cases: dict[str, Case]) -> No
 
 
 def test_a_run_that_says_nothing_of_any_test_is_broken(tmp_path: Path) -> None:
-    (case,) = tried(Folder("gone", "a folder that is not there", "gone", root=tmp_path, workers=1), tries=2)
+    (case,) = tried(Folder("gone", "a folder that is not there", "gone", root=tmp_path, workers=1), 2, print)
     assert (case.name, case.verdict, len(case.tries)) == ("gone: pytest", "broken", 2)
     assert "no tests ran" in case.text
 
@@ -79,7 +79,7 @@ def test_a_command_is_a_case(command: str, verdict: str) -> None:
 
 
 def test_what_the_machine_lacks_is_missing_and_not_tried() -> None:
-    (case,) = tried(ShellCommand("planted", "a command", ["sh", "-c", "exit 1"], needs=lambda: "not on the PATH: abacus"))
+    (case,) = tried(ShellCommand("planted", "a command", ["sh", "-c", "exit 1"], needs=lambda: "not on the PATH: abacus"), TRIES, print)
     assert (case.verdict, case.text, case.tries) == ("missing", "not on the PATH: abacus", [])
 
 

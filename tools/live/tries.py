@@ -83,7 +83,7 @@ class Part(Protocol):
         ...
 
 
-def tried(part: Part, tries: int = TRIES, tell: Callable[[str], object] = str) -> list[Case]:
+def tried(part: Part, tries: int, tell: Callable[[str], object]) -> list[Case]:
     """Every case of a part: once, and those that fail up to `tries` times in all, until they pass. `tell` hears at once why one failed: of
     tries of half an hour each the report comes late."""
     if why := part.lacks():

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from .. import tables
 from ..rebalance.convergence import converged
 from ..rebalance.delivery import undelivered
-from ..rebalance.events import OF_RUN, events
+from ..rebalance.events import OF_LEDGER, events
 from ..rebalance.moves import moves
 from ..rebalance.partitions import MOVED, OWNED, counted
 from ..rebalance.summary import lines
@@ -72,12 +72,12 @@ COLUMNS: Final = {
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
     """The lines of the runs that are new."""
-    tables.grow(spark, arguments.input, arguments.output, "rebalances", rebalances, OF_RUN)
+    tables.grow(spark, arguments.input, arguments.output, "rebalances", rebalances, OF_LEDGER)
 
 
 def rebalances(rows: DataFrame) -> DataFrame:
-    """Table `rows`, each row with OF_RUN of its run's line in `runs` -> table `rebalances`. Nothing is kept in between: what is read once
-    is shuffled once, by run."""
+    """Table `rows`, each row with OF_LEDGER of its run's line in `runs` -> table `rebalances`. Nothing is kept in between: what is read
+    once is shuffled once, by run."""
     found = undelivered(counted(moves(lines(events(rows)))), rows)
     heard = f"protocol_type = 'consumer' and max(heard) over ({OF_GROUP})"  # others' assignments are not read
     told = found.selectExpr(

@@ -32,8 +32,6 @@ COLUMNS: Final = {ROWS: schema.ROWS, QUARANTINE: schema.QUARANTINE, RUNS: schema
 """Today's columns, whatever version wrote a lake (null: it had none), so that no file is opened to know them."""
 STORED: Final = {"rows": "row_count"}
 """Columns of the ledger that have another name in its files: `rows` is a list in a row of an audit, and a table has one type for a name."""
-KEY: Final = {"run": "of_run", schema.TAKE: "of_take"}
-"""By what lines belong to a run's line in the ledger, and what that is called there while they are brought together."""
 
 
 def read(
@@ -44,15 +42,13 @@ def read(
     runs = ledger(spark, path, head)
     if name == RUNS:
         return runs
-    count = "rows" if name == ROWS else "quarantined"
-    counted = F.broadcast(runs.where(f"{count} > 0").selectExpr(*(f"{key} as {of}" for key, of in KEY.items()), *about))
+    some = f"{'rows' if name == ROWS else 'quarantined'} > 0"
+    counted = F.broadcast(runs.where(some).selectExpr("run as of_run", f"{schema.TAKE} as of_take", *about))
     lines = part(spark, path, name, head)
     if takes is not None:
         lines = lines.where(F.col(sink.BATCH).isin(_batches(head.batches.get(name, ()), takes)))
-    same = F.expr(" and ".join(f"{key} = {of}" for key, of in KEY.items()))
-    if about:  # the ledger has one line for each run: none comes twice
-        return _without(lines.join(counted, same), *sink.PLACE.names, schema.TAKE, *KEY.values())
-    return _without(lines.join(counted, same, "left_semi"), *sink.PLACE.names, schema.TAKE)
+    found = lines.join(counted, F.expr(f"run = of_run and {schema.TAKE} = of_take"))  # which is one line of the ledger at most
+    return _without(found, *sink.PLACE.names, schema.TAKE, "of_run", "of_take")
 
 
 def _batches(there: Sequence[int], takes: Collection[int]) -> list[int]:

@@ -44,7 +44,7 @@ OF_CONNECTION: Final = "over (partition by run, connection)"
 OF_EXCHANGE: Final = "over (partition by run, connection, ticket)"
 PAST: Final = f"over ({OF_GROUP} order by line {BEFORE})"
 PAST_OF_MEMBER: Final = f"over ({OF_MEMBER} order by line {BEFORE})"
-OF_RUN: Final = ("last_at",)
+OF_LEDGER: Final = ("last_at",)
 """What an event has of its run, as `runs` has it."""
 OF_ROWS: Final = ("before", "after", "cause", "reason", "leader", "protocol_type", "protocol_name", "members", "what", "client_id", "name")
 """What it has of its row as it is."""
@@ -53,7 +53,7 @@ OF_MESSAGES: Final = ("named", "claims", "round_claims", "told", "held", "beat")
 
 
 def events(rows: DataFrame) -> DataFrame:
-    """One line per event of rows with OF_RUN: day, run, group, line, at, last_at (of the journal), event, member_id and what that event
+    """One line per event of rows with OF_LEDGER: day, run, group, line, at, last_at (of the journal), event, member_id and what that event
     has; numbered.
 
     `cycle`: 1 for everything up to the end of the group's first rebalance, 2 up to the end of its second, ... (an answer to SyncGroup,
@@ -82,7 +82,7 @@ def _read(rows: DataFrame) -> DataFrame:
         when kind in {(MOVED, MEMBER, COMMAND)} then kind end as event"""
     steered = f"case when kind = '{COMMAND}' then get_json_object(arguments, '$.group') end"
     return read.selectExpr(
-        "day", "run", "line", "at", *OF_RUN, "kind", "connection", "ticket", "error", event, *OF_ROWS,
+        "day", "run", "line", "at", *OF_LEDGER, "kind", "connection", "ticket", "error", event, *OF_ROWS,
         f"coalesce({steered}, `group`, said.group_id) as `group`",
         "coalesce(member_id, nullif(said.member_id, '')) as member_id",
         "coalesce(generation, said.generation_id) as generation",
@@ -119,7 +119,7 @@ def _of_groups(paired: DataFrame) -> DataFrame:
     """The events with their group. The end of a connection is one of every member that joined by it."""
     whose = f"inline(case when event = '{CLOSED}' then joiners else array(struct(`group`, member_id)) end)"
     found = paired.where("event is not null").selectExpr(
-        "day", "run", whose, "line", "at", *OF_RUN, "event", "connection", "accepted", "generation", *OF_ROWS, *OF_MESSAGES,
+        "day", "run", whose, "line", "at", *OF_LEDGER, "event", "connection", "accepted", "generation", *OF_ROWS, *OF_MESSAGES,
         *(f"case when event = '{JOIN}' then {text} end as {name}" for name, text in identified("client_id").items()),
     )  # fmt: skip
     return found.where("`group` is not null")
