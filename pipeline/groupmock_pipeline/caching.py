@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from pyspark.sql import is_remote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -12,10 +15,23 @@ if TYPE_CHECKING:
 
 @contextmanager
 def cached(frame: DataFrame) -> Iterator[DataFrame]:
-    """It is cached from the first question on, and given up at the end: as long as a session has it, Spark looks through its whole plan
-    with each later query (CacheManager.useCachedData), and a session that follows journals asks for days."""
-    frame.persist()
+    """What it yields is cached from the first question on, and given up at the end: as long as a session has it, Spark looks through its
+    whole plan with each later query (CacheManager.useCachedData), and a session that follows journals asks for days."""
+    with _on_server(frame) if is_remote() else nullcontext(frame) as kept:
+        kept.persist()
+        try:
+            yield kept
+        finally:
+            kept.unpersist()
+
+
+@contextmanager
+def _on_server(frame: DataFrame) -> Iterator[DataFrame]:
+    """By a name, under which a Spark Connect server has it analysed. A DataFrame of Spark Connect is its whole plan, which each question
+    about it, that after its columns too, sends and has analysed anew."""
+    name, spark = f"groupmock_{uuid4().hex}", frame.sparkSession
+    frame.createTempView(name)
     try:
-        yield frame
+        yield spark.table(name)
     finally:
-        frame.unpersist()
+        spark.catalog.dropTempView(name)

@@ -162,7 +162,7 @@ def grow(
         rows = journals.read(spark, place(source, journals.ROWS), journals.ROWS, asked.journals, there, about)
         if begun:
             rows = rows.join(F.broadcast(runs.select("run")), "run", "left_semi")
-        extend(made(rows), lake, name, asked)
+        extend(made(rows), lake, name, asked._replace(runs=runs))
 
 
 def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame], edition: int) -> None:
@@ -171,8 +171,9 @@ def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame]
     explain(parts[LINES], name)
     with cached(parts[LINES]) as lines:
         count = lines.count()
-        told = {part: frame.schema for part, frame in parts.items()}
-        sink.commit(sink.due(lines.sparkSession, path, head, edition), sink.parts({**parts, LINES: lines}), {}, told)
+        written = {**parts, LINES: lines}
+        told = {part: frame.schema for part, frame in written.items()}
+        sink.commit(sink.due(lines.sparkSession, path, head, edition), sink.parts(written), {}, told)
     log.info("table %s: %d lines written to %s in %.1f s", name, count, path, time.monotonic() - begun)
 
 

@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import pytest
 from cases import for_each
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -76,6 +77,17 @@ def test_a_race_is_told_from_what_else_goes_wrong(said: str, raced: bool) -> Non
     with nullcontext() if raced else pytest.raises(StreamingQueryException):
         assert sink._raced(query)
     query.stop.assert_called_once_with()
+
+
+CONNECT: Final = {"type": "struct", "fields": [{"name": "_written", "type": "long"}, {"name": "lines", "type": "long"}]}
+
+
+@for_each("told", [Row(_written=3, lines=2), Row(values=[3, 2], schema=CONNECT)])
+def test_what_was_observed_of_a_batch_is_read_as_every_session_tells_it(told: Row) -> None:
+    progress = [{"batchId": 6, "observedMetrics": {sink.OBSERVED: Row(_written=9, lines=9)}}, {"batchId": 8, "observedMetrics": {}}]
+    progress.insert(1, {"batchId": 7, "observedMetrics": {sink.OBSERVED: told}})
+    assert list(sink._told_by(Mock(recentProgress=progress), 7)) == [{"_written": 3, "lines": 2}]
+    assert list(sink._told_by(Mock(recentProgress=progress), 8)) == []
 
 
 def test_what_lines_are_made_of_may_be_joined_with_the_batch_in_their_place(spark: SparkSession, lake: Path) -> None:

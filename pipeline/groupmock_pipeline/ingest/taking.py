@@ -159,10 +159,10 @@ def _settle_now(spark: SparkSession, path: str, takes: list[int], reading: Readi
     if not left and silent is None:
         return known
     files, rows, broken = _to_count(spark, path, head, left)
-    new = ledger.entries(files, rows, broken, reading.cores if size is None else max(reading.cores, -(-size // TASK_BYTES)))
+    made = ledger.entries(files, rows, broken, reading.cores if size is None else max(reading.cores, -(-size // TASK_BYTES)))
     if silent is not None:
-        new = new.unionByName(ledger.unreadable(_not_in(spark, path, head, takes, silent), takes[-1]))
-    with cached(new), _with_copies(spark, path, head, new) as told:
+        made = made.unionByName(ledger.unreadable(_not_in(spark, path, head, takes, silent), takes[-1]))
+    with cached(made) as new, _with_copies(spark, path, head, new) as told:
         outcome = _outcome(told.where(F.col(schema.TAKE).isin(takes)))
         if outcome.files:
             due = sink.due(spark, path, head, head.edition)

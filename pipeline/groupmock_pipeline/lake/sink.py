@@ -29,7 +29,6 @@ from urllib.parse import unquote
 from uuid import uuid4
 
 from pyspark.errors import AnalysisException, StreamingQueryException
-from pyspark.sql import Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
@@ -222,13 +221,12 @@ def _raced(query: StreamingQuery) -> bool:
 
 
 def _told_by(query: StreamingQuery, batch: int) -> Iterator[Counts]:
-    """What `observe` saw of a batch, as a classic session (a Row) and as Spark Connect tells it; nothing, if the log had it already."""
+    """What `observe` saw of a batch; nothing, if the log had it already. Spark Connect tells it as a Row of its `values` and `schema`."""
     for progress in query.recentProgress:
         told = progress["observedMetrics"].get(OBSERVED) if progress["batchId"] == batch else None
-        if isinstance(told, Row):
-            yield told.asDict()
-        elif told:
-            yield dict(zip((field["name"] for field in told["schema"]["fields"]), told["values"], strict=True))
+        if told is not None:
+            seen = told.asDict()
+            yield dict(zip((each["name"] for each in seen["schema"]["fields"]), seen["values"], strict=True)) if "schema" in seen else seen
 
 
 def _read_again(spark: SparkSession, path: str, at: Head, token: str, sums: Sequence[Column]) -> Counts | None:

@@ -46,8 +46,8 @@ def owned(lines: DataFrame) -> DataFrame:
 
 def _opened(lines: DataFrame) -> DataFrame:
     """Lines and their changes one by one: run, group, rebalance, last_at, and either `summary` and `parts` or those of a change."""
-    apart = ("run", "group", "rebalance", "last_at", "changes", "parts")
-    whole = f"struct({', '.join(name for name in lines.columns if name not in apart)})"
+    apart = ("run", "`group`", "rebalance", "last_at", "changes", "parts")
+    whole = f"struct(* except ({', '.join(apart)}))"
     line = f"case when change is null then {whole} end as summary, case when change is null then parts end as parts"
     opened = f"inline(transform(array_prepend(changes, null), change -> struct({line}, change)))"
     return lines.selectExpr("run", "`group`", "rebalance", "last_at", opened).selectExpr(
