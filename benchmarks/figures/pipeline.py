@@ -11,6 +11,7 @@ import importlib.util
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,9 @@ AWAITED = (20, 30)
 """Journals of `all` from a cold start, and how many there are when it comes again."""
 AWAITED_QUICK = (2, 3)
 FOLLOWED = "all, ten journals more while it follows: s"
+STAYING = "all, ten journals more on a Spark that stays: s"
+CONNECT = "grpc"
+"""What a job needs to come to it: groupmock[pipeline-connect]."""
 SMALL_RUNS = {"quick": 40, "": 2_000, "large": 20_000}
 """Runs of one rebalance each."""
 WORKERS = Path(__file__).parent.parent / "workers"
@@ -148,12 +152,40 @@ def _awaited(bench: Bench, folder: Path) -> None:
     first, last = AWAITED_QUICK if bench.quick else AWAITED
     for key, before, number in (("cold", 0, first), ("more", first, last)):
         journals.write(source, number, ROWS_PER_FILE, first=before)
-        command = ["-m", "groupmock_pipeline", "all", str(source), str(lake), "--report", str(folder / "report")]
-        seconds, peak = waited(command, f"pipeline all, {key}")
+        seconds, peak = waited(_all(source, lake), f"pipeline all, {key}")
         bench.results.add(f"pipeline.all.{key}", seconds)
         bench.results.detail(f"all, {key}: MB held by all its processes", peak)
     bench.results.detail(FOLLOWED, _followed(folder, first, last))
+    if importlib.util.find_spec(CONNECT) is None:
+        bench.results.note(f"not measured, without groupmock[pipeline-connect]: {STAYING}")
+    else:
+        bench.results.detail(STAYING, _on_staying(folder / "staying", first, last))
     bench.results.detail("an empty session, started and stopped: s", waited([str(WORKERS / "empty_session.py")], "an empty session")[0])
+
+
+def _all(source: Path, lake: Path, *words: str) -> list[str]:
+    return ["-m", "groupmock_pipeline", "all", str(source), str(lake), "--report", f"{lake}-report", *words]
+
+
+def _on_staying(folder: Path, first: int, last: int) -> float:
+    """Seconds of the command with some more journals, on a server that has run it once. Raises Failed."""
+    source, lake = folder / "journals", folder / "lake"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    command = [sys.executable, "-m", "groupmock_pipeline", "spark", "--port", port]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=servers.environment()) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            if not url:
+                raise Failed("pipeline spark ended before it was there")
+            seconds = 0.0
+            for before, number in ((0, first), (first, last)):
+                journals.write(source, number, ROWS_PER_FILE, first=before)
+                seconds, _ = waited(_all(source, lake, "--remote", url), "pipeline all --remote")
+            return seconds
+        finally:
+            process.send_signal(signal.SIGINT)
 
 
 def _followed(folder: Path, first: int, last: int) -> float:

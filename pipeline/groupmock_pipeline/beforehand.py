@@ -60,7 +60,7 @@ def check_remote(remote: str | None) -> None:
     if failure is not None:
         raise SparkCannotStart(
             f"no Spark Connect server answers at {told['host']}:{told['port'] or CONNECT_PORT} ({failure}): start one"
-            " (docs/how-to/pipeline.md#spark-connect), or leave --remote out to use this machine"
+            " (groupmock pipeline spark; docs/how-to/pipeline.md#spark-connect), or leave --remote out to use this machine"
         )
 
 

@@ -9,7 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
@@ -80,16 +80,18 @@ def parse(name: str, words: Sequence[str], prog: str) -> argparse.Namespace:
     """What a job was told. Exits with 2 and one line for bad use."""
     job = jobs.job(name)
     parser = Parser(prog=prog, description=about(name), formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    parser.add_argument("input", metavar="IN", help=getattr(job, "INPUT", "the lake to read"))
-    written = getattr(job, "OUTPUT", "the lake to write (it may be IN)")
-    if written is not None:
-        parser.add_argument("output", metavar="OUT", help=written)
+    read, written = getattr(job, "INPUT", "the lake to read"), getattr(job, "OUTPUT", "the lake to write (it may be IN)")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--master", metavar="URL", help="where Spark runs: local[2], spark://..., yarn (default local[*]; spark-submit's)")
-    where.add_argument("--remote", metavar="URL", help="the Spark Connect server that runs it: sc://HOST[:PORT]")
-    parser.add_argument("--ship", action="store_true", help="send our packages to Spark's Python workers: groupmock is not installed there")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark (repeatable)")
-    parser.add_argument("--explain", action="store_true", help="print Spark's plan of every table that is written")
+    parser.set_defaults(input=None, remote=None, ship=False, explain=False)
+    if read is not None:
+        parser.add_argument("input", metavar="IN", help=read)
+        where.add_argument("--remote", metavar="URL", help="the Spark Connect server that runs it: sc://HOST[:PORT]")
+        parser.add_argument("--ship", action="store_true", help="send our packages to Spark's Python workers: groupmock is not there")
+        parser.add_argument("--explain", action="store_true", help="print Spark's plan of every table that is written")
+    if written is not None:
+        parser.add_argument("output", metavar="OUT", help=written)
     if hasattr(job, "add_arguments"):
         job.add_arguments(parser)
     told = parser.parse_args(list(words))
@@ -145,6 +147,8 @@ def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]
     check_remote(arguments.remote)
     check_places(arguments, settings)
     job = jobs.job(name)
+    if hasattr(job, "settings"):
+        settings = job.settings(arguments) | settings
     if hasattr(job, "load"):
         Thread(target=job.load, args=[arguments], daemon=True).start()  # what it will import: Java takes a while to start
     spark = session(name, arguments.master, settings, told_size(arguments, settings), arguments.remote)
@@ -158,7 +162,8 @@ def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]
             raise
         raise lacks_on_workers(absent[1], arguments.ship) from failure
     finally:
-        spark.stop()
+        with suppress(ConnectionError):  # Java has ended
+            spark.stop()
     log.info("%s: done in %.1f s", name, time.monotonic() - begun)
     return OK
 

@@ -23,6 +23,8 @@ JAVA_SETTING: Final = "spark.driver.defaultJavaOptions"
 """Where else options for Java may come from: the first three Java reads itself, Spark's launcher adds the others."""
 CONNECT_NEEDS: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard")
 """Modules that PySpark's client of Spark Connect imports."""
+DETAILS: Final = re.compile(r'^\s*details = "(.+)"$', re.MULTILINE)
+"""In what gRPC says of an error, behind a line that says nothing."""
 
 
 def session(
@@ -75,7 +77,9 @@ def _on_server(name: str, remote: str, settings: dict[str, str]) -> SparkSession
         for key, value in (NEEDED | settings).items():
             spark.conf.set(key, value)
     except PySparkException as error:
-        raise SparkCannotStart(f"no session on the Spark Connect server {remote}: {str(error).partition(chr(10))[0]}") from error
+        told = DETAILS.search(str(error))
+        reason = told[1] if told else str(error).partition("\n")[0]
+        raise SparkCannotStart(f"no session on the Spark Connect server {remote}: {reason}") from error
     return spark
 
 

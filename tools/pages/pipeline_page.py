@@ -138,7 +138,10 @@ something makes the job say what.
 
 `pip install 'groupmock[pipeline,pipeline-connect]'`, and `--remote sc://HOST[:PORT]` in place of `--master`: the job runs on a Spark
 Connect server (Spark 4.1 or newer), this machine has no Java at work. Paths are the server's. The settings that figures depend on are set
-for the session; others are the server's, and a `--set` that it does not let a session change is refused."""
+for the session; others are the server's, and a `--set` that it does not let a session change is refused.
+
+`groupmock pipeline spark` is such a server on this machine, for jobs that come one after the other and are to wait for no start:
+[what it takes](../reference/pipeline/spark.md)."""
 
 
 def text() -> str:
@@ -158,7 +161,8 @@ def _job(name: str) -> Iterator[str]:
     yield from _fenced(rest)
     if (JOBS / f"{name}.md").exists():
         yield ""
-        yield f"[What its table means](../reference/pipeline/{name}.md)"
+        about = "More about it" if getattr(jobs.job(name), "OUTPUT", "") is None else "What its table means"
+        yield f"[{about}](../reference/pipeline/{name}.md)"
     options = list(_options(name))
     if options:
         yield ""
@@ -199,7 +203,10 @@ FIGURES = {
 AWAITED = """\
 `groupmock pipeline all JOURNALS LAKE --report OUT` over 20 journals (10^5 rows), from a cold start: {cold} s (median of {times}: {each}).
 Ten journals more, same lake: {more} s. An empty session, started and stopped: {empty} s."""
-FOLLOWED = "all, ten journals more while it follows: s"
+STAYING = {
+    "all, ten journals more on a Spark that stays: s": "\nTen more on a Spark that stays (`groupmock pipeline spark`): {} s.",
+    "all, ten journals more while it follows: s": " With `--follow` ten more are in the report {} s after they came.",
+}
 SMALL_RUNS = " runs of one rebalance"
 RUNS = """\
 {number} runs of one rebalance each, {size} MB of journals; taken at once, and some of them ten at a time in 40 ingests; before and after
@@ -244,9 +251,9 @@ def _awaited(rows: dict[str, Any], details: dict[str, float]) -> str:
     each = ", ".join(map(_number, sorted(cold["values"])))
     empty = _number(details["an empty session, started and stopped: s"])
     told = AWAITED.format(cold=_number(cold["median"]), times=len(cold["values"]), each=each, more=_number(more["median"]), empty=empty)
-    if FOLLOWED not in details:  # measured before there was --follow
-        return told
-    return f"{told} With `--follow` ten more are in the report {_number(details[FOLLOWED])} s after they came."
+    for name, text in STAYING.items():
+        told += text.format(_number(details[name])) if name in details else ""  # what is newer than a measurement is not in it
+    return told
 
 
 def _small_runs(details: dict[str, float]) -> Iterator[str]:

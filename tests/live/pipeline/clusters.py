@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import threading
 from collections import deque
@@ -23,6 +24,7 @@ WORKERS: Final = 2
 MASTER: Final = r"Starting Spark master at (spark://\S+).*I have been elected leader! New state: ALIVE"
 WORKER: Final = r"(Successfully registered with master)"
 CONNECT: Final = r"Spark Connect server started at: (\S+)"
+URL: Final = r"(sc://localhost:\d+)"
 S3: Final = r"Running on (http://\S+)"
 
 
@@ -47,6 +49,15 @@ def connect(spark: Environment, settings: Mapping[str, str]) -> Iterator[str]:
     server = ("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", "local[2]", *flags, "spark-internal")
     with _saying([str(spark.spark / "bin" / "spark-submit"), *server], CONNECT, _here(spark)) as address:
         yield f"sc://{address}"
+
+
+@contextmanager
+def staying(spark: Environment) -> Iterator[str]:
+    """The URL of `groupmock pipeline spark`."""
+    with socket.create_server((HERE, 0)) as free:
+        port = str(free.getsockname()[1])
+    with _saying([str(spark.python), "-m", "groupmock_pipeline", "spark", "--master", "local[2]", "--port", port], URL, {}) as remote:
+        yield remote
 
 
 @contextmanager

@@ -77,6 +77,12 @@ def test_spark_connect(newest: Environment, journals: Path, here: Path, spark: S
     check_events(spark_events.read(events))
 
 
+def test_a_spark_that_stays(newest: Environment, journals: Path, here: Path, spark: SparkSession, tmp_path: Path) -> None:
+    with clusters.staying(newest) as remote:
+        played(newest, str(journals), str(tmp_path / "lake"), "--remote", remote)
+    assert differing(spark, here, tmp_path / "lake") == {}
+
+
 def test_the_oldest_pyspark(journals: Path, here: Path, spark: SparkSession, tmp_path: Path) -> None:
     old = environment("oldest", *oldest())
     assert f"pyspark=={old.version}".startswith(oldest())

@@ -1,0 +1,70 @@
+"""Spark that stays: a Spark Connect server on this machine, for jobs with --remote, which wait neither for Java nor for Spark.
+
+Says `sc://localhost:PORT` on stdout once it is there, and ends with Ctrl-C or SIGTERM. Its settings are those for little to read, if --set
+does not say otherwise. Whoever reaches the port can do whatever you can: docs/reference/pipeline/spark.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import socket
+from time import sleep
+from typing import TYPE_CHECKING, Final
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+from .. import interrupts
+from ..beforehand import CONNECT_PORT
+from ..errors import BadInput, SparkCannotStart
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+INPUT: Final = None
+OUTPUT: Final = None
+"""It reads and writes what the jobs say."""
+HOST: Final = "127.0.0.1"
+LOOK_S: Final = 1.0
+
+log = logging.getLogger("groupmock_pipeline")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument("--port", type=int, default=CONNECT_PORT, help=f"where jobs find it (default {CONNECT_PORT})")
+
+
+def settings(arguments: argparse.Namespace) -> dict[str, str]:
+    """What makes a session a server (Spark's docs: "Configuration", Spark Connect). Raises BadInput, SparkCannotStart for a bad port, and
+    for one that is taken: Spark would say both in forty lines."""
+    if not 1024 <= arguments.port <= 65535:
+        raise BadInput(f"--port {arguments.port}: give one from 1024 to 65535")
+    try:
+        socket.create_server((HOST, arguments.port)).close()
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        raise SparkCannotStart(f"port {arguments.port} of {HOST} is taken ({why}): end what is there, or give --port") from error
+    return {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": HOST,
+        "spark.connect.grpc.binding.port": str(arguments.port),
+    }
+
+
+def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
+    """Until somebody ends it. Raises SparkCannotStart where Java has ended by itself."""
+    status = spark.sparkContext.statusTracker()
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    print(f"sc://localhost:{arguments.port}", flush=True)
+    try:
+        while True:
+            interrupts.check()
+            sleep(LOOK_S)
+            status.getActiveStageIds()
+    except KeyboardInterrupt:
+        log.info("spark: ended")
+    except (Py4JError, OSError) as error:
+        raise SparkCannotStart("Java has ended, and the server with it") from error
