@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def cached(frame: DataFrame) -> Iterator[DataFrame]:
     """What it yields is cached from the first question on, and given up at the end: as long as a session has it, Spark looks through its
     whole plan with each later query (CacheManager.useCachedData), and a session that follows journals asks for days."""
-    with _on_server(frame) if is_remote() else nullcontext(frame) as kept:
+    with _named(frame) if is_remote() else nullcontext(frame) as kept:
         kept.persist()
         try:
             yield kept
@@ -26,7 +26,7 @@ def cached(frame: DataFrame) -> Iterator[DataFrame]:
 
 
 @contextmanager
-def _on_server(frame: DataFrame) -> Iterator[DataFrame]:
+def _named(frame: DataFrame) -> Iterator[DataFrame]:
     """By a name, under which a Spark Connect server has it analysed. A DataFrame of Spark Connect is its whole plan, which each question
     about it, that after its columns too, sends and has analysed anew."""
     name, spark = f"groupmock_{uuid4().hex}", frame.sparkSession
