@@ -79,7 +79,7 @@ def test_spark_connect(newest: Environment, journals: Path, here: Path, spark: S
 
 def test_a_spark_that_stays(newest: Environment, journals: Path, here: Path, spark: SparkSession, tmp_path: Path) -> None:
     with clusters.staying(newest) as remote:
-        played(newest, str(journals), str(tmp_path / "lake"), "--remote", remote)
+        played(newest, str(journals), str(tmp_path / "lake"), "--remote", remote, settings={})
     assert differing(spark, here, tmp_path / "lake") == {}
 
 
