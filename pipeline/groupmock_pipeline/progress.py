@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
@@ -27,7 +27,7 @@ ERASE: Final = "\r\x1b[K"
 
 
 class Stage(NamedTuple):
-    """One that runs. `rows`: that it has read; None: nobody says."""
+    """One that runs. `rows`: that went through it; None: nobody says."""
 
     number: int
     done: int
@@ -143,12 +143,18 @@ def _on_driver(spark: SparkSession) -> Look:
 
 
 def _read(page: str) -> dict[int, int]:
-    """Stage -> rows that it has read, from files and from other stages."""
+    """Stage -> rows that went through it."""
     opened = build_opener(ProxyHandler({}))  # it is this process's own Java
     try:
         with opened.open(f"{page}/api/v1/applications", timeout=PATIENCE_S) as answer:
             (application, *_) = json.load(answer)
         with opened.open(f"{page}/api/v1/applications/{application['id']}/stages?status=active", timeout=PATIENCE_S) as answer:
-            return {stage["stageId"]: stage["inputRecords"] + stage["shuffleReadRecords"] for stage in json.load(answer)}
+            return {stage["stageId"]: rows_of(stage) for stage in json.load(answer)}
     except (OSError, ValueError):
         return {}
+
+
+def rows_of(stage: Mapping[str, int]) -> int:
+    """Those that it read, from files and from other stages, or wrote, where that is more: to Spark, a journal that is read as one text is
+    one row. (What a task writes, Spark counts when the task is done.)"""
+    return max(stage["inputRecords"] + stage["shuffleReadRecords"], stage["outputRecords"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from groupmock_pipeline import progress as watched
-from groupmock_pipeline.progress import ERASE, Progress, Stage, Told, told
+from groupmock_pipeline.progress import ERASE, Progress, Stage, Told, rows_of, told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +33,11 @@ def test_a_line_has_stage_tasks_rows_and_how_fast_they_come() -> None:
     assert progress.line([Stage(3, 2, 8, 1000)], 10.0) == "faults: stage 3: 2 of 8 tasks, 1,000 rows, 100 rows/s"
     later = [Stage(3, 8, 8, 4000), Stage(4, 0, 2, 500)]
     assert progress.line(later, 20.0) == "faults: stages 3, 4: 8 of 10 tasks, 4,500 rows, 350 rows/s"
+
+
+def test_journals_that_are_read_as_texts_count_by_the_rows_that_are_made_of_them() -> None:
+    assert rows_of({"inputRecords": 20, "shuffleReadRecords": 1, "outputRecords": 0}) == 21
+    assert rows_of({"inputRecords": 20, "shuffleReadRecords": 0, "outputRecords": 100_000}) == 100_000
 
 
 def test_on_a_terminal_one_line_is_rewritten_and_leaves_nothing() -> None:
