@@ -11,7 +11,6 @@ import importlib.util
 import math
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -170,9 +169,7 @@ def _all(source: Path, lake: Path, *words: str) -> list[str]:
 def _on_staying(folder: Path, first: int, last: int) -> float:
     """Seconds of the command with some more journals, on a server that has run it once. Raises Failed."""
     source, lake = folder / "journals", folder / "lake"
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    command = [sys.executable, "-m", "groupmock_pipeline", "spark", "--port", port]
+    command = [sys.executable, "-m", "groupmock_pipeline", "spark", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=servers.environment()) as process:
         try:
             assert process.stdout is not None

@@ -91,7 +91,7 @@ def _there(module: str) -> bool:
 
 
 def _got(name: str, where: str | None, settings: dict[str, str]) -> SparkSession:
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 

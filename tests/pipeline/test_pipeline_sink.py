@@ -84,10 +84,10 @@ CONNECT: Final = {"type": "struct", "fields": [{"name": "_written", "type": "lon
 
 @for_each("told", [Row(_written=3, lines=2), Row(values=[3, 2], schema=CONNECT)])
 def test_what_was_observed_of_a_batch_is_read_as_every_session_tells_it(told: Row) -> None:
-    progress = [{"batchId": 6, "observedMetrics": {sink.OBSERVED: Row(_written=9, lines=9)}}, {"batchId": 8, "observedMetrics": {}}]
-    progress.insert(1, {"batchId": 7, "observedMetrics": {sink.OBSERVED: told}})
-    assert list(sink._told_by(Mock(recentProgress=progress), 7)) == [{"_written": 3, "lines": 2}]
-    assert list(sink._told_by(Mock(recentProgress=progress), 8)) == []
+    observed = {6: {sink.OBSERVED: Row(_written=9, lines=9)}, 7: {sink.OBSERVED: told}, 8: {}}
+    query = Mock(recentProgress=[{"batchId": batch, "observedMetrics": metrics} for batch, metrics in observed.items()])
+    assert list(sink._told_by(query, 7)) == [{"_written": 3, "lines": 2}]
+    assert list(sink._told_by(query, 8)) == []
 
 
 def test_what_lines_are_made_of_may_be_joined_with_the_batch_in_their_place(spark: SparkSession, lake: Path) -> None:

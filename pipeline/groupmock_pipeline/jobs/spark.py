@@ -14,7 +14,7 @@ import socket
 from time import sleep
 from typing import TYPE_CHECKING, Final
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError
 
 from .. import interrupts
 from ..beforehand import CONNECT_PORT
@@ -34,16 +34,17 @@ log = logging.getLogger("groupmock_pipeline")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    parser.add_argument("--port", type=int, default=CONNECT_PORT, help=f"where jobs find it (default {CONNECT_PORT})")
+    parser.add_argument("--port", type=int, default=CONNECT_PORT, help=f"where jobs find it (default {CONNECT_PORT}; 0: any that is free)")
 
 
 def settings(arguments: argparse.Namespace) -> dict[str, str]:
-    """What makes a session a server (Spark's docs: "Configuration", Spark Connect). Raises BadInput, SparkCannotStart for a bad port, and
-    for one that is taken: Spark would say both in forty lines."""
-    if not 1024 <= arguments.port <= 65535:
-        raise BadInput(f"--port {arguments.port}: give one from 1024 to 65535")
+    """What makes a session a server (Spark's docs: "Configuration", Spark Connect); the port is chosen where any will do. Raises BadInput,
+    SparkCannotStart for a bad port, and for one that is taken: Spark would say both in forty lines."""
+    if arguments.port and not 1024 <= arguments.port <= 65535:
+        raise BadInput(f"--port {arguments.port}: give one from 1024 to 65535, or 0")
     try:
-        socket.create_server((HOST, arguments.port)).close()
+        with socket.create_server((HOST, arguments.port)) as free:  # Spark, told 0, would tell nobody which it has
+            arguments.port = free.getsockname()[1]
     except OSError as error:
         why = os.strerror(error.errno or 0)
         raise SparkCannotStart(f"port {arguments.port} of {HOST} is taken ({why}): end what is there, or give --port") from error

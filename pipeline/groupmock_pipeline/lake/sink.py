@@ -226,7 +226,9 @@ def _told_by(query: StreamingQuery, batch: int) -> Iterator[Counts]:
         told = progress["observedMetrics"].get(OBSERVED) if progress["batchId"] == batch else None
         if told is not None:
             seen = told.asDict()
-            yield dict(zip((each["name"] for each in seen["schema"]["fields"]), seen["values"], strict=True)) if "schema" in seen else seen
+            if "schema" in seen:
+                seen = dict(zip((each["name"] for each in seen["schema"]["fields"]), seen["values"], strict=True))
+            yield seen
 
 
 def _read_again(spark: SparkSession, path: str, at: Head, token: str, sums: Sequence[Column]) -> Counts | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import threading
 from collections import deque
@@ -54,9 +53,7 @@ def connect(spark: Environment, settings: Mapping[str, str]) -> Iterator[str]:
 @contextmanager
 def staying(spark: Environment) -> Iterator[str]:
     """The URL of `groupmock pipeline spark`."""
-    with socket.create_server((HERE, 0)) as free:
-        port = str(free.getsockname()[1])
-    with _saying([str(spark.python), "-m", "groupmock_pipeline", "spark", "--master", "local[2]", "--port", port], URL, {}) as remote:
+    with _saying([str(spark.python), "-m", "groupmock_pipeline", "spark", "--master", "local[2]", "--port", "0"], URL, {}) as remote:
         yield remote
 
 

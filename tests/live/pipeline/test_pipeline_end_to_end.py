@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -106,3 +109,19 @@ def test_bad_use_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
 
 def test_the_sessions_settings_are_sparks_own_names(spark: SparkSession) -> None:
     assert [name for name in NEEDED | LITTLE if name.startswith("spark.sql.") and not spark.conf.isModifiable(name)] == []
+
+
+def test_a_spark_that_stays_says_where_it_is_and_ends_in_good_order() -> None:
+    words = [sys.executable, "-m", "groupmock_pipeline", "spark", "--port", "0"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline()
+            assert re.fullmatch(r"sc://localhost:\d+\n", url)
+            socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))).close()
+            process.send_signal(signal.SIGTERM)
+            _, said = process.communicate(timeout=PATIENCE_S)
+            assert process.returncode == 0, said
+            assert "spark: ended\n" in said
+        finally:
+            process.kill()
