@@ -17,7 +17,7 @@ from threading import Thread
 from typing import Final
 
 from .errors import BadInput, SparkCannotStart
-from .session import submitted
+from .session import submitted, without_parameters
 from .settings import MUCH
 from .sizes import size
 
@@ -29,6 +29,8 @@ MANAGED: Final = re.compile(r"yarn|k8s://.+")
 CONNECT: Final = re.compile(r"sc://(?P<host>\[[^]]+\]|[^/:;\s]+)(:(?P<port>\d+))?(/(;[^=;]+=[^;]*)*)?")
 """A server of Spark Connect, with parameters of its own behind `/;` (Spark's docs: "Spark Connect", connection string)."""
 CONNECT_PORT: Final = 15002
+TOKEN: Final = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
+LOOPBACK: Final = re.compile(r"127\..+|\[::1\]")
 SCHEME: Final = re.compile(r"^(?!file:)[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
 FILES: Final = re.compile(r"^file:(//(?=/))?", re.IGNORECASE)
 STANDARD: Final = "-"
@@ -49,13 +51,17 @@ def check_master(master: str | None) -> None:
         )
 
 
-def check_remote(remote: str | None) -> None:
+def check_remote(remote: str | None, environment: Mapping[str, str] = os.environ) -> None:
     """Raises BadInput for what is no Spark Connect server, SparkCannotStart for one that does not answer."""
     if remote is None:
         return
     told = CONNECT.fullmatch(remote)
     if told is None:
-        raise BadInput(f"--remote {remote}: a Spark Connect server is sc://HOST, sc://HOST:PORT or sc://HOST:PORT/;KEY=VALUE")
+        raise BadInput(f"--remote {without_parameters(remote)}: a Spark Connect server is sc://HOST, sc://HOST:PORT or sc://HOST:PORT/;KEY=VALUE")
+    has_token, speaks_tls = TOKEN in environment or ";token=" in remote, ";use_ssl=true" in remote.lower()
+    if has_token and not speaks_tls and LOOPBACK.fullmatch(told["host"]):  # it would ask a server without TLS for ten minutes
+        here = f"sc://localhost:{told['port'] or CONNECT_PORT}"
+        raise BadInput(f"--remote {without_parameters(remote)}: with a token PySpark speaks TLS to every host but localhost: say {here}")
     failure = _unreachable([(told["host"], int(told["port"] or CONNECT_PORT))])
     if failure is not None:
         raise SparkCannotStart(

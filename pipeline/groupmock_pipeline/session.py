@@ -79,8 +79,13 @@ def _on_server(name: str, remote: str, settings: dict[str, str]) -> SparkSession
     except PySparkException as error:
         told = DETAILS.search(str(error))
         reason = told[1] if told else str(error).partition("\n")[0]
-        raise SparkCannotStart(f"no session on the Spark Connect server {remote}: {reason}") from error
+        raise SparkCannotStart(f"no session on the Spark Connect server {without_parameters(remote)}: {reason}") from error
     return spark
+
+
+def without_parameters(remote: str) -> str:
+    """A Spark Connect server's URL without its parameters: a token may be among them, which no message shows."""
+    return remote.partition(";")[0].rstrip("/")
 
 
 def _there(module: str) -> bool:

@@ -43,7 +43,7 @@ LITTLE: Final = {
 QUICK_JAVA: Final = (
     "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m",
     "-XX:Tier3InvocationThreshold=100", "-XX:Tier3MinInvocationThreshold=50", "-XX:Tier3CompileThreshold=1000",
-    "-XX:Tier3BackEdgeThreshold=20000", "-XX:+UseSerialGC", "-XX:MetaspaceSize=256m", "-XX:NewRatio=1",
+    "-XX:Tier3BackEdgeThreshold=20000", "-XX:MetaspaceSize=256m", "-XX:NewRatio=1",
 )  # fmt: skip
 """The quick compiler alone, and at half of its thresholds; with it Java would keep 48 MB for code, which a long session fills, and then
 Spark ends itself. Memory from the start, else the first seconds are spent collecting what is no garbage yet."""
@@ -52,12 +52,14 @@ COMPILING: Final = {
 }
 """Where compiling pays."""
 THOROUGH_JAVA: Final = (
-    "-XX:+UseParallelGC", "-XX:Tier4InvocationThreshold=20000", "-XX:Tier4MinInvocationThreshold=5000", "-XX:Tier4CompileThreshold=40000",
+    "-XX:Tier4InvocationThreshold=20000", "-XX:Tier4MinInvocationThreshold=5000", "-XX:Tier4CompileThreshold=40000",
     "-XX:Tier4BackEdgeThreshold=100000",
 )  # fmt: skip
 """Both compilers, the slow one later than it would come: at a fourth of the calls it has a fourth of the time of all cores for a minute,
-much of that for what plans and writes code, and works no more after it. The parallel collector: nobody waits for an answer within
-milliseconds, and with Java's own choice (G1) each write of a reference costs more, and more memory is held."""
+much of that for what plans and writes code, and works no more after it."""
+PARALLEL: Final = "-XX:+UseParallelGC"
+"""Nobody waits for an answer within milliseconds, and with Java's own choice (G1) each write of a reference costs more, and more memory is
+held. With one thread (Serial) all wait for it: a second and a half of a small job's half minute."""
 COMPILED: Final = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
@@ -107,9 +109,8 @@ def suiting(master: str | None, size: int | None, machine: Machine, archive: Seq
         return dict(STARTED)
     little = size is not None and size < MUCH
     heap = _heap(1 if little else count, machine)
-    java = [*((*QUICK_JAVA, _initially(heap // 2, machine)) if little else THOROUGH_JAVA), *archive]
-    if COLLECTOR.search(told):
-        java = [each for each in java if not COLLECTOR.match(each)]
+    collector = () if COLLECTOR.search(told) else (PARALLEL,)
+    java = [*collector, *((*QUICK_JAVA, _initially(heap // 2, machine)) if little else THOROUGH_JAVA), *archive]
     return {
         **STARTED,
         **(LITTLE if little else COMPILING),

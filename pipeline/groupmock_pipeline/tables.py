@@ -97,7 +97,7 @@ def _with_takes(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
     lines = sink.read(spark, path, LINES, columns, head)
     if LOOKED_AT in head.batches:
         lines = lines.join(F.broadcast(_looked_at(spark, path, head)), TAKEN.names, "left_semi")
-    return lines.select(*columns.names)
+    return lines.selectExpr(*(f"`{name}`" for name in columns.names))
 
 
 def _looked_at(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:

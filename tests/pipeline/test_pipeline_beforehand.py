@@ -14,7 +14,7 @@ from cases import for_each
 
 from groupmock.cli import main
 from groupmock_pipeline import session
-from groupmock_pipeline.beforehand import check_master, check_places, check_remote, told_size
+from groupmock_pipeline.beforehand import TOKEN, check_master, check_places, check_remote, told_size
 from groupmock_pipeline.errors import BadInput, SparkCannotStart
 from groupmock_pipeline.settings import MUCH
 
@@ -59,6 +59,11 @@ def refusing() -> Iterator[int]:
             3,
             "groupmock pipeline faults: no Spark Connect server answers at 127.0.0.1:{1} (Connection refused): start one",
         ),
+        (
+            ["faults", "{0}", "{0}", "--remote", "sc://[::1]:{1}/;token=secret"],
+            2,
+            "groupmock pipeline faults: --remote sc://[::1]:{1}: with a token PySpark speaks TLS to every host but localhost: say sc://local",
+        ),
     ],
 )
 def test_it_is_said_in_one_sentence_without_spark(
@@ -80,7 +85,11 @@ def test_it_is_said_in_one_sentence_without_spark(
 def test_one_master_that_answers_is_enough(refusing: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as master:
         check_master(f"spark://127.0.0.1:{refusing},127.0.0.1:{master.getsockname()[1]}")
-        check_remote(f"sc://127.0.0.1:{master.getsockname()[1]}")
+        server = f"sc://127.0.0.1:{master.getsockname()[1]}"
+        check_remote(server, {})
+        check_remote(f"{server}/;use_ssl=true", {TOKEN: "secret"})
+        with pytest.raises(BadInput, match="with a token PySpark speaks TLS"):
+            check_remote(server, {TOKEN: "secret"})
     for elsewhere in (None, "local", "local[*]", "local[2,3]", "local-cluster[2,1,1024]", "yarn", "k8s://https://127.0.0.1:1"):
         check_master(elsewhere)
 

@@ -43,10 +43,10 @@ def test_a_spark_on_this_machine_suits_what_it_reads(
 @for_each(
     ("told", "collectors"),
     [
-        ("", ["-XX:+UseSerialGC", "-XX:+UseParallelGC"]),
+        ("", ["-XX:+UseParallelGC", "-XX:+UseParallelGC"]),
         ("-Duser.language=de -XX:+UseG1GC -XX:MaxGCPauseMillis=50", []),
         ("-XX:+UseZGC", []),
-        ("-XX:-UseG1GC -XX:+UseStringDeduplication", ["-XX:+UseSerialGC", "-XX:+UseParallelGC"]),
+        ("-XX:-UseG1GC -XX:+UseStringDeduplication", ["-XX:+UseParallelGC", "-XX:+UseParallelGC"]),
     ],
 )
 def test_a_collector_that_java_is_told_besides_stays(told: str, collectors: list[str]) -> None:

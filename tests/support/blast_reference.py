@@ -195,7 +195,13 @@ def linked(strike: Row, row: Row, asked: dict[int, Row]) -> str:
 
 def count(told: Blast, seen: list[Row], base: Group) -> None:
     moves = [row for row in seen if row["kind"] == "moved"]
-    told.rebalances += sum(row["after"] == "PreparingRebalance" for row in moves)
+    before = base.generation
+    for row in moves:
+        if {row["before"], row["after"]} & {"PreparingRebalance", "CompletingRebalance"}:
+            told.rebalances += row["after"] == "PreparingRebalance"
+        else:
+            told.rebalances += row["generation"] > before and row["cause"] != "generation_set"
+        before = row["generation"]
     told.generations += max([0, *(row["generation"] - base.generation for row in moves)])
     members = [row for row in seen if row["kind"] == "member"]
     who = [(row, row["group_instance_id"] or row["client_id"]) for row in members]

@@ -75,15 +75,15 @@ which is counted before it starts (packed files and Parquet tenfold; paths of ot
 
 | | below 150 MB of JSON | from there on |
 |---|---|---|
-| Java | quick compiler alone, serial collector | both compilers, the thorough one later than by itself, parallel collector |
+| Java | quick compiler alone | both compilers, the thorough one later than by itself |
 | code generation | off, but for what reads 16 MB of journals or more | on |
 | adaptive execution, web interface | off | on |
 | partitions of a shuffle | one per core | four per core |
 | heap | 4 GiB, half of the memory at most; half of it from the start | the same, or 1 GiB per core where that is more |
 
 Where Spark runs elsewhere, the cluster's settings hold. What `--set` says wins over all of it; what spark-submit was told stays.
-A collector that Java is told elsewhere (`JAVA_TOOL_OPTIONS`, `JDK_JAVA_OPTIONS`, `_JAVA_OPTIONS`, `SPARK_SUBMIT_OPTS`,
-`spark.driver.defaultJavaOptions`) stays too.
+Java collects garbage on all cores (`-XX:+UseParallelGC`); a collector that it is told elsewhere (`JAVA_TOOL_OPTIONS`,
+`JDK_JAVA_OPTIONS`, `_JAVA_OPTIONS`, `SPARK_SUBMIT_OPTS`, `spark.driver.defaultJavaOptions`) stays too.
 
 **Java's classes.** The first session leaves an archive of them (up to 200 MB, in `$XDG_CACHE_HOME/groupmock/java`, else
 `~/.cache/groupmock/java`), which Java writes when the job is done; later sessions have it mapped instead of loading 15,000 classes. The

@@ -7,7 +7,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from .strikes import GONE, GRACE_NS, PLACE, PREPARING, STABLE
+from ..rebalance.events import STABLE
+from .strikes import GONE, GRACE_NS, PLACE
 
 EXPECTED: Final = "MEMBER_ID_REQUIRED"
 """An answer of every first join (KIP-394): no sign of trouble in another group."""
@@ -73,7 +74,7 @@ def _figures(spans: DataFrame) -> DataFrame:
     end = F.when(~F.col("disturbed"), F.col("seq")).otherwise(F.coalesce("whole.seq", F.lit(ENDLESS)))
     cut = spans.withColumn("end_seq", end)
     cut = cut.withColumn("after", F.filter("later", lambda point: point["seq"] <= F.col("end_seq")))
-    begun = F.size(F.filter("after", lambda point: point["moved"] & (point["state"] == PREPARING)))
+    begun = F.size(F.filter("after", lambda point: point["begins"]))
     top = F.array_max(F.transform("after", lambda point: point["generation"]))
     expelled = F.array_compact(F.transform("after", lambda point: point["expelled"]))
     added = F.array_compact(F.transform("after", lambda point: point["added"]))

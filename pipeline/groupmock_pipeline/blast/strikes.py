@@ -9,12 +9,17 @@ looked at. Reasons are read by the words of `groupmock.core.groups.causes`.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from groupmock_codec.errors import ErrorCode
+
+from ..rebalance.events import BEHIND_THEIR_BACKS, OF_CLASSIC, PREPARING
+
+if TYPE_CHECKING:
+    from pyspark.sql.window import WindowSpec
 
 BREAKING: Final = (
     "abort_transaction", "complete_delay", "expire_member", "expire_transactional_id", "fence_instance", "fence_member",
@@ -35,8 +40,6 @@ COULD_NOT: Final = "a fault could not steer"
 GROUP_APIS: Final = (8, 9, 10, 11, 12, 13, 14, 15, 42, 47, 68)
 """APIs whose requests name a group."""
 JOIN: Final = 11
-STABLE: Final = "Stable"
-PREPARING: Final = "PreparingRebalance"
 GONE: Final = ("Empty", "Dead", "")
 EXPELLED: Final = (
     ("session_expired", "member_silent", "sync_overdue", "revocation_overdue"),
@@ -84,8 +87,8 @@ def told(rows: DataFrame) -> DataFrame:
     codes = F.array_distinct(F.regexp_extract_all("message", F.lit('"error_code": ?(-?[1-9][0-9]*)'), F.lit(1)))
     read = of_struck(rows.where(others | request | answer | note), rows).select(
         *(*PLACE, "kind", "at", "node", "connection", "ticket", "api_key", "api_name", "client_id", "stage", "action", "fields"),
-        *("name", "arguments", "error", "delivered", "group", "member_id", "what", "cause", "reason", "after", "members", "generation"),
-        *("group_instance_id", "rule"), F.when(kind == "request", F.from_json("message", ASKS)).alias("asks"),
+        *("name", "arguments", "error", "delivered", "group", "member_id", "what", "cause", "reason", "before", "after", "members"),
+        *("generation", "group_instance_id", "rule"), F.when(kind == "request", F.from_json("message", ASKS)).alias("asks"),
         F.when(kind == "reply", codes).alias("codes"),
     )  # fmt: skip
     join = F.when(F.col("api_key") == JOIN, F.col("asks.session_timeout_ms").cast("long"))
@@ -116,11 +119,11 @@ def lives(told: DataFrame) -> DataFrame:
     """One line per run: `strikes`, `stories` and `happenings`, arrays in no order.
 
     A story: `group`, `story` (points in order), `session_ns` (the longest session timeout of its members). A point: seq, at, state and
-    generation after it, `live` members after it, `left` (how many left on their own by then), `moved` (a move, no member's row), `why`,
-    `expelled` and `added` (whom: instance id, else client id; else null).
+    generation after it, `live` members after it, `left` (how many left on their own by then), `moved` (a move, no member's row), `begins`
+    (a rebalance, see `_begins`), `why`, `expelled` and `added` (whom: instance id, else client id; else null).
     """
     known = _points(_struck(_called(told.repartition("run"))))
-    point = F.struct("seq", "at", "state", "generation", "live", "left", "moved", "why", "expelled", "added")
+    point = F.struct("seq", "at", "state", "generation", "live", "left", "moved", "begins", "why", "expelled", "added")
     session = F.coalesce(F.max("session_ms"), F.lit(SESSION_MS)) * NS_PER_MS
     groups = known.groupBy("day", "run", "home").agg(
         F.sort_array(F.collect_list(F.when(F.col("home").isNotNull() & F.col("session_ms").isNull(), point))).alias("story"),
@@ -220,6 +223,15 @@ def _because(said: tuple[tuple[str, ...], str]) -> Column:
     return F.coalesce(F.col("cause").isin(*causes), F.col("reason").rlike(sentences))
 
 
+def _begins(order: WindowSpec) -> Column:
+    """Does a move begin a rebalance, or begin it anew? In a classic group, where JoinGroups are collected; in a consumer group, by a new
+    epoch (docs/reference/pipeline/rebalances.md, `phases`)."""
+    of_consumers = ~F.col("before").isin(*OF_CLASSIC) & ~F.col("after").isin(*OF_CLASSIC)
+    before = F.last(F.when(F.col("kind") == "moved", F.col("generation")), ignorenulls=True).over(order.rowsBetween(WHOLE[0], -1))
+    new_epoch = of_consumers & (F.col("generation") > before) & F.coalesce(F.col("cause") != BEHIND_THEIR_BACKS, F.lit(True))
+    return F.coalesce((F.col("kind") == "moved") & ((F.col("after") == PREPARING) | new_epoch), F.lit(False))
+
+
 def _points(told: DataFrame) -> DataFrame:
     """What a point of a story has, `home` being its group; null: a row of no group's story.
 
@@ -235,7 +247,8 @@ def _points(told: DataFrame) -> DataFrame:
     marked = told.withColumn("home", home).withColumn("block", F.count(F.when(moved, 1)).over(order))
     block = Window.partitionBy("run", "home", "block").orderBy("seq")
     return marked.select(
-        "day", "run", "home", "seq", "at", moved.alias("moved"), F.col("reason").alias("why"), "session_ms", "strike", "happening",
+        "day", "run", "home", "seq", "at", moved.alias("moved"), _begins(order).alias("begins"), F.col("reason").alias("why"),
+        "session_ms", "strike", "happening",
         F.last("after", ignorenulls=True).over(order).alias("state"),
         F.coalesce(F.last("generation", ignorenulls=True).over(order), F.lit(0)).alias("generation"),
         F.sum(step).over(block).alias("live"),

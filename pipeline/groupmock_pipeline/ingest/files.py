@@ -62,13 +62,17 @@ def _names_a_file(spark: SparkSession, place: str) -> bool:
 
 def choose(files: DataFrame, runs: DataFrame | None) -> Chosen:
     """Of `listed` those that are new, changed, could not be read, or of which one that is read again was thought a copy."""
-    marked = files.withColumn("known", F.lit(False)) if runs is None else _known(files, runs)
-    new = marked.where("not known").drop("known")
+    marked = _marked(files, runs)
     # To the driver: names and lengths of files, as Spark's own readers have them there.
-    fresh = new.selectExpr("path", f"length * if(path rlike r'{PACKED}', {PACKED_TIMES}, 1) as size").collect()
+    size = f"length * if(path rlike r'{PACKED}', {PACKED_TIMES}, 1) as size"
+    told = f"case when not had or duplicate_of is not null then struct(path, file, {size}, had, duplicate_of) end"
+    row = marked.selectExpr("count(*) as count", f"collect_list({told}) as told").first()
+    assert row is not None
+    new = {each.file for each in row.told if not each.had}
+    fresh = [each for each in row.told if not each.had or each.duplicate_of in new]
+    chosen = marked.where(~F.col("had") | F.col("duplicate_of").isin({each.duplicate_of for each in fresh if each.had}))
     small, large = ([escaped(each.path) for each in fresh if (each.size > WHOLE) == is_large] for is_large in (False, True))
-    known = 0 if runs is None else files.count() - len(fresh)
-    return Chosen(new, small, large, known, sum(each.size for each in fresh))
+    return Chosen(chosen, small, large, row["count"] - len(fresh), sum(each.size for each in fresh))
 
 
 def escaped(path: str) -> str:
@@ -76,11 +80,11 @@ def escaped(path: str) -> str:
     return GLOB.sub(r"\\\1", path)
 
 
-def _known(files: DataFrame, runs: DataFrame) -> DataFrame:
+def _marked(files: DataFrame, runs: DataFrame | None) -> DataFrame:
+    """With `had` (the lake has that file as it is), and the file that it was thought a copy of, `duplicate_of`."""
+    if runs is None:
+        return files.selectExpr("*", "false as had", "cast(null as string) as duplicate_of")
     same = ["file", "length", "modified"]
     readable = runs.where(f"problem is null or problem != '{UNREADABLE}'")
     had = readable.groupBy(*same).agg(F.max("duplicate_of").alias("duplicate_of"), F.lit(True).alias("had"))
-    marked = files.join(F.broadcast(had), same, "left").withColumn("had", F.coalesce("had", F.lit(False)))
-    changed = marked.where("not had").select(F.col("file").alias("duplicate_of"), F.lit(True).alias("again")).distinct()
-    again = F.coalesce(F.col("again"), F.lit(False))
-    return marked.join(F.broadcast(changed), "duplicate_of", "left").withColumn("known", F.col("had") & ~again)
+    return files.join(F.broadcast(had), same, "left").withColumn("had", F.coalesce("had", F.lit(False)))

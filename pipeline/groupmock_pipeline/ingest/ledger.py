@@ -29,7 +29,7 @@ def entries(files: DataFrame, rows: DataFrame, broken: DataFrame, tasks: int) ->
         "ended": F.coalesce("ended", F.lit(False)), "duplicates": F.lit(0), "duplicate_of": F.lit(None),
     }  # fmt: skip
     table = joined.withColumns(made)
-    return table.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in schema.RUNS.fields))
+    return table.selectExpr(*(f"cast(`{field.name}` as {field.dataType.simpleString()}) as `{field.name}`" for field in schema.RUNS.fields))
 
 
 def unreadable(files: DataFrame, take: int) -> DataFrame:
