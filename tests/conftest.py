@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -16,3 +18,13 @@ settings.register_profile(
 # `--search` (tests/support/searching.py): the same, drawn afresh.
 settings.register_profile("searches", settings.get_profile("decides"), derandomize=False)
 settings.load_profile("decides")
+
+# 5,000 tests are half a million objects that stay until the end. To look through them takes the collector a third of a second, more than
+# most tests take, and each test that asks for it would wait so long.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    gc.collect()
+    gc.freeze()
