@@ -22,6 +22,8 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 # Another project's environment must not decide what `python -m build` or pytest see.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# Tests start hundreds of processes: each would compile all of our packages, which is half of what a server's start takes.
+unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # pytest workers: the stock-client tests are bound by CPU, so more workers than cores only make them late.
