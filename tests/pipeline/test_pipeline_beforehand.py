@@ -76,6 +76,7 @@ def test_it_is_said_in_one_sentence_without_spark(
     said: str,
 ) -> None:
     monkeypatch.setattr(session, "session", no_spark)
+    monkeypatch.delenv(TOKEN, raising=False)
     (tmp_path / "file").touch()
     assert main(["pipeline", *(word.format(tmp_path, refusing) for word in words)]) == code
     err = capsys.readouterr().err
@@ -85,13 +86,17 @@ def test_it_is_said_in_one_sentence_without_spark(
 def test_one_master_that_answers_is_enough(refusing: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as master:
         check_master(f"spark://127.0.0.1:{refusing},127.0.0.1:{master.getsockname()[1]}")
-        server = f"sc://127.0.0.1:{master.getsockname()[1]}"
-        check_remote(server, {})
-        check_remote(f"{server}/;use_ssl=true", {TOKEN: "secret"})
-        with pytest.raises(BadInput, match="with a token PySpark speaks TLS"):
-            check_remote(server, {TOKEN: "secret"})
+        check_remote(f"sc://127.0.0.1:{master.getsockname()[1]}", {})
     for elsewhere in (None, "local", "local[*]", "local[2,3]", "local-cluster[2,1,1024]", "yarn", "k8s://https://127.0.0.1:1"):
         check_master(elsewhere)
+
+
+def test_with_a_token_a_loopback_address_is_asked_by_the_name_that_needs_no_tls() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        port = master.getsockname()[1]
+        check_remote(f"sc://127.0.0.1:{port}/;use_ssl=true", {TOKEN: "secret"})
+        with pytest.raises(BadInput, match=rf"with a token PySpark speaks TLS .*: say sc://localhost:{port}$"):
+            check_remote(f"sc://127.0.0.1:{port}", {TOKEN: "secret"})
 
 
 def test_a_name_that_nobody_has_is_no_master() -> None:

@@ -22,6 +22,7 @@ from groupmock_pipeline.jobs import spark as staying
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
 @pytest.fixture
 def taken() -> Iterator[int]:
     """A port that is somebody's."""
