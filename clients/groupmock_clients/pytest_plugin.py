@@ -49,6 +49,7 @@ MARKS = {
 }
 """What the marker takes."""
 KNOWN_MARKS = ", ".join(MARKS)
+SECTION_WIDTH = 80
 RIG_MARKS = ("seed", "topics", "nodes", "profile", "settings")
 """What a rig takes too: it has no fault rules."""
 
@@ -185,10 +186,22 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             item.config.stash[FAILED] = True
         for number, broker in enumerate([*item.stash.get(BROKERS, []), *([shared] if shared is not None else [])]):
             told = [_last_words(broker, broker is shared), *_drawn(item, report, broker, number)]
-            report.sections.append(("groupmock", "\n".join(told)))
+            _add_section(report, "groupmock", "\n".join(told))
             if found := _findings(broker, "error", "warning"):
-                report.sections.append(("groupmock audit", "\n".join(found)))
+                _add_section(report, "groupmock audit", "\n".join(found))
     return report
+
+
+def _add_section(report: pytest.TestReport, title: str, content: str) -> None:
+    """Add a section directly below the failure. A section of the report itself would stand below the captured output and would go with
+    `--show-capture=no`."""
+    failure = report.longrepr
+    if isinstance(failure, str):  # a test that passed although it was expected to fail
+        report.longrepr = f"{failure}\n{f' {title} '.center(SECTION_WIDTH, '-')}\n{content}"
+    elif hasattr(failure, "addsection"):
+        failure.addsection(title, content)
+    else:  # of doctests and of fixtures that do not exist pytest's representation takes no section
+        report.sections.append((title, content))
 
 
 def _uses(item: pytest.Item, fixture: str) -> bool:

@@ -361,6 +361,43 @@ def test_a_fault_for_a_block_must_fire(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(['*FaultNeverFired: rule "lost" never fired: no call came at its stage'])
 
 
+FAILS_IN_FOUR_WAYS = """
+import pytest
+
+def test_fails(groupmock):
+    print("captured output")
+    assert groupmock.bootstrap is None
+
+def test_fails_without_traceback(groupmock):
+    print("captured output")
+    pytest.fail("the cook is late", pytrace=False)
+
+@pytest.mark.xfail(strict=True, reason="it cannot pass")
+def test_passes_against_expectation(groupmock):
+    print("captured output")
+
+@pytest.fixture
+def fails_too(groupmock):
+    assert groupmock.bootstrap is None
+
+def test_is_not_reached(fails_too):
+    pass
+"""
+
+
+@pytest.mark.parametrize("options", [["--tb=long"], ["--tb=short", "--show-capture=no"], ["--tb=native", "-n1"]])
+def test_the_story_stands_directly_below_the_failure(pytester: pytest.Pytester, options: list[str]) -> None:
+    pytester.makepyfile(FAILS_IN_FOUR_WAYS)
+    result = pytester.runpytest_subprocess(*options)
+    result.assert_outcomes(failed=3, errors=1)
+    names = "test_fails|test_fails_without_traceback|test_passes_against_expectation|ERROR at setup of test_is_not_reached"
+    parts = re.split(rf"^_+ (?:{names}) _+$", result.stdout.str(), flags=re.MULTILINE)
+    assert len(parts) == 5
+    for part in parts[1:]:
+        assert re.search(r"^-+ groupmock -+\nseed \d+$", part, flags=re.MULTILINE), part
+        assert "captured output" not in part.partition("- groupmock -")[0].replace('print("captured output")', ""), part
+
+
 def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
     """docs/how-to/faults.md shows test files; they are run as they stand."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "faults.md").read_text()
