@@ -24,6 +24,7 @@ from .suggest import did_you_mean, hint
 if TYPE_CHECKING:
     from .core.cluster import Cluster
     from .core.groups.type import GroupType
+    from .data.lag import GroupLag
     from .running import Running
 
 STATES: Final = (*(str(each) for each in State), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))
@@ -267,13 +268,20 @@ def _lag(most: int) -> Condition:
     def lacks(sight: Sight) -> str | None:
         behind = lag_of(sight.cluster, sight.view)
         if not behind.partitions:
-            return "the group has neither partitions nor committed offsets, so that no lag is known"
+            return f"lag {most} or less: it is unknown, because the group has neither partitions nor committed offsets"
+        if behind.lag is None:
+            return f"lag {most} or less: it is unknown, because nothing is committed for {_several(_uncommitted(behind), ', ')}"
         if behind.lag <= most:
             return None
         late = [f"{printable(each.topic)}/{each.partition} {each.lag}" for each in behind.partitions if each.lag]
         return f"lag {most} or less: it is {behind.lag} ({_several(late, ', ')})"
 
     return Condition(f"lag {most}", lacks, reads_offsets=True)
+
+
+def _uncommitted(behind: GroupLag) -> list[str]:
+    """The partitions with records for which nothing is committed."""
+    return [f"{printable(each.topic)}/{each.partition}" for each in behind.partitions if each.lag is None and each.end_offset is not None]
 
 
 # -- reading and checking ----------------------------------------------------------------------------------------------------

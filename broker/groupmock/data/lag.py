@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 class PartitionLag(msgspec.Struct):
-    """One partition. `committed` null: nothing was committed, and the lag counts from the log's start (where kafka-consumer-groups.sh
-    shows "-"). `end_offset` and `lag` null: there is no such partition any more. `member_id`, `client_id`, `client_host`: who it is
-    assigned to, null where nobody is."""
+    """One partition. `committed` null: nothing was committed. `end_offset` null: there is no such partition any more. `lag` null: unknown,
+    because there is no such partition, or because it has records and nothing was committed, so that the client's auto.offset.reset decides
+    what it reads (kafka-consumer-groups.sh shows "-"). `member_id`, `client_id`, `client_host`: who it is assigned to, null where nobody
+    is."""
 
     topic: str
     partition: int
@@ -27,11 +28,12 @@ class PartitionLag(msgspec.Struct):
 
 
 class GroupLag(msgspec.Struct):
-    """A group's lag; `lag`: of all partitions together."""
+    """A group's lag; `lag`: of all partitions together, null where it is unknown: of a group without partitions and commits, and as long as
+    the lag of one partition is unknown."""
 
     group_id: str
     state: str
-    lag: int
+    lag: int | None
     partitions: list[PartitionLag]
 
 
@@ -40,7 +42,9 @@ def lag_of(cluster: Cluster, view: GroupView) -> GroupLag:
     holders = {(topic, index): member for member in view.members for topic, all_of in member.assignment.items() for index in all_of}
     committed = {(topic, index): offset for topic, all_of in view.offsets.items() for index, offset in all_of.items()}
     rows = [_row(cluster, at, committed.get(at), holders.get(at)) for at in sorted({*holders, *committed})]
-    return GroupLag(view.group_id, view.state, sum(row.lag or 0 for row in rows), rows)
+    lags = [row.lag for row in rows if row.end_offset is not None]
+    known = [lag for lag in lags if lag is not None]
+    return GroupLag(view.group_id, view.state, sum(known) if known and len(known) == len(lags) else None, rows)
 
 
 def _row(cluster: Cluster, at: tuple[str, int], committed: int | None, holder: MemberView | None) -> PartitionLag:
@@ -48,7 +52,10 @@ def _row(cluster: Cluster, at: tuple[str, int], committed: int | None, holder: M
     row = PartitionLag(*at, committed, None, None)
     if partition is not None:
         row.end_offset = partition.end
-        row.lag = max(0, partition.end - (partition.start if committed is None else committed))
+        if committed is not None:
+            row.lag = max(0, partition.end - committed)
+        elif partition.start == partition.end:
+            row.lag = 0  # wherever auto.offset.reset begins, there is nothing to read
     if holder is not None:
         row.member_id, row.client_id, row.client_host = holder.member_id, holder.client_id, holder.client_host
     return row

@@ -9,6 +9,7 @@ import pytest
 from cases import for_each
 
 from groupmock import Broker, GroupTimeout
+from groupmock.data.lag import lag_of
 from groupmock.fault_wait import NeverSoOften
 from groupmock.group_wait import BadWait, Sight, from_texts, wanted_of
 from groupmock.rig import CoreRig
@@ -72,7 +73,7 @@ def test_offsets_and_lag_follow_the_commits() -> None:
     rig = kitchen()
     batch = encode_batch([NewRecord(value=b"v") for _ in range(5)])
     rig.command("append", topic="orders", partition=0, batch=batch)
-    assert lacking(rig, lag=4) == ["lag 4 or less: it is 5 (orders/0 5)"]
+    assert lacking(rig, lag=5) == ["lag 5 or less: it is unknown, because nothing is committed for orders/0"]
     anna = OffsetCommitRequest(
         group_id="kitchen", generation_id_or_member_epoch=1, member_id=next(iter(rig.group("kitchen").members)),
         topics=[OffsetCommitRequestTopic(name="orders", partitions=[OffsetCommitRequestPartition(committed_offset=3)])],
@@ -82,6 +83,23 @@ def test_offsets_and_lag_follow_the_commits() -> None:
     assert lacking(rig, offsets={"orders/0": 4}) == ["orders/0 committed up to 4: it is at 3"]
     assert lacking(rig, offsets={"orders/0": 3}, lag=2) == []
     assert lacking(rig, lag=1) == ["lag 1 or less: it is 2 (orders/0 2)"]
+
+
+def test_lag_of_a_group_that_never_committed_is_unknown() -> None:
+    rig = kitchen()
+    assert lag(rig) == (0, [0, 0, 0, 0]), "there is nothing to read"
+    rig.command("append", topic="orders", partition=1, batch=encode_batch([NewRecord(value=b"v")]))
+    assert lag(rig) == (None, [0, None, 0, 0])
+    for member in list(rig.group("kitchen").members):
+        rig.command("expire_member", group="kitchen", member=member)
+    assert lag(rig) == (None, [])
+    assert lacking(rig, lag=0) == ["lag 0 or less: it is unknown, because the group has neither partitions nor committed offsets"]
+
+
+def lag(rig: CoreRig) -> tuple[int | None, list[int | None]]:
+    """Of the whole group, and of each partition."""
+    found = lag_of(rig.core.cluster, rig.group("kitchen").view())
+    return found.lag, [each.lag for each in found.partitions]
 
 
 def test_a_group_that_is_gone_is_dead() -> None:

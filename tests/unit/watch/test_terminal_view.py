@@ -106,6 +106,15 @@ def test_a_snapshot_as_plain_text():
     assert "clients are not audited (serve --audit)" in lines
 
 
+def test_a_lag_that_is_unknown_is_a_dash():
+    api = Api()
+    behind = [{"member_id": "anna-1", "lag": 5}, {"member_id": "anna-1", "lag": None}]
+    api.answers["/v1/groups/billing/lag"] = {"lag": None, "partitions": behind}
+    lines = [" ".join(line.split()) for line in told(Poll(api).look(everything=True), [])]
+    assert lines[3] == "billing Stable 3 range 1 - 1"
+    assert "anna#1 * anna 10.0.0.7 - 3.5 s ago of 6 s orders/0-1" in lines
+
+
 def test_transactions_that_go_on_come_first():
     lines = [" ".join(line.split()) for line in told(Poll(Api()).look(), [])]
     at = lines.index("TRANSACTIONAL ID STATE PRODUCER EPOCH PARTITIONS OPEN NODE")

@@ -52,7 +52,7 @@ export function showMachine(states, group, details) {
 export function showMembers(details, lag, chosen, choose) {
   const members = details?.group.members ?? [];
   const behind = new Map();
-  for (const each of lag?.partitions ?? []) if (each.member_id) behind.set(each.member_id, (behind.get(each.member_id) ?? 0) + (each.lag ?? 0));
+  for (const each of lag?.partitions ?? []) behind.set(each.member_id, each.lag == null ? NaN : (behind.get(each.member_id) ?? 0) + each.lag); // NaN: unknown
   say(find("members-head"), members.length ? `Members (${members.length})` : "Members");
   find("no-members").hidden = members.length > 0;
   keyed(find("member-rows"), members, (each) => each.member_id, () => choice("member", ["number", "", "owns"], choose), (row, member) => {
@@ -62,7 +62,8 @@ export function showMembers(details, lag, chosen, choose) {
     say(row.label, called(member) + (member.member_id === details.group.leader ? " (leads)" : ""));
     const [, late, heard, owns] = row.children;
     const some = Object.keys(member.assignment).length > 0;
-    say(late, some ? behind.get(member.member_id) ?? 0 : "-");
+    const records = behind.get(member.member_id) ?? 0;
+    say(late, some && !Number.isNaN(records) ? records : "-");
     const [text, old] = silence(details, member);
     say(heard, text);
     heard.className = old ? "old" : "";

@@ -35,7 +35,7 @@ def groups_table(snapshot: Snapshot) -> Table:
     rows: Rows = []
     for each in snapshot.groups:
         row = each.row
-        lag = "" if each.lag is None else str(each.lag["lag"])
+        lag = "" if each.lag is None else _lag(each.lag["lag"])
         held = f"held {text(row['held'])}" if row["held"] else ""
         cells = (text(row["group_id"]), text(row["state"]), str(row["generation"]), text(row.get("protocol") or "-"), str(row["members"]))
         rows.append((*cells, lag, str(row["coordinator"] or "-"), held))
@@ -44,24 +44,29 @@ def groups_table(snapshot: Snapshot) -> Table:
 
 def members_table(group: Group) -> Table:
     """A row per member; `*` leads."""
-    lags: Counter[str] = Counter()
+    lags: dict[str, int | None] = {}
     for each in (group.lag or {}).get("partitions", ()):
-        if each["member_id"] is not None:
-            lags[each["member_id"]] += each["lag"] or 0
+        before = lags.get(each["member_id"], 0)
+        lags[each["member_id"]] = None if before is None or each["lag"] is None else before + each["lag"]
     details = group.details or {"group": {"members": [], "leader": None}, "frozen": [], "silent_ms": {}}
     rows = [_member(each, details, lags) for each in details["group"]["members"]]
     return Table(("MEMBER", "CLIENT", "HOST", "LAG", "HEARD", "ASSIGNMENT"), rows)
 
 
-def _member(member: dict[str, Any], details: dict[str, Any], lags: Counter[str]) -> tuple[str, ...]:
+def _member(member: dict[str, Any], details: dict[str, Any], lags: dict[str, int | None]) -> tuple[str, ...]:
     member_id, instance = member["member_id"], member["group_instance_id"]
     name = member_text(member_id, instance or member["client_id"]) + (" *" if member_id == details["group"]["leader"] else "")
     partitions = [(topic, number) for topic, numbers in member["assignment"].items() for number in numbers]
     frozen = " (frozen)" if member_id in details["frozen"] or (instance and instance in details["frozen"]) else ""
     return (
-        name, text(member["client_id"] or "-"), text(str(member["client_host"]).lstrip("/")), str(lags[member_id]) if partitions else "-",
+        name, text(member["client_id"] or "-"), text(str(member["client_host"]).lstrip("/")), _lag(lags.get(member_id, 0)) if partitions else "-",
         _heard(details["silent_ms"].get(member_id), member["session_timeout_ms"]) + frozen, partitions_text(partitions) or "nothing",
     )  # fmt: skip
+
+
+def _lag(lag: int | None) -> str:
+    """A lag as kafka-consumer-groups.sh shows it, "-" where it is unknown."""
+    return "-" if lag is None else str(lag)
 
 
 def _heard(silent_ms: int | None, session_ms: int) -> str:
