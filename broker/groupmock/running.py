@@ -133,17 +133,22 @@ class Running:
     def produce(
         self,
         topic: str,
-        partition: int,
+        partition: int | None,
         key: bytes | None,
         value: bytes | None,
         headers: list[tuple[str, bytes | None]],
         timestamp: int | None,
     ) -> int:
-        """Append one record; returns its offset. A topic that lacks is made where a client's question would make it."""
+        """Append one record; returns its offset. `partition` None: by its key, as Kafka's producers choose, else 0. A topic that lacks is
+        made where a client's question would make it."""
         from groupmock_codec.records import NewRecord, encode_batch
 
         if self.cluster.topics.partitions(topic) is None and self.core.environment.settings.auto_create_topics_enable:
             self.submit(Command("create_topic", {"name": topic}))
+        if partition is None:
+            from .data.placing import Placing
+
+            partition = Placing(self.cluster.topics.partitions(topic) or 1).choose(key)
         stamp = self.core.environment.wall_ms(self.clock.now()) if timestamp is None else timestamp
         batch = encode_batch([NewRecord(key=key, value=value, headers=headers, timestamp=stamp)])
         place = {"topic": topic, "partition": partition}

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
+from aiokafka.partitioner import DefaultPartitioner
 
 from groupmock import Broker
 from groupmock.running import CannotStart
 
 
-def ask(broker: Broker, method: str, path: str, body: object = None) -> Any:
+def ask(broker: Broker, method: str, path: str, body: object = None, lines: Iterable[object] = ()) -> Any:
     assert broker.control is not None
-    data = None if body is None else json.dumps(body).encode()
+    data = "\n".join(json.dumps(each) for each in (lines or ([] if body is None else [body]))).encode() or None
     with urlopen(Request(broker.control + path, data=data, method=method)) as answer:
         return json.loads(answer.read())
 
@@ -26,6 +28,23 @@ def test_what_one_hand_does_the_other_sees() -> None:
         ask(broker, "POST", "/v1/nodes/1/stall", {})
         broker.start_node(1)
         assert ask(broker, "GET", "/v1/health")["nodes"][0]["state"] == "running"
+
+
+def test_a_key_goes_where_kafkas_producers_send_it_by_every_door() -> None:
+    keys = [f"k{number}" for number in range(12)]
+    choose, every = DefaultPartitioner(), list(range(6))
+    wanted = {key.encode(): choose(key.encode(), every, every) for key in keys}
+    with Broker(topics=dict.fromkeys(("produced", "written", "posted", "seeded"), len(every)), control=0) as broker:
+        for key in keys:
+            broker.produce("produced", "v", key=key)
+        lines = [{"key": key, "value": "v"} for key in keys]
+        broker.write_records("written", lines)
+        ask(broker, "POST", "/v1/topics/posted/records", lines=lines)
+        broker.seed_data([{"topic": "seeded", **line} for line in lines])
+        for topic in broker.topics:
+            assert {record.key: record.partition for record in broker.records(topic)} == wanted, topic
+        broker.produce("produced", "without a key")
+        assert broker.records("produced", 0)[-1].value == b"without a key"
 
 
 @pytest.mark.parametrize("by", ["reset", "clear"])
