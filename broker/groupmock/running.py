@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
 import msgspec
 
@@ -22,7 +22,7 @@ from .journal.rows import Row
 from .net.listen import bracketed
 from .net.server import Server
 from .version import __version__
-from .views import Record
+from .views import Isolation, Record
 
 if TYPE_CHECKING:
     from .audit.sink import AuditSink
@@ -155,22 +155,33 @@ class Running:
         self.submit(Command("append", {**place, "batch": batch}))
         return self.cluster.topics.require_partition(topic, partition).end - 1
 
-    def records(self, topic: str, partition: int | None, offset: int = 0, limit: int | None = None) -> list[Record]:
+    def records(
+        self,
+        topic: str,
+        partition: int | None,
+        offset: int = 0,
+        limit: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        markers: bool = False,
+    ) -> list[Record]:
         """The stored records from that offset on, decoded, at most so many. LookupError for a topic or partition that is not there,
-        ValueError for records that cannot be read."""
+        ValueError for records that cannot be read, and for another isolation level."""
         from .data.reading import Reading
 
+        if isolation not in get_args(Isolation):
+            raise ValueError(f"isolation is {' or '.join(get_args(Isolation))}, not {isolation!r}")
         count = self.cluster.topics.partitions(topic)
         if count is None or (partition is not None and not 0 <= partition < count):
             raise LookupError(f"no topic {topic!r}" if count is None else f"topic {topic!r} has partitions 0 to {count - 1}")
         starts = dict.fromkeys(range(count) if partition is None else [partition], offset)
-        found = Reading(self.cluster.topics.require(topic), starts, limit if limit is not None else sys.maxsize, sys.maxsize).all()
+        most = limit if limit is not None else sys.maxsize
+        found = Reading(self.cluster.topics.require(topic), starts, most, sys.maxsize, isolation, markers).all()
         if found.unread:
             lost = found.unread[0]
             raise ValueError(f"{topic}/{lost.partition}, offsets {lost.offset} to {lost.last_offset}: {lost.reason}")
         return [
-            Record(topic, index, record.offset, record.timestamp, record.key, record.value, list(record.headers))
-            for index, record in found.records
+            Record(topic, index, record.offset, record.timestamp, record.key, record.value, list(record.headers), transaction, marker)
+            for index, record, transaction, marker in found.records
         ]
 
     def audit(self, group: str | None = None) -> Audit:

@@ -31,7 +31,7 @@ def real() -> Iterator[Broker]:
         broker.configure_topic("prices", {"cleanup.policy": "compact", "segment.ms": "60000"})
         broker.set_next_offset("orders", 0, 4)
         for at in range(5):
-            broker.produce("orders", value=f"v{at}", key=f"k{at}", headers=[("n", b"\xff")], timestamp=1000 + at)
+            broker.produce("orders", value=f"v{at}", key=f"k{at}", partition=0, headers=[("n", b"\xff")], timestamp=1000 + at)
             broker.produce("prices", value=f"p{at}", key="k")
         broker.produce("prices", value="q", key="l")
         broker.compact("prices", roll=True)

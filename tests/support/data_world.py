@@ -47,4 +47,4 @@ class DataWorld(LogWorld):
 
     def records(self, topic: str) -> list[tuple[int, Record]]:
         """Everything there is."""
-        return self.read(topic).records
+        return [(found.partition, found.record) for found in self.read(topic).records]

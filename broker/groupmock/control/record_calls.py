@@ -15,6 +15,7 @@ from ..data.lines import Form, ShownRecord, shown
 from ..data.reading import Reading, Unread, starts
 from ..data.seed import SeedData, Seeded
 from ..data.writing import Reader, Writing, Written
+from ..views import Isolation
 from .context import ControlContext
 from .route import ControlCall
 
@@ -38,6 +39,10 @@ class ReadRecords(msgspec.Struct, forbid_unknown_fields=True):
     bytes: Annotated[int, Meta(description="at most so many bytes of keys, values, headers, but one record", ge=1, le=MOST_BYTES)] = 2**20
     key_as: Annotated[Form | None, Meta(description=f"{AS}, where the bytes can be shown so; null: text, else base64")] = None
     value_as: Annotated[Form | None, Meta(description=f"{AS}, where the bytes can be shown so; null: text, else base64")] = None
+    isolation: Annotated[
+        Isolation, Meta(description="read_committed: without aborted records, up to where the oldest open transaction begins")
+    ] = "read_uncommitted"
+    markers: Annotated[bool, Meta(description="also the control records that end transactions")] = False
 
 
 class RecordsPage(msgspec.Struct):
@@ -73,9 +78,11 @@ async def read(context: ControlContext, call: ControlCall) -> RecordsPage:
     cluster = context.running.cluster
     topic = topic_of(cluster, call.path.name)
     begin = starts(cluster, topic, wanted.partition, wanted.offset, wanted.timestamp, wanted.next)
-    reading = Reading(topic, begin, wanted.limit, wanted.bytes)
+    reading = Reading(topic, begin, wanted.limit, wanted.bytes, wanted.isolation, wanted.markers)
     await _sliced(reading.slices())
-    records = [shown(partition, record, wanted.key_as, wanted.value_as) for partition, record in reading.records]
+    records = [
+        shown(found.partition, found.record, wanted.key_as, wanted.value_as, found.transaction, found.marker) for found in reading.records
+    ]
     return RecordsPage(topic.name, records, reading.place(), reading.more, reading.unread)
 
 

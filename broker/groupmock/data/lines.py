@@ -17,6 +17,7 @@ from msgspec import Meta
 from groupmock_codec.records import NewRecord, Record
 
 from ..remedy import remedy
+from ..views import Outcome
 
 Form = Literal["text", "json", "base64"]
 NULL: Final = b"null"
@@ -59,6 +60,9 @@ class RecordLine(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     headers: Annotated[list[NewHeader] | dict[str, str | None], Meta(description=HEADER_LINE)] = []
     key_as: Annotated[Form | None, Meta(description="text, json or base64; null: a string is a text, all else JSON")] = None
     value_as: Annotated[Form | None, Meta(description="text, json or base64; null: a string is a text, all else JSON")] = None
+    transaction: Annotated[
+        Outcome | None, Meta(description="where it was read: a record of a committed transaction is written as any other, others are refused")
+    ] = None
 
 
 class ShownHeader(msgspec.Struct, omit_defaults=True):
@@ -70,7 +74,8 @@ class ShownHeader(msgspec.Struct, omit_defaults=True):
 
 
 class ShownRecord(msgspec.Struct, omit_defaults=True):
-    """A record that was read. `timestamp`: ms since 1970, -1 for none; `key_as`, `value_as`: how they are written, text where not said."""
+    """A record that was read. `timestamp`: ms since 1970, -1 for none; `key_as`, `value_as`: how they are written, text where not said;
+    `transaction`: what became of the transaction that it was written in, left out without one; `marker`: it ends the transaction."""
 
     partition: int
     offset: int
@@ -80,6 +85,8 @@ class ShownRecord(msgspec.Struct, omit_defaults=True):
     headers: list[ShownHeader] = []
     key_as: Form = "text"
     value_as: Form = "text"
+    transaction: Outcome | None = None
+    marker: bool = False
 
 
 class Numbered(msgspec.Struct):
@@ -145,7 +152,10 @@ def read_line(line: Numbered, into: type[msgspec.Struct]) -> Any:
 
 
 def new_record(number: int, line: RecordLine, key_as: Form | None, value_as: Form | None, now_ms: int) -> NewRecord:
-    """The record that a line means; `key_as` and `value_as` where the line does not say. Raises BadLine."""
+    """The record that a line means; `key_as` and `value_as` where the line does not say. Raises BadLine, also for a record that was read
+    out of a transaction that is not committed, because written outside of a transaction it would come true."""
+    if line.transaction not in (None, "committed"):
+        raise BadLine(number, f'transaction: the record is {line.transaction}: read with isolation "read_committed", or leave the field out')
     return NewRecord(
         key=_bytes(number, "key", line.key, line.key_as or key_as),
         value=_bytes(number, "value", line.value, line.value_as or value_as),
@@ -191,12 +201,19 @@ def _compact(number: int, field: str, data: bytes) -> bytes:
         raise BadLine(number, f"{field}: nested too deep") from None
 
 
-def shown(partition: int, record: Record, key_as: Form | None, value_as: Form | None) -> ShownRecord:
+def shown(
+    partition: int,
+    record: Record,
+    key_as: Form | None,
+    value_as: Form | None,
+    transaction: Outcome | None = None,
+    marker: bool = False,
+) -> ShownRecord:
     """A record to be shown; the forms that are wished for hold where the bytes can be shown so."""
     key, key_form = _shown(record.key, key_as)
     value, value_form = _shown(record.value, value_as)
     headers = [ShownHeader(name, *_shown(each, None)) for name, each in record.headers]
-    return ShownRecord(partition, record.offset, record.timestamp, key, value, headers, key_form, value_form)
+    return ShownRecord(partition, record.offset, record.timestamp, key, value, headers, key_form, value_form, transaction, marker)
 
 
 def _shown(data: bytes | None, form: Form | None) -> tuple[Any, Form]:

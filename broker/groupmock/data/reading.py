@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from groupmock_codec.compression import RecordsError
 from groupmock_codec.opening import opened
-from groupmock_codec.records import COMPRESSION_MASK, Record, iter_records
+from groupmock_codec.records import COMPRESSION_MASK, Record, iter_records, marker_of
 
 from ..core.steering import BadArguments
 from ..core.steering.find import check_partition, first_not_older
+from ..views import Isolation, Outcome
 
 if TYPE_CHECKING:
     from groupmock_codec.records import Batch
 
     from ..core.cluster import Cluster
+    from ..core.log.partition import Partition
     from ..core.log.topics import Topic
 
 PLACE: Final = re.compile(r"(\d{1,9}):(\d{1,19})")
@@ -71,25 +73,44 @@ class Unread(msgspec.Struct):
     reason: str
 
 
+class Found(NamedTuple):
+    """A record that was read. `transaction`: how its transaction ended so far, None without one; `marker`: does it end a transaction?"""
+
+    partition: int
+    record: Record
+    transaction: Outcome | None
+    marker: bool
+
+
 class Reading:
     """One walk through a topic: `starts` says from which offset on in which partitions. What was found so far stands in the fields.
 
-    `next`: where the next walk begins; `more`: is there anything left that this one had no room for?
+    `next`: where the next walk begins; `more`: is there anything left that this one had no room for? `isolation`: as a consumer's, so that
+    read_committed ends where the oldest open transaction begins; `markers`: read control records too.
     """
 
-    def __init__(self, topic: Topic, starts: dict[int, int], most_records: int, most_bytes: int) -> None:
-        self.records: list[tuple[int, Record]] = []
+    def __init__(
+        self,
+        topic: Topic,
+        starts: dict[int, int],
+        most_records: int,
+        most_bytes: int,
+        isolation: Isolation = "read_uncommitted",
+        markers: bool = False,
+    ) -> None:
+        self.records: list[Found] = []
         self.unread: list[Unread] = []
         self.next = dict(starts)
         self._topic = topic
         self._most, self._bytes = most_records, most_bytes
+        self._committed, self._markers = isolation == "read_committed", markers
         self._work = MOST_WORK
         self._full = False
 
     @property
     def more(self) -> bool:
         """Do the logs go on behind `next`?"""
-        return any(offset < self._topic.partitions[partition].end for partition, offset in self.next.items())
+        return any(offset < self._end(self._topic.partitions[partition]) for partition, offset in self.next.items())
 
     def place(self) -> str:
         """`next` as a text, which `starts` reads: PARTITION:OFFSET, comma separated."""
@@ -107,28 +128,35 @@ class Reading:
             log = self._topic.partitions[partition]
             self.next[partition] = max(self.next[partition], log.start)
             for batch in log.batches(self.next[partition]):
-                yield from self._batch(partition, batch)
+                if batch.base_offset >= self._end(log):
+                    break
+                yield from self._batch(partition, log, batch)
                 if self._full:
                     return
 
-    def _batch(self, partition: int, batch: Batch) -> Iterator[None]:
+    def _end(self, log: Partition) -> int:
+        """The offset at which this walk ends."""
+        return log.stable() if self._committed else log.end
+
+    def _batch(self, partition: int, log: Partition, batch: Batch) -> Iterator[None]:
         self._full = self._work <= 0
         if self._full:
             return
         try:
-            if not batch.control:  # markers of transactions are no records (KIP-98)
-                yield from self._records(partition, batch)
+            outcome = _outcome(log, batch)
+            if self._markers if batch.control else not (self._committed and outcome == "aborted"):
+                yield from self._records(partition, batch, outcome)
         except RecordsError as broken:
             self._work -= MOST_OPENED if batch.attributes & COMPRESSION_MASK else 0
             self._skip(Unread(partition, self.next[partition], batch.last_offset, broken.reason))
         if not self._full:
             self.next[partition] = batch.next_offset
 
-    def _records(self, partition: int, batch: Batch) -> Iterator[None]:
+    def _records(self, partition: int, batch: Batch, outcome: Outcome | None) -> Iterator[None]:
         data = opened(batch, MOST_OPENED)
         self._work -= len(data)
         for record in iter_records(batch, data, self.next[partition]):
-            if not self._take(partition, record):
+            if not self._take(Found(partition, record, outcome, batch.control)):
                 return
             if not len(self.records) % SLICE:
                 yield
@@ -141,13 +169,28 @@ class Reading:
         else:
             self.unread.append(unread)
 
-    def _take(self, partition: int, record: Record) -> bool:
+    def _take(self, found: Found) -> bool:
         """A record, unless that would be too much; the first is never too much, or nobody would get beyond it."""
+        record = found.record
         size = len(record.key or b"") + len(record.value or b"") + sum(len(name) + len(value or b"") for name, value in record.headers)
         if self.records and (len(self.records) >= self._most or size > self._bytes):
             self._full = True
             return False
         self._bytes -= size
-        self.records.append((partition, record))
-        self.next[partition] = record.offset + 1
+        self.records.append(found)
+        self.next[found.partition] = record.offset + 1
         return True
+
+
+def _outcome(log: Partition, batch: Batch) -> Outcome | None:
+    """How the transaction of a batch ended so far; None without one. A marker says it itself."""
+    if batch.control:
+        committed = marker_of(batch)
+        return None if committed is None else "committed" if committed else "aborted"
+    transactions = log.producers.transactions
+    if not batch.transactional or transactions is None:
+        return None
+    if transactions.aborted_batch(batch.producer_id, batch.base_offset):
+        return "aborted"
+    begun = transactions.open_from(batch.producer_id)
+    return "open" if begun is not None and begun <= batch.base_offset else "committed"

@@ -11,6 +11,7 @@ import msgspec
 
 from ..core.groups.view import GroupView, State
 from ..group_wait import Assignment, Missed, Wanted, reach, wanted_of
+from ..views import Isolation
 from .calls import Number, R, Text, Texts
 from .commands import Commands, Lasting
 from .data import Behind, Configs, Data, Facts, Moved, Sown, Wrote
@@ -131,10 +132,21 @@ class InProcess(
         done: R = self._do(say)
         return done
 
-    def records(self, topic: str, partition: int | None = None, offset: int = 0, limit: int | None = None) -> Records:
-        """The records of a topic (or of one partition), by partition and offset: from that offset on, at most so many. ValueError where a
-        client compressed them with what needs a library that is not installed."""
-        done: Records = self._ask(lambda: self._up().records(topic, partition, offset, limit))
+    def records(
+        self,
+        topic: str,
+        partition: int | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+        *,
+        isolation: Isolation = "read_uncommitted",
+        markers: bool = False,
+    ) -> Records:
+        """The records of a topic (or of one partition), by partition and offset: from that offset on, at most so many. Each says in
+        `transaction` whether it was aborted; `isolation="read_committed"` leaves those out, and ends where the oldest open transaction
+        begins. `markers`: with the control records that end transactions. ValueError where a client compressed them with what needs a
+        library that is not installed."""
+        done: Records = self._ask(lambda: self._up().records(topic, partition, offset, limit, isolation, markers))
         return done
 
     def story(self, group: str | None = None, member: str | None = None) -> Text:

@@ -64,7 +64,7 @@ def _paged(world: DataWorld, limit: int) -> list[tuple[int, Record]]:
     while more:
         page = world.read("t", limit, starts=begin)
         assert 0 < len(page.records) <= limit or not page.more
-        found += page.records
+        found += [(each.partition, each.record) for each in page.records]
         begin, more = starts(world.cluster, topic, None, None, None, page.place()), page.more
     return found
 

@@ -8,15 +8,19 @@ from typing import Any
 import pytest
 from cases import for_each
 from data_world import DataWorld
+from log_world import batch
 from packed import PACKED, packed
 
 from groupmock.core.steering import BadArguments, NoSuch
 from groupmock.data import reading
-from groupmock.data.reading import Unread, starts
+from groupmock.data.reading import Reading, Unread, starts
+from groupmock.views import Isolation
 from groupmock_codec.compression import COMPRESSIONS, RecordsError
+from groupmock_codec.messages.k27_write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
 from groupmock_codec.opening import FIRST_GUESS, opened
 from groupmock_codec.records import Batch, NewRecord, _sealed, encode_batch, read_batches
 
+TRANSACTIONAL = 0x10
 LIBRARY_NEEDED = "need a library to be read: pip install cramjam"
 
 
@@ -32,7 +36,7 @@ def test_every_compression_is_opened(name: str) -> None:
     values = [b"a" * FIRST_GUESS, b"b" * FIRST_GUESS * 9, b"c"]
     world.command("append", topic="t", partition=0, batch=batch_of(name, *values).data)
     found = world.read("t")
-    assert ([record.value for _, record in found.records], found.unread) == (values, [])
+    assert ([each.record.value for each in found.records], found.unread) == (values, [])
 
 
 @for_each("name", PACKED)
@@ -42,7 +46,7 @@ def test_what_is_broken_is_told_and_passed_over(name: str) -> None:
     for each in (batch_of("none", b"first"), batch_of(name, b"lost" * 100, b"lost", spoil=True), batch_of("none", b"last")):
         world.command("append", topic="t", partition=0, batch=each.data)
     found = world.read("t")
-    assert [record.value for _, record in found.records] == [b"first", b"last"]
+    assert [each.record.value for each in found.records] == [b"first", b"last"]
     (lost,) = found.unread
     assert (lost.partition, lost.offset, lost.last_offset) == (0, 1, 2) and f"bad {name.split()[0]}" in lost.reason
 
@@ -75,7 +79,7 @@ def test_bombs_end_the_walk_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyP
         world.command("append", topic="t", partition=0, batch=each)
     first = world.read("t")
     assert (first.records, first.next, first.more) == ([], {0: 3}, True)
-    assert [record.value for _, record in world.read("t", starts=first.next).records] == [b"last"]
+    assert [each.record.value for each in world.read("t", starts=first.next).records] == [b"last"]
 
 
 def test_pages_by_records_and_by_bytes() -> None:
@@ -83,9 +87,9 @@ def test_pages_by_records_and_by_bytes() -> None:
     world.topic("t", partitions=2)
     world.write("t", [{"value": b"x" * 10, "partition": number % 2} for number in range(6)])
     first = world.read("t", 4)
-    assert ([at for at, _ in first.records], first.next, first.more) == ([0, 0, 0, 1], {0: 3, 1: 1}, True)
+    assert ([each.partition for each in first.records], first.next, first.more) == ([0, 0, 0, 1], {0: 3, 1: 1}, True)
     rest = world.read("t", 4, starts=first.next)
-    assert ([record.offset for _, record in rest.records], rest.more) == ([1, 2], False)
+    assert ([each.record.offset for each in rest.records], rest.more) == ([1, 2], False)
     assert len(world.read("t", 10, 25).records) == 2
     assert len(world.read("t", 10, 1).records) == 1, "one record is never too much"
 
@@ -98,7 +102,44 @@ def test_deleted_and_control_records_are_not_read() -> None:
     world.command("append", topic="t", partition=0, batch=control)
     world.topics.require("t").partitions[0].delete_before(3)
     found = world.read("t")
-    assert ([record.offset for _, record in found.records], found.next, found.more) == ([3, 4], {0: 6}, False)
+    assert ([each.record.offset for each in found.records], found.next, found.more) == ([3, 4], {0: 6}, False)
+
+
+def test_records_say_what_became_of_their_transaction() -> None:
+    """A walk at read_committed ends where the oldest open transaction begins, and there is no more before that one ends."""
+    world = DataWorld(transaction_partition_verification_enable=False)
+    world.topic("t")
+    topic = world.topics.require("t")
+
+    def write(producer: int) -> None:
+        sent = batch(b"%d" % producer, producer_id=producer, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL)
+        assert world.produce(sent, transactional_id="x", version=11).get("error_code", 0) == 0
+
+    def end(producer: int, committed: bool) -> None:
+        place = [WritableTxnMarkerTopic(name="t", partition_indexes=[0])]
+        marker = WritableTxnMarker(producer_id=producer, producer_epoch=0, transaction_result=committed, topics=place)
+        world.ask(27, 1, WriteTxnMarkersRequest(markers=[marker]))
+
+    def read(isolation: Isolation, markers: bool) -> tuple[list[tuple[int, str | None, bool]], int, bool]:
+        walk = Reading(topic, {0: 0}, 100, 1000, isolation, markers).all()
+        assert walk.unread == []
+        return [(each.record.offset, each.transaction, each.marker) for each in walk.records], walk.next[0], walk.more
+
+    world.append(batch(b"plain"))  # 0
+    write(1)  # 1
+    end(1, False)  # 2
+    write(2)  # 3
+    end(2, True)  # 4
+    write(3)  # 5
+    world.append(batch(b"behind"))  # 6
+    plain, aborted, committed, opened, behind = (
+        (0, None, False), (1, "aborted", False), (3, "committed", False), (5, "open", False), (6, None, False),
+    )  # fmt: skip
+    assert read("read_uncommitted", False) == ([plain, aborted, committed, opened, behind], 7, False)
+    assert read("read_committed", False) == ([plain, committed], 5, False)
+    assert read("read_committed", True) == ([plain, (2, "aborted", True), committed, (4, "committed", True)], 5, False)
+    end(3, False)  # 7
+    assert read("read_committed", False) == ([plain, committed, behind], 8, False)
 
 
 def test_where_a_walk_begins() -> None:

@@ -126,6 +126,15 @@ def test_a_record_is_shown(data: bytes | None, form: Any, wanted: tuple[Any, str
     assert (told["value"], told.get("value_as", "text")) == wanted
 
 
+@for_each("transaction", ["open", "aborted"])
+def test_a_record_that_is_not_committed_is_not_written_again(transaction: str) -> None:
+    world = DataWorld()
+    world.topic("t")
+    with pytest.raises(BadLine, match=f"line 2: transaction: the record is {transaction}: read with isolation"):
+        world.write("t", [{"value": "v", "transaction": "committed"}, {"value": "w", "transaction": transaction}])
+    assert world.records("t") == []
+
+
 def test_keys_go_where_kafkas_producers_send_them() -> None:
     keys = [b"", *(bytes(range(start, start + size)) for size in range(1, 20) for start in (0, 100, 230))]
     assert [murmur2(key) for key in keys] == [of_aiokafka(key) & 0xFFFFFFFF for key in keys]
