@@ -13,8 +13,8 @@ Outcome = Literal["open", "committed", "aborted"]
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One record of a log. `timestamp` is ms since 1970. `transaction`: whether the transaction that it was written in is open, committed or
-    aborted, None where it was written in none; `marker`: it is the control record that ends the transaction."""
+    """One record of a log. `timestamp` is ms since 1970. `transaction`: whether the transaction that it was written in is open, committed
+    or aborted, None where it was written in none; `marker`: it is the control record that ends the transaction."""
 
     topic: str
     partition: int

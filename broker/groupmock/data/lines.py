@@ -61,7 +61,7 @@ class RecordLine(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     key_as: Annotated[Form | None, Meta(description="text, json or base64; null: a string is a text, all else JSON")] = None
     value_as: Annotated[Form | None, Meta(description="text, json or base64; null: a string is a text, all else JSON")] = None
     transaction: Annotated[
-        Outcome | None, Meta(description="where it was read: a record of a committed transaction is written as any other, others are refused")
+        Outcome | None, Meta(description="where it was read: what is committed is written as any other record, what is not is refused")
     ] = None
 
 
@@ -153,7 +153,7 @@ def read_line(line: Numbered, into: type[msgspec.Struct]) -> Any:
 
 def new_record(number: int, line: RecordLine, key_as: Form | None, value_as: Form | None, now_ms: int) -> NewRecord:
     """The record that a line means; `key_as` and `value_as` where the line does not say. Raises BadLine, also for a record that was read
-    out of a transaction that is not committed, because written outside of a transaction it would come true."""
+    out of a transaction that is not committed, because outside of a transaction it would count."""
     if line.transaction not in (None, "committed"):
         raise BadLine(number, f'transaction: the record is {line.transaction}: read with isolation "read_committed", or leave the field out')
     return NewRecord(

@@ -59,7 +59,8 @@ def _member(member: dict[str, Any], details: dict[str, Any], lags: dict[str, int
     partitions = [(topic, number) for topic, numbers in member["assignment"].items() for number in numbers]
     frozen = " (frozen)" if member_id in details["frozen"] or (instance and instance in details["frozen"]) else ""
     return (
-        name, text(member["client_id"] or "-"), text(str(member["client_host"]).lstrip("/")), _lag(lags.get(member_id, 0)) if partitions else "-",
+        name, text(member["client_id"] or "-"), text(str(member["client_host"]).lstrip("/")),
+        _lag(lags.get(member_id, 0) if partitions else None),
         _heard(details["silent_ms"].get(member_id), member["session_timeout_ms"]) + frozen, partitions_text(partitions) or "nothing",
     )  # fmt: skip
 
