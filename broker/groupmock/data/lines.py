@@ -155,7 +155,8 @@ def new_record(number: int, line: RecordLine, key_as: Form | None, value_as: For
     """The record that a line means; `key_as` and `value_as` where the line does not say. Raises BadLine, also for a record that was read
     out of a transaction that is not committed, because outside of a transaction it would count."""
     if line.transaction not in (None, "committed"):
-        raise BadLine(number, f'transaction: the record is {line.transaction}: read with isolation "read_committed", or leave the field out')
+        otherwise = 'read with isolation "read_committed", or leave the field out'
+        raise BadLine(number, f"transaction: the record is {line.transaction}: {otherwise}")
     return NewRecord(
         key=_bytes(number, "key", line.key, line.key_as or key_as),
         value=_bytes(number, "value", line.value, line.value_as or value_as),
