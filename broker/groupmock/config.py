@@ -15,9 +15,11 @@ import msgspec
 from groupmock_codec import opening
 
 from . import profiles
+from .core.java import numbers
 from .core.settings import Quirks, Settings
 from .net.limits import Limits
 from .options import OPTIONS
+from .printable import brief
 from .profiles import Profile
 
 OPENS: Final = "groupmock.compression.open"
@@ -304,12 +306,9 @@ def _check_sessions(settings: Settings, layers: _Layers) -> None:
 
 def whole_number(value: object, origin: str, low: int, high: int) -> int:
     """Raises ConfigError."""
-    try:
-        number = int(str(value))
-    except ValueError:
-        number = low - 1
-    if not low <= number <= high:
-        raise ConfigError(f"{origin}: {value!r} is not a whole number from {low} to {high}")
+    number = numbers.whole_number(str(value), 63)
+    if number is None or not low <= number <= high:
+        raise ConfigError(f"{origin}: {brief(value)} is not a whole number from {low} to {high}")
     return number
 
 

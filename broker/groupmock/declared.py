@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from .core.java.numbers import trimmed, whole_number
 from .core.settings import Declaration, declarations
+from .printable import brief
 
 
 class BadValue(ValueError):
@@ -29,7 +31,7 @@ class Setting(NamedTuple):
         if self.kind is int:
             return self._number(value)
         if self.declared.choices and value not in self.declared.choices:
-            raise BadValue(f"{self.declared.name} takes {self.takes}, not {value!r}")
+            raise BadValue(f"{self.declared.name} takes {self.takes}, not {brief(value)}")
         return str(value)
 
     @property
@@ -45,16 +47,13 @@ class Setting(NamedTuple):
         known = {"true": True, "false": False}
         text = str(value).lower()
         if text not in known:
-            raise BadValue(f"{self.declared.name} takes true or false, not {value!r}")
+            raise BadValue(f"{self.declared.name} takes true or false, not {brief(value)}")
         return known[text]
 
     def _number(self, value: object) -> int:
-        try:
-            number = int(str(value)) if not isinstance(value, bool) else None  # TOML's true is an int for Python
-        except ValueError:
-            number = None
+        number = whole_number(trimmed(str(value)), 63) if not isinstance(value, bool) else None  # TOML's true is an int for Python
         if number is None:
-            raise BadValue(f"{self.declared.name} takes a whole number, not {value!r}")
+            raise BadValue(f"{self.declared.name} takes a whole number, not {brief(value)}")
         low, high = self.declared.lowest, self.declared.highest
         if (low is not None and number < low) or (high is not None and number > high):
             raise BadValue(f"{self.declared.name} takes {low} to {high}, not {number}")

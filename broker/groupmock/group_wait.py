@@ -15,9 +15,10 @@ from .core.groups.classic.states import State
 from .core.groups.consumer.states import State as OfConsumers
 from .core.groups.type import DEAD
 from .core.groups.view import GroupView, MemberView
+from .core.java.numbers import whole_number
 from .core.steering.find import LISTED, listed
 from .data.lag import lag_of
-from .printable import printable, quoted
+from .printable import brief, printable, quoted
 from .running import CHANGES
 from .suggest import did_you_mean, hint
 
@@ -335,9 +336,10 @@ def _places_of(name: str, told: object) -> Iterable[Place]:
 
 def _place(text: object) -> Place:
     topic, slash, number = str(text).rpartition("/")
-    if not (topic and slash and number.isascii() and number.isdigit()):
-        raise BadWait(f"{text!r} is no partition: write topic/number, as orders/0")
-    return topic, int(number)
+    index = whole_number(number, 31) if number.isascii() else None
+    if not (topic and slash) or index is None or index < 0:
+        raise BadWait(f"{brief(text)} is no partition: write topic/number, as orders/0")
+    return topic, index
 
 
 def _offset(place: str, offset: object) -> int:
@@ -354,9 +356,10 @@ def _offsets_text(text: str) -> dict[str, Any]:
     offsets: dict[str, Any] = {}
     for each in text.split(","):
         place, equals, offset = each.strip().rpartition("=")
-        if not (equals and offset.isascii() and offset.isdigit()):
-            raise BadWait(f"offsets: {each!r} is no offset: write orders/0=17,orders/1=3")
-        offsets[place] = int(offset)
+        number = whole_number(offset, 63) if offset.isascii() else None
+        if not equals or number is None or number < 0:
+            raise BadWait(f"offsets: {brief(each)} is no offset: write orders/0=17,orders/1=3")
+        offsets[place] = number
     return offsets
 
 

@@ -22,6 +22,7 @@ UNSEEN: Final = (
 )
 """What is never shown as it is, as the inside of a character class."""
 JSON: Final = "groupmock.json"
+LONGEST_VALUE: Final = 100
 SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
@@ -30,6 +31,12 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable() and "\\" not in text:
         return text
     return _pattern(f"[{UNSEEN}\\\\]").sub(_escaped, text)
+
+
+def brief(value: object) -> str:
+    """A value that was given, as Python writes it, without its middle where it is long: an error stays one line."""
+    shown = repr(value)
+    return shown if len(shown) <= LONGEST_VALUE else f"{shown[:40]}...{shown[-10:]} ({len(shown)} characters)"
 
 
 def quoted(text: str) -> str:

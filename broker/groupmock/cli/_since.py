@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime, time, timedelta
 from typing import Final, NamedTuple
 
-SECONDS: Final = re.compile(r"(-?)(\d+(?:\.\d+)?)(ms|s|m|h)?")
+SECONDS: Final = re.compile(r"(-?)([0-9]{1,12}(?:\.[0-9]{1,12})?)(ms|s|m|h)?")
 UNITS: Final = {None: 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 NS_PER_S: Final = 1_000_000_000
 HALF_A_DAY: Final = timedelta(hours=12)

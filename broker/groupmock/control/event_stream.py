@@ -9,10 +9,12 @@ from typing import Annotated, Any, Final, Literal, Protocol
 import msgspec
 from msgspec import Meta
 
+from ..core.java.numbers import whole_number
 from ..journal.file import without_empty_tags
 from ..journal.ring import Ring
 from ..journal.rows import CommandRow, FaultRow, FindingRow, NoteRow, Row, kind_of
 from ..journal.whose import group_of
+from ..printable import brief
 from ..story.sentences import sentence
 from ..watch.levels import level_of, of_log
 from ..watch.log_lines import LogLine
@@ -77,9 +79,10 @@ async def events(context: ControlContext, call: ControlCall) -> Stream:
 def _resumed(last_event: str, since: int) -> tuple[str, int]:
     """The run and the number of the row behind which somebody goes on; `RUN/SEQ` or a number alone. Raises ValueError."""
     run, _, number = last_event.rpartition("/")
-    if number and not (number.isascii() and number.isdigit()):
-        raise ValueError(f"Last-Event-ID: {last_event!r} is the id of no event: it ends in the number of a row")
-    return run, int(number) if number else since
+    seq = whole_number(number, 63) if number else since
+    if seq is None or seq < 0:
+        raise ValueError(f"Last-Event-ID: {brief(last_event)} is the id of no event: it ends in the number of a row")
+    return run, seq
 
 
 def _form(wanted: Listen, run: str, ring: Ring) -> Form:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import pytest
 from cases import for_each
 
 from groupmock.core.java.hashes import java_hash, partition_for
 from groupmock.core.log.change import without
+from groupmock.core.steering.register import CannotSteer
 from groupmock.rig import CoreRig
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
@@ -32,20 +34,37 @@ def alter(rig: CoreRig, kind: int, resource: str, name: str, value: str, operati
     return row.error_code, row.error_message or ""
 
 
-@for_each("number", [DIGITS, ZEROS])
-def test_a_number_of_thousands_of_digits_is_none(number: str) -> None:
-    """Python refuses to read it, with an exception that nobody expected."""
-    rig = CoreRig.make(topics=["t"])
-    code, text = alter(rig, 2, "t", "retention.ms", number)
-    assert (code, text) == (40, f"Invalid value {number} for configuration retention.ms: Not a number of type LONG")
-    code, text = alter(rig, 4, number, "log.retention.ms", "1")
-    assert (code, text) == (42, f"Node id must be an integer, but it is: {number}")
-    wanted = DescribeConfigsResource(resource_type=4, resource_name=number, configuration_keys=None)
+def described_broker(rig: CoreRig, name: str) -> tuple[int, str | None]:
+    wanted = DescribeConfigsResource(resource_type=4, resource_name=name, configuration_keys=None)
     (row,) = rig.ask(32, 4, DescribeConfigsRequest(resources=[wanted])).results
-    assert (row.error_code, row.error_message) == (42, f"Broker id must be an integer, but it is: {number}")
-    key = f"g:{'A' * 22}:{number}"
+    return row.error_code, row.error_message
+
+
+def share_coordinator_error(rig: CoreRig, partition: str) -> int:
+    key = f"g:{'A' * 22}:{partition}"
     (found,) = rig.ask(10, 6, FindCoordinatorRequest(key_type=2, coordinator_keys=[key])).coordinators
-    assert found.error_code == 42
+    return int(found.error_code)
+
+
+def test_a_number_of_thousands_of_digits_is_refused_as_kafka_refuses_it() -> None:
+    """Python does not read such a number and raises ValueError."""
+    rig = CoreRig.make(topics=["t"])
+    code, text = alter(rig, 2, "t", "retention.ms", DIGITS)
+    assert (code, text) == (40, f"Invalid value {DIGITS} for configuration retention.ms: Not a number of type LONG")
+    code, text = alter(rig, 4, DIGITS, "log.retention.ms", "1")
+    assert (code, text) == (42, f"Node id must be an integer, but it is: {DIGITS}")
+    assert described_broker(rig, DIGITS) == (42, f"Broker id must be an integer, but it is: {DIGITS}")
+    assert share_coordinator_error(rig, DIGITS) == 42
+
+
+def test_thousands_of_zeros_before_a_number_are_read_as_java_reads_them() -> None:
+    rig = CoreRig.make(topics=["t"])
+    assert alter(rig, 2, "t", "retention.ms", ZEROS) == (0, "")
+    assert rig.core.cluster.topics.config(rig.core.cluster.topics.require("t"), "retention.ms", 1) == ZEROS
+    assert rig.core.cluster.topics.limits(rig.core.cluster.topics.require("t"), 1).retention_ms == 1
+    assert alter(rig, 4, ZEROS, "log.retention.ms", ZEROS) == (0, "")
+    assert described_broker(rig, ZEROS)[0] == 0
+    assert share_coordinator_error(rig, ZEROS) == 15
 
 
 def test_what_is_said_of_a_long_value_is_as_long_as_an_answer_can_carry() -> None:
@@ -124,3 +143,20 @@ def test_who_is_first_while_many_leave_is_who_is_first_of_those_that_are_left() 
             group.drop(dice.choice(list(group.members.values())))
             assert group.first() is next(iter(group._sorted()), None)
     assert group.line is None
+
+
+def test_a_list_grows_no_further_than_describe_configs_can_tell() -> None:
+    """Kafka 4.3.0 refuses such an APPEND in these words; without a bound DescribeConfigs of the topic breaks from then on."""
+    rig = CoreRig.make(topics=["t"])
+    first, second = (",".join(f"{number}:1" for number in range(start, start + 3000)) for start in (0, 3000))
+    assert alter(rig, 2, "t", THROTTLED, first, operation=2) == (0, "")
+    too_long = "The configuration value cannot be added because it exceeds the maximum value size of 32767 bytes."
+    assert alter(rig, 2, "t", THROTTLED, second, operation=2) == (40, too_long)
+    assert rig.core.cluster.topics.require("t").configs[THROTTLED] == first
+    for name, arguments in (
+        ("configure_topic", {"name": "t", "set": {THROTTLED: f"{first},{second}"}}),
+        ("configure_node", {"set": {"unknown": "水" * 20_000}}),
+        ("create_topic", {"name": "n", "configs": {THROTTLED: f"{first},{second}"}}),
+    ):
+        with pytest.raises(CannotSteer, match="exceeds the maximum value size"):
+            rig.command(name, **arguments)

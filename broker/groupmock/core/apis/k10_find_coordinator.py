@@ -8,6 +8,7 @@ from groupmock_codec.messages.k10_find_coordinator import Coordinator, FindCoord
 
 from ..budget import Ration
 from ..groups import codes
+from ..java.numbers import whole_number
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 KEY_COST: Final = 4  # core.budget
-MOST_DIGITS: Final = 100
 GROUP: Final = 0
 TRANSACTION: Final = 1
 SHARE: Final = 2
@@ -96,20 +96,14 @@ def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:
 
 
 def _is_share_key(key: str) -> bool:
-    """`group:topic id:partition`; the group may contain colons, the topic id is a UUID as Kafka prints it (22 characters)."""
+    """`group:topic id:partition`; the group may contain colons, the topic id is a UUID as Kafka prints it (22 characters),
+    and the partition any number that Integer.parseInt takes, -1 among them (P2-d9)."""
     group, _, rest = key.rpartition(":")
     group, _, topic_id = group.rpartition(":")
-    return bool(group) and _is_uuid(topic_id) and _is_integer(rest)
+    return bool(group) and _is_uuid(topic_id) and whole_number(rest, 31) is not None
 
 
 def _is_uuid(text: str) -> bool:
     """Kafka's Uuid.fromString: URL-safe base64 of 16 bytes, at most 24 characters, padding optional."""
     bare = text.rstrip("=")
     return len(text) <= 24 and len(bare) == 22 and all(c.isascii() and (c.isalnum() or c in "-_") for c in bare)
-
-
-def _is_integer(text: str) -> bool:
-    # Integer.parseInt takes a sign: partition -1 passes (P2-d9).
-    digits = text[1:] if text[:1] in ("-", "+") else text
-    # Python reads no number of thousands of digits, zeros in front among them.
-    return len(text) <= MOST_DIGITS and digits.isascii() and digits.isdigit() and -(2**31) <= int(text) < 2**31

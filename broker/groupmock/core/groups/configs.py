@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.errors import ErrorCode
 
 from ..java.hashes import java_hash
+from ..java.numbers import whole_number
 from ..java.orders import java_order
 from ..log import configs
 from ..log.broker_configs import DEFAULT, Overrides, Synonym, broker_keys, chain, started_with
 from ..log.change import Alteration, made
-from ..log.config_keys import BOOLEAN, INT, STRING, ConfigKey, written
+from ..log.config_keys import BOOLEAN, INT, LONG_MAX, STRING, ConfigKey, number_of, written
 from ..log.described import Described
 from ..log.refusal import TopicRefused
 from ..log.value_checks import at_least, fine, one_of
@@ -43,14 +44,24 @@ ASSIGNMENT: Final = "consumer.assignment.interval.ms"
 _NOT_HERE: Final = "Kept and returned: groups of this type are not served here."
 _RESET: Final = "share.auto.offset.reset"
 _DURATION: Final = re.compile(
-    r"\+?P(?=[0-9T+])(\+?[0-9]+D)?(T(?=[0-9+])(\+?[0-9]+H)?(\+?[0-9]+M)?(\+?[0-9]+([.,][0-9]{0,9})?S)?)?", re.IGNORECASE
+    r"\+?P(?=[0-9T+])(?:\+?([0-9]+)D)?(?:T(?=[0-9+])(?:\+?([0-9]+)H)?(?:\+?([0-9]+)M)?(?:\+?([0-9]+)(?:[.,][0-9]{0,9})?S)?)?", re.IGNORECASE
 )
 """`java.time.Duration.parse`, but for what is negative."""
+_UNITS_S: Final = (86_400, 3600, 60, 1)
+
+
+def _is_duration(text: str) -> bool:
+    """True if Java can read the text as a duration that is not negative: its seconds, too, are a `long`."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return False
+    counts = [whole_number(count or "0", 63) for count in found.groups()]
+    return sum(LONG_MAX + 1 if count is None else count * unit for count, unit in zip(counts, _UNITS_S, strict=True)) <= LONG_MAX
 
 
 def _reset(value: str) -> str | None:
     kind, _, duration = value.partition(":")
-    if value in ("earliest", "latest") or (kind == "by_duration" and _DURATION.fullmatch(duration)):
+    if value in ("earliest", "latest") or (kind == "by_duration" and _is_duration(duration)):
         return None
     forms = "The value must be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
     return f"Invalid value `{value}` for configuration {_RESET}. {forms}"
@@ -126,23 +137,25 @@ class GroupConfigs:
 
     def session_timeout_ms(self, group_id: str) -> int:
         """How long the group keeps a silent member of the consumer protocol."""
-        return int(self._set.get(group_id, {}).get(SESSION) or self._session_ms)
+        own = self._set.get(group_id, {}).get(SESSION)
+        return number_of(own) if own else self._session_ms
 
     def heartbeat_interval_ms(self, group_id: str) -> int:
         """How often the group's members are told to heartbeat."""
-        return int(self._set.get(group_id, {}).get(HEARTBEAT) or self._heartbeat_ms)
+        own = self._set.get(group_id, {}).get(HEARTBEAT)
+        return number_of(own) if own else self._heartbeat_ms
 
     def assignment_interval_ms(self, group_id: str, node: int) -> int:
         """Least time between two targets of the group; the broker's value may be changed at run time, so ask as the coordinator's node."""
-        return int(self._effective(ASSIGNMENT, self._set.get(group_id, {}), node))
+        return number_of(self._effective(ASSIGNMENT, self._set.get(group_id, {}), node))
 
     @cached_property
     def _session_ms(self) -> int:
-        return int(self._started(f"group.{SESSION}"))
+        return number_of(self._started(f"group.{SESSION}"))
 
     @cached_property
     def _heartbeat_ms(self) -> int:
-        return int(self._started(f"group.{HEARTBEAT}"))
+        return number_of(self._started(f"group.{HEARTBEAT}"))
 
     def _started(self, name: str) -> str:
         """A value of the broker that is read at start."""
@@ -215,10 +228,10 @@ class GroupConfigs:
                 configs.check(key, after[name])
         for name in _BOUNDED:
             if name in after:
-                self._check_bounds(name, int(after[name]))
+                self._check_bounds(name, number_of(after[name]))
         for kind in ("consumer", "share", "streams"):
             session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
-            silent, beat = (int(self._effective(name, after, node)) for name in (session, heartbeat))
+            silent, beat = (number_of(self._effective(name, after, node)) for name in (session, heartbeat))
             if after.keys() & {session, heartbeat} and silent <= beat:
                 raise configs.BadConfig(f"{session} must be greater than {heartbeat}")
 
@@ -229,8 +242,8 @@ class GroupConfigs:
         lowest, highest = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"
         if rest == "num.standby.replicas":
             highest = "group.streams.max.standby.replicas"
-        own = int(self._started(f"group.{name}"))
-        if lowest in keys and value < min(own, int(self._started(lowest))):
+        own = number_of(self._started(f"group.{name}"))
+        if lowest in keys and value < min(own, number_of(self._started(lowest))):
             raise configs.BadConfig(f"{name} must be greater than or equal to {lowest}")
-        if highest in keys and value > max(own, int(self._started(highest))):
+        if highest in keys and value > max(own, number_of(self._started(highest))):
             raise configs.BadConfig(f"{name} must be less than or equal to {highest}")

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from groupmock_codec.errors import ErrorCode
 
 from ..java.hashes import java_hash
+from ..java.numbers import whole_number
 from ..java.orders import SMALL_MAP, java_order, scala_table_order, scala_trie_order
 from . import broker_checks, configs
 from .broker_configs import CLUSTER_WIDE, ONE_BROKER, BrokerKey, Overrides, base_name, broker_keys, key_of, started
 from .change import DELETE, OPERATION_NAMES, SET, Alteration, Change, made
-from .config_keys import LIST, ConfigKey
+from .config_keys import BITS, INT, LIST, ConfigKey
 from .refusal import TopicRefused
 
 if TYPE_CHECKING:
@@ -91,9 +92,10 @@ def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker")
     """A broker answers for itself and for all (""). Raises TopicRefused(INVALID_REQUEST)."""
     if name == CLUSTER_WIDE:
         return
-    if len(name) > configs.MOST_DIGITS or not name.isascii() or not name.removeprefix("-").isdigit():
+    number = whole_number(name, BITS[INT])
+    if number is None:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"{noun} id must be an integer, but it is: {name}")
-    if int(name) != node:
+    if number != node:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, {expected}, but received {name}")
 
 

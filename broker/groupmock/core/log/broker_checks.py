@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from ..java.numbers import trimmed, whole_number
 from .broker_configs import BrokerKey, Overrides
-from .config_keys import split_list
+from .config_keys import BITS, INT, number_of, split_list
 from .configs import BadConfig
 
 Values = Callable[[str], str | None]
@@ -47,7 +48,7 @@ def check_together(keys: Mapping[str, BrokerKey], static: Mapping[str, str], bef
             found = changed.get(name)
             if found is None:
                 found = static.get(name, keys[name].default if name in keys else None)
-            return None if found is None else found.strip()
+            return None if found is None else trimmed(found)
 
         return value
 
@@ -68,7 +69,7 @@ def _require(holds: bool, text: str) -> None:
 
 def _number(values: Values, name: str) -> int | None:
     text = values(name)
-    return int(text) if text else None
+    return number_of(text) if text else None
 
 
 def _ms(values: Values, name: str, *coarser: tuple[str, int]) -> int | None:
@@ -91,7 +92,7 @@ def _check_overrides(new: Values) -> None:
         if not colon:
             text = f"begin 0, end -1, length {len(entry)}"
             raise BadConfig(f"Error parsing configuration property '{PER_IP}.overrides': {text}")
-        if not limit.strip().removeprefix("-").isdigit():
+        if whole_number(limit.strip(), BITS[INT]) is None:
             raise BadConfig(f'For input string: "{limit.strip()}"')
 
 

@@ -12,6 +12,7 @@ from ..java.hashes import java_hash
 from ..java.orders import java_order
 from .config_keys import LIST, ConfigKey, java_split
 from .refusal import TopicRefused
+from .value_checks import TOO_LONG, too_long
 
 SET: Final = 0
 DELETE: Final = 1
@@ -50,6 +51,8 @@ def made(current: Mapping[str, str], wanted: Alteration, keys: Mapping[str, Conf
             found[change.name] = _listed(change, keys, found, effective)
         else:
             raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "")
+        if too_long(found.get(change.name, "")):
+            raise TopicRefused(ErrorCode.INVALID_CONFIG, TOO_LONG)
     return found
 
 

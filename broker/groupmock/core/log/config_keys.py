@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..java.numbers import double, double_text, trimmed, whole_number
 from .value_checks import Check, ListCheck, at_least, bad_value, between, compression_level, fine, one_of, words, words_or_nothing
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ TOPIC_CONFIGS: Final = {
 
 def split_list(value: str) -> list[str]:
     """A LIST config's entries."""
-    return [part.strip() for part in value.split(",")] if value.strip() else []
+    return [part.strip() for part in text.split(",")] if (text := trimmed(value)) else []
 
 
 def java_split(value: str) -> list[str]:
@@ -270,20 +270,18 @@ def written(key: ConfigKey, value: str) -> str:
     if key.kind == LIST:
         entries = split_list(value)
         return ",".join(dict.fromkeys(entries) if key.distinct else entries)
-    text = value.strip()
+    text = trimmed(value)
     if key.kind in BITS:
-        return str(int(text))
+        return str(whole_number(text, BITS[key.kind]))
     if key.kind == DOUBLE:
-        return _java_double(float(text))
+        number = double(text)
+        return text if number is None else double_text(number)
     return text.lower() if key.kind == BOOLEAN else text
 
 
-def _java_double(value: float) -> str:
-    """`Double.toString`: plain from a thousandth up to ten millions, else 1.5E10."""
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        return str(value)
-    digits, _, exponent = f"{Decimal(str(value)).normalize():E}".partition("E")
-    return f"{digits if '.' in digits else f'{digits}.0'}E{int(exponent)}"
+def number_of(value: str) -> int:
+    """The number in a value that was found good; such a value is kept as it was written, with blanks, zeros and digits of any script."""
+    return whole_number(trimmed(value), BITS[LONG]) or 0
 
 
 _CHECKED_FIRST: Final = (

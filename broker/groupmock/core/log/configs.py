@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ..java.numbers import double, trimmed, whole_number
 from ..settings import Settings
 from .broker_configs import Overrides, started_with
 from .config_keys import (
@@ -18,15 +19,13 @@ from .config_keys import (
     TOPIC_CONFIGS,
     TOPIC_CONFIGS_BEFORE_4,
     ConfigKey,
+    number_of,
     split_list,
     topic_keys,
     written,
 )
 from .limits import LogLimits
-from .value_checks import bad_value
-
-MOST_DIGITS = 100
-"""Python reads no number of thousands of digits (zeros in front are digits to it), and none of these has more than twenty."""
+from .value_checks import TOO_LONG, bad_value, too_long
 
 
 class BadConfig(ValueError):
@@ -39,12 +38,14 @@ class UnknownConfig(BadConfig):
 
 def check(key: ConfigKey, value: str) -> None:
     """Raises BadConfig with Kafka's words. (A value is kept as it was written, blanks and all, as Kafka 4.3 does.)"""
+    if too_long(value):
+        raise BadConfig(TOO_LONG)
     if key.kind == LIST:
         trouble = None if key.refuse_list is None else key.refuse_list(key.name, split_list(value))
         if trouble is not None:
             raise BadConfig(trouble)
         return
-    trouble = _not_of_kind(key.kind, value.strip())
+    trouble = _not_of_kind(key.kind, trimmed(value))
     if trouble is not None:
         raise BadConfig(bad_value(key.name, value, trouble))
     text = value if key.kind == CLASS else written(key, value)
@@ -57,16 +58,8 @@ def _not_of_kind(kind: int, text: str) -> str | None:
     if kind == BOOLEAN:
         return None if text.lower() in ("true", "false") else "Expected value to be either true or false"
     if kind in BITS:
-        bits = BITS[kind]
-        digits = text[1:] if text[:1] in ("-", "+") else text
-        fits = len(digits) <= MOST_DIGITS and digits.isascii() and digits.isdigit() and -(2**bits) <= int(text) < 2**bits
-        return None if fits else f"Not a number of type {KIND_NAMES[kind]}"
-    if kind == DOUBLE:
-        try:
-            float(text)
-        except ValueError:
-            return "Not a number of type DOUBLE"
-    return None
+        return None if whole_number(text, BITS[kind]) is not None else f"Not a number of type {KIND_NAMES[kind]}"
+    return "Not a number of type DOUBLE" if kind == DOUBLE and double(text) is None else None
 
 
 def check_all(settings: Mapping[str, str | None], keys: Mapping[str, ConfigKey] = TOPIC_CONFIGS) -> dict[str, str]:
@@ -87,16 +80,16 @@ def check_all(settings: Mapping[str, str | None], keys: Mapping[str, ConfigKey] 
 
 def _fit_together(settings: Mapping[str, str]) -> None:
     shortest, longest = settings.get("min.compaction.lag.ms"), settings.get("max.compaction.lag.ms")
-    if shortest is not None and longest is not None and int(shortest) > int(longest):
+    if shortest is not None and longest is not None and number_of(shortest) > number_of(longest):
         raise BadConfig(f"conflict topic config setting min.compaction.lag.ms ({shortest}) > max.compaction.lag.ms ({longest})")
-    if settings.get("remote.storage.enable", "false").strip().lower() == "true":
+    if trimmed(settings.get("remote.storage.enable", "false")).lower() == "true":
         raise BadConfig("Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage.")
 
 
 def effective(name: str, set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> str:
     """The value a topic works with: its own, else the broker's (changed at run time, else as started), else Kafka's default."""
     if name in set_on_topic:
-        return set_on_topic[name].strip()
+        return trimmed(set_on_topic[name])
     # An append asks for both bounds of timestamps in every release, and 2.8 has no such configs
     key = topic_keys(settings.quirks).get(name) or TOPIC_CONFIGS_BEFORE_4[name]
     if key.synonym is None:
@@ -104,7 +97,7 @@ def effective(name: str, set_on_topic: Mapping[str, str], changed: Overrides, se
     value = changed.get(key.synonym)
     if value is None:
         value = started_with(key.synonym, settings)
-    return key.default if value is None else value.strip()
+    return key.default if value is None else trimmed(value)
 
 
 def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> LogLimits:
@@ -114,28 +107,33 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
         return effective(name, set_on_topic, changed, settings)
 
     policies = split_list(value("cleanup.policy"))
-    segment_ms = int(value("segment.ms"))
+    segment_ms = number_of(value("segment.ms"))
     if "compact" in policies:
-        segment_ms = min(segment_ms, max(0, int(value("max.compaction.lag.ms"))))  # LogConfig.maxSegmentMs
+        segment_ms = min(segment_ms, max(0, number_of(value("max.compaction.lag.ms"))))  # LogConfig.maxSegmentMs
     return LogLimits(
         compact="compact" in policies,
-        max_message_bytes=int(value("max.message.bytes")),
+        max_message_bytes=number_of(value("max.message.bytes")),
         log_append_time=value("message.timestamp.type") == "LogAppendTime",
         before_max_ms=_stamp_bound(value, "message.timestamp.before.max.ms", settings),
         after_max_ms=_stamp_bound(value, "message.timestamp.after.max.ms", settings),
         # One that is only compacted loses nothing for its size (UnifiedLog.deleteOldSegments): what is left is the bound of memory
-        retention_bytes=int(value("retention.bytes")) if "delete" in policies else settings.log_retention_bytes,
-        producer_expiration_ms=int(changed.get("producer.id.expiration.ms") or settings.producer_id_expiration_ms),
-        min_insync_replicas=int(value("min.insync.replicas")) if settings.quirks.min_insync_replicas_uncapped else 1,
-        retention_ms=int(value("retention.ms")) if "delete" in policies else -1,
+        retention_bytes=number_of(value("retention.bytes")) if "delete" in policies else settings.log_retention_bytes,
+        producer_expiration_ms=_expiration_ms(changed, settings),
+        min_insync_replicas=number_of(value("min.insync.replicas")) if settings.quirks.min_insync_replicas_uncapped else 1,
+        retention_ms=number_of(value("retention.ms")) if "delete" in policies else -1,
         segment_ms=segment_ms,
-        segment_bytes=int(value("segment.bytes")),
-        delete_retention_ms=int(value("delete.retention.ms")),
-        min_compaction_lag_ms=int(value("min.compaction.lag.ms")),
+        segment_bytes=number_of(value("segment.bytes")),
+        delete_retention_ms=number_of(value("delete.retention.ms")),
+        min_compaction_lag_ms=number_of(value("min.compaction.lag.ms")),
     )
+
+
+def _expiration_ms(changed: Overrides, settings: Settings) -> int:
+    value = changed.get("producer.id.expiration.ms")
+    return number_of(value) if value else settings.producer_id_expiration_ms
 
 
 def _stamp_bound(value: Callable[[str], str], name: str, settings: Settings) -> int:
     """Before Kafka 4 message.timestamp.difference.max.ms holds where neither side has a bound of its own (LogConfig, KIP-937)."""
-    own = int(value(name))
-    return own if own != LONG_MAX or not settings.quirks.topic_configs_before_4 else int(value("message.timestamp.difference.max.ms"))
+    own = number_of(value(name))
+    return own if own != LONG_MAX or not settings.quirks.topic_configs_before_4 else number_of(value("message.timestamp.difference.max.ms"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 Check = Callable[[str], str | None]
 ListCheck = Callable[[str, Sequence[str]], str | None]
@@ -14,6 +15,16 @@ def bad_value(name: str, value: str, why: str) -> str:
     return f"Invalid value {value} for configuration {name}: {why}"
 
 
+LONGEST_VALUE: Final = 32767
+"""Bytes of a string in Kafka's protocol."""
+TOO_LONG: Final = f"The configuration value cannot be added because it exceeds the maximum value size of {LONGEST_VALUE} bytes."
+
+
+def too_long(value: str) -> bool:
+    """True if DescribeConfigs could not tell the value. An APPEND can make one out of values that a request can hold."""
+    return len(value) > LONGEST_VALUE or len(value.encode("utf-8", "surrogatepass")) > LONGEST_VALUE
+
+
 def fine(_: str) -> str | None:
     """Anything will do."""
     return None
@@ -23,7 +34,7 @@ def at_least(lowest: float) -> Check:
     """A number with a lower bound."""
 
     def check(value: str) -> str | None:
-        return None if float(value) >= lowest else f"Value must be at least {lowest}"
+        return f"Value must be at least {lowest}" if float(value) < lowest else None  # Java's comparisons let NaN pass
 
     return check
 
@@ -34,7 +45,7 @@ def between(lowest: float, highest: float) -> Check:
     def check(value: str) -> str | None:
         if float(value) < lowest:
             return f"Value must be at least {lowest}"
-        return None if float(value) <= highest else f"Value must be no more than {highest}"
+        return f"Value must be no more than {highest}" if float(value) > highest else None
 
     return check
 
