@@ -222,9 +222,9 @@ def one_process(x: Exchange, before: Exchange) -> bool:
 
 
 def named(partitions: Iterable[Partition]) -> str:
-    """The first few, for a sentence: `orders-0, orders-1 and 4 more`."""
+    """The first few, for a sentence: `orders/0, orders/1 and 4 more`."""
     found = sorted(partitions)
-    shown = ", ".join(f"{one_line(topic)}-{number}" for topic, number in found[:NAMED])
+    shown = ", ".join(f"{one_line(topic)}/{number}" for topic, number in found[:NAMED])
     return shown if len(found) <= NAMED else f"{shown} and {len(found) - NAMED} more"
 
 

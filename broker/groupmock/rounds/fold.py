@@ -19,7 +19,6 @@ from ..journal.read import UnknownRow
 from ..journal.rows import (
     AbandonedRow,
     CloseRow,
-    CommandRow,
     MemberRow,
     MovedRow,
     NoteRow,
@@ -36,12 +35,11 @@ JOIN_GROUP: Final = 11
 SYNC_GROUP: Final = 14
 BEAT: Final = 68
 ASKED: Final = (JOIN_GROUP, SYNC_GROUP, BEAT)
-OF_TOPICS: Final = ("create_topic", "grow_topic")
-"""Commands that say how many partitions there are."""
 FRAMES: Final = (RequestRow, ReplyRow, AbandonedRow)
-OF_TOPIC: Final = "topic_created"
-"""The note that has the name to a topic's id."""
-FOLDED: Final[frozenset[type]] = frozenset((*FRAMES, MovedRow, MemberRow, CommandRow, CloseRow, NoteRow))
+CREATED, GROWN, DELETED = "topic_created", "topic_grown", "topic_deleted"
+"""Notes about topics, whoever made, grew or deleted them: a command, CreateTopics, a Metadata request. The first one has the topic's id."""
+OF_TOPICS: Final = (CREATED, GROWN, DELETED)
+FOLDED: Final[frozenset[type]] = frozenset((*FRAMES, MovedRow, MemberRow, CloseRow, NoteRow))
 
 
 def rebalances(rows: Iterable[JsonRow | Row | UnknownRow], group: str | None = None) -> Iterator[Rebalance]:
@@ -166,8 +164,18 @@ class Rebalances:
             group.may_have(member, frozenset((topic, number) for topic, numbers in topics for number in numbers), row["t"])
 
     def _note(self, row: JsonRow) -> None:
-        if row["what"] == OF_TOPIC:
-            self._names[row["fields"]["topic_id"]] = row["fields"]["topic"]
+        what = row["what"]
+        if what not in OF_TOPICS:
+            return
+        fields = row["fields"]
+        topic = str(fields["topic"])
+        if what == CREATED:
+            self._names[fields["topic_id"]] = topic
+        before, count = self.counts.pop(topic, 0), 0 if what == DELETED else int(fields["partitions"])
+        if count:
+            self.counts[topic] = count
+        for number in range(before, count):
+            self.created.setdefault((topic, number), row["t"])
 
     def _abandoned(self, row: JsonRow) -> None:
         self._asked.pop(row["ticket"], None)
@@ -179,21 +187,12 @@ class Rebalances:
                 del self._connection[name, member]
                 self.groups[name].gone(member, row["t"])
 
-    def _command(self, row: JsonRow) -> None:
-        if row["name"] in OF_TOPICS:
-            topic, count = str(row["arguments"]["name"]), int(row["arguments"]["partitions"])
-            self.counts[topic] = count
-            for number in range(count):
-                self.created.setdefault((topic, number), row["t"])
-
 
 def _json_row(row: Row | UnknownRow) -> JsonRow | None:
     """As JSON has it, messages of the codec included; None: a row that says nothing about rebalances."""
     if row.__class__ not in FOLDED or (isinstance(row, FRAMES) and row.api_key not in ASKED):
         return None
-    if isinstance(row, NoteRow) and row.what != OF_TOPIC:
-        return None
-    if isinstance(row, CommandRow) and row.name not in OF_TOPICS:  # its arguments may be megabytes of records
+    if isinstance(row, NoteRow) and row.what not in OF_TOPICS:
         return None
     found: JsonRow = msgspec.to_builtins(row)
     return found
@@ -205,7 +204,6 @@ _TAKE: Final[dict[str, Callable[[Rebalances, JsonRow], Rebalance | None]]] = {
     "abandoned": Rebalances._abandoned,
     "moved": Rebalances._moved,
     "member": Rebalances._member,
-    "command": Rebalances._command,
     "close": Rebalances._close,
     "note": Rebalances._note,
 }

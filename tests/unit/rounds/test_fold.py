@@ -34,7 +34,7 @@ def of(*numbers: int) -> Some:
 def story(told: dict[str, list[int]], taken: bool = True, heard: bool = True, refused: bool = False) -> Pen:
     """One rebalance of m1, who leads, and m2, on two partitions."""
     pen = Pen()
-    pen.row("command", name="create_topic", arguments={"name": TOPIC, "partitions": 2})
+    pen.row("note", what="topic_created", fields={"topic": TOPIC, "partitions": 2, "topic_id": "AAAA"})
     pen.at(1_000_000).moved(GROUP, "Empty", PREPARING, 0, JOINED, 1, "m1")
     joins = {name: pen.join(GROUP, name, int(name[-1])) for name in ("m1", "m2")}
     pen.at(2_000_000).moved(GROUP, PREPARING, COMPLETING, 1, "all members joined", 2, "m1")

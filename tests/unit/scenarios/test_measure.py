@@ -41,10 +41,16 @@ class Story:
         self.ticket = 0
         self.generation = 0
         self.state = ""
-        self.add(0, "command", name="create_topic", arguments={"name": "orders", "partitions": partitions})
+        self.topic(0, "orders", partitions)
 
     def add(self, t: float, kind: str, **fields: Any) -> None:
         self.rows.append({"seq": len(self.rows) + 1, "t": ns(t), "kind": kind, **fields})
+
+    def topic(self, t: float, name: str, partitions: int, what: str = "create") -> None:
+        """A command and the note that follows it."""
+        self.add(t, "command", name=f"{what}_topic", arguments={"name": name, "partitions": partitions})
+        made = {"create": "topic_created", "grow": "topic_grown"}[what]
+        self.add(t, "note", what=made, fields={"topic": name, "partitions": partitions, "topic_id": name})
 
     def moved(self, t: float, state: str, generation: int) -> None:
         fields = {"before": self.state, "after": state, "generation": generation, "reason": "somebody did something"}
@@ -175,7 +181,7 @@ def test_an_answer_that_did_not_arrive_makes_no_owner() -> None:
 
 def test_new_partitions_are_without_owner_from_their_making_on() -> None:
     story = settled()
-    story.add(12, "command", name="grow_topic", arguments={"name": "orders", "partitions": 6})
+    story.topic(12, "orders", 6, "grow")
     story.join(14, {A: (0, 1), B: (2, 3)})
     story.sync(15, {A: (0, 1, 4), B: (2, 3, 5)})
     assert story.end(20).unowned_s == 6.0
@@ -183,7 +189,7 @@ def test_new_partitions_are_without_owner_from_their_making_on() -> None:
 
 def test_a_topic_that_nobody_subscribes_to_needs_no_owner() -> None:
     story = settled()
-    story.add(12, "command", name="create_topic", arguments={"name": "elsewhere", "partitions": 100})
+    story.topic(12, "elsewhere", 100)
     assert story.end(20).unowned_s == 0.0
 
 

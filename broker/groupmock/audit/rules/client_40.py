@@ -59,7 +59,7 @@ B -> 0
         first = min(taken)
         yield Broken(
             f"{member.name}, which leads generation {plan.generation}, gives {named(taken)} away while it is owned: "
-            f"{one_line(first[0])}-{first[1]} is {one_line(owners[first])}'s and goes to {one_line(taken[first])}",
+            f"{one_line(first[0])}/{first[1]} is {one_line(owners[first])}'s and goes to {one_line(taken[first])}",
             (plan.row, x.seq),
             "the partition given to nobody in this round, so that its owner gives it up, and to another member in the next",
         )

@@ -98,9 +98,9 @@ def _awaited(group: Group, member: Member) -> str:
 
 
 def in_words(group: Group, spots: list[Spot], most: int = 4) -> str:
-    """orders-0, orders-1 and 3 more."""
-    names = {topic_id: name for name, (topic_id, _) in group.topics.items()}
-    told = [f"{names.get(topic, 'a topic that is gone')}-{index}" for topic, index in sorted(spots)[:most]]
+    """orders/0, orders/1 and 3 more."""
+    # The cluster's names and not the group's: a member still owes what nobody subscribes to any more.
+    told = [f"{group.home.topics.name_of(topic) or 'a deleted topic'}/{index}" for topic, index in sorted(spots)[:most]]
     more = f" and {len(spots) - most} more" if len(spots) > most else ""
     return ", ".join(told) + more if told else "nothing"
 

@@ -102,12 +102,12 @@ def test_rows_say_who_owes_what_to_whom() -> None:
     told = [(each.member_id, each.what, each.reason) for each in world.rig.of(MemberChanged)]
     assert told == [
         ("A", "added", "member A joined"),
-        ("A", "reconciled", "member A is at epoch 2 with t-0, t-1, t-2, t-3 and 2 more"),
+        ("A", "reconciled", "member A is at epoch 2 with t/0, t/1, t/2, t/3 and 2 more"),
         ("B", "added", "member B joined"),
-        ("B", "reconciled", "member B is at epoch 3 with nothing and waits for t-3, t-4, t-5"),
-        ("A", "revoking", "member A owes the broker t-3, t-4, t-5"),
-        ("A", "reconciled", "member A is at epoch 3 with t-0, t-1, t-2"),
-        ("B", "reconciled", "member B is at epoch 3 with t-3, t-4, t-5"),
+        ("B", "reconciled", "member B is at epoch 3 with nothing and waits for t/3, t/4, t/5"),
+        ("A", "revoking", "member A owes the broker t/3, t/4, t/5"),
+        ("A", "reconciled", "member A is at epoch 3 with t/0, t/1, t/2"),
+        ("B", "reconciled", "member B is at epoch 3 with t/3, t/4, t/5"),
     ]
     moves = [(each.before, each.after, each.generation, each.cause) for each in world.rig.of(Moved)]
     assert moves == [
