@@ -78,9 +78,9 @@ class ToyGroup(GroupType):
         """Members, and anybody while there are none."""
         return codes.NONE if by.member_id in self.members or (not by.named and not self.members) else codes.UNKNOWN_MEMBER_ID
 
-    def admit_transactional_commit(self, turn: Turn, by: Committer) -> int:
+    def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
         """The same."""
-        return self.admit_commit(turn, by, 0, ())
+        return self.admit_commit(turn, by, 0, at)
 
     def admit_deletion(self) -> int:
         """While nobody ticks."""

@@ -123,9 +123,7 @@ def _commit(cluster: Cluster, turn: Turn, request: Request, message: OffsetCommi
     by = Committer(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
     error, group = cluster.groups.reach(message.group_id, request.node)
     wanted = [_wanted(request.version, message, line) for line in lines]
-    # What is refused for its metadata is not asked whether the member had it (KIP-1251; OffsetMetadataManager.commitOffset)
-    at = [(one.topic, one.partition) for one in wanted if not commits.refused_metadata(turn, one.metadata)]
-    error = error or commits.admit(turn, group, by, request.version, at)
+    error = error or commits.admit(turn, group, by, request.version, commits.asked_for(turn, wanted))
     if error:
         return [error] * len(lines)
     # A client that assigns partitions by hand never joins (CLIENT-21): its first commit makes the group (SERVER-51).

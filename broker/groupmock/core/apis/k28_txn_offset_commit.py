@@ -71,7 +71,8 @@ def _commit(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, t
     if error:
         return [error] * len(lines)
     group = groups.find(asked.group_id)
-    error = _verified(cluster, request, asked, turn) or commits.admit_transactional(turn, group, by)
+    wanted = [_wanted(line) for line in lines]
+    error = _verified(cluster, request, asked, turn) or commits.admit_transactional(turn, group, by, commits.asked_for(turn, wanted))
     # Pending offsets keep a group of which nobody is a member yet (TX-77)
     if group is None and (not error or turn.quirks.refused_transactional_commit_makes_group):
         group = groups.create_simple(turn, asked.group_id, causes.first_commit(request.client_id))
@@ -79,7 +80,7 @@ def _commit(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, t
         return [error] * len(lines)
     if asked.producer_epoch == NONE:  # nobody asked a coordinator, which knows better (2.8; MemoryRecordsBuilder.validateProducerState)
         return None
-    return groups.write_pending(turn, group, [_wanted(line) for line in lines], asked.producer_id, asked.producer_epoch)
+    return groups.write_pending(turn, group, wanted, asked.producer_id, asked.producer_epoch)
 
 
 def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn) -> int:

@@ -141,22 +141,18 @@ class GroupRegistry:
             return found
         if found is None:
             return self.create(turn, group_id, kind, why, recorded)
-        if not found.is_empty():
-            return None
-        offsets = dict(found.offsets)
-        self.delete(turn, found, why)
-        group = self.create(turn, group_id, kind, why, recorded)
-        group.offsets.refill(offsets)
-        return group
+        return self.exchange(turn, found, kind, why, recorded) if found.is_empty() else None
 
-    def exchange(self, turn: Turn, group: GroupType, kind: type[G], why: Why) -> G:
-        """Another group of that type in its place, without members but with its offsets: a group that changes its type while it has members
-        (KIP-848, online migration). Who is in it is the caller's to hand over."""
-        offsets = dict(group.offsets)
+    def exchange(self, turn: Turn, group: GroupType, kind: type[G], why: Why, recorded: bool = False) -> G:
+        """Replace the group by one of that type, without members but with everything that was committed. A caller whose group has members
+        (KIP-848, online migration) puts them into the new one.
+
+        The table of offsets itself changes hands, because Kafka keeps it apart from groups, and a change of type does not touch it:
+        offsets of open transactions stay pending, and a fetch of all offsets lists them in the same order (OffsetMetadataManager).
+        """
+        offsets, group.offsets = group.offsets, CommittedOffsets()
         self.delete(turn, group, why)
-        other = self.create(turn, group.group_id, kind, why, recorded=False)
-        other.offsets.refill(offsets)
-        return other
+        return self.create(turn, group.group_id, kind, why, recorded, offsets)
 
     def upgrade(self, turn: Turn, group: ClassicGroup, client_id: str | None) -> ConsumerGroup:
         """A classic group goes over while its members stay; `upgrade.check` allowed it."""
@@ -183,14 +179,14 @@ class GroupRegistry:
             lambda: configs.assignment_interval_ms(group_id, node),
         )
 
-    def create(self, turn: Turn, group_id: str, kind: type[G], why: Why, recorded: bool) -> G:
+    def create(self, turn: Turn, group_id: str, kind: type[G], why: Why, recorded: bool, offsets: CommittedOffsets | None = None) -> G:
         """A new group; `recorded`: with a group record in the log, as after a JoinGroup that was refused with 79 or 23 (seen in 4.3.0's
         __consumer_offsets).
 
         It brings its topic: clients of a mock need not look for the coordinator first. (Kafka answers 16 until somebody has.)
         """
         self.hosting.make_topic(turn)
-        group = self._add(turn, group_id, kind)
+        group = self._add(turn, group_id, kind, offsets)
         telling.moved(turn, group, "", why)
         if recorded:
             group.store(turn)
@@ -213,9 +209,11 @@ class GroupRegistry:
         group.die(turn, why)
         self._forget(group)
 
-    def _add(self, turn: Turn, group_id: str, kind: type[G]) -> G:
+    def _add(self, turn: Turn, group_id: str, kind: type[G], offsets: CommittedOffsets | None = None) -> G:
         partition = self.hosting.partition_of(group_id)
         group = kind.begin(turn, self.hosting, group_id, partition)
+        if offsets is not None:
+            group.offsets = offsets
         self._groups[group_id] = group
         if kind.follows_topics:
             self._following[group_id] = None

@@ -45,6 +45,10 @@ class Committer(msgspec.Struct, frozen=True):
         return self.generation >= 0 or bool(self.member_id) or self.group_instance_id is not None
 
 
+NOBODY: Final = Committer(-1, "", None)
+"""The committer of a request that names neither a member nor a generation."""
+
+
 class Home(Protocol):
     """Where groups live: partitions of the offsets topic, into which is written what they remember."""
 
@@ -71,7 +75,7 @@ class GroupType(ABC):
     `protocol_type`, `protocol_name` and `leader_id` are null where the type has none.
     """
 
-    __slots__ = ("epoch",)
+    __slots__ = ("epoch", "offsets")
 
     group_type: ClassVar[str]
     """As ListGroups writes it (Kafka's Group.GroupType)."""
@@ -121,8 +125,8 @@ class GroupType(ABC):
         """The code of an OffsetCommit by them for those partitions."""
 
     @abstractmethod
-    def admit_transactional_commit(self, turn: Turn, by: Committer) -> int:
-        """The code of a TxnOffsetCommit by them. It is no sign of life."""
+    def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
+        """The code of a TxnOffsetCommit by them for those partitions. It is no sign of life."""
 
     def admit_fetch(self, member_id: str | None, epoch: int) -> int:
         """The code of an OffsetFetch v9 or later by that member at that epoch; who names nobody (None, -1) may read everything."""

@@ -125,7 +125,6 @@ class Group(GroupType):
         "listings",
         "members",
         "new_member_added",
-        "offsets",
         "order",
         "partition",
         "pending_joins",

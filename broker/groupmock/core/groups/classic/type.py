@@ -45,8 +45,8 @@ class ClassicGroup(Group):
         """Ids, generation, state, whatever is committed for; it is a sign of life."""
         return admission.commit(turn, self, by)
 
-    def admit_transactional_commit(self, turn: Turn, by: Committer) -> int:
-        """Ids and generation, where they are given."""
+    def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
+        """Ids and generation, where they are given, whatever is committed for."""
         return admission.transactional_commit(turn, self, by)
 
     def admit_deletion(self) -> int:

@@ -8,7 +8,7 @@ from typing import Final
 from ...turn import Turn
 from .. import codes
 from ..offsets.committed import At
-from ..type import Committer
+from ..type import NOBODY, Committer
 from .group import Group, Member
 
 MEMBER_EPOCH_SINCE: Final = 9
@@ -17,13 +17,26 @@ MEMBER_EPOCH_SINCE: Final = 9
 
 def commit(turn: Turn, group: Group, by: Committer, version: int, at: Collection[At]) -> int:
     """The checks of OffsetCommit. It is no sign of life, and the instance id is not looked at (CG-83, CG-133)."""
+    member = group.members.get(by.member_id)
+    if member is not None and member.classic is None and version < MEMBER_EPOCH_SINCE:
+        return codes.UNSUPPORTED_VERSION
+    return _admit(group, member, by, at)
+
+
+def transactional_commit(group: Group, by: Committer, at: Collection[At]) -> int:
+    """The checks of TxnOffsetCommit: those of OffsetCommit in any version, but a commit that names nothing is taken, and 113 is written
+    as 22 (CG-140; TX-76)."""
+    if by == NOBODY:
+        return codes.NONE
+    error = _admit(group, group.members.get(by.member_id), by, at)
+    return codes.ILLEGAL_GENERATION if error == codes.STALE_MEMBER_EPOCH else error
+
+
+def _admit(group: Group, member: Member | None, by: Committer, at: Collection[At]) -> int:
     if by.generation < 0 and not group.members:
         return codes.NONE
-    member = group.members.get(by.member_id)
     if member is None:
         return codes.UNKNOWN_MEMBER_ID
-    if member.classic is None and version < MEMBER_EPOCH_SINCE:
-        return codes.UNSUPPORTED_VERSION
     if by.generation == member.epoch or (by.generation < member.epoch and _had_them(group, member, by.generation, at)):
         return codes.NONE
     return codes.STALE_MEMBER_EPOCH if member.classic is None else codes.ILLEGAL_GENERATION
@@ -35,16 +48,6 @@ def _had_them(group: Group, member: Member, epoch: int, at: Collection[At]) -> b
     had = member.assigned | member.revoking
     ids = {topic: group.home.topics.topic_id(topic) or b"" for topic, _ in at}
     return all(had.get((ids[topic], index), epoch + 1) <= epoch for topic, index in at)
-
-
-def transactional_commit(group: Group, by: Committer) -> int:
-    """The checks of TxnOffsetCommit: another epoch is 22 here (CG-140; TX-76)."""
-    if not by.member_id and by.generation < 0:
-        return codes.NONE
-    member = group.members.get(by.member_id)
-    if member is None:
-        return codes.UNKNOWN_MEMBER_ID
-    return codes.NONE if by.generation == member.epoch else codes.ILLEGAL_GENERATION
 
 
 def fetch(group: Group, member_id: str | None, epoch: int) -> int:

@@ -115,7 +115,7 @@ class Group(GroupType):
 
     __slots__ = (
         "assignment_epoch", "classics", "computed_at", "expressions", "forgotten", "generation", "group_id", "holders", "home", "judged",
-        "leader_id", "listed_bytes", "lost", "matchers", "members", "named", "offsets", "partition", "protocol_name", "protocol_type",
+        "leader_id", "listed_bytes", "lost", "matchers", "members", "named", "partition", "protocol_name", "protocol_type",
         "resolved", "restless", "spoken", "stale", "state", "static_members", "subscribers", "table", "targets", "topics",
     )  # fmt: skip
 

@@ -40,9 +40,9 @@ class ConsumerGroup(Group):
         """Ids, version, epoch."""
         return admission.commit(turn, self, by, version, at)
 
-    def admit_transactional_commit(self, turn: Turn, by: Committer) -> int:
+    def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
         """Ids and epoch, where they are given."""
-        return admission.transactional_commit(self, by)
+        return admission.transactional_commit(self, by, at)
 
     def admit_fetch(self, member_id: str | None, epoch: int) -> int:
         """Ids and epoch, where they are given."""

@@ -36,10 +36,10 @@ def admit(turn: Turn, group: GroupType | None, by: Committer, version: int, at: 
     return codes.GROUP_ID_NOT_FOUND if version >= 9 and not old else codes.ILLEGAL_GENERATION
 
 
-def admit_transactional(turn: Turn, group: GroupType | None, by: Committer) -> int:
+def admit_transactional(turn: Turn, group: GroupType | None, by: Committer, at: Collection[At]) -> int:
     """The same for a transaction: who only knows the group's name may commit whatever its state (KIP-447; TX-75)."""
     if group is not None:
-        return group.admit_transactional_commit(turn, by)
+        return group.admit_transactional_commit(turn, by, at)
     if turn.quirks.lax_transactional_commits and by.member_id:
         return codes.UNKNOWN_MEMBER_ID
     if by.generation < 0 or (turn.quirks.lax_transactional_commits and by.generation == 0):
@@ -56,6 +56,12 @@ def utf16_length(text: str) -> int:
 def refused_metadata(turn: Turn, metadata: str) -> int:
     """OFFSET_METADATA_TOO_LARGE where it is longer than allowed."""
     return codes.NONE if utf16_length(metadata) <= turn.settings.offset_metadata_max_bytes else codes.OFFSET_METADATA_TOO_LARGE
+
+
+def asked_for(turn: Turn, commits: list[Commit]) -> list[At]:
+    """Return the partitions for which the group asks whether the member had them. A commit that is refused for its metadata is not asked
+    (KIP-1251; OffsetMetadataManager.commitOffset)."""
+    return [(one.topic, one.partition) for one in commits if not refused_metadata(turn, one.metadata)]
 
 
 def write(turn: Turn, group: GroupType, commits: list[Commit]) -> list[int]:

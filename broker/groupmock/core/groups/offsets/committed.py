@@ -55,9 +55,17 @@ class CommittedOffsets(dict[At, Offset]):
         self._owner: Owner = (0, "")
 
     def file_under(self, filed: ByTopic, owner: Owner) -> None:
-        """From now on, empty as it is, `filed` says in which topics the owner has something here."""
-        assert self.used_up, "filed before the first commit"
+        """From now on `filed` says in which topics the owner has something here, and a former owner has nothing here."""
+        for topic in self._named():
+            if self._filed is not None:
+                self._filed.discard(topic, self._owner)
+            filed.add(topic, owner)
         self._filed, self._owner = filed, owner
+
+    def _named(self) -> set[str]:
+        """Return every topic of which something is here."""
+        pending = self._pending.places() if self._pending is not None else ()
+        return {*self._tables, *(self._lingering or {}), *(at[0] for at in pending)}
 
     @property
     def used_up(self) -> bool:
@@ -203,8 +211,7 @@ class CommittedOffsets(dict[At, Offset]):
     def clear(self) -> None:
         """Forget all."""
         if self._filed is not None:
-            pending = self._pending.places() if self._pending is not None else ()
-            for topic in {*self._tables, *(self._lingering or {}), *(at[0] for at in pending)}:
+            for topic in self._named():
                 self._filed.discard(topic, self._owner)
         super().clear()
         self._pending = None

@@ -9,6 +9,7 @@ from consumer_world import LEAVE, ConsumerWorld
 
 from groupmock.core.groups.classic.type import ClassicGroup
 from groupmock.core.groups.consumer.member_table import MemberTable
+from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
 from groupmock.rig import Ask
 from groupmock_codec.embedded.consumer import (
     Assignment,
@@ -428,3 +429,31 @@ def test_who_goes_back_with_other_topics_makes_everybody_join() -> None:
     group = world.cluster.groups.find("g")
     assert group is not None
     assert (told.error_code, told.generation_id, group.state) == (0, 2, "PreparingRebalance")
+
+
+def test_a_change_of_type_keeps_the_table_of_offsets() -> None:
+    """What is pending, the order of a listing (its tables have grown and do not shrink), and what is found when a topic is deleted."""
+    world = MixedWorld()
+    world.stable()
+    registry, some = world.cluster.groups, Offset(1, -1, "m", 0, 99)
+
+    def offsets() -> CommittedOffsets:
+        group = registry.find("g")
+        assert group is not None
+        return group.offsets
+
+    for index in range(60):
+        offsets().commit(("many", index), some)
+    for index in range(50):
+        offsets().discard(("many", index))
+    for producer, topic in ((7, "t"), (8, "t"), (8, "u")):
+        offsets().commit_in_transaction(producer, (topic, 0), some)
+    listed = offsets().listed(scala=False)
+    world.join("A")
+    assert (world.group is not None, offsets().listed(scala=False), offsets().unstable) == (True, listed, frozenset({("t", 0), ("u", 0)}))
+    world.beat("A", member_epoch=LEAVE)
+    assert (world.group is None, offsets().listed(scala=False), offsets().unstable) == (True, listed, frozenset({("t", 0), ("u", 0)}))
+    assert (offsets()["many", 55], offsets().end_transaction(7, committed=True), offsets()["t", 0]) == (some, 1, some)
+    world.topics.delete(world.turn(), "u")
+    assert offsets().unstable == frozenset({("t", 0)})
+    assert (offsets().end_transaction(8, committed=False), offsets().unstable) == (0, frozenset())
