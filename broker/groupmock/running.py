@@ -199,7 +199,17 @@ class Running:
         self.server.journal.flush()  # the last line names the file
         topics = self.cluster.topics
         ends = {(name, place): each.end for name in topics.names() for place, each in enumerate(topics.require(name).partitions)}
-        return await asyncio.to_thread(_told, list(self.ring.rows), group, member, self.seed, self.journal, self.ring.dropped, ends)
+        rows, now, sessions = list(self.ring.rows), self.clock.now(), self._sessions()
+        return await asyncio.to_thread(_told, rows, group, member, self.seed, self.journal, self.ring.dropped, ends, now, sessions)
+
+    def _sessions(self) -> dict[str, dict[str, int]]:
+        """Group -> member id -> when its session ends (ns), of all members."""
+        found: dict[str, dict[str, int]] = {}
+        timers = self.cluster.environment.timers
+        for key in timers.armed("session"):
+            if (timer := timers.get(key)) is not None:
+                found.setdefault(key[1], {})[key[2]] = timer.deadline
+        return found
 
     def transactions(self) -> list[TransactionRow]:
         """Every transactional id, a line each."""
@@ -281,12 +291,17 @@ def _told(
     journal: str | None,
     dropped: int,
     ends: dict[tuple[str, int], int],
+    now: int,
+    sessions: dict[str, dict[str, int]],
 ) -> list[str]:
     from .story.teller import NotTold, tell
 
     try:
         end = ends.get
-        told = tell(rows, group=group, member=member, seed=seed, journal=journal, dropped=dropped, ends=lambda *each: end(each))
+        told = tell(
+            rows, group=group, member=member, seed=seed, journal=journal, dropped=dropped, ends=lambda *each: end(each), now=now,
+            sessions=sessions,
+        )  # fmt: skip
         return list(told)
     except NotTold:
         return []

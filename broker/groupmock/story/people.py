@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Iterable
 from typing import Any, Final
 
-from ..journal.rows import MemberRow
+from ..journal.rows import MemberRow, RequestRow
 from ..journal.whose import field
 from ..rounds.embedded import claim_of
 from .exchanged import items
@@ -18,7 +18,8 @@ NOBODY: Final = "a client that is no member"
 
 
 class Person:
-    """One member. `topics`: what it subscribes to; `offers`: its assignors; `connection`: by which it joined last."""
+    """One member. `topics`: what it subscribes to; `offers`: its assignors; `connection`: by which it joined last, `closed`: when that
+    connection ended (ns); `heard`: when its last request came (ns); `synced`: the generation of its last SyncGroup."""
 
     def __init__(self, member_id: str, client_id: str | None, instance: str | None) -> None:
         self.member_id = member_id
@@ -28,13 +29,21 @@ class Person:
         self.topics: frozenset[str] = frozenset()
         self.offers: list[str] = []
         self.session_ms: int | None = None
+        self.rebalance_ms: int | None = None
         self.connection: int | None = None
+        self.closed: int | None = None
+        self.heard: int | None = None
+        self.synced: int | None = None
 
     def wants(self, join: Any, connection: int) -> None:
         """What its JoinGroup says."""
         self.connection = connection
         self.offers = [str(field(each, "name")) for each in items(join, "protocols")]
+        self.closed = None
         self.session_ms = field(join, "session_timeout_ms")
+        rebalance_ms = field(join, "rebalance_timeout_ms")
+        # JoinGroup version 0 has no rebalance timeout: the session timeout is used (KIP-62).
+        self.rebalance_ms = rebalance_ms if isinstance(rebalance_ms, int) and rebalance_ms >= 0 else self.session_ms
         kind, first = field(join, "protocol_type"), next(iter(items(join, "protocols")), None)
         if first is not None:
             data = field(first, "metadata")
@@ -74,6 +83,17 @@ class People:
             self._wants(person, join, connection)
         elif member_id and len(self._wished) < GONE:
             self._wished[member_id] = (join, connection)
+
+    def asks(self, member_id: str, row: RequestRow) -> None:
+        """A request of the group by that id."""
+        person = self.here.get(member_id)
+        if person is None:
+            return
+        person.heard = row.t
+        if row.connection != person.connection:
+            person.closed = None
+        if row.api_name == "SyncGroup":
+            person.synced = field(row.message, "generation_id")
 
     def comes(self, row: MemberRow, first: tuple[Any, int] | None, client_id: str | None) -> Person:
         """It is a member now. `first`: the JoinGroup that is open, for one that had no id; `client_id`: who it is."""

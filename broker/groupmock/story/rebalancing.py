@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ..rounds import GroupFold, Rebalance, Share
-from ..rounds.rebalance_model import ASSIGNING, COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING, RECONCILING
-from .words import MOST, listed, partitions_text, seconds, shortened
+from ..rounds import Rebalance, Share
+from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING
+from .words import MOST, partitions_text, shortened
 
 Name = Callable[[str], str]
 
@@ -62,20 +62,3 @@ def subscribed_apart(over: Rebalance) -> str:
     claims = over.plan.claims.values() if over.plan is not None else ()
     wishes = {claim.topics for claim in claims if claim.topics}
     return "; its members subscribe to DIFFERENT topics" if len(wishes) > 1 else ""
-
-
-def under_way(fold: GroupFold, now: int, name: Name) -> str:
-    """What a rebalance that has not ended is waiting for; `now`: ns of the run. Of a group that has one."""
-    rebalance = fold.rebalance
-    assert rebalance is not None
-    told = f"its rebalance is under way for {seconds(now - rebalance.began)} s, {fold.state} since {seconds(fold.since)}"
-    if fold.state == COMPLETING:
-        return f"{told}: {name(rebalance.leader) if rebalance.leader else 'its leader'} has not brought the assignments"
-    if fold.state == ASSIGNING:
-        return f"{told}: no heartbeat came that had the target computed"
-    if fold.state == RECONCILING:
-        owing = [name(member) for member, each in rebalance.arrivals.items() if each.told is not None and member not in fold.arrived]
-        return f"{told}: {listed(owing)} owes partitions" if owing else f"{told}: not everybody was heard since"
-    joined = [name(member) for member in rebalance.joined if member in fold.members]
-    awaited = sorted(map(name, fold.members - rebalance.joined.keys()))
-    return f"{told}: {listed(joined) or 'nobody'} joined" + (f", {listed(awaited)} awaited" if awaited else "")

@@ -13,7 +13,8 @@ from ..journal.rows import AbandonedRow, CloseRow, CommandRow, FaultRow, Finding
 from ..journal.whose import field
 from ..rounds import GroupFold, Partition, Rebalance
 from ..rounds.group_fold import BEHIND_THEIR_BACKS
-from ..rounds.rebalance_model import DEAD, EMPTY, PREPARING, STABLE
+from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING, STABLE
+from .awaited import Known, waiting_for
 from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, items, named, offsets_said, said
 from .folding import Commits, Line, Offsets, Together
 from .people import People, Person
@@ -37,9 +38,10 @@ HEARS: Final = "REBALANCE_IN_PROGRESS"
 class Asked:
     """A request whose answer is not there yet."""
 
-    __slots__ = ("api", "client_id", "connection", "message")
+    __slots__ = ("api", "at", "client_id", "connection", "message")
 
     def __init__(self, row: RequestRow) -> None:
+        self.at = row.t
         self.api, self.client_id, self.connection, self.message = row.api_name, row.client_id, row.connection, row.message
 
 
@@ -61,6 +63,7 @@ class Tale:
         self._joining: Asked | None = None  # the JoinGroup that was handed in last
         self._started: set[tuple[str, Partition]] = set()  # who read what since the last generation
         self._held: Line | None = None  # somebody came or went: perhaps a rebalance comes of it
+        self._undealt: MovedRow | None = None  # the move with which a sync phase began that has not ended
         self._reserved: dict[str, MemberRow] = {}  # ids that were given to clients, which have not come back with them
 
     @property
@@ -97,12 +100,14 @@ class Tale:
             held, self._held = self._held, None
             yield held
 
-    def end(self) -> Iterator[Line]:
-        """What is to be told when there are no more rows."""
+    def end(self, now: int, known: Known) -> Iterator[Line]:
+        """What is to be told when there are no more rows; `now`: ns of the run."""
         yield from self.flush()
         for row in list(self._reserved.values())[:MOST]:
             who = f"{member_text(row.member_id, row.client_id)} asked to join, was told to come back with this id (KIP-394) and has not"
             yield Line(row.t, who, (row.member_id,))
+        if (waiting := waiting_for(self.fold, self.people, self._reserved.values(), now, known)) is not None:
+            yield Line(now, waiting)
 
     # -- what the coordinator says
 
@@ -162,8 +167,11 @@ class Tale:
         """The group changed its state; `over`: the rebalance that ended with it."""
         self.leader, self.protocol = row.leader, row.protocol_name or self.protocol
         self.generation = row.generation
+        undealt, self._undealt = self._undealt, None
+        if row.after == COMPLETING:
+            self._undealt = row
         if row.after == PREPARING:
-            yield from self._rebalances(row)
+            yield from self._rebalances(row, self._never_dealt(undealt, row.t))
         elif row.after == STABLE and over is not None and over.classic:
             yield from self.flush()
             yield from self._dealt(row, over)
@@ -185,15 +193,23 @@ class Tale:
             told = arrivals_told(over, self.people.name)
             yield Line(row.t, f"everybody is at epoch {row.generation} {how_it_ended(over)}{': ' if told else ''}{told}")
 
-    def _rebalances(self, row: MovedRow) -> Iterator[Line]:
+    def _never_dealt(self, undealt: MovedRow | None, now: int) -> str:
+        """Who was awaited when a sync phase ended without assignments; "" where none did."""
+        if undealt is None or undealt.leader is None:
+            return ""
+        leader = self.people.name(undealt.leader)
+        took = (now - undealt.t) // NS_PER_MS
+        return f"; {leader}, which led generation {undealt.generation}, had not brought the assignments (SyncGroup) after {took} ms"
+
+    def _rebalances(self, row: MovedRow, never_dealt: str) -> Iterator[Line]:
         new = "; the group is new" if row.generation == 0 and row.before in ("", EMPTY) else ""
         self.tally.causes.more((row.cause or "no cause").replace("_", " "))
         if self._held is not None and self._held.at == row.t and row.cause != "forced":
-            self._held.append(f"{new} -> rebalance")
+            self._held.append(f"{new} -> rebalance{never_dealt}")
             yield from self.flush()
         else:
             yield from self.flush()
-            yield Line(row.t, f"rebalance: {shortened(row.reason)}{self._by_order(row.t)}{new}")
+            yield Line(row.t, f"rebalance: {shortened(row.reason)}{self._by_order(row.t)}{new}{never_dealt}")
 
     def _dealt(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
         """Who has which partitions now: in the line of the generation, of more than a few members each in a line of its own."""
@@ -219,6 +235,7 @@ class Tale:
 
     def asked(self, row: RequestRow) -> None:
         """A request of the group."""
+        self.people.asks(member_of(row.message), row)
         if row.api_name == "JoinGroup":
             self._joining = Asked(row)
             self.people.joins(member_of(row.message), row.message, row.connection)
@@ -378,6 +395,7 @@ class Tale:
     def closed(self, row: CloseRow) -> Iterator[Line]:
         """The connection by which somebody joined ended, and it did not leave."""
         for person in self.people.of_connection(row.connection):
+            person.closed = row.t
             yield Line(
                 row.t, f"{person.name}'s connection ends ({how_closed(row)}) and it has not left: {waits(person)}", (person.member_id,)
             )

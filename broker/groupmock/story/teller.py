@@ -10,7 +10,7 @@ Memory and output are bounded, whatever the journal's length: of a long story th
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..journal.read import UnknownRow
@@ -33,8 +33,10 @@ from ..journal.rows import (
 from ..journal.whose import field, group_of
 from ..printable import one_line
 from ..rounds import Partition, Rebalances
+from .awaited import Known, OpenRequest
 from .exchanged import ANSWERED, TopicNames, items, said
 from .folding import Folded, Line
+from .people import Person
 from .sentences import of_transaction
 from .tale import Asked, Tale
 from .words import SENTENCE, facts, listed, text
@@ -61,6 +63,10 @@ WHO_WRITES: Final = frozenset(
 by the group whose offsets they commit."""
 
 Ends = Callable[[str, int], int | None]
+Sessions = Mapping[str, Mapping[str, int]]
+"""Group -> member id -> the deadline of its session (ns)."""
+WAITING: Final = frozenset(("JoinGroup", "SyncGroup", "Fetch"))
+"""Requests that wait by their nature: a member whose client has one open is not stuck elsewhere."""
 
 
 class NotTold(LookupError):
@@ -77,18 +83,21 @@ def tell(
     journal: str | None = None,
     dropped: int = 0,
     ends: Ends | None = None,
+    now: int | None = None,
+    sessions: Sessions | None = None,
     most: int = MOST,
 ) -> Iterator[str]:
     """The story, line by line, each safe for a terminal. `rows` in the journal's order, a stream of any length.
 
     `group`: this one alone, else each in a section; `member`: lines about it and about the whole group (client id, instance id, `anna#d7e8`
     or member id); `since`: ns of the run; `seed`, `journal`: for the last line; `dropped`: rows before these that are gone; `ends`: (topic,
-    partition) -> log end offset, where the caller knows; `most`: lines of a section. Raises NotTold, once the rows are read.
+    partition) -> log end offset, where the caller knows; `now`: ns of the run (None: the time of the last row), `sessions`: group -> member
+    id -> when its session ends, where the caller knows; `most`: lines of a section. Raises NotTold, once the rows are read.
     """
     teller = StoryTeller(group, since=since, most=most, member=member)
     for row in rows:
         teller.feed(row)
-    teller.close()
+    teller.close(now, sessions)
     yield from map(one_line, teller.sections(ends, dropped))
     last = [f"seed {seed}"] if seed is not None else []
     last += [f"journal: {journal}", f"`groupmock story {journal}` tells all of it"] if journal is not None else []
@@ -148,6 +157,7 @@ class StoryTeller:
         self._names = TopicNames()
         self._ends: dict[Partition, int] = {}
         self._member_seen = member is None
+        self._now = 0
         self._begins: int | None = None  # number of the first row: above 1 the run had begun before
         self.untold = 0
         """Rows whose messages are not what their API has."""
@@ -155,6 +165,7 @@ class StoryTeller:
     def feed(self, row: Row | UnknownRow) -> None:
         """One more row."""
         take = _TAKE.get(row.__class__)
+        self._now = max(self._now, row.t)
         if self._begins is None:
             self._begins = row.seq
         if take is None:
@@ -174,12 +185,20 @@ class StoryTeller:
             for line in section.folded.rest():
                 self._keep(section, line)
 
-    def close(self) -> None:
-        """There are no more rows."""
-        for section in self._sections.values():
-            for line in section.tale.end():
+    def close(self, now: int | None = None, sessions: Sessions | None = None) -> None:
+        """There are no more rows; `now`, `sessions`: see `tell`."""
+        for name, section in self._sections.items():
+            known = Known((sessions or {}).get(name, {}), self._open_requests)
+            for line in section.tale.end(self._now if now is None else max(now, self._now), known):
                 self._line(section, line)
         self.flush()
+
+    def _open_requests(self, person: Person) -> Iterator[OpenRequest]:
+        """Of a member's client, but for those that wait by their nature."""
+        for _, asked in self._asked.values():
+            mine = asked.connection == person.connection or (asked.client_id is not None and asked.client_id == person.client_id)
+            if mine and asked.api not in WAITING:
+                yield OpenRequest(asked.api, asked.at)
 
     def tale(self, group: str) -> Tale | None:
         """The group as of the last row; None while nothing was told of it."""

@@ -15,6 +15,7 @@ from ..journal.rows import CloseRow, CommandRow, FaultRow, MemberRow, MovedRow, 
 from ..journal.whose import field
 from ..rounds import GroupFold, Rebalance, Rebalances
 from ..rounds.rebalance_model import DEAD, UNDER_WAY
+from ..story.awaited import waiting_for
 from ..story.people import People
 from ..story.rebalancing import (
     AT_REST,
@@ -23,7 +24,6 @@ from ..story.rebalancing import (
     how_it_ended,
     shares_told,
     subscribed_apart,
-    under_way,
     who_leads,
 )
 from ..story.sentences import how_gone, member_did, plain, refusal, sentence
@@ -107,7 +107,7 @@ class Shortened:
     def open(self, now: int) -> dict[str, str]:
         """Group -> its rebalance that is under way, in words; `now`: ns of the run."""
         under = {name: here for name, here in self._groups.items() if here.fold.rebalance is not None}
-        return {name: under_way(here.fold, now, here.people.name) for name, here in under.items()}
+        return {name: waiting_for(here.fold, here.people, (), now) or "" for name, here in under.items()}
 
     def _sentence(self, row: Row) -> str:
         """In the log nothing has bytes and nobody a long id, and an answer says whose it is."""
@@ -238,7 +238,7 @@ class Shortened:
     def _line(self, now: int, level: str, group: str, here: Here, before: str = "") -> LogLine:
         rebalance = here.fold.rebalance
         why = self._why(here, rebalance) if rebalance is not None else ""
-        told = f"{before}{under_way(here.fold, now, here.people.name)} ({why})" if rebalance is not None else f"{before}it rebalances"
+        told = f"{before}{waiting_for(here.fold, here.people, (), now)} ({why})" if rebalance is not None else f"{before}it rebalances"
         fields = {"kind": "rebalance", "t": now, "group": group, "ended": None, "state": here.fold.state}
         return LogLine(now, level, f"group {text(group)}: {told}", fields)
 

@@ -115,7 +115,7 @@ def test_the_log_has_a_line_for_each_and_the_story_one_for_those_that_took_time(
         "A# joins -> epoch 2 after 0 ms: uniform",
         "B# joins -> epoch 3 after 1200 ms: uniform; A# gave up what it was told to within 500 ms; B# came last",
         "B# left -> epoch 4 after 100 ms: uniform",
-        "its rebalance is under way for 10.000 s, Reconciling since 3.100: not everybody was heard since (C#, D# join)",
+        "its rebalance is under way for 10.000 s, Reconciling since 3.100; awaited: a heartbeat of C# (C#, D# join)",
         "D# joins -> epoch 7 after 11000 ms, 3 epochs: uniform; A# gave up what it was told to within 0 ms; D# came last",
     ]
     assert [line.split(maxsplit=1)[1] for line in tell(rows, group="g") if "everybody" in line or "epoch 6:" in line] == [

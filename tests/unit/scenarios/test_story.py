@@ -98,7 +98,8 @@ def test_a_plan_that_did_not_come_makes_another_round_of_the_same_rebalance() ->
     tale.shared_out(tale.comes("ada"), 2, ada=[0])
     one = teller()
     lines = [line.strip() for line in told(one, *tale.rows)]
-    assert "5.000  rebalance: it sent no SyncGroup" in lines
+    dealt_late = "ada#0f3c, which led generation 1, had not brought the assignments (SyncGroup) after 4000 ms"
+    assert f"5.000  rebalance: it sent no SyncGroup; {dealt_late}" in lines
     assert any(line.startswith("7.000  generation 2 after 7000 ms") for line in lines)
     assert one.rounds == 2
 

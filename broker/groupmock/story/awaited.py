@@ -1,0 +1,189 @@
+"""Whom a rebalance that has not ended waits for, for which request, and for how long still.
+
+A join phase waits for a JoinGroup of each member and of each id that was reserved (KIP-394), until the rebalance timeout is over. A member
+whose session ends earlier is awaited no longer. A sync phase waits for the leader's SyncGroup. A consumer group (KIP-848) waits for
+heartbeats that give partitions up. How long is an upper bound, because rows in memory leave out heartbeats that changed nothing; a server
+that tells of itself knows the deadlines of sessions exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from ..journal.rows import MemberRow
+from ..rounds import GroupFold, Rebalance
+from ..rounds.rebalance_model import ASSIGNING, COMPLETING, NS_PER_MS, PREPARING, RECONCILING, STABLE
+from .people import People, Person
+from .words import MOST, listed, member_text, partitions_text, seconds, text
+
+
+class OpenRequest(NamedTuple):
+    """A request that has no answer yet, and when the core saw it (ns)."""
+
+    api: str
+    since: int
+
+
+class Known(NamedTuple):
+    """What is known beside the group's own rows. `sessions`: member id -> the deadline of its session (ns); `requests`: the open requests
+    of a member's client other than those by which it waits for the group."""
+
+    sessions: Mapping[str, int] = {}
+    requests: Callable[[Person], Iterable[OpenRequest]] = lambda person: ()
+
+
+NOTHING_ELSE: Final = Known()
+
+
+def awaited(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now: int, known: Known = NOTHING_ELSE) -> list[str]:
+    """A text for each thing that the group waits for now (ns of the run); [] where it waits for nothing."""
+    rebalance = fold.rebalance
+    if rebalance is None or not rebalance.phases:
+        return list(_unsynced(fold, people, now))
+    if fold.state == PREPARING:
+        return list(_joins(fold, rebalance, people, reserved, now, known))
+    if fold.state == COMPLETING:
+        return [_assignments(rebalance, people, now, known)]
+    if fold.state == ASSIGNING:
+        return ["a heartbeat that has the target computed"]
+    if fold.state == RECONCILING:
+        return list(_given_up(fold, rebalance, people, now))
+    return []
+
+
+def waiting_for(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now: int, known: Known = NOTHING_ELSE) -> str | None:
+    """`awaited` as one sentence; None where the group waits for nothing."""
+    things = awaited(fold, people, reserved, now, known)
+    if fold.rebalance is None:
+        return f"awaited: {listed_apart(things)}" if things else None
+    lasts = f"its rebalance is under way for {_s(now - fold.rebalance.began)}"
+    state = f"{fold.state} since {seconds(fold.since)}"
+    return f"{lasts}, {state}; awaited: {listed_apart(things) or 'nothing that these rows show'}"
+
+
+def listed_apart(things: list[str]) -> str:
+    """Texts that have commas of their own."""
+    more = [f"{len(things) - MOST} more"] if len(things) > MOST else []
+    return "; ".join([*things[:MOST], *more])
+
+
+def _joins(fold: GroupFold, rebalance: Rebalance, people: People, reserved: Iterable[MemberRow], now: int, known: Known) -> Iterator[str]:
+    if rebalance.members_before == 0 and len(rebalance.phases) == 1:
+        yield "the end of the initial delay (group.initial.rebalance.delay.ms)"
+        return
+    began = rebalance.phases[-1].began
+    joined = [member for member, at in rebalance.joined.items() if at >= began and member in fold.members]
+    missing = sorted(fold.members.difference(joined), key=people.name)
+    for member in missing:
+        person = people.here.get(member)
+        if person is None:
+            yield f"JoinGroup of {people.name(member)}"
+        else:
+            yield f"JoinGroup of {person.name}{_earlier(person, joined, people)}{_how_long(person, people, began, now, known)}"
+    for row in reserved:
+        told = f"was told at {seconds(row.t)} to come back with this id (KIP-394)"
+        yield f"JoinGroup of {member_text(row.member_id, row.client_id)}, which {told}"
+
+
+def _earlier(person: Person, joined: Iterable[str], people: People) -> str:
+    """An id that a client had before it came with a new one is awaited in vain, mostly because the client did not leave."""
+    later = [people.here[each] for each in joined if each in people.here]
+    same = [each.name for each in later if each.client_id == person.client_id and person.client_id and each.instance is None]
+    return f", an earlier member of the same client id as {listed(same)}" if same and person.instance is None else ""
+
+
+def _how_long(person: Person, people: People, began: int, now: int, known: Known) -> str:
+    """In brackets: the last sign of life, and what ends the waiting for it."""
+    if person.closed is not None:
+        sign = _connection_ended(person.closed)
+    elif person.heard is not None and person.heard >= began:
+        sign = f"last heard of at {seconds(person.heard)}"
+    else:
+        sign = "nothing was heard of it in this phase"
+    # A heartbeat in a join phase is answered REBALANCE_IN_PROGRESS, and every sink is told of errors: none is missing here.
+    last = max(person.heard or 0, began if person.closed is None else min(began, person.closed))
+    return _brackets([sign, *_waits_itself(person, known), *_ends(person, last, people, began, now, known)])
+
+
+def _ends(person: Person, last: int, people: People, began: int, now: int, known: Known) -> Iterator[str]:
+    """When the session and the rebalance timeout are over. `last`: the latest time at which a sign of life can have come."""
+    exact, timeout = known.sessions.get(person.member_id), _rebalance_timeout(people)
+    over = began + timeout * NS_PER_MS if timeout is not None else None
+    end = exact if exact is not None else last + person.session_ms * NS_PER_MS if person.session_ms else None
+    if end is not None and (over is None or end < over or person.closed is None):
+        most = "" if exact is not None else "at most "
+        again = "" if person.closed is not None else " unless it is heard of again"
+        yield f"its session{_of_ms(person.session_ms)} ends in {most}{_s(end - now)}{again}"
+    if over is not None and (end is None or over <= end or person.closed is None):
+        yield f"the rebalance timeout of {timeout} ms is over in {_s(over - now)}"
+
+
+def _rebalance_timeout(people: People) -> int | None:
+    """The largest of all members, as the coordinator takes it; None where one is not known."""
+    found = [person.rebalance_ms for person in people.here.values()]
+    known = [each for each in found if each is not None]
+    return max(known) if known and len(known) == len(found) else None
+
+
+def _assignments(rebalance: Rebalance, people: People, now: int, known: Known) -> str:
+    person = people.here.get(rebalance.leader or "")
+    if person is None:
+        return f"SyncGroup of {people.name(rebalance.leader) if rebalance.leader else 'the leader'}, with the assignments"
+    began = rebalance.phases[-1].began
+    closed = [_connection_ended(person.closed)] if person.closed is not None else []
+    last = now if person.closed is None else max(person.closed, began)
+    facts = [*closed, *_waits_itself(person, known), *_ends(person, last, people, began, now, known)]
+    return f"SyncGroup of {person.name}, which leads, with the assignments{_brackets(facts)}"
+
+
+def _waits_itself(person: Person, known: Known) -> Iterator[str]:
+    for each in list(known.requests(person))[:MOST]:
+        yield f"it waits for the answer to its {text(each.api)} since {seconds(each.since)}"
+
+
+def _given_up(fold: GroupFold, rebalance: Rebalance, people: People, now: int) -> Iterator[str]:
+    """Members of a consumer group that are not at the newest epoch."""
+    began = rebalance.phases[-1].began
+    for member in sorted((each for each in fold.members if fold.arrived.get(each, -1) < began), key=people.name):
+        person, arrival = people.here.get(member), rebalance.arrivals.get(member)
+        facts = [_connection_ended(person.closed)] if person is not None and person.closed is not None else []
+        if arrival is None or arrival.told is None or member in fold.arrived:
+            yield f"a heartbeat of {people.name(member)}{_brackets(facts)}"
+            continue
+        timeout = person.rebalance_ms if person is not None else None
+        if timeout and arrival.gave_up is None:
+            end = arrival.told + timeout * NS_PER_MS
+            facts.append(f"its rebalance timeout of {timeout} ms is over in {_s(end - now)}")
+        owed = partitions_text(arrival.revoked) or "partitions"
+        yield f"{people.name(member)} to give up {owed}{_brackets([f'it was told at {seconds(arrival.told)}', *facts])}"
+
+
+def _unsynced(fold: GroupFold, people: People, now: int) -> Iterator[str]:
+    """Members of a generation that was dealt which have not asked for their assignment (KAFKA-12890)."""
+    newest, last = fold.generation, fold.last
+    if fold.state != STABLE or newest is None or newest.planned is None or last is None or not last.classic:
+        return
+    timeout = _rebalance_timeout(people)
+    for member in sorted(newest.claims.keys() & people.here.keys() - newest.heard.keys(), key=people.name):
+        if people.here[member].synced == newest.number:
+            continue
+        end = f"the rebalance timeout of {timeout} ms is over in {_s(newest.began + timeout * NS_PER_MS - now)}" if timeout else ""
+        yield f"SyncGroup of {people.name(member)}, which has not asked for its assignment{_brackets([end])}"
+
+
+def _connection_ended(at: int) -> str:
+    return f"its connection ended at {seconds(at)} and it has not left"
+
+
+def _brackets(facts: Iterable[str]) -> str:
+    told = "; ".join(each for each in facts if each)
+    return f" ({told})" if told else ""
+
+
+def _of_ms(timeout: int | None) -> str:
+    return f" of {timeout} ms" if timeout else ""
+
+
+def _s(ns: int) -> str:
+    return f"{seconds(max(0, ns))} s"
