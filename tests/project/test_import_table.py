@@ -55,6 +55,10 @@ def test_the_tree_keeps_its_contracts(tree: Path) -> None:
         ("groupmock_clients.scenarios.table", "tools.records", False),
         ("tools.fidelity.families", "tools.pages.all_pages", False),
         ("tools.pages.scenarios_page", "groupmock_clients.scenarios.table", True),
+        ("tools.story_check.judge", "groupmock.journal.rows", True),
+        ("tools.story_check.judge", "groupmock.story.teller", False),
+        ("tools.story_check.judge", "groupmock.rounds", False),
+        ("tools.story_check.trial", "groupmock.story.teller", True),
     ],
 )
 def test_the_table_says(table: dict[str, tuple[str, ...]], importer: str, imported: str, may: bool) -> None:

@@ -1,0 +1,62 @@
+"""The judge of stories finds the lies that are planted in true ones, wherever they can be planted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+from cases import for_each
+from told_runs import recorded_runs, simulated_run
+
+from tools.story_check.bench import Verdict
+from tools.story_check.history import History
+from tools.story_check.judge import View, judge
+from tools.story_check.lies import LIES, planted
+from tools.story_check.trial import story_of
+
+SEEDS = (9, 29, 37)
+"""Simulated runs in which members commit often, swap partitions and leave records behind, so that every lie has a place."""
+
+
+class Trial(NamedTuple):
+    """A story, what is known of its run, and the lines that are false before anything is planted."""
+
+    name: str
+    story: list[str]
+    facts: History
+    views: dict[str, View]
+
+    def verdicts(self, story: list[str]) -> list[Verdict]:
+        return judge(story, self.facts, self.views)
+
+
+@pytest.fixture(scope="module")
+def trials() -> list[Trial]:
+    return list(made())
+
+
+def made() -> Iterator[Trial]:
+    for run in recorded_runs():
+        yield Trial(run.name, story_of(run.rows), History(run.rows), {})
+    for seed in SEEDS:
+        run = simulated_run(seed)
+        for moment in (run.moments[len(run.moments) // 2], run.moments[-1]):
+            rows = run.rows[: moment.rows]
+            yield Trial(f"{run.name}, {moment.rows} rows", story_of(rows), History(rows), dict(moment.views))
+
+
+def false_lines(verdicts: list[Verdict]) -> set[str]:
+    return {each.claim.line for each in verdicts if each.true is False}
+
+
+@for_each("lie", LIES)
+def test_judge_finds_a_planted_lie(lie: str, trials: list[Trial]) -> None:
+    found = 0
+    for trial in trials:
+        false = false_lines(trial.verdicts(trial.story))
+        for place, altered in planted(lie, trial.story):
+            if trial.story[place] not in false:
+                assert altered[place] in false_lines(trial.verdicts(altered)), f"{trial.name}: {trial.story[place]!r}, {altered[place]!r}"
+                found += 1
+    assert found, "the lie was planted nowhere"

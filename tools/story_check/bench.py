@@ -1,0 +1,53 @@
+"""A group's story on trial: its facts, the verdicts on its claims, and the words of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from .claims import Claim, Partition
+from .history import GroupFacts, History
+
+NS_PER_S: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`true`: None if the journal does not say; `why` and `rows` say what contradicts the claim."""
+
+    group: str
+    claim: Claim
+    true: bool | None
+    why: str = ""
+    rows: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        word = {True: "true", False: "FALSE", None: "unknown"}[self.true]
+        rows = f" (rows {', '.join(map(str, self.rows))})" if self.rows else ""
+        return f"{word} [{self.claim.kind}] {self.group}: {self.claim.line.strip()}\n      {self.why}{rows}"
+
+
+@dataclass(slots=True)
+class Bench:
+    """One group's story on trial."""
+
+    group: GroupFacts
+    history: History
+
+    def verdict(self, claim: Claim, true: bool | None, why: str = "", rows: Iterable[int] = ()) -> Verdict:
+        return Verdict(self.group.name, claim, true, "" if true else why, tuple(rows))
+
+    def ids(self, who: str) -> set[str]:
+        """The members that a story calls so; several if they have the same name."""
+        return self.group.names.get(who, set())
+
+
+def printed(ns: int) -> str:
+    """A time as stories print it."""
+    return f"{ns / NS_PER_S:.3f}"
+
+
+def named(partitions: Iterable[Partition]) -> str:
+    """`orders/0 orders/1`, for a sentence."""
+    return " ".join(f"{topic}/{number}" for topic, number in sorted(partitions)) or "nothing"

@@ -1,0 +1,409 @@
+"""The facts of a journal that stories speak of, collected from its rows alone: plans, answers, fetches, commits, moves, members."""
+
+from __future__ import annotations
+
+import sys
+from base64 import b64decode
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from groupmock.journal.read import UnknownRow
+from groupmock.journal.rows import CommandRow, FaultRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
+from groupmock.journal.whose import group_of
+from groupmock.printable import printable
+from groupmock_codec.embedded import connect, consumer, designs
+from groupmock_codec.errors import DecodeError
+
+from .claims import Partition, Partitions
+
+BATCH_FORMAT: Final = 2
+LONGEST_NAME: Final = 60
+"""Characters of a peer's text that a story prints."""
+FOR_EVER: Final = sys.maxsize
+NOTHING: Final[Partitions] = frozenset()
+CHANGES_OFFSETS: Final = frozenset(("commit_offsets", "reset_offsets", "delete_topic", "step_clock"))
+"""Commands after which the committed offsets are others than those of the commits on the wire: time makes them expire."""
+DELETES_OFFSETS: Final = frozenset(("OffsetDelete", "DeleteGroups", "DeleteTopics"))
+
+
+@dataclass(slots=True)
+class Plan:
+    """What the leader of a generation brought and the coordinator took. `seq`: of the row that says Stable; `shares`: member id -> its
+    partitions, None where its bytes cannot be read; `before`: the shares of the plan before, None where that is not in the journal."""
+
+    seq: int
+    t: int
+    number: int
+    leader: str
+    shares: dict[str, Partitions | None]
+    before: dict[str, Partitions | None] | None
+
+
+@dataclass(slots=True)
+class Given:
+    """An answer that told a member what it has. `number`: generation or member epoch; `delivered`: it reached its client."""
+
+    seq: int
+    t: int
+    number: int
+    partitions: Partitions | None
+    delivered: bool
+
+
+@dataclass(slots=True)
+class Fetch:
+    """A Fetch request: which partitions it lists, from which offset."""
+
+    seq: int
+    t: int
+    offsets: dict[Partition, int]
+
+
+@dataclass(slots=True)
+class Commit:
+    """Offsets that an answer accepted. `transaction`: the producer id, for TxnOffsetCommit; `seq`, `t`: of the answer."""
+
+    seq: int
+    t: int
+    member_id: str
+    client_id: str | None
+    offsets: dict[Partition, int]
+    before: dict[Partition, int]
+    transaction: int | None
+
+
+@dataclass(slots=True)
+class GroupFacts:
+    """Everything about one group, in the journal's order."""
+
+    name: str
+    moves: list[MovedRow] = field(default_factory=list)
+    members: list[MemberRow] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
+    given: dict[str, list[Given]] = field(default_factory=lambda: defaultdict(list))
+    joins: dict[str, list[tuple[int, Partitions]]] = field(default_factory=lambda: defaultdict(list))
+    commits: list[Commit] = field(default_factory=list)
+    committed: dict[Partition, int] = field(default_factory=dict)
+    offsets_changed_otherwise: bool = False
+    here: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
+    """Member id -> the rows between which it was a member, the last of them `FOR_EVER` if it did not go."""
+    names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    clients: dict[str, set[str | None]] = field(default_factory=lambda: defaultdict(set))
+    generations: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
+    brought: dict[tuple[str, int], dict[str, bytes]] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """The name as the first line of the story prints it."""
+        return shown(self.name)
+
+    def is_here(self, member_id: str, seq: int) -> bool:
+        """Was it a member at that row?"""
+        return any(came <= seq < went for came, went in self.here.get(member_id, ()))
+
+    def plan_at(self, seq: int) -> Plan | None:
+        """The plan in force at that row."""
+        return next((plan for plan in reversed(self.plans) if plan.seq <= seq), None)
+
+    def given_at(self, member_id: str, seq: int) -> Given | None:
+        """The last answer before that row that told the member what it has."""
+        return next((each for each in reversed(self.given.get(member_id, ())) if each.delivered and each.seq < seq), None)
+
+
+class History:
+    """The facts of all groups. `fetches`: client id -> its Fetch requests; `ends`: partition -> the highest end of its log that was seen;
+    `seconds`: the number of a row -> its time as stories print it; `touched`: tickets of requests that a fault rule met."""
+
+    def __init__(self, rows: Iterable[Row | UnknownRow]) -> None:
+        self.groups: dict[str, GroupFacts] = {}
+        self.fetches: dict[str | None, list[Fetch]] = defaultdict(list)
+        self.ends: dict[Partition, int] = {}
+        self.touched: set[int] = set()
+        self.groups_of: dict[str | None, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        """Client id -> group -> its member ids."""
+        self._topics: dict[str, str] = {}
+        self._asked: dict[int, RequestRow] = {}
+        for row in rows:
+            take = _TAKE.get(row.__class__)
+            if take is not None:
+                take(self, row)
+
+    def group(self, name: str) -> GroupFacts:
+        """The facts of a group, which exist from its first row on."""
+        return self.groups.setdefault(name, GroupFacts(name))
+
+    # -- rows of the coordinator
+
+    def _moved(self, row: MovedRow) -> None:
+        group = self.group(row.group)
+        if row.after == "Stable" and row.before == "CompletingRebalance":
+            self._planned(group, row)
+        group.moves.append(row)
+
+    def _planned(self, group: GroupFacts, row: MovedRow) -> None:
+        leader, members = group.generations.get(row.generation, ("", []))
+        leader = row.leader or leader
+        brought = group.brought.pop((leader, row.generation), None)
+        if brought is None:
+            return
+        shares = {member: _share(row, brought.get(member, b"")) for member in dict.fromkeys((*members, *brought))}
+        before: dict[str, Partitions | None] | None = dict(group.plans[-1].shares) if group.plans else None
+        if before is None and (row.generation == 1 or any(not move.before for move in group.moves)):
+            before = {}
+        if before is not None:
+            since = group.plans[-1].seq if group.plans else 0
+            for member in group.members:
+                # A static member that came back has what its id had before, as soon as an answer gave it that (KIP-345).
+                if member.seq > since and member.what == "replaced" and group.given.get(member.member_id) and _replaced(member) in before:
+                    before[member.member_id] = before.pop(_replaced(member))
+        group.plans.append(Plan(row.seq, row.t, row.generation, leader, shares, before))
+
+    def _member(self, row: MemberRow) -> None:
+        group = self.group(row.group)
+        group.members.append(row)
+        client = row.client_id
+        if row.what == "replaced" and group.clients.get(row.member_id):
+            client = next(iter(group.clients[row.member_id]))
+        for called in {row.group_instance_id or client, row.client_id, None}:
+            group.names[_name(row.member_id, called)].add(row.member_id)
+        if row.what in ("added", "replaced"):
+            self._of_client(group, row.member_id, client)
+            group.here[row.member_id].append((row.seq, FOR_EVER))
+        gone = row.member_id if row.what == "removed" else _replaced(row) if row.what == "replaced" else None
+        if gone is not None and group.here.get(gone):
+            group.here[gone][-1] = (group.here[gone][-1][0], row.seq)
+
+    def _of_client(self, group: GroupFacts, member_id: str, client_id: str | None) -> None:
+        group.clients[member_id].add(client_id)
+        group.names[_name(member_id, client_id)].add(member_id)
+        self.groups_of[client_id][group.name].add(member_id)
+
+    def _note(self, row: NoteRow) -> None:
+        if row.what == "topic_created":
+            self._learn(row.fields.get("topic_id"), row.fields.get("topic"))
+
+    def _command(self, row: CommandRow) -> None:
+        if row.name == "append":
+            place = (row.arguments["topic"], row.arguments["partition"])
+            self.ends[place] = self.ends.get(place, 0) + _records_in(row.arguments["batch"]["base64"])
+        if row.name in CHANGES_OFFSETS:
+            for group in self.groups.values():
+                group.offsets_changed_otherwise = True
+
+    def _fault(self, row: FaultRow) -> None:
+        if row.ticket is not None:
+            self.touched.add(row.ticket)
+
+    # -- requests and answers
+
+    def _request(self, row: RequestRow) -> None:
+        message = row.message
+        if not isinstance(message, dict):
+            return
+        self._asked[row.ticket] = row
+        if isinstance(name := group_of(row), str):
+            self.group(name)
+        if row.api_name == "Fetch":
+            offsets = {place: number for place, number, _ in self._places(message, "topics", "topic", "partition", "fetch_offset")}
+            self.fetches[row.client_id].append(Fetch(row.seq, row.t, offsets))
+        elif row.api_name == "SyncGroup" and message.get("assignments"):
+            brought = {each["member_id"]: b64decode(each["assignment"]) for each in message["assignments"]}
+            self.group(message["group_id"]).brought.setdefault((message["member_id"], message["generation_id"]), brought)
+        elif row.api_name in ("JoinGroup", "ConsumerGroupHeartbeat") and message["member_id"]:
+            group = self.group(message["group_id"])
+            self._of_client(group, message["member_id"], row.client_id)
+            if row.api_name == "JoinGroup":
+                group.joins[message["member_id"]].append((row.seq, _owned(message)))
+            elif message["member_epoch"] <= 0:
+                group.joins[message["member_id"]].append((row.seq, NOTHING))
+
+    def _reply(self, row: ReplyRow) -> None:
+        asked = self._asked.pop(row.ticket, None)
+        if asked is None or not isinstance(row.message, dict):
+            return
+        if row.api_name in DELETES_OFFSETS:
+            for group in self.groups.values():
+                group.offsets_changed_otherwise = True
+        answer = _ANSWERS.get(row.api_name)
+        if answer is not None:
+            answer(self, row, row.message, asked, asked.message)
+
+    def _joined(self, row: ReplyRow, message: Any, asked: RequestRow, request: Any) -> None:
+        group = self.group(request["group_id"])
+        if row.error:
+            return
+        if not request["member_id"]:
+            self._of_client(group, message["member_id"], asked.client_id)
+            group.joins[message["member_id"]].append((asked.seq, NOTHING))
+        if message.get("members"):
+            group.generations[message["generation_id"]] = (message["leader"], [each["member_id"] for each in message["members"]])
+            group.brought.pop((message["leader"], message["generation_id"]), None)  # a number may be given again after a load
+
+    def _synced(self, row: ReplyRow, message: Any, asked: RequestRow, request: Any) -> None:
+        if row.error:
+            return
+        group = self.group(request["group_id"])
+        moved = next((move for move in reversed(group.moves) if move.generation == request["generation_id"]), None)
+        partitions = None if moved is None else _share(moved, b64decode(message["assignment"]))
+        group.given[request["member_id"]].append(Given(row.seq, row.t, request["generation_id"], partitions, row.delivered))
+
+    def _beaten(self, row: ReplyRow, message: Any, asked: RequestRow, request: Any) -> None:
+        if row.error or not message.get("member_id"):
+            return
+        given = self.group(request["group_id"]).given[message["member_id"]]
+        if message.get("assignment") is not None:
+            found = self._places(message["assignment"], "topic_partitions", "", None, None)
+            partitions: Partitions | None = frozenset(place for place, _, _ in found)
+        else:
+            partitions = given[-1].partitions if given else None
+        given.append(Given(row.seq, row.t, message["member_epoch"], partitions, row.delivered))
+
+    def _committed(self, row: ReplyRow, message: Any, asked: RequestRow, request: Any) -> None:
+        group = self.group(request["group_id"])
+        wanted = {place: number for place, number, _ in self._places(request, "topics", "name", "partition_index", "committed_offset")}
+        accepted = [place for place, _, error in self._places(message, "topics", "name", "partition_index", None) if not error]
+        offsets = {place: wanted[place] for place in accepted if place in wanted}
+        if not offsets:
+            return
+        transaction = request.get("producer_id") if row.api_name == "TxnOffsetCommit" else None
+        before = {place: group.committed[place] for place in offsets if place in group.committed}
+        group.commits.append(Commit(row.seq, row.t, request.get("member_id") or "", asked.client_id, offsets, before, transaction))
+        if transaction is None:
+            group.committed |= offsets
+
+    def _fetched(self, row: ReplyRow, message: Any, asked: RequestRow, request: Any) -> None:
+        for place, end, error in self._places(message, "responses", "topic", "partition_index", "high_watermark"):
+            if not error and end >= 0:
+                self.ends[place] = max(end, self.ends.get(place, 0))
+
+    def _produced(self, row: ReplyRow, message: Any, asked: RequestRow, request: Any) -> None:
+        records = {
+            (topic.get("name"), each["index"]): each.get("records") for topic in request["topic_data"] for each in topic["partition_data"]
+        }
+        for topic in message.get("responses") or ():
+            for each in topic["partition_responses"]:
+                place = (topic.get("name"), each["index"])
+                if not each["error_code"]:
+                    self.ends[place] = max(self.ends.get(place, 0), each["base_offset"] + _records_in(records.get(place)))
+
+    def _described(self, row: ReplyRow, message: Any, asked: RequestRow, request: Any) -> None:
+        for topic in message.get("topics") or ():
+            self._learn(topic.get("topic_id"), topic.get("name"))
+
+    def _ended(self, row: ReplyRow, message: Any, asked: RequestRow, request: Any) -> None:
+        """EndTxn: the offsets of a committed transaction are the groups' from now on."""
+        if row.error:
+            return
+        for group in self.groups.values():
+            mine = [each for each in group.commits if each.transaction == request["producer_id"]]
+            for commit in mine:
+                commit.transaction = None if request["committed"] else -1
+                if request["committed"]:
+                    group.committed |= commit.offsets
+
+    # -- topics
+
+    def _learn(self, topic_id: Any, name: Any) -> None:
+        if isinstance(topic_id, str) and isinstance(name, str):
+            self._topics[topic_id] = name
+
+    def _places(self, message: Any, topics: str, name: str, number: str | None, value: str | None) -> Iterator[tuple[Partition, int, int]]:
+        """Every partition of a message, its value and its error. Without `number` the partitions are plain numbers."""
+        for topic in message.get(topics) or ():
+            called = topic.get(name) or self._topics.get(topic.get("topic_id") or "")
+            if called is None:
+                continue
+            for each in topic.get("partitions") or ():
+                if number is None:
+                    yield (called, each), -1, 0
+                else:
+                    yield (called, each[number]), each[value] if value is not None else -1, each.get("error_code") or 0
+
+
+def shown(name: str) -> str:
+    """A peer's text as a story prints it."""
+    return printable(name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}...")
+
+
+def _name(member_id: str, called: str | None) -> str:
+    """The name of a member as a story prints it: instance id or client id, then four characters of what the coordinator appended."""
+    if called is None:
+        parts = member_id.rsplit("-", 5)
+        if [len(each) for each in parts[1:]] != [8, 4, 4, 4, 12] or not parts[0]:
+            return shown(member_id[:12])
+        called = parts[0]
+    rest = member_id.removeprefix(called).lstrip("-")
+    name = f"{called}#{rest[:4]}" if called else member_id[:12]
+    most = LONGEST_NAME + 8
+    return printable(name if len(name) <= most else f"{name[:most]}...")
+
+
+def _replaced(row: MemberRow) -> str:
+    """The id of the static member whose place was taken."""
+    return row.reason.rpartition(" replaces ")[2]
+
+
+def _share(row: MovedRow, data: bytes) -> Partitions | None:
+    """The partitions in the bytes that a leader brought for one member; None where they are unknown."""
+    if not data:
+        return NOTHING
+    if row.protocol_type == "connect":
+        return _tasks(data)
+    if row.protocol_name in designs.LITERAL:
+        literal = designs.read_assignment(data)
+        return None if literal is None else _flat(literal.assigned_topic_partitions)
+    found = consumer.read_assignment(data)
+    return None if found is None else _flat(found.assigned_partitions)
+
+
+def _tasks(data: bytes) -> Partitions | None:
+    """The connectors and tasks of a Kafka Connect worker. From version 1 on the bytes hold only what is new (KIP-415)."""
+    try:
+        found = connect.decode_assignment(data)
+    except DecodeError:
+        return None
+    return None if found.version else frozenset((each.connector, task) for each in found.assigned or () for task in each.tasks)
+
+
+def _owned(join: Any) -> Partitions:
+    """The partitions that a JoinGroup says its member still owns; none for an eager assignor (KIP-429)."""
+    owned = NOTHING
+    for protocol in join.get("protocols") or ():
+        found = consumer.read_subscription(b64decode(protocol["metadata"])) if join["protocol_type"] == "consumer" else None
+        if found is not None:
+            owned |= _flat(found.owned_partitions)
+    return owned
+
+
+def _records_in(batch: str | None) -> int:
+    """How many offsets a batch of format 2 takes; 1 at least, where its bytes are not in the row."""
+    data = b64decode(batch or "")
+    return int.from_bytes(data[23:27]) + 1 if len(data) > 27 and data[16] == BATCH_FORMAT else 1
+
+
+def _flat(found: Iterable[consumer.TopicPartitions] | None) -> Partitions:
+    return frozenset((each.topic, number) for each in found or () for number in each.partitions)
+
+
+_TAKE: Final[dict[type, Any]] = {
+    MovedRow: History._moved,
+    MemberRow: History._member,
+    NoteRow: History._note,
+    CommandRow: History._command,
+    FaultRow: History._fault,
+    RequestRow: History._request,
+    ReplyRow: History._reply,
+}
+_ANSWERS: Final[dict[str, Any]] = {
+    "JoinGroup": History._joined,
+    "SyncGroup": History._synced,
+    "ConsumerGroupHeartbeat": History._beaten,
+    "OffsetCommit": History._committed,
+    "TxnOffsetCommit": History._committed,
+    "Fetch": History._fetched,
+    "Produce": History._produced,
+    "Metadata": History._described,
+    "EndTxn": History._ended,
+}

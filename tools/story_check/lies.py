@@ -1,0 +1,106 @@
+"""Lies: each alters a story that is true into one that is not, at every place where it can, so that a judge can be seen to find it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+Lines = list[str]
+Lie = Callable[[Lines], Iterator[Lines]]
+_TIME: Final = re.compile(r" *(\d+\.\d{3})  ")
+_SPAN: Final = r"[^\s/]+/[\d,-]+"
+
+
+class Planted(NamedTuple):
+    """A story with one lie in it. `line`: of the original that was altered, from 0."""
+
+    line: int
+    story: Lines
+
+
+def planted(lie: str, story: Sequence[str]) -> Iterator[Planted]:
+    """Every way to plant that lie in the story."""
+    for number, line in enumerate(story):
+        for altered in LIES[lie](line, [each for each in story if each != line]):
+            if altered != line:
+                yield Planted(number, [*story[:number], altered, *story[number + 1 :]])
+
+
+def _each(pattern: str, other: Callable[[re.Match[str]], str]) -> Callable[[str, Lines], Iterator[str]]:
+    """Replace what a group named x of the pattern matches, at each place of the line."""
+    compiled = re.compile(pattern)
+
+    def lie(line: str, others: Lines) -> Iterator[str]:
+        for found in compiled.finditer(line):
+            yield line[: found.start("x")] + other(found) + line[found.end("x") :]
+
+    return lie
+
+
+def _somebody_else(pattern: str) -> Callable[[str, Lines], Iterator[str]]:
+    """Replace the name of a member by each other name in the story."""
+    compiled = re.compile(pattern)
+
+    def lie(line: str, others: Lines) -> Iterator[str]:
+        names = sorted(set(re.findall(r"[\w.-]+#\w{4}", "\n".join([*others, line]))))
+        for found in compiled.finditer(line):
+            yield from (line[: found.start("x")] + name + line[found.end("x") :] for name in names if name != found["x"])
+
+    return lie
+
+
+def _more(found: re.Match[str]) -> str:
+    return str(int(found["x"]) + 1)
+
+
+def _later(line: str, others: Lines) -> Iterator[str]:
+    """The line as if it had happened later, by a time that no timer of a client has."""
+    found = _TIME.match(line)
+    if found is not None and re.search(CLAIMS, line):
+        yield line.replace(f"{found[1]}  ", f"{float(found[1]) + 0.457:.3f}  ", 1)
+
+
+def _swapped(line: str, others: Lines) -> Iterator[str]:
+    """Two members of one generation, each with the other's partitions."""
+    found = re.search(rf"(\S+) (keeps|gets) ({_SPAN})( \(new\))?; (\S+) (keeps|gets) ({_SPAN})( \(new\))?$", line)
+    if found is not None and found[3] != found[7]:
+        start, end = line[: found.start()], found.groups("")
+        yield f"{start}{end[0]} {end[1]} {end[6]}{end[3]}; {end[4]} {end[5]} {end[2]}{end[7]}"
+
+
+def _lag(line: str, others: Lines) -> Iterator[str]:
+    """A lag that is smaller than what is known to be missing."""
+    found = re.search(r", lag ([1-9]\d*)$", line)
+    if found is not None:
+        yield f"{line[: found.start()]}, lag 0"
+
+
+CLAIMS: Final = r"begins to read at|commits \S+/\d|: \d+ commits until|generation \d+ after"
+LIES: Final[dict[str, Callable[[str, Lines], Iterator[str]]]] = {
+    "begins at another offset": _each(r"begins to read at .*= (?P<x>\d+)", _more),
+    "begins with another partition": _each(rf"begins to read at {_SPAN}(?P<x>) =", lambda found: ",77"),
+    "begins as another member": _somebody_else(r"(?P<x>[\w.-]+#\w{4}) begins to read at"),
+    "commits another offset": _each(r"commits \S+/[\d,-]+ = (?P<x>\d+)", _more),
+    "commits another partition": _each(rf"commits {_SPAN}(?P<x>) =", lambda found: ",77"),
+    "commits as another member": _somebody_else(r"(?P<x>[\w.-]+#\w{4}) commits \S+/"),
+    "commits more often": _each(r": (?P<x>\d+) commits until", _more),
+    "gets what it had": _each(rf"(?P<x>keeps (?P<had>{_SPAN}))(?=[,;]|$)", lambda found: f"gets {found['had']} (new)"),
+    "keeps what is new": _each(r"(?P<x>gets \S+/[\d,-]+ \(new\))", lambda found: found[0].replace("gets", "keeps").removesuffix(" (new)")),
+    "loses what it has": _each(r"(?P<x>keeps|gets) \S+/[\d,-]+(?= *[;,]|$)", lambda found: "loses"),
+    "gets nothing": _each(r"(?P<x>(?:gets|keeps|loses) \S+/[\d,-]+(?: \(new\))?)$", lambda found: "gets nothing"),
+    "shares swapped": _swapped,
+    "share of another member": _somebody_else(r"(?P<x>[\w.-]+#\w{4}) (?:gets|keeps|loses) \S+/"),
+    "another generation": _each(r"  generation (?P<x>\d+) after", _more),
+    "another leader": _somebody_else(r"(?P<x>[\w.-]+#\w{4}) leads;"),
+    "nobody leads": _each(r": (?P<x>[\w.-]+#\w{4}) leads;", lambda found: "nobody"),
+    "at another time": _later,
+    "first line: another state": _each(r"^\S+: (?P<x>[A-Za-z ]+), gen", lambda found: "Empty" if found["x"] == "Stable" else "Stable"),
+    "first line: not there": _each(r"^\S+: (?P<x>[A-Za-z ]+), generation", lambda found: "not there yet"),
+    "first line: another generation": _each(r"^\S+: [A-Za-z ]+, generation (?P<x>\d+)", _more),
+    "first line: a member more": _each(r"^\S+: .*, (?P<x>\d+) members?\b", _more),
+    "first line: another leader": _somebody_else(r"^\S.* members? \((?P<x>\S+) leads\)"),
+    "first line: nothing committed": _each(r"^\S.*(?P<x>, lag \d+)$", lambda found: ", nothing committed"),
+    "first line: less lag": _lag,
+}
+"""Name -> what it makes of a line, given the others."""
