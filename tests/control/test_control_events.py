@@ -148,6 +148,27 @@ async def test_who_reads_nothing_is_hung_up_on(open_api, monkeypatch: pytest.Mon
         writer.close()
 
 
+async def test_events_reader_that_hangs_up_before_the_answer_leaves_no_traceback(
+    api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The connection closes while the answer's head is about to be written: aiohttp logs what that raises as an error of the server."""
+    here = api.control.visitors._visitors
+
+    async def closing() -> None:
+        for visitor in list(here.values()):
+            assert visitor._transport is not None
+            visitor._transport.close()
+
+    monkeypatch.setattr(api.control.context, "settle", closing)
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(api.control.url.rpartition(":")[2]))
+    writer.write(b"GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    assert await reader.read() == b""
+    await until(lambda: not here and len(api.control.context.listeners) == 0)
+    writer.close()
+    monkeypatch.undo()
+    assert [record.getMessage() for record in caplog.records] == []
+
+
 async def test_a_stream_that_is_read_again_is_not_hung_up_on(api) -> None:
     async with listening(api, kind="note") as heard:
         await heard.event()

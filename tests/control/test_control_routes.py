@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import tomllib
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from raw_wire import until
+from yarl import URL
 
 from groupmock.control.routes import COMMANDS, ROUTES
+from groupmock.printable import printable
 from groupmock.rig.wire import request
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 
@@ -256,6 +259,18 @@ async def test_metrics_are_what_prometheus_reads(api) -> None:
     assert [[each["path"] for each in row["errors"]] for row in found["rows"]] == [
         ["topics[0].partitions[0].error_code", "topics[0].partitions[1].error_code"]
     ]
+
+
+async def test_names_of_groups_steer_no_terminal(api) -> None:
+    """A group id may have every character, and curl writes an answer to a terminal as it is."""
+    name = "g\x1b[2J\x9b\u202e\\水"
+    await api.stable(name)
+    told = printable(name).replace("\\", "\\\\")  # as labels are written
+    assert f'groupmock_group_members{{group="{told}"}} 1.0' in await api.get("/metrics")
+    for path in ("/metrics", "/v1/groups", "/v1/journal/find", f"/v1/groups/{quote(name)}"):
+        async with api.session.get(URL(api.control.url + path, encoded=True)) as answer:
+            text = await answer.text()
+        assert answer.status == 200 and all(line.isprintable() for line in text.splitlines()), path
 
 
 def test_every_command_has_a_route() -> None:

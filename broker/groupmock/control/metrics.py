@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec import APIS
 
+from ..printable import printable
+
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
@@ -83,8 +85,9 @@ class Scrape:
         states: Counter[str] = Counter()
         for group in running.cluster.groups.all():
             states[str(group.state)] += 1
-            members.add_metric([group.group_id], len(group.members))
-            generations.add_metric([group.group_id], group.generation)
+            name = printable(group.group_id)
+            members.add_metric([name], len(group.members))
+            generations.add_metric([name], group.generation)
         for state, count in sorted(states.items()):
             groups.add_metric([state], count)
         yield from (groups, members, generations)

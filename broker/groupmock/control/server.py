@@ -15,6 +15,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from ..bounded_text import MAX_BYTES
 from ..config import LOOPBACK, Config
 from ..net.listen import bracketed, listen
+from ..printable import ascii_json
 from ..suggest import did_you_mean
 from . import page
 from .context import ControlContext
@@ -130,15 +131,17 @@ async def _body(request: web.Request, visitors: Reception, most: int) -> bytes |
 
 async def _streamed(request: web.Request, stream: Stream) -> web.StreamResponse:
     """What is written waits until the peer has read most of what was written before; one that reads nothing is hung up on (`visitor`)."""
+    response = web.StreamResponse(headers={"Content-Type": EVENTS, "Cache-Control": "no-store", **page.HEADERS})
     try:
-        response = web.StreamResponse(headers={"Content-Type": EVENTS, "Cache-Control": "no-store", **page.HEADERS})
         await response.prepare(request)
         async for part in stream.parts:
             await response.write(part)
         await response.write_eof()
-        return response
+    except ConnectionError:  # the reader has hung up, perhaps before its first event: aiohttp would log that as an error of ours
+        pass
     finally:
         stream.close()
+    return response
 
 
 def _answered(value: Any) -> web.Response:
@@ -147,7 +150,7 @@ def _answered(value: Any) -> web.Response:
         return web.Response(body=value.body, headers=headers)
     if isinstance(value, bytes):
         return web.Response(body=value, content_type="text/plain", charset="utf-8")
-    return web.Response(body=msgspec.json.encode(value) + b"\n", content_type=JSON)
+    return web.Response(body=ascii_json(msgspec.json.encode(value)) + b"\n", content_type=JSON)
 
 
 def _refused(status: int, text: str, **headers: str) -> web.Response:
@@ -156,7 +159,7 @@ def _refused(status: int, text: str, **headers: str) -> web.Response:
 
 def _object(**texts: str) -> bytes:
     # aiohttp reads bytes that are no UTF-8 as surrogates, which JSON cannot say.
-    return msgspec.json.encode({name: text.encode(errors="backslashreplace").decode() for name, text in texts.items()}) + b"\n"
+    return ascii_json(msgspec.json.encode({name: text.encode(errors="backslashreplace").decode() for name, text in texts.items()})) + b"\n"
 
 
 def _timed(visitors: Reception, handler: Handler) -> Handler:

@@ -10,8 +10,10 @@ follows the file or finds it after a kill -9, and when the run is over another o
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
+import stat
 from binascii import b2a_base64
 from collections.abc import Callable
 from struct import Struct
@@ -27,6 +29,7 @@ _one_id: Final = Struct(">i").unpack_from
 FLUSH_BYTES: Final = 128 * 1024
 LAST_BYTES: Final = 512
 """Kept for the two notes about what is left out, whose numbers have at most 19 digits."""
+IN_USE: Final = "another groupmock writes it now: give each its own file, or a folder (a path that ends in a slash)"
 NO_TAGS: Final = b',"unknown_tags":{}'
 ONLY_NO_TAGS: Final = b'"unknown_tags":{}'
 
@@ -86,7 +89,7 @@ class FileSink(Sink):
         self._full = full
         self._first = 0  # number of the first row that is left out
         self._end: Place | None = None  # of the last one; None: there is room
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self._file = _opened_alone(path)
         self._lines: list[bytes | Unfilled] = []
         self._waiting = 0
         self._encode = msgspec.json.Encoder().encode
@@ -138,6 +141,8 @@ class FileSink(Sink):
         if self._end is not None:
             # By the file alone: as a row of the journal it would be counted among those that are not there.
             self._write_on(self._last_note(Place(self._end.seq + 1, self._end.t), self._first, rows=self.left_out))
+        # Closing alone keeps the lock where a process that was forked meanwhile still has the file.
+        fcntl.flock(self._file, fcntl.LOCK_UN)
         os.close(self._file)
         self._file = -1
         if self.failure is not None:
@@ -198,6 +203,26 @@ class FileSink(Sink):
         assert VARYING.findall(text) == (LATER if reply.waited else ORDER), "the fields of rows changed: ORDER and filled_in must follow"
         pieces = VARYING.split(text)
         return Template(pieces, raw[3:4], raw[8:9], len(text), "%s".join(piece.replace("%", "%%") for piece in pieces))
+
+
+def _opened_alone(path: str) -> int:
+    """Open the file for writing, emptied and locked: of two writers each would overwrite what the other wrote. Raises OSError."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        if stat.S_ISREG(os.fstat(file).st_mode):  # a pipe and a device have nothing to overwrite
+            _lock(file)
+            os.ftruncate(file, 0)
+    except OSError:
+        os.close(file)
+        raise
+    return file
+
+
+def _lock(file: int) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BlockingIOError(errno.EWOULDBLOCK, IN_USE) from None
 
 
 def filled_in(template: Template, identifiers: bytes, now: int, sequence: int, ticket: int, waited: int) -> bytes:

@@ -21,6 +21,18 @@ LONGEST_LINE: Final = 512 * 1024 * 1024
 """Bytes; longer ones are no rows. A frame of 100 MiB (socket.request.max.bytes) has 133 MiB in base64, and its message beside it."""
 
 
+NOT_A_ROW: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for a line that is not the JSON that was asked for; the last two are for bytes that are not UTF-8 and for deep
+nesting."""
+
+
+def reason_of(refusal: Exception) -> str:
+    """Why a line was not read, in a sentence without its stop. `refusal`: one of NOT_A_ROW."""
+    if isinstance(refusal, UnicodeDecodeError):
+        return f"not UTF-8: {refusal.reason}"
+    return "nested too deep" if isinstance(refusal, RecursionError) else str(refusal)
+
+
 class NotAJournal(ValueError):
     """The file is no journal, or one of a format we do not know; the text says why."""
 
@@ -45,7 +57,7 @@ def row_of(line: bytes | msgspec.Raw) -> Row | None:
     """One row of a file or of an answer of the control API; None: of a kind that this version does not know, or none at all."""
     try:
         row: Row = _row.decode(line)
-    except msgspec.DecodeError:
+    except NOT_A_ROW:
         return None
     return row
 
@@ -117,8 +129,8 @@ class JournalReader:
                 self.ended = False
                 if row.__class__ is NoteRow:
                     row = self._noted(row)
-            except msgspec.DecodeError as refusal:
-                row = self._unknown(number, line, str(refusal))
+            except NOT_A_ROW as refusal:
+                row = self._unknown(number, line, reason_of(refusal))
                 self.ended = self.ended and row is None
             if row is not None:
                 self.count += 1
@@ -169,7 +181,9 @@ class JournalReader:
             # A later version may know more kinds; they are to be kept (docs/reference/journal.md).
             if fields.get("kind") not in ROWS:
                 return UnknownRow(str(fields.pop("kind")), int(fields.pop("seq")), int(fields.pop("t")), fields)
-        except (msgspec.DecodeError, KeyError, TypeError, ValueError):
+        except NOT_A_ROW as refusal:
+            reason = reason_of(refusal)
+        except (KeyError, TypeError, ValueError):
             pass
         self.broken.append(BrokenRow(number, reason))
         return None
@@ -196,5 +210,5 @@ def _read_header(source: IO[bytes]) -> Header:
         if version != VERSION:
             raise NotAJournal(f"journal format {version}: this version reads {VERSION}")
         return _header.decode(line)
-    except msgspec.DecodeError as refusal:
-        raise NotAJournal(f"the first line is no journal header: {refusal}") from None
+    except NOT_A_ROW as refusal:
+        raise NotAJournal(f"the first line is no journal header: {reason_of(refusal)}") from None

@@ -216,3 +216,47 @@ def test_repeated_heartbeats_are_written_as_if_row_by_row(tmp_path, correlations
     found = read(tmp_path / "j")[1]
     assert found[1:-1] == list(beats.rows())
     assert [row.seq for row in found] == list(range(1, 2 * len(correlations) + 3))
+
+
+@for_each(
+    "line, reason",
+    [
+        (b'{"kind":"note","seq":2,"t":1,"what":"\xff"}', "not UTF-8: invalid start byte"),
+        (b'{"kind":"\xffote","seq":2,"t":1}', "not UTF-8: invalid start byte"),
+        (b'{"kind":"later","seq":2,"t":1,"more":"\xc3"}', "not UTF-8: unexpected end of data"),
+        (b'{"kind":"note","seq":2,"t":1,"what":"x","fields":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}}", "nested too deep"),
+    ],
+)
+def test_journal_reader_reports_a_line_that_is_not_to_be_decoded_and_reads_the_rest(tmp_path, line: bytes, reason: str) -> None:
+    written(tmp_path / "j", rows())
+    lines = (tmp_path / "j").read_bytes().splitlines()
+    (tmp_path / "j").write_bytes(b"\n".join([lines[0], lines[1], line, *lines[2:], b""]))
+    journal, found = read(tmp_path / "j")
+    assert [row.seq for row in found] == [1, 2, 3, 4]
+    assert (journal.broken, journal.ended) == ([BrokenRow(3, reason)], True)
+
+
+def test_journal_reader_refuses_a_header_that_is_not_utf_8(tmp_path) -> None:
+    (tmp_path / "j").write_bytes(b'{"v":1,"run":"\xff"}\n')
+    with pytest.raises(NotAJournal, match="the first line is no journal header: not UTF-8"):
+        read(tmp_path / "j")
+
+
+def test_file_sink_refuses_a_file_that_another_one_writes(tmp_path) -> None:
+    path = tmp_path / "j"
+    first = FileSink(str(path), never)
+    first.begin(HEADER)
+    before = path.read_bytes()
+    with pytest.raises(BlockingIOError, match="another groupmock writes it now: give each its own file, or a folder"):
+        FileSink(str(path), never)
+    assert path.read_bytes() == before
+    first.close()
+    FileSink(str(path), never).close()
+
+
+def test_file_sink_gives_its_file_free_though_a_forked_process_still_has_it(tmp_path) -> None:
+    sink = FileSink(str(tmp_path / "j"), never)
+    forked = os.dup(sink._file)  # the same open file, as after fork()
+    sink.close()
+    FileSink(str(tmp_path / "j"), never).close()
+    os.close(forked)
