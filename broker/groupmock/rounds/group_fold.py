@@ -19,12 +19,14 @@ from typing import Any, Final
 from .embedded import Claim, Partition, Partitions, claim_of, told_of
 from .owners import Changed, Ownership
 from .rebalance_model import (
+    ASSIGNING,
     AT_REST,
     COMPLETING,
     DEAD,
     EMPTY,
     OF_CLASSIC,
     PREPARING,
+    RECONCILING,
     STABLE,
     UNDER_WAY,
     Arrival,
@@ -41,20 +43,34 @@ JsonRow = Mapping[str, Any]
 """A row as its JSON has it."""
 BEHIND_THEIR_BACKS: Final = "generation_set"
 """The cause of a move that begins nothing: a command set the generation."""
+LEFT, LOADED = "coordinator_left", "coordinator_loaded"
+"""Causes of moves to Dead and back when the group's partition of __consumer_offsets changes its leader. The log keeps the group."""
+UPGRADED, DOWNGRADED = "group_upgraded", "group_downgraded"
+"""Causes of moves to Dead and back when a group with members changes its type (KIP-848)."""
+LIVES_ON: Final = (LEFT, LOADED, UPGRADED, DOWNGRADED)
+"""Causes of a move to Dead after which the group has the same members and generation."""
+RESERVATION_ENDS: Final = ("reservation_left", "reservation_expired")
+"""Causes of `removed` for an id that was reserved and belonged to no member (KIP-394)."""
 GONE: Final = ("removed", "replaced", "fenced", "away")
 """`member` rows after which a member has nothing."""
-REPLACES: Final = " replaces "
-"""In the reason of a `member` row that says `replaced`: who came, and then whom it replaced (KIP-345)."""
 NO_CLAIM: Final = Claim(frozenset(), frozenset())
+
+
+def replaced_by(member: str, reason: str) -> str:
+    """The id whose place the member took, as the reason of a `replaced` row says it (KIP-345). The new member takes the place of the old
+    one, or the old one gets its place back because the new one could not be stored."""
+    _, mark, before = reason.rpartition(f"{member} replaces ")
+    return before if mark else reason.removeprefix("undone: ").removesuffix(" could not be stored")
 
 
 class GroupFold:
     """One group as of the last row.
 
-    `state` and `since` when (ns); `members`: ids; `size`: how many, by its last move. `rebalance`: under way; `last`: the one that ended
-    last. `generation`: the newest. `lost`: gaps since the last rebalance, which count to the next one. `arrived`: members of a consumer
-    group that came to a target since then, and when, who owes something back not; `given`: what these may have, by the last answer
-    that said it. `ownership`: who owns what.
+    `state` and `since` when (ns); `members`: ids of those that were seen; `size`: how many there are, None: no row has said so yet.
+    `leader`: member id; `epoch`: the generation of its last move, `protocol`: the last that was voted for. `moved_because`: the cause of
+    its last move. `rebalance`: under way; `last`: the one that ended last. `generation`: the newest. `lost`: gaps since the last
+    rebalance, which count to the next one. `arrived`: members of a consumer group that came to a target since then, and when, without
+    those that owe something; `given`: what these may have, by the last answer that said it. `ownership`: who owns what.
     """
 
     def __init__(self, name: str, changed: Changed | None = None) -> None:
@@ -62,8 +78,11 @@ class GroupFold:
         self.state = ""
         self.since = 0
         self.size: int | None = None
-        self._epoch: int | None = None  # its last move's generation
+        self._size_before: int | None = None  # by its last move
+        self.epoch: int | None = None
         self.members: set[str] = set()
+        self.leader: str | None = None
+        self.moved_because = ""
         self.rebalance: Rebalance | None = None
         self.last: Rebalance | None = None
         self.generation: Generation | None = None
@@ -73,28 +92,31 @@ class GroupFold:
         self._called: dict[str, str] = {}  # member id -> client id
         self.ownership = Ownership(changed)
         self._number = 0
-        self._protocol = ""
+        self.protocol = ""
         self._joined: dict[str, int] = {}  # of the rebalance under way, or of this moment: it may begin one
-        self._assigned: dict[str, Partitions] = {}
+        self._assigned: dict[str, Partitions] | None = None  # by the last plan; None: that is not in these rows
+        self._stored: frozenset[str] = frozenset()  # members of the classic group's last record in the log
         self._holders: dict[Partition, Holder] = {}
 
     # The coordinator's own rows
 
     def moved(self, row: JsonRow) -> Rebalance | None:
         """The group changed its state. Returns the rebalance that is over with it."""
-        at, before, after = row["t"], row["before"], row["after"]
+        at, before, after, cause = row["t"], row["before"], row["after"], row.get("cause") or ""
         self.spend(at)
-        if not before or after == DEAD:  # it begins anew: generation 1 is another one
+        if cause not in LIVES_ON and (not before or after == DEAD):  # it begins anew: generation 1 is another one
             self.generation = None
-        if after == DEAD:
             self.members.clear()
+        self._remembered(row, cause)
         if after in UNDER_WAY:
             self._under_way(row)
         elif self.rebalance is None and self._at_once(row):
             self.rebalance = self._begun(row)
         size: int = row.get("members", 0)
-        self.state, self.since, self.size, self._epoch = after, at, size, row["generation"]
-        self._protocol = row.get("protocol_name") or self._protocol
+        self.state, self.since, self.size, self.epoch = after, at, size, row["generation"]
+        self._size_before = size
+        self.leader, self.moved_because = row.get("leader"), cause
+        self.protocol = row.get("protocol_name") or self.protocol
         newest = self.generation
         if after == STABLE and before != STABLE and newest is not None and row["generation"] == newest.number:
             newest.planned = at  # what the leader brought was taken
@@ -105,6 +127,19 @@ class GroupFold:
             self.rebalance.protocol_type, self.rebalance.protocol = row.get("protocol_type"), row.get("protocol_name")
         return None if after in UNDER_WAY else self._over(self.rebalance, at, after)
 
+    def _remembered(self, row: JsonRow, cause: str) -> None:
+        """What its members have by the last plan, where the move alone tells it, and which members the log has."""
+        before, after = row["before"], row["after"]
+        if cause == LOADED and len(self._stored) == row.get("members", 0):
+            self.members = set(self._stored)
+        if cause == UPGRADED:  # the coordinator assigns from now on, and no row has all of that
+            self._assigned = None
+        elif before in ("", EMPTY) and cause not in LIVES_ON:
+            self._assigned = {}
+        # A consumer group is written with each change, a classic one when it comes to rest (core.groups.classic.storage).
+        if after in AT_REST or (cause == LEFT and before in (ASSIGNING, RECONCILING)):
+            self._stored = frozenset(self.members)
+
     def spend(self, at: int) -> None:
         """The phase it is in lasts until now."""
         if self.rebalance is not None and self.rebalance.phases:
@@ -113,7 +148,7 @@ class GroupFold:
     def _at_once(self, row: JsonRow) -> bool:
         """Did a consumer group go from rest to rest by a new epoch?"""
         rests = row["before"] in AT_REST and row["after"] in AT_REST and row.get("cause") != BEHIND_THEIR_BACKS
-        return rests and self._epoch is not None and row["generation"] > self._epoch
+        return rests and self.epoch is not None and row["generation"] > self.epoch
 
     def _under_way(self, row: JsonRow) -> None:
         now = self.rebalance
@@ -131,8 +166,9 @@ class GroupFold:
         lost, self.lost = self.lost, []
         return Rebalance(
             self.name, self._number, row["t"], row["reason"], row.get("cause") or "", self._generation_before(row),
-            members_before=0 if self.size is None and row["before"] in ("", EMPTY) else self.size,
-            had=self._assigned if row["after"] in OF_CLASSIC else dict(self.given), joined=self._joined, gaps=lost,
+            members_before=0 if self._size_before is None and row["before"] in ("", EMPTY) else self._size_before,
+            had=(self._assigned or {}) if row["after"] in OF_CLASSIC else dict(self.given), joined=self._joined, gaps=lost,
+            had_known=self._assigned is not None or row["after"] not in OF_CLASSIC,
         )  # fmt: skip
 
     def _generation_before(self, row: JsonRow) -> int:
@@ -141,7 +177,7 @@ class GroupFold:
         generation: int = row["generation"]
         if row["after"] == PREPARING:
             return generation
-        return generation - 1 if self._epoch is None or row["after"] == COMPLETING else self._epoch
+        return generation - 1 if self.epoch is None or row["after"] == COMPLETING else self.epoch
 
     def _over(self, now: Rebalance, at: int, state: str) -> Rebalance:
         now.ended, now.ended_in = at, state
@@ -150,8 +186,10 @@ class GroupFold:
         if now.plan is not None:
             now.moves = list(self._moves(now.plan))
             self._assigned = {member: told.assigned for member, told in now.plan.told.items()}
-        # It ended without members, or the group is gone: nobody has anything by the plan before.
-        elif state != STABLE:
+        elif state == STABLE:
+            self._assigned = None
+        # It ended without members, or the group is gone: nobody has anything by the plan before. Where its coordinator left, the log has.
+        elif self.moved_because not in LIVES_ON:
             self._assigned = {}
         if not now.classic:
             now.last_joined = next(reversed(self.arrived), None)
@@ -176,17 +214,41 @@ class GroupFold:
         """Somebody came or went."""
         member, what = row["member_id"], row["what"]
         if what in ("added", "replaced"):
-            self.members.add(member)
-            self._called[member] = row.get("client_id") or member
-            self._arrived(member, row["t"])
+            self._comes(row, replaced_by(member, row["reason"]) if what == "replaced" else None)
+        elif what == "led":
+            self.leader = member
+        elif what in ("removed", "refused"):
+            self._goes(member, what, row.get("cause") or "")
         if what == "replaced":
-            member = row["reason"].rpartition(REPLACES)[2]
+            member = replaced_by(member, row["reason"])
         self._on_the_way(member, what, row["t"])
         if what in GONE:
             self.given.pop(member, None)
             self.gone(member, row["t"])
-        if what in ("removed", "replaced"):
-            self.members.discard(member)
+
+    def _comes(self, row: JsonRow, before: str | None) -> None:
+        """A new member, or one with a new id in the place of `before`, whose part of the plan and lead it takes over."""
+        member = row["member_id"]
+        self._called[member] = row.get("client_id") or member
+        self._arrived(member, row["t"])
+        if before is None:
+            self.size = None if self.size is None else self.size + 1
+        else:
+            self.members.discard(before)
+            self._stored = self._stored - {before} | {member} if before in self._stored else self._stored
+            self.leader = member if self.leader == before else self.leader
+            if self._assigned and before in self._assigned:
+                self._assigned[member] = self._assigned.pop(before)
+        self.members.add(member)
+
+    def _goes(self, member: str, what: str, cause: str) -> None:
+        """A member is gone, or an id that was only reserved."""
+        unseen = member not in self.members
+        self.members.discard(member)
+        if unseen and (what == "refused" or cause in RESERVATION_ENDS):
+            return
+        self.size = None if self.size is None else max(0, self.size - 1)
+        self.leader = None if self.leader == member else self.leader
 
     def _on_the_way(self, member: str, what: str, at: int) -> None:
         """A member of a consumer group follows the target."""
@@ -215,7 +277,7 @@ class GroupFold:
         owned = self.ownership.of(member)
         listed = {each["name"]: each["metadata"] for each in message.get("protocols", ())} if owned else {}
         if listed:
-            name = self._protocol if self._protocol in listed else next(iter(listed))
+            name = self.protocol if self.protocol in listed else next(iter(listed))
             claim = claim_of(str(message["protocol_type"]), name, b64decode(listed[name]))
             self._loses(member, owned & claim.owned, at, self.rebalance)
 

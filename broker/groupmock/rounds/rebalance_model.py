@@ -167,7 +167,8 @@ class Rebalance:
     `generation_before` and `generation_after`; `members_before` (None: the journal began in the middle) and `members_after`: how many.
     `joined`: member -> its last JoinGroup, in that order, the one that began it all included: who stands last was late. `last_joined`: who
     was the last when the join phase ended. `leader`, `protocol`: of the last generation; None before there is one.
-    `had`: member -> partitions by the plan before. `moves`: where the plan differs from that. `gaps`: what was lost meanwhile.
+    `had`: member -> partitions by the plan before; `had_known`: False where that plan is not in the rows, and `had` says nothing. `moves`:
+    where the plan differs from that. `gaps`: what was lost meanwhile.
     `arrivals`: in consumer groups, member -> how it came to the target; nobody leads there, and `last_joined` is who arrived last.
     `dealt`, `asked_back`: how often a partition was given to a member there, or asked back.
 
@@ -198,6 +199,7 @@ class Rebalance:
     arrivals: dict[str, Arrival] = field(default_factory=dict)
     dealt: int = 0
     asked_back: int = 0
+    had_known: bool = True
 
     @property
     def classic(self) -> bool:

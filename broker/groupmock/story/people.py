@@ -116,6 +116,13 @@ class People:
         if len(self.gone) > GONE:
             del self.gone[next(iter(self.gone))]
 
+    def returns(self, member_id: str) -> None:
+        """A member that was gone is one again, because the log has it."""
+        _, _, name = self.gone.pop(member_id, (0, "", ""))
+        person = self.here[member_id] = Person(member_id, None, None)
+        person.name = name or person.name
+        self._by_client.setdefault(None, set()).add(member_id)
+
     def of_client(self, client_id: str | None) -> Person | None:
         """The one member that calls itself so; None if there are several, or none."""
         found = self._by_client.get(client_id, ())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..rounds import Rebalance, Share
+from ..rounds.group_fold import DOWNGRADED, LEFT, UPGRADED
 from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING
 from .words import MOST, partitions_text, shortened
 
@@ -14,7 +15,17 @@ Name = Callable[[str], str]
 AS_EVER: Final = ("all members joined", "nobody else is awaited")
 """How a join phase ends mostly: nothing to be told."""
 AT_REST: Final = {EMPTY: "the group is empty", DEAD: "the group is gone"}
+NEW_TYPE: Final = ("group_created", UPGRADED, DOWNGRADED)
+"""Causes of a move to Dead that makes room for the same group as one of another type (KIP-848)."""
+UNSEEN_BEFORE: Final = "; what they had before is not in these rows"
 UNSEEN_PLAN: Final = "who got which partitions is not in these rows"
+
+
+def at_rest(state: str, cause: str | None) -> str:
+    """A group without members, one that is gone, or one whose coordinator is."""
+    if state == DEAD and cause == LEFT:
+        return "the group has no coordinator any more"
+    return "the group changes its type" if state == DEAD and cause in NEW_TYPE else AT_REST[state]
 
 
 def how_it_ended(over: Rebalance) -> str:
@@ -45,11 +56,13 @@ def who_leads(over: Rebalance, name: Name) -> str:
 
 def shares_told(over: Rebalance, name: Name) -> dict[str, str]:
     """Member id -> what came of it for that member, of at most MOST; {} without a plan."""
-    return {member: f"{name(member)} {share_text(share)}" for member, share in list(over.shares().items())[:MOST]}
+    return {member: f"{name(member)} {share_text(share, over.had_known)}" for member, share in list(over.shares().items())[:MOST]}
 
 
-def share_text(share: Share) -> str:
+def share_text(share: Share, had_known: bool) -> str:
     """What came of it for one member."""
+    if not had_known:
+        return f"has {partitions_text(share.has)}" if share.has else "has nothing"
     kept = share.had & share.has
     parts = [f"keeps {partitions_text(kept)}"] if kept else []
     parts += [f"gets {partitions_text(share.got)} (new)"] if share.got else []
@@ -57,8 +70,9 @@ def share_text(share: Share) -> str:
     return ", ".join(parts) if parts else "gets nothing"
 
 
-def subscribed_apart(over: Rebalance) -> str:
-    """Members of one group that want different topics; "" mostly."""
+def beside_shares(over: Rebalance) -> str:
+    """What is said behind the shares: that nobody knows what they had before, or that members want different topics; "" mostly."""
     claims = over.plan.claims.values() if over.plan is not None else ()
     wishes = {claim.topics for claim in claims if claim.topics}
-    return "; its members subscribe to DIFFERENT topics" if len(wishes) > 1 else ""
+    unseen = "" if over.had_known else UNSEEN_BEFORE
+    return unseen + ("; its members subscribe to DIFFERENT topics" if len(wishes) > 1 else "")

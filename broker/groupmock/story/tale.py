@@ -12,13 +12,13 @@ from typing import Any, Final
 from ..journal.rows import AbandonedRow, CloseRow, CommandRow, FaultRow, FindingRow, MemberRow, MovedRow, ReplyRow, RequestRow
 from ..journal.whose import field
 from ..rounds import GroupFold, Partition, Rebalance
-from ..rounds.group_fold import BEHIND_THEIR_BACKS
+from ..rounds.group_fold import BEHIND_THEIR_BACKS, LIVES_ON, LOADED, replaced_by
 from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING, STABLE
 from .awaited import Known, waiting_for
 from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, items, named, offsets_said, said
 from .folding import Commits, Line, Offsets, Together
 from .people import People, Person
-from .rebalancing import AT_REST, UNSEEN_PLAN, arrivals_told, how_it_ended, shares_told, subscribed_apart, who_leads
+from .rebalancing import UNSEEN_PLAN, arrivals_told, at_rest, beside_shares, how_it_ended, shares_told, who_leads
 from .refusals import member_of, why
 from .sentences import TOWARDS_TARGET, how_gone, member_did
 from .tally import Tally
@@ -53,9 +53,6 @@ class Tale:
         self.people = People()
         self.tally = Tally()
         self.committed: dict[Partition, int] = {}
-        self.generation = 0
-        self.leader: str | None = None
-        self.protocol: str | None = None
         self._names = names
         self.owners: dict[Partition, str] = {}
         self._ordered: tuple[int, str] | None = None  # when and by what the test let something happen
@@ -72,6 +69,11 @@ class Tale:
         return self.fold.state
 
     @property
+    def generation(self) -> int:
+        """Its last one; 0 where no row has said it."""
+        return self.fold.epoch or 0
+
+    @property
     def since(self) -> int:
         """When it came into this state."""
         return self.fold.since
@@ -84,10 +86,10 @@ class Tale:
     def head(self, lag: int | None, whole: bool = True) -> str:
         """The group in one line. `whole`: are these all rows of the run?"""
         parts = [self.state or "not there yet", f"generation {self.generation}"]
-        if self.protocol and self.state not in (EMPTY, DEAD, ""):
-            parts.append(text(self.protocol))
-        leads = f" ({self.people.name(self.leader)} leads)" if self.leader and self.people.here else ""
-        parts.append(count(len(self.people.here), "member") + leads)
+        if self.fold.protocol and self.state not in (EMPTY, DEAD, ""):
+            parts.append(text(self.fold.protocol))
+        leads = f" ({self.people.name(self.fold.leader)} leads)" if self.fold.leader else ""
+        parts.append(count(self.fold.size or 0, "member") + leads)
         if lag is not None:
             parts.append(f"lag {lag}")
         elif whole and self.generation > 0 and not self.committed:
@@ -135,11 +137,14 @@ class Tale:
         elif row.what in TOWARDS_TARGET:
             yield Line(row.t, f"{self.people.name(row.member_id)} {member_did(row)}", who)
         elif row.what == "refused":
+            if row.member_id in self.people.here:
+                self.people.goes(row.member_id, row.t, shortened(row.reason))
             yield Line(row.t, f"{member_text(row.member_id, row.client_id)} {member_did(row)}", who)
 
     def _replaced(self, row: MemberRow) -> Iterator[Line]:
-        old = row.reason.rpartition(" replaces ")[2]
+        old = replaced_by(row.member_id, row.reason)
         before = self.people.name(old)
+        self.owners = {each: row.member_id if owner == old else owner for each, owner in self.owners.items()}
         how = f"static id {text(row.group_instance_id)} came back as another member"
         self.people.goes(old, row.t, how)
         # The group's row has the client id of the member that was replaced, as Kafka keeps it.
@@ -165,8 +170,6 @@ class Tale:
 
     def moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[Line]:
         """The group changed its state; `over`: the rebalance that ended with it."""
-        self.leader, self.protocol = row.leader, row.protocol_name or self.protocol
-        self.generation = row.generation
         undealt, self._undealt = self._undealt, None
         if row.after == COMPLETING:
             self._undealt = row
@@ -184,8 +187,21 @@ class Tale:
             yield Line(row.t, f"{counted} {row.generation}: {shortened(row.reason)}")
         elif row.after in (EMPTY, DEAD) and row.before:
             yield from self.flush()
-            self.owners = {}
-            yield Line(row.t, f"{AT_REST[row.after]}: {shortened(row.reason)}")
+            if row.cause not in LIVES_ON:
+                self.owners = {}
+            yield Line(row.t, f"{at_rest(row.after, row.cause)}: {shortened(row.reason)}")
+        elif row.cause == LOADED:
+            yield from self.flush()
+            self._back()
+            what = f"{text(row.after)}, generation {row.generation}, {count(row.members, 'member')}"
+            yield Line(row.t, f"the group has a coordinator again, {what}: {shortened(row.reason)}")
+
+    def _back(self) -> None:
+        """Its members are those of the log's last record now."""
+        for member in [member for member in self.people.here if member not in self.fold.members]:
+            self.people.goes(member, self.since, "the coordinator loaded the group without it")
+        for member in self.fold.members.difference(self.people.here):
+            self.people.returns(member)
 
     def _arrived(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
         """A consumer group is at its newest epoch. Where that took no time, its members' lines have said all."""
@@ -222,7 +238,7 @@ class Tale:
         self.owners = plan.holders()
         shares = over.shares()
         told = shares_told(over, self.people.name)
-        apart = subscribed_apart(over)
+        apart = beside_shares(over)
         if len(shares) <= FEW:
             yield Line(row.t, f"{head}: {leads}; {'; '.join(told.values())}{apart}")
             return

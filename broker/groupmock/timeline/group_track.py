@@ -10,6 +10,7 @@ from msgspec import structs
 
 from ..journal.rows import MovedRow
 from ..rounds import GroupFold, Rebalance
+from ..rounds.group_fold import LIVES_ON
 from ..rounds.rebalance_model import ASSIGNING, COMPLETING, DEAD, PREPARING, RECONCILING, Generation
 from ..story.words import shortened, text
 from .holdings import Holdings, Room
@@ -71,7 +72,7 @@ class GroupTrack:
         self._states.append(
             State(row.t, None, text(row.after), row.generation, row.members, shortened(row.reason), text(row.cause or ""))
         )  # fmt: skip
-        if row.after == DEAD:
+        if row.after == DEAD and row.cause not in LIVES_ON:
             self.lanes.all_gone(row.t, row.reason)
 
     def over(self, found: Rebalance) -> None:

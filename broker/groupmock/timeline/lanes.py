@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..journal.rows import MemberRow
+from ..rounds.group_fold import replaced_by
 from ..story.sentences import how_gone
 from ..story.words import member_text, shortened, text
 from .model import Lane, Life
@@ -15,8 +16,6 @@ LANES: Final = 2000
 OTHERS: Final = "more members"
 NOBODY: Final = "clients without a member id"
 BEFORE: Final = "it had joined before this journal begins"
-REPLACES: Final = " replaces "
-"""In the reason of a `member` row that says `replaced`: who came, and then whom it replaced (KIP-345)."""
 
 
 class Lanes:
@@ -67,13 +66,13 @@ class Lanes:
     def member(self, row: MemberRow) -> None:
         """The coordinator says what became of it."""
         if row.what in ("added", "replaced"):
-            old = row.reason.rpartition(REPLACES)[2]
+            old = replaced_by(row.member_id, row.reason)
             if row.what == "replaced":
                 self._ends(old, row.t, f"static id {text(row.group_instance_id)} came back as another member", "replaced")
             came = f"takes the place of {member_text(old)}" if row.what == "replaced" else f"joined: {shortened(row.reason)}"
             lane = self._of(row)
             lane.lives.append(Life(row.t, came))
-        elif row.what == "removed":
+        elif row.what == "removed" or (row.what == "refused" and self._is_here(row.member_id)):
             self._of(row)
             self._ends(row.member_id, row.t, how_gone(row), row.cause or "")
 
@@ -95,6 +94,10 @@ class Lanes:
         place = self.known(member_id)
         lane = self.all[place] if place is not None else Lane("", member_id)
         return member_text(member_id, lane.instance or lane.client_id or None)
+
+    def _is_here(self, member_id: str) -> bool:
+        place = self.known(member_id)
+        return place is not None and bool(lives := self.all[place].lives) and lives[-1].until is None
 
     def _of(self, row: MemberRow) -> Lane:
         place = self.place(row.member_id)

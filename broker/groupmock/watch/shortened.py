@@ -14,6 +14,7 @@ from ..journal.journal import NEVER
 from ..journal.rows import CloseRow, CommandRow, FaultRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.whose import field
 from ..rounds import GroupFold, Rebalance, Rebalances
+from ..rounds.group_fold import DOWNGRADED, UPGRADED, replaced_by
 from ..rounds.rebalance_model import DEAD, UNDER_WAY
 from ..story.awaited import waiting_for
 from ..story.people import People
@@ -21,9 +22,10 @@ from ..story.rebalancing import (
     AT_REST,
     UNSEEN_PLAN,
     arrivals_told,
+    at_rest,
+    beside_shares,
     how_it_ended,
     shares_told,
-    subscribed_apart,
     who_leads,
 )
 from ..story.sentences import how_gone, member_did, plain, refusal, sentence
@@ -136,8 +138,9 @@ class Shortened:
             static = f", static id {text(row.group_instance_id)}, client {text(row.client_id)}" if row.group_instance_id is not None else ""
             yield self._said(row, f"{name} is member {_whole(row)}{static}")
         elif row.what == "replaced":
-            old = here.people.name(row.reason.rpartition(" replaces ")[2])
-            here.people.goes(row.reason.rpartition(" replaces ")[2], row.t, "")
+            before = replaced_by(member, row.reason)
+            old = here.people.name(before)
+            here.people.goes(before, row.t, "")
             name = here.people.comes(row, None, row.client_id).name
             yield self._said(row, f"{name} takes the place of {old}, static id {text(row.group_instance_id)}: it is member {_whole(row)}")
         elif row.what == "removed":
@@ -184,11 +187,11 @@ class Shortened:
                 here.due = row.t + here.patience
                 self.due = min(self.due, here.due)
         elif row.after in AT_REST and here.gone:
-            yield self._said(row, f"{self._who(here)} -> {AT_REST[row.after]}")
+            yield self._said(row, f"{self._who(here)} -> {at_rest(row.after, row.cause)}")
             here.gone.clear()
         else:
             yield LogLine(row.t, "info", self._sentence(row), row)
-        if row.after == DEAD:
+        if row.after == DEAD and row.cause not in (UPGRADED, DOWNGRADED):
             self._groups.pop(row.group, None)
             self._rebalances.forget(row.group)
 
@@ -197,7 +200,7 @@ class Shortened:
         if row.after in AT_REST:
             reason = "" if row.cause in ("no_members_left", None) else f": {shortened(row.reason)}"
             took = f" {how_it_ended(over)}" if over.ended != over.began else ""
-            return f"{why} -> {AT_REST[row.after]}{took}, generation {row.generation}{reason}"
+            return f"{why} -> {at_rest(row.after, row.cause)}{took}, generation {row.generation}{reason}"
         if not over.classic:
             told = "; ".join(filter(None, (text(over.protocol or ""), arrivals_told(over, here.people.name))))
             return f"{why} -> epoch {row.generation} {how_it_ended(over)}{': ' if told else ''}{told}"
@@ -207,7 +210,7 @@ class Shortened:
         if over.plan is None:
             return f"{head}; {UNSEEN_PLAN}"
         more = f" and {len(shares) - MOST} more of {count(len(over.plan.told), 'member')}" if len(shares) > MOST else ""
-        return f"{head}; {'; '.join(shares_told(over, name).values())}{more}{subscribed_apart(over)}"
+        return f"{head}; {'; '.join(shares_told(over, name).values())}{more}{beside_shares(over)}"
 
     def _why(self, here: Here, over: Rebalance) -> str:
         who = self._who(here)

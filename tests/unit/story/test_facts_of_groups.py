@@ -1,0 +1,128 @@
+"""What a story takes for facts of a group: who leads, who is a member, what members had, whether the group is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from kitchen_of_two import TwoMembers
+
+from groupmock.journal.rows import MovedRow, Row
+from groupmock.story.teller import tell
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from tools.mistakes.stage import Stage
+
+BEAT = 68
+
+
+def told(rows: Iterable[Row], **how: Any) -> list[str]:
+    """The lines without their times."""
+    return [re.sub(r"^ +[0-9.]+  ", "", line) for line in tell(rows, **how)]
+
+
+def of(stage: Stage) -> list[str]:
+    return told(stage.ring.rows)
+
+
+def after_the_first(stage: Stage, after: str) -> list[str]:
+    """The story of a ring that has dropped all rows up to the group's first move into that state."""
+    rows = list(stage.ring.rows)
+    first = next(place for place, row in enumerate(rows) if isinstance(row, MovedRow) and row.after == after)
+    return told(rows[first + 1 :], dropped=first + 1)
+
+
+def heartbeat(stage: Stage, name: str, epoch: int, **more: Any) -> Any:
+    message = ConsumerGroupHeartbeatRequest(group_id="kitchen", member_id=name * 2, member_epoch=epoch, **more)
+    return stage.ask(BEAT, 1, message, connection=name, client_id=name)
+
+
+def test_story_names_the_static_member_that_took_the_leaders_place_as_leader() -> None:
+    stage = Stage({"orders": 1})
+    old = stage.consumer("old", instance_id="desk-1")
+    stage.together(old)
+    new = stage.consumer("new", instance_id="desk-1")
+    new.join()
+    stage.sleep(10)
+    new.sync()
+    new.commit({("orders", 0): 5})
+    stage.sleep(0)
+    view = stage.core.cluster.groups.find("kitchen").view()  # type: ignore[union-attr]
+    name = f"desk-1#{new.member_id.removeprefix('desk-1-')[:4]}"
+    lines = of(stage)
+    assert (view.leader, len(view.members)) == (new.member_id, 1)
+    assert lines[0].startswith(f"kitchen: Stable, generation 1, range, 1 member ({name} leads)")
+    assert lines[-1] == f"{name} commits orders/0 = 5"
+
+
+def test_story_says_what_a_replaced_static_member_keeps() -> None:
+    stage = Stage({"orders": 2})
+    old, ben = stage.consumer("old", instance_id="desk-1"), stage.consumer("ben")
+    stage.together(old)
+    new = stage.consumer("new", instance_id="desk-1")
+    new.join()
+    stage.sleep(10)
+    new.sync()
+    ben.join()
+    stage.together(new, waiting=[ben])
+    line = of(stage)[-1]
+    assert "keeps orders/0" in line and "desk-1" in line and line.count("(new)") == 1, line
+
+
+def test_story_does_not_call_partitions_new_whose_earlier_owner_is_not_in_the_rows() -> None:
+    stage = TwoMembers()
+    assert "anna#017f keeps orders/0,2, loses orders/1,3; ben#b604 gets orders/1,3 (new)" in of(stage)[-1]
+    assert after_the_first(stage, "Stable")[-1].endswith(
+        "anna#017f leads; anna#017f has orders/0,2; ben#b604 has orders/1,3; what they had before is not in these rows"
+    )
+
+
+def test_story_tells_a_coordinator_that_moves_from_a_group_that_is_gone() -> None:
+    stage = TwoMembers()
+    stage.rig.command("stop_node", node=1, clean=False)
+    stage.sleep(1000)
+    away = of(stage)
+    assert "the group has no coordinator any more: partition 6 of __consumer_offsets left node 1" in away
+    stage.rig.command("start_node", node=1)
+    stage.sleep(1000)
+    lines = of(stage)
+    assert not [line for line in lines if "gone" in line], lines
+    assert lines[-1] == (
+        "the group has a coordinator again, Stable, generation 2, 2 members: node 1 loaded partition 6 of __consumer_offsets"
+    )
+    assert lines[0].startswith("kitchen: Stable, generation 2, range, 2 members (anna#017f leads)")
+
+
+def test_story_knows_what_members_had_before_their_coordinator_moved_in_a_rebalance() -> None:
+    stage = TwoMembers()
+    cleo = stage.consumer("cleo")
+    cleo.join()
+    stage.rig.command("stop_node", node=1, clean=False)
+    stage.rig.command("start_node", node=1)
+    for member in (stage.anna, stage.ben, cleo):
+        member.hang_up()
+    cleo = stage.consumer("cleo")
+    cleo.join()
+    stage.together(stage.anna, stage.ben, waiting=[cleo])
+    line = of(stage)[-1]
+    assert "anna#017f keeps orders/0, gets orders/3 (new), loses orders/2; ben#b604 gets orders/2 (new), loses orders/1,3" in line
+
+
+def test_story_tells_a_group_that_changes_its_type_from_one_that_is_gone() -> None:
+    stage = Stage({"orders": 4}, {"group.consumer.assignment.interval.ms": 0})
+    anna, ben = stage.consumer("anna"), stage.consumer("ben")
+    stage.together(anna, ben)
+    heartbeat(stage, "cleo", 0, subscribed_topic_names=["orders"], topic_partitions=[], rebalance_timeout_ms=10_000)
+    changed = of(stage)
+    assert changed[0].startswith("kitchen: Reconciling, generation 2, uniform, 3 members")
+    heartbeat(stage, "cleo", -1)
+    lines = of(stage)
+    assert [line for line in lines if line.startswith("the group changes its type: ")] and "the group is gone" not in " ".join(lines)
+    assert lines[0].startswith("kitchen: PreparingRebalance, generation 2, range, 2 members (anna#017f leads)")
+
+
+def test_story_names_the_topic_that_a_member_unsubscribed_from() -> None:
+    stage = Stage({"orders": 2, "bills": 1}, {"group.consumer.assignment.interval.ms": 0})
+    epoch = heartbeat(stage, "cleo", 0, subscribed_topic_names=["orders"], topic_partitions=[], rebalance_timeout_ms=10_000).member_epoch
+    heartbeat(stage, "cleo", epoch, subscribed_topic_names=["bills"])
+    assert "cleo#cleo owes the broker orders/0, orders/1" in of(stage)
