@@ -105,8 +105,9 @@ class Recorder:
                 )
             )
 
-    def request(self, call: Seen, note: str | None = None, whole: bool = True, told: bool = False) -> None:
-        """A request was handled. `whole`: with its frame, where a sink wants frames; `told`: a quiet one that is no mere repetition."""
+    def request(self, call: Seen, note: str | None = None, whole: bool = True, told: bool = False, cut: int = 0) -> None:
+        """A request was handled. `whole`: with its frame, where a sink wants frames; `told`: a quiet one that is no mere repetition; `cut`:
+        bytes at the end of its frame that were not kept."""
         journal, quiet = self._journal, call.quiet
         if "request" not in journal.wanted or (quiet and not (journal.heartbeats or told)):
             return
@@ -133,7 +134,7 @@ class Recorder:
             client_id=call.client_id,
             received=call.received,
             handled=call.handled,
-            size=len(frame),
+            size=len(frame) + cut,
             message=shown,
             trailing_bytes=len(frame) - call.end,  # Kafka ignores bytes after the body (docs/kafka/seen-on-brokers.md#bad-bytes)
             note=note,
@@ -236,6 +237,10 @@ class Recorder:
             self._protocol_types[effect.group] = effect.protocol_type
         if "moved" in self._journal.wanted:
             self._effect(*ROW_OF[Moved], effect, now)
+
+    def forget_group(self, group: str) -> None:
+        """Nobody follows that group any more."""
+        self._protocol_types.pop(group, None)
 
     def expired(self, effects: Effects, now: int) -> None:
         """Time was looked at; if nothing fired, that alone is a row for those who want to replay."""

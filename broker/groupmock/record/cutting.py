@@ -1,7 +1,11 @@
-"""Where frames begin and end in bytes that are passed on as they come: only what must be seen whole is kept back. No sockets here.
+"""Find where frames begin and end in bytes that are passed on as they come: only what must be seen whole is kept back. No sockets here.
 
 A request's first eight bytes say whether its answer is to be looked at: its correlation id is remembered. In the other direction a frame
 with such an id is given to whoever looks at it, everything else is handed on at once, in pieces as they came.
+
+Memory is bounded. `Held` counts the bytes of unfinished frames of all connections, in both directions. The recording keeps of a frame that
+is too long, or for which there is no room left, only its head (`Frames`). An answer in which addresses are replaced has to be kept whole,
+so one that does not fit is refused (`Refused`).
 """
 
 from __future__ import annotations
@@ -18,7 +22,33 @@ HEAD: Final = 12  # length, key, version, correlation id
 ANSWER_HEAD: Final = 8  # length, correlation id
 MOST_AWAITED: Final = 10_000
 """Requests whose answer is to be looked at; of a peer that sends more without an answer the oldest passes unchanged."""
+MOST_READ: Final = 16 * 1024 * 1024
+"""Longest frame that is decoded: copying, decoding and digesting a longer one would pause the loop for more than 50 ms."""
+KEPT_BYTES: Final = 40_000
+"""Bytes of a longer frame that are kept: its header with the longest client id."""
 _length = Struct(">i").unpack_from
+
+
+class Refused(Exception):
+    """An answer cannot be kept as long as would be needed; the text says why."""
+
+
+class Held:
+    """Bytes of unfinished frames in all connections, in both directions. Above `most` no further ones are kept."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.bytes = 0
+
+    @property
+    def full(self) -> bool:
+        """Is there no room for more?"""
+        return self.bytes > self.most
+
+    @property
+    def refusal(self) -> str:
+        """Why something is not kept."""
+        return f"the connection would keep back an answer while unfinished frames of all connections have more than {self.most} bytes"
 
 
 class Requests:
@@ -33,45 +63,50 @@ class Requests:
         self._left = 0  # bytes of the frame that are still to come
         self._head = b""  # of a frame whose first bytes came apart
 
-    def look(self, data: bytes) -> int:
-        """How many of these bytes belong to good frames: all, or those before a frame whose length is none (then `FrameError` follows)."""
+    def look(self, data: bytes, at: int = 0, most: int = MOST_AWAITED) -> tuple[int, int]:
+        """Return the end of the bytes from `at` on that belong to at most so many good frames and to one that began before, and the number
+        of frames that began there. If that number is less than `most` and bytes are left, a frame follows whose length is none
+        (`refusal`)."""
         size = len(data)
         # One read, one whole frame is the usual case
-        if not self._left and not self._head and size >= HEAD and _length(data)[0] == size - 4 <= self.limit:
+        if not (self._left or self._head or at) and most and size >= HEAD and _length(data)[0] == size - 4 <= self.limit:
             if data[4] << 8 | data[5] in self.watched:
                 self.noticed(data[4:8], data[8:HEAD])
-            return size
-        return self._walk(data)
+            return size, 1
+        return self._walk(data, at, most)
 
     def refusal(self, data: bytes) -> FrameError:
         """Why the frame that begins here (behind what `look` said) is none."""
         return FrameError(_length(self._head + data[: 4 - len(self._head)])[0], self.limit)
 
-    def _walk(self, data: bytes) -> int:
-        at, size = 0, len(data)
+    def _walk(self, data: bytes, at: int, most: int) -> tuple[int, int]:
+        size, begun = len(data), 0
         while at < size:
             if self._left:
                 step = min(self._left, size - at)
                 self._left -= step
                 at += step
                 continue
+            if begun == most and not self._head:
+                break
             head = self._head + data[at : at + HEAD - len(self._head)]
             if len(head) < 4:
                 self._head = head
-                return size
+                return size, begun
             length = _length(head)[0]
             if not 0 <= length <= self.limit:
-                return at
+                break
             wanted = min(HEAD, 4 + length)
             taken = min(len(head), wanted) - len(self._head)
             at += taken
             if len(head) < wanted:
                 self._head = head
-                return size
+                return size, begun
             self._head, self._left = b"", 4 + length - wanted
+            begun += 1
             if wanted == HEAD and head[4] << 8 | head[5] in self.watched:
                 self.noticed(head[4:8], head[8:HEAD])
-        return size
+        return at, begun
 
 
 class Taker(Protocol):
@@ -83,23 +118,40 @@ class Taker(Protocol):
     def end(self) -> None:
         """All of it has come."""
 
+    def drop(self) -> None:
+        """The rest will not come."""
+
 
 class Collected:
     """An answer that is looked at when it is whole: `whole(frame)`, without its length."""
 
-    __slots__ = ("_frame", "_whole")
+    __slots__ = ("_frame", "_held", "_whole")
 
-    def __init__(self, whole: Callable[[bytes], None]) -> None:
+    def __init__(self, whole: Callable[[bytes], None], size: int, held: Held) -> None:
+        """`size`: of the answer with its length. Raises Refused."""
+        if size - 4 > MOST_READ:
+            raise Refused(f"an answer in which addresses are replaced has {size - 4} bytes, and at most {MOST_READ} are read")
         self._whole = whole
         self._frame = bytearray()
+        self._held = held
 
     def feed(self, data: bytes) -> None:
-        """The next bytes."""
+        """Keep the next bytes. Raises Refused."""
         self._frame += data
+        self._held.bytes += len(data)
+        if self._held.full:
+            raise Refused(self._held.refusal)
 
     def end(self) -> None:
-        """It is whole."""
-        self._whole(bytes(memoryview(self._frame)[4:]))
+        """Hand on the answer, which is whole."""
+        frame = bytes(memoryview(self._frame)[4:])
+        self.drop()
+        self._whole(frame)
+
+    def drop(self) -> None:
+        """Let go of what was kept."""
+        self._held.bytes -= len(self._frame)
+        self._frame = bytearray()
 
 
 class Answers:
@@ -131,29 +183,39 @@ class Answers:
             del self.awaited[next(iter(self.awaited))]
         self.awaited[correlation] = what
 
-    def feed(self, data: bytes) -> None:
-        """Bytes that came. Raises FrameError for a length that no answer has; what is before it was handed on."""
+    def feed(self, data: bytes, at: int = 0) -> tuple[bytes, int]:
+        """Deal with bytes that came, from `at` on. Return what is left of them, and where it begins: the end of an awaited answer ends the
+        call, because what its taker does with it takes time. Raises FrameError for a length that no answer has, and Refused; what is before
+        that was handed on."""
         size = len(data)
-        if not (self.awaited or self._left or self._held) and size >= 4 and _length(data)[0] == size - 4 <= self.limit:
+        if not (self.awaited or self._left or self._held or at) and size >= 4 and _length(data)[0] == size - 4 <= self.limit:
             self.passes(data)
-            return
-        self._walk(self._held + data if self._held else data)
+            return data, size
+        if self._held:
+            data, at, self._held = self._held + data[at:], 0, b""
+        return data, self._walk(data, at)
 
-    def _walk(self, data: bytes) -> None:
-        self._held = b""
-        begin = at = 0  # what lies between them passes
+    def drop(self) -> None:
+        """No more will come."""
+        if self._taker is not None:
+            self._taker.drop()
+            self._taker = None
+
+    def _walk(self, data: bytes, at: int) -> int:
+        begin = at  # what lies between them passes
         size = len(data)
         while at < size:
             if self._left:
                 step = min(self._left, size - at)
                 self._left -= step
-                if self._taker is not None:
-                    self._taker.feed(data[at : at + step])
-                    begin = at + step
-                    if not self._left:
-                        self._taker.end()
-                        self._taker = None
                 at += step
+                if self._taker is not None:
+                    taker, begin = self._taker, at
+                    taker.feed(data[at - step : at])
+                    if not self._left:
+                        self._taker = None
+                        taker.end()
+                        return at
                 continue
             if size - at < 4:
                 break
@@ -165,14 +227,72 @@ class Answers:
                 if size - at < ANSWER_HEAD:
                     break
                 if (identifier := data[at + 4 : at + ANSWER_HEAD]) in self.awaited:
+                    self._pass(data, begin, at)
+                    begin = at
                     self._taker = self.taker(self.awaited.pop(identifier), 4 + length)
-                    if self._taker is not None:
-                        self._pass(data, begin, at)
-                        begin = at
             self._left = 4 + length
         self._pass(data, begin, at)
         self._held = data[at:]
+        return size
 
     def _pass(self, data: bytes, begin: int, end: int) -> None:
         if begin < end:
             self.passes(data if end - begin == len(data) else data[begin:end])
+
+
+class Frames:
+    """The frames of one direction, one by one, as the recording reads them. `size`: of the frame that `next` gave last; it is more than
+    the bytes that were given where only the head of a frame was kept."""
+
+    __slots__ = ("_frame", "_head", "_held", "_keep", "_left", "most", "size")
+
+    def __init__(self, held: Held, most: int) -> None:
+        self.most = most
+        self.size = 0
+        self._held = held
+        self._head = b""  # of the four bytes of a length that came apart
+        self._frame: bytearray | None = None  # what is kept of the frame that is open
+        self._left = 0  # bytes of it that are still to come
+        self._keep = 0  # bytes of it that are kept
+
+    @property
+    def cut_bytes(self) -> int:
+        """Bytes that have come of a frame whose rest has not."""
+        return len(self._head) if self._frame is None else 4 + self.size - self._left
+
+    def next(self, data: bytes, at: int) -> tuple[bytes | None, int]:
+        """Return one frame of `data` from offset `at` on, and where the rest begins. None: `data` ends in the middle of a frame."""
+        if self._frame is None:
+            size = len(data)
+            if not self._head and size - at >= 4 and (end := at + 4 + _length(data, at)[0]) <= size:
+                self.size = end - at - 4
+                return data[at + 4 : end], end
+            begin, at = at, min(size, at + 4 - len(self._head))
+            self._head += data[begin:at]
+            if len(self._head) < 4:
+                return None, at
+            self.size = self._left = _length(self._head)[0]
+            self._keep = self.size if self.size <= self.most else KEPT_BYTES
+            self._head, self._frame = b"", bytearray()
+        return self._rest(self._frame, data, at)
+
+    def drop(self) -> None:
+        """Let go of an unfinished frame."""
+        if self._frame is not None:
+            self._held.bytes -= len(self._frame)
+            self._frame = None
+
+    def _rest(self, frame: bytearray, data: bytes, at: int) -> tuple[bytes | None, int]:
+        step = min(self._left, len(data) - at)
+        kept = len(frame)
+        frame += data[at : at + min(step, self._keep - kept)]
+        self._held.bytes += len(frame) - kept
+        self._left -= step
+        if not self._left:
+            self.drop()
+            return bytes(frame), at + step
+        if self._held.full and self._keep > KEPT_BYTES:
+            self._keep = KEPT_BYTES
+            self._held.bytes -= max(len(frame) - KEPT_BYTES, 0)
+            del frame[KEPT_BYTES:]
+        return None, at + step

@@ -4,7 +4,8 @@ No sockets and no clock here: a proxy feeds it, and so can a capture of packets.
 
     dialogue = Dialogue(journal)              # `journal` begun with `header(...)`
     line = dialogue.opened(number, node, client_host, client_port, t)     # one per connection, an open row
-    dialogue.asked(line, frame, t)            # a request's frame without its four length bytes, when its last byte was seen
+    dialogue.asked(line, frame, t)            # a request's frame without its four length bytes, when its last byte was seen; with its size
+                                              # where only its head was kept
     dialogue.answered(line, frame, t)         # an answer's
     dialogue.missed(line, reason, t)          # frames were lost here (a capture): what is open stays without an answer
     dialogue.closed(line, by, reason, t, cut_bytes)                       # "client" or "server"; a close row, once
@@ -123,6 +124,7 @@ class Passing(msgspec.Struct, eq=False):
     protocol_type: str | None = None
     note: str | None = None
     recorded: bool = False  # its row is there already, because a fault rule struck it
+    cut: int = 0  # bytes at its end that were not kept
     held_by: Rule | None = None  # the fault rule that lets it wait
     go_on: Callable[[int], None] | None = None  # what happens when that wait is over
     answer: bytes = b""  # that the node gave, as the client is to be told it: frame without its length
@@ -175,7 +177,7 @@ class Dialogue:
         self.counters = Counters() if counters is None else counters
         self.record = Recorder(journal, self.counters)
         self.codecs = WireCodecs()
-        self.overheard = Overheard()
+        self.overheard = Overheard(self.record.forget_group)
 
     def opened(self, number: int, node: int | None, host: str, port: int, now: int) -> Line:
         """A client connected. `host`: its address as sockets have it."""
@@ -187,8 +189,8 @@ class Dialogue:
         self.record.opened(line, now)
         return line
 
-    def asked(self, line: Line, frame: bytes, now: int) -> None:
-        """A request's frame has come."""
+    def asked(self, line: Line, frame: bytes, now: int, size: int = 0) -> None:
+        """A request's frame has come. `size`: of the whole, where `frame` may be only its head."""
         beat = line.beat
         if beat is not None:
             if beat.held is None and frame[8:] == beat.tail and frame[:4] == beat.head:
@@ -201,15 +203,19 @@ class Dialogue:
                 return
             line.raw_tokens = False
         call = Passing(line, self.codecs[frame[:4]], frame, now)
+        if size > len(frame):
+            call.codec, call.cut = Opaque(call.codec.key, call.codec.version, size), size - len(frame)
         line.pending.append(call)
         if len(line.pending) == 1:
             self._begin(line, now)
         else:
             line.waiting += len(frame)
 
-    def answered(self, line: Line, frame: bytes, now: int, message: Message | None = None, size: int | None = None) -> None:
+    def answered(
+        self, line: Line, frame: bytes, now: int, message: Message | None = None, size: int | None = None, unread: str | None = None
+    ) -> None:
         """An answer's frame has come. `message`: what it says, where somebody has read it already; `size`: of the whole, where `frame` is
-        what was kept of it (`record.abridged`)."""
+        what was kept of it (`record.abridged`); `unread`: why it is not read."""
         beat = line.beat
         if beat is not None:
             held = beat.held
@@ -224,7 +230,9 @@ class Dialogue:
         if call is None:
             self.record.remark(STRAY_ANSWER, now, connection=line.number, bytes=len(frame) if size is None else size)
             return
-        if message is None:
+        if unread is not None:
+            self.record.remark(UNREAD_ANSWER, now, connection=line.number, ticket=call.ticket, reason=unread)
+        elif message is None:
             message = self.read_answer(call, frame, now)
         self._over(call, message, len(frame) if size is None else size, now)
         if self._beats and call.codec.key == HEARTBEAT and isinstance(call.codec, WireCodec) and not line.pending:
@@ -271,7 +279,7 @@ class Dialogue:
     def note_request(self, call: Passing) -> None:
         """Its row. What could not be read is shown without its bytes: it may be anything, a secret too."""
         self.tell(self.overheard.noticed(call))
-        self.record.request(call, call.note, whole=call.message is not None)
+        self.record.request(call, call.note, whole=call.message is not None, cut=call.cut)
 
     def note_effect(self, call: Passing) -> None:
         """What the node does about it."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST_SESSIONS: Final = 1_000
 MOST_PARTITIONS: Final = 100_000
-"""Of one session; a larger one is not kept."""
+"""In all sessions; of more the oldest session goes, and one that has more by itself is not kept."""
 FULL: Final = 0
 FINAL: Final = -1
 Named = tuple[str, bytes, int]
@@ -28,30 +28,38 @@ class HeardSessions:
     def __init__(self, name_of: Callable[[bytes], str | None]) -> None:
         self._name_of = name_of
         self._sessions: dict[tuple[int, int], dict[Named, None]] = {}
+        self._partitions = 0  # in all of them
 
     def asked(self, node: int, request: FetchRequest) -> None:
         """A fetch goes to its node."""
         place = (node, request.session_id)
         session = self._sessions.get(place)
         if request.session_epoch in (FULL, FINAL) or session is None:
-            self._sessions.pop(place, None)
+            self._end(place)
             return
+        before = len(session)
         session.update(dict.fromkeys(_named(request.topics)))
         for topic in request.forgotten_topics_data:
             for partition in topic.partitions:
                 session.pop((topic.topic, topic.topic_id, partition), None)
-        if len(session) > MOST_PARTITIONS:
-            del self._sessions[place]
+        self._partitions += len(session) - before
+        self._bound()
 
     def answered(self, node: int, request: FetchRequest, response: FetchResponse) -> None:
         """What its node said: a full fetch may have begun a session."""
         if request.session_epoch != FULL or not response.session_id or response.error_code:
             return
-        session = dict.fromkeys(_named(request.topics))
-        if len(session) <= MOST_PARTITIONS:
-            self._sessions[node, response.session_id] = session
-            if len(self._sessions) > MOST_SESSIONS:
-                del self._sessions[next(iter(self._sessions))]
+        self._end((node, response.session_id))
+        session = self._sessions[node, response.session_id] = dict.fromkeys(_named(request.topics))
+        self._partitions += len(session)
+        self._bound()
+
+    def _end(self, place: tuple[int, int]) -> None:
+        self._partitions -= len(self._sessions.pop(place, ()))
+
+    def _bound(self) -> None:
+        while self._partitions > MOST_PARTITIONS or len(self._sessions) > MOST_SESSIONS:
+            self._end(next(iter(self._sessions)))
 
     def partitions(self, node: int, session_id: int) -> Iterator[tuple[str | None, bytes, int]]:
         """(topic, None where its id names none; topic id; partition) of each partition of that session."""

@@ -132,6 +132,11 @@ class HeardGroup:
         self.reserved[member_id] = until
         self.changed(out, member_id, "reserved", causes.id_reserved(client_id))
 
+    def forget_reserved(self, now: int) -> None:
+        """Forget the ids whose time is over."""
+        if self.reserved:
+            self.reserved = {member_id: until for member_id, until in self.reserved.items() if until > now}
+
     def add(self, out: Effects, member: HeardMember, why: Reason) -> None:
         """A newcomer, its JoinGroup parked."""
         self.reserved.pop(member.member_id, None)
@@ -176,6 +181,11 @@ class HeardGroup:
         if self.state == EMPTY or not lists:
             return True
         return protocol_type == self.protocol_type and not set.intersection({name for name, _ in protocols}, *lists).isdisjoint(lists[0])
+
+    @property
+    def unseen(self) -> bool:
+        """Was nothing seen of it that a refusal would not show as well?"""
+        return not (self.told or self.members or self.reserved or self.waiting or self.unsaid)
 
     def of_instance(self, group_instance_id: str | None) -> HeardMember | None:
         """The member with that instance id."""

@@ -15,9 +15,13 @@ from ..journal.file import FileSink
 from ..journal.journal import Journal
 from ..journal.place import placed
 from ..journal.rows import CANNOT_ACCEPT, END, LEFT_OUT
+from ..net.limits import Limits
 from ..net.listen import Acceptor, bracketed
+from ..net.turns import Turns
 from ..running import CannotStart
 from ..version import __version__
+from .addresses import watched
+from .cutting import Held
 from .dialogue import Dialogue, header
 from .relay import Relay
 from .settings import Settings
@@ -29,8 +33,12 @@ if TYPE_CHECKING:
 
 FLUSH_EVERY_S: Final = 0.25
 CLOSE_WITHIN_S: Final = 1.0
+FINISH_WITHIN_NS: Final = 2_000_000_000
+SLICE_US: Final = 500
+"""Longest stretch of answers that wait for their turn, between two turns of the loop; half of a server's (see `record.work`)."""
 NEW_NODE: Final = "a node of the upstream has a listener from now on"
 NOT_OURS: Final = "an address of the upstream could not be replaced"
+NOT_RECORDED: Final = "the recording ended before everything that had passed by was recorded"
 UNKNOWN_NODES: Final = "the upstream tells nothing before credentials: its nodes are learned from what clients are answered"
 
 
@@ -51,6 +59,9 @@ class Proxy:
         self.upstream.began = self._began
         self.upstream.trouble = partial(self._remark, NOT_OURS)
         self.work = Work(self._relieved)
+        self.held = Held(Limits().queued_max_request_bytes)
+        self.turns = Turns[Relay](SLICE_US)
+        self.turns.again = self.settle
         self.relays: dict[int, Relay] = {}
         self.journal = Journal(header(settings.run, self.clock.epoch_ns, self._config(), {"nodes": []}))
         self.dialogue = Dialogue(self.journal, beats=True)
@@ -75,6 +86,7 @@ class Proxy:
         except CannotStart:
             self.upstream.close()
             raise
+        watched()  # before clients come: it reads the declarations of all APIs
         self._begin_journal()
         if self._striker is not None:
             self._striker.begin()
@@ -108,6 +120,7 @@ class Proxy:
     async def close(self) -> str | None:
         """Close every connection, write what waits. Returns what was wrong with the journal, if anything was."""
         self.upstream.close()
+        self.turns.stop()
         if self._flusher is not None:
             self._flusher.cancel()
         for relay in list(self.relays.values()):
@@ -117,7 +130,9 @@ class Proxy:
             relay.client.break_off()
             relay.server.break_off()
         await self._until_empty()
-        self.work.finish()
+        left = self.work.finish(FINISH_WITHIN_NS)
+        if left:
+            self.dialogue.record.remark(NOT_RECORDED, self.now(), pieces=left)
         self.dialogue.ended()
         self.dialogue.record.remark(END, self.now())
         try:
@@ -125,6 +140,11 @@ class Proxy:
         except OSError as failure:
             self.failure = self.failure or f"{self.path}: {failure.strerror}"
         return self.failure
+
+    def settle(self) -> None:
+        """Serve the relays whose turn it is."""
+        for relay in self.turns.due():
+            relay.serve()
 
     def gone(self, relay: Relay) -> None:
         """Both its ends are closed."""
@@ -159,7 +179,9 @@ class Proxy:
                 from ..net.alarm import ClockAlarm
                 from ..watch.log import LogSink
 
-                self.journal.add(LogSink(settings.log, ClockAlarm(self.clock), self.now))
+                sink = LogSink(settings.log, ClockAlarm(self.clock), self.now)
+                sink.load()
+                self.journal.add(sink)
             path = self.path = placed(path, settings.run)
             self.journal.add(FileSink(path, self._failed, settings.journal_max_bytes, self._full))
             self.journal.begin()

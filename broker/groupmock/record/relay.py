@@ -5,6 +5,11 @@ other, then handed to `record.work`, which reads it when the loop has time. Only
 whole, and go out with ours. A big answer with records is read as it passes (`record.abridged`) and kept back no longer than addresses may
 still follow.
 
+Fair turns. A client that sends thousands of requests ahead has at most `MOST_OPEN` of them passed on that are not answered and recorded
+yet; the rest waits here, and a Kafka broker would not look at it either, since it serves one request of a connection at a time. So the
+recording is never far behind, and rows of all connections are written in the order in which frames passed by. An answer in which addresses
+are replaced has to be decoded, which takes time: a first one is handed on when it comes, those behind it wait in the queue of `net.turns`.
+
 Backpressure. An end whose peer does not read stops the other end's reading (`pause_writing`), so that what waits is bounded by the two
 write buffers, as with no proxy between them it is by the kernel's. Each end has a set of reasons for not reading; it reads when there is
 none.
@@ -17,27 +22,31 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from struct import Struct
+from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from groupmock_codec.errors import CodecError
-from groupmock_codec.frame import FrameError, Framer
+from groupmock_codec.frame import FrameError
 
 from ..journal.rows import NOT_READING
 from ..net.codecs import API_VERSIONS
 from ..net.connection import NO_LINGER
 from .abridged import Abridged, abridges
 from .addresses import rewrite, tells_addresses, watched
-from .cutting import Answers, Collected, Requests
+from .cutting import MOST_READ, Answers, Collected, Frames, Refused, Requests
+from .upstream import TooManyNodes
 from .wire_codec import WireCodec
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
+    from ..net.turns import Turns
     from .beat import Beat
-    from .cutting import Taker
+    from .cutting import Held, Taker
     from .dialogue import Dialogue, Line
     from .upstream import Node, Upstream
     from .work import Take, Work
@@ -46,7 +55,16 @@ REQUEST_BYTES: Final = 104_857_600
 """Largest request: Kafka's socket.request.max.bytes, above which the node would close it too."""
 ANSWER_BYTES: Final = 268_435_456
 """Largest answer that is recorded: four times what Kafka's fetch.max.bytes lets a client ask for by default."""
-WRITE_BUFFER: Final = 1_048_576
+WRITE_BUFFER: Final = 262_144
+"""Bytes that a peer has not read above which nothing more is read for it."""
+MOST_OPEN: Final = 32
+"""Requests of one client that are passed on and not answered and recorded yet."""
+OPEN_BYTES: Final = 262_144
+"""Bytes of such requests above which no further one is passed on."""
+AHEAD_BYTES: Final = 65_536
+"""Bytes that wait behind them above which nothing more is read."""
+BEHIND_BYTES: Final = 1_048_576
+"""Bytes of one relay that wait to be recorded above which nothing more is read from its ends."""
 BIG_ANSWER: Final = 65_536
 """One with records and of so many bytes is read as it passes; a smaller one mostly comes in one piece."""
 
@@ -54,7 +72,10 @@ _length = Struct(">i").unpack_from
 
 # Reasons for not reading.
 SLOW_PEER: Final = 1  # the other end's peer does not read
-BEHIND: Final = 2  # the recording is
+BEHIND: Final = 2  # the recording of all connections is behind
+WAITING: Final = 4  # enough of this client's requests wait
+TURN: Final = 8  # what this node answered waits for its turn
+UNRECORDED: Final = 16  # the recording of this relay is behind
 
 
 class House(Protocol):
@@ -64,6 +85,11 @@ class House(Protocol):
     dialogue: Dialogue
     upstream: Upstream
     work: Work
+    held: Held
+    turns: Turns[Relay]
+
+    def settle(self) -> None:
+        """Serve the relays whose turn it is."""
 
     def gone(self, relay: Relay) -> None:
         """Both ends are closed."""
@@ -82,6 +108,7 @@ class End(asyncio.Protocol):
         self.lost = False
         self.made: Callable[[], None] = lambda: None
         self.ends: Callable[[End], None] = lambda end: None
+        self.finishes: Callable[[], bool] = lambda: self.other.finish()
         self.blocked: Callable[[int], None] = lambda size: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -98,7 +125,7 @@ class End(asyncio.Protocol):
         """Its peer sends no more: the other end's is told, and it may still be written to."""
         self.finished = True
         self.ends(self)
-        return self.other.finish()
+        return self.finishes()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is gone."""
@@ -162,11 +189,18 @@ class Passage:
         self.relay = relay
         self.abridged = Abridged(codec, size)
         self._kept_back: list[bytes] = []
+        self._held = 0  # bytes that are counted in `House.held`
 
     def feed(self, data: bytes) -> None:
-        """On to the client, then digested: between two pieces others have their turn."""
+        """Pass the next bytes on, then digest them: between two pieces others have their turn. Raises Refused."""
+        held, before = self.relay.house.held, len(self.abridged.kept)
         self.abridged.feed(data)
         self._kept_back.append(data)
+        self._hold(len(self.abridged.kept) - before + len(data))
+        if held.full:
+            raise Refused(held.refusal)
+        if len(self.abridged.kept) > MOST_READ:
+            raise Refused(f"an answer has more than {MOST_READ} bytes beside its records, and so many are not read")
         if not self.abridged.may_tell:
             self._let_go()
         self.abridged.digest()
@@ -174,10 +208,18 @@ class Passage:
     def end(self) -> None:
         """It is whole: with addresses in it, it goes out with ours."""
         if self._kept_back and self._tells():
-            self.relay.tell(self.abridged.codec, b"".join(self._kept_back)[4:])
+            frame = b"".join(self._kept_back)[4:]
+            self.drop()
+            self.relay.tell(self.abridged.codec, frame)
             return
         self._let_go()
+        self.drop()
         self.relay.record_abridged(self.abridged)
+
+    def drop(self) -> None:
+        """Let go of what was kept."""
+        self._kept_back.clear()
+        self._hold(-self._held)
 
     def _tells(self) -> bool:
         codec = self.abridged.codec
@@ -189,7 +231,12 @@ class Passage:
     def _let_go(self) -> None:
         for data in self._kept_back:
             self.relay.client.write(data)
+            self._hold(-len(data))
         self._kept_back.clear()
+
+    def _hold(self, change: int) -> None:
+        self._held += change
+        self.relay.house.held.bytes += change
 
 
 class Relay:
@@ -201,16 +248,30 @@ class Relay:
         self.number = number
         self.ended = False
         self.line: Line
+        self._known = False  # does the recording know this connection, so that there is a line?
         self.client = End(self.from_client, self._client_lost)
         self.server = End(self.from_server, self._server_lost)
         self.client.other, self.server.other = self.server, self.client
         self.client.blocked = self._not_reading
         self.client.ends = self.server.ends = self._ends
+        self.client.finishes = self._client_finishes
+        self.server.finishes = self._server_finishes
         self._first: End | None = None  # of the two to end
         self._requests = Requests(REQUEST_BYTES, watched(), self._noticed)
         self._answers = Answers(ANSWER_BYTES, self._passes, self._taker)
-        self._asked = Framer(REQUEST_BYTES)  # of the recording, which is later
-        self._answered = Framer(ANSWER_BYTES)
+        self._asked = Frames(house.held, MOST_READ)  # of the recording, which is later
+        self._answered = Frames(house.held, MOST_READ)
+        self._ahead: deque[bytes] = deque()  # of the client, behind the requests that are open
+        self._ahead_at = 0  # of the first of these
+        self._ahead_bytes = 0
+        self._coming: deque[bytes] = deque()  # of the node, until it is this relay's turn
+        self._coming_at = 0
+        self._unrecorded = 0  # bytes that wait in `House.work`
+        self._unread = 0  # requests that wait there
+        self._finishing = False  # the client sends no more, which the node is told behind what waits
+        self._due = False
+        self.slow = False
+        """Its last answer took longer than a slice (`net.turns`)."""
         self._later(partial(self._record_open, host, port, house.now()))
 
     # Bytes
@@ -218,32 +279,54 @@ class Relay:
     def from_client(self, data: bytes) -> None:
         """To the node, and into the recording: at once where nothing waits and it repeats what was read before."""
         beat = self._beat()
-        if beat is not None and not self._asked.buffered and beat.is_asked(data):
+        if beat is not None and not (self._asked.cut_bytes or self._ahead) and beat.is_asked(data):
             beat.held = (data[4:], self.house.now())
             self.server.write(data)
             return
-        good = self._requests.look(data)
-        passing = data if good == len(data) else data[:good]
-        self.server.write(passing)
-        self._add(self._take_asked, passing, self.house.now())
-        if passing is data:
+        if self.ended or self.server.finished:  # a node that sends no more answers nothing more
             return
-        self.shut("client", f"the client sent what is no request: {self._requests.refusal(data[good:])}")
+        at = 0 if self._ahead else self._ask(data, 0)
+        if at < len(data):
+            if not self._ahead:
+                self._ahead_at = at
+            self._ahead.append(data)
+            self._wait(len(data) - at)
+            if self._ahead_bytes >= AHEAD_BYTES or self.house.held.full:
+                self.client.pause(WAITING)
 
     def from_server(self, data: bytes) -> None:
         """To the client, and into the recording."""
         beat = self._beat()
-        if beat is not None and self._answers.between and beat.is_answered(data):
+        if beat is not None and self._answers.between and not self._coming and beat.is_answered(data):
             asked, now = beat.held[1], self.house.now()  # type: ignore[index]  # it is answered
             if asked < now:
                 self.client.write(data)
                 self.house.dialogue.repeated(self.line, beat, data[4:8], asked, now)
                 return
-        try:
-            self._answers.feed(data)
-        except FrameError as broken:
-            reason = str(broken).replace("socket.request.max.bytes", "more than is recorded")
-            self.shut("server", f"the node sent what is no answer: {reason}")
+        if self.ended:
+            return
+        self._coming.append(data)
+        if len(self._coming) == 1 and not self.slow:
+            began = monotonic_ns()
+            self._hand_on()
+            self.slow = monotonic_ns() - began > self.house.turns.slice_ns
+        if self._coming:
+            self.server.pause(TURN)
+            self._serve_soon()
+            self.house.settle()
+
+    def serve(self) -> None:
+        """Hand on answers until this relay's part of the slice is over."""
+        self._due = False
+        over = self.house.turns.over
+        while self._coming:
+            self._hand_on()
+            if over():
+                break
+        if self._coming:
+            self._serve_soon()
+        else:
+            self.server.resume(TURN)
 
     def relieved(self) -> None:
         """The recording is not behind any more."""
@@ -255,10 +338,92 @@ class Relay:
     def shut(self, by: str, reason: str) -> None:
         """Close both ends: what was written before goes out."""
         self._over(by, reason)
+        self._drop()
         self.client.close()
         self.server.close()
 
     # Inside
+
+    def _ask(self, data: bytes, at: int) -> int:
+        """Pass requests on, as many as may be open. Return the end of what was passed on; behind it they wait."""
+        most = self._room()
+        end, begun = self._requests.look(data, at, most)
+        if end > at:
+            passing = data if not at and end == len(data) else data[at:end]
+            self.server.write(passing)
+            self._unread += begun
+            self._add(self._take_asked, passing, self.house.now())
+        if end < len(data) and begun < most:
+            self.shut("client", f"the client sent what is no request: {self._requests.refusal(data[end:])}")
+            return len(data)
+        return end
+
+    def _room(self) -> int:
+        """How many more requests may be open."""
+        pending = self.line.pending if self._known else ()
+        open_bytes = self._unrecorded + (self.line.waiting if pending else 0)
+        if open_bytes > OPEN_BYTES:
+            return 0
+        return max(MOST_OPEN - self._unread - len(pending), 0)
+
+    def _ask_on(self) -> None:
+        """Something was recorded: pass on what waited for that."""
+        while self._ahead and self._room():
+            data, at = self._ahead[0], self._ahead_at
+            end = self._ask(data, at)
+            if self.ended:
+                return
+            self._wait(at - end)
+            self._ahead_at = end if end < len(data) else 0
+            if not self._ahead_at:
+                self._ahead.popleft()
+        if self._ahead_bytes < AHEAD_BYTES // 2:
+            self.client.resume(WAITING)
+        if self._finishing and not self._ahead:
+            self._finishing = False
+            if not self.server.finish():
+                self.client.close()
+
+    def _wait(self, change: int) -> None:
+        """So many more bytes, or fewer, wait for their turn."""
+        self._ahead_bytes += change
+        self.house.held.bytes += change
+
+    def _hand_on(self) -> None:
+        """Pass on what the node sent, up to the end of an answer that had to be kept back."""
+        try:
+            data, at = self._answers.feed(self._coming.popleft(), self._coming_at)
+        except (FrameError, Refused, TooManyNodes) as broken:
+            reason = str(broken).replace("socket.request.max.bytes", "more than is recorded")
+            self.shut("server", f"the node sent what is no answer: {reason}" if isinstance(broken, FrameError) else reason)
+            return
+        self._coming_at = at if at < len(data) else 0
+        if self._coming_at:
+            self._coming.appendleft(data)
+
+    def _serve_soon(self) -> None:
+        if not self._due:
+            self._due = True
+            self.house.turns.waiting.append(self)
+
+    def _client_finishes(self) -> bool:
+        self._finishing = bool(self._ahead)
+        return self._finishing or self.server.finish()
+
+    def _server_finishes(self) -> bool:
+        while self._coming:
+            self._hand_on()
+        self._drop()
+        self.client.resume(WAITING)  # to see its end
+        return self.client.finish()
+
+    def _drop(self) -> None:
+        """Nothing more is passed on."""
+        self._ahead.clear()
+        self._coming.clear()
+        self._wait(-self._ahead_bytes)
+        self._ahead_at = self._coming_at = 0
+        self._answers.drop()
 
     def _beat(self) -> Beat | None:
         """The heartbeat of this client, while all that passed by is recorded: rows keep the order in which they were seen."""
@@ -274,17 +439,18 @@ class Relay:
         """Who looks at an answer of so many bytes."""
         if size >= BIG_ANSWER and abridges(codec.key):
             return Passage(self, codec, size)
-        return Collected(partial(self.tell, codec)) if _changes(codec) else None
+        return Collected(partial(self.tell, codec), size, self.house.held) if _changes(codec) else None
 
     def _passes(self, data: bytes) -> None:
         self.client.write(data)
         self._add(self._take_answered, data, self.house.now())
 
     def tell(self, codec: WireCodec, frame: bytes) -> None:
-        """An answer that may tell addresses."""
+        """An answer that may tell addresses. Raises TooManyNodes."""
         message, told = None, frame
         try:
             message = codec.read_answer(frame)
+            self.house.upstream.expect(message, self.node.where)
             if rewrite(codec.key, codec.version, message, self.house.upstream.translate):
                 told = codec.answer(frame[:4], message)[4:]
         except CodecError:
@@ -302,10 +468,14 @@ class Relay:
 
     def _client_lost(self, failure: Exception | None) -> None:
         self._lost(failure if self._first is self.client else None)
+        self._drop()
         self._pass_on(self.server, failure)
 
     def _server_lost(self, failure: Exception | None) -> None:
+        while self._coming and not self.ended:
+            self._hand_on()
         self._lost(failure if self._first is self.server else None)
+        self._drop()
         self._pass_on(self.client, failure)
 
     def _lost(self, failure: Exception | None) -> None:
@@ -337,10 +507,23 @@ class Relay:
 
     def _add(self, take: Take, data: bytes, now: int) -> None:
         work = self.house.work
-        work.add(take, data, now)
+        work.add(take, data, now, self._recorded)
+        self._unrecorded += len(data)
+        if self._unrecorded > BEHIND_BYTES:
+            self.client.pause(UNRECORDED)
+            self.server.pause(UNRECORDED)
         if work.full:
             self.client.pause(BEHIND)
             self.server.pause(BEHIND)
+
+    def _recorded(self, size: int) -> None:
+        """So many bytes do not wait any more."""
+        self._unrecorded -= size
+        if self.client.paused & UNRECORDED and self._unrecorded <= BEHIND_BYTES // 2:
+            self.client.resume(UNRECORDED)
+            self.server.resume(UNRECORDED)
+        if self._ahead or self._finishing:
+            self._ask_on()
 
     def _later(self, call: Callable[[], None]) -> None:
         """Something without bytes."""
@@ -353,23 +536,29 @@ class Relay:
 
     def _take_asked(self, data: bytes, now: int, at: int) -> int:
         """One frame at a time, so that a piece of many costs the others no more than a slice. The usual piece is one."""
-        frame: bytes | None
-        if not at and not self._asked.buffered and len(data) >= 4 and _length(data)[0] == len(data) - 4:
-            frame, at = data[4:], len(data)
-        else:
-            frame, at = self._asked.next(data, at)
+        if not at and not self._asked.cut_bytes and len(data) >= 4 and _length(data)[0] == len(data) - 4:
+            self._read_asked(data[4:], len(data) - 4, now)
+            return len(data)
+        frame, at = self._asked.next(data, at)
         if frame is not None:
-            line = self.line
-            line.node = self.node.number  # it may have been learned since
-            self.house.dialogue.asked(line, frame, now)
+            self._read_asked(frame, self._asked.size, now)
         return at
+
+    def _read_asked(self, frame: bytes, size: int, now: int) -> None:
+        line = self.line
+        line.node = self.node.number  # it may have been learned since
+        self._unread -= 1
+        self.house.dialogue.asked(line, frame, now, size)
 
     def _take_answered(self, data: bytes, now: int, at: int) -> int:
         frame: bytes | None
-        if not at and not self._answered.buffered and len(data) >= 4 and _length(data)[0] == len(data) - 4:
+        if not at and not self._answered.cut_bytes and len(data) >= 4 and _length(data)[0] == len(data) - 4:
             frame, at = data[4:], len(data)
         else:
             frame, at = self._answered.next(data, at)
+            if frame is not None and (size := self._answered.size) > len(frame):
+                self.house.dialogue.answered(self.line, frame, now, None, size, _too_long(size))
+                return at
         if frame is not None:
             self.house.dialogue.answered(self.line, frame, now)
         return at
@@ -388,16 +577,28 @@ class Relay:
 
     def _record_open(self, host: str, port: int, now: int) -> None:
         self.line = self.house.dialogue.opened(self.number, self.node.number, host, port, now)
+        self._known = True
 
     def _record_close(self, by: str, reason: str, now: int) -> None:
-        if self._asked.buffered:
-            reason += f" in the middle of a frame, of which {self._asked.buffered} bytes had come"
+        cut = self._cut_bytes()
+        if cut:
+            reason += f" in the middle of a frame, of which {cut} bytes had come"
         if self.line.unanswered:
             reason += ", with a request unanswered"
-        self.house.dialogue.closed(self.line, by, reason, now, self._asked.buffered)
+        self._asked.drop()
+        self._answered.drop()
+        self.house.dialogue.closed(self.line, by, reason, now, cut)
+
+    def _cut_bytes(self) -> int:
+        """Bytes that have come of a request whose rest has not."""
+        return self._asked.cut_bytes
 
     def _remark(self, what: str, now: int, **fields: Any) -> None:
         self.house.dialogue.record.remark(what, now, connection=self.number, **fields)
+
+
+def _too_long(size: int) -> str:
+    return f"it has {size} bytes, and at most {MOST_READ} are read while there is room for them"
 
 
 def _changes(codec: WireCodec) -> bool:

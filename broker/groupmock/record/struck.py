@@ -1,8 +1,9 @@
 """A recording with fault rules: every request and every answer passes the gate that a server's do (`net.fault_gate`).
 
 What differs from a plain relay: frames are taken one at a time, as a broker takes them. A request is forwarded when the one before it was
-answered or dealt with, an answer is whole before the client sees a byte of it. So a rule sees what it sees at a server of ours: the call,
-its group as the recording knows it (`record.coordinator`), the answer; it may keep either, change the answer, lose it, or hang up.
+answered or dealt with, an answer is whole before the client sees a byte of it. What waits is served in turns (`net.turns`). So a rule sees
+what it sees at a server of ours: the call, its group as the recording knows it (`record.coordinator`), the answer; it may keep either,
+change the answer, lose it, or hang up.
 
 What it cannot do is make the cluster do something: kinds that steer a coordinator of ours are refused at the start. And requests of APIs
 that are not decoded meet no rule: nobody knows what they say.
@@ -10,12 +11,12 @@ that are not decoded meet no rule: nobody knows what they say.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
+from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from groupmock_codec import APIS
-from groupmock_codec.frame import FrameError
+from groupmock_codec.frame import FrameError, Framer
 
 from ..core.effects import Abandoned, Effects, Reply
 from ..core.events import Command
@@ -23,11 +24,13 @@ from ..faults.facts import GroupFacts, Lookup
 from ..faults.kind import all_kinds, kind_of
 from ..faults.plan import BadPlan, Plan, rule_as_data
 from ..net.fault_gate import FaultGate
+from ..net.inbox import Inbox
 from ..net.listen import java_host
 from .addresses import rewrite
 from .dialogue import RAW_TOKEN, STRAY_ANSWER, Line, Passing
 from .fetch_sessions import HeardSessions
-from .relay import Relay
+from .relay import AHEAD_BYTES, ANSWER_BYTES, REQUEST_BYTES, TURN, WAITING, Relay
+from .upstream import TooManyNodes
 from .wire_codec import WireCodec, plausible
 
 if TYPE_CHECKING:
@@ -39,12 +42,7 @@ if TYPE_CHECKING:
 
 FETCH: Final = 1
 METADATA: Final = 3
-AHEAD_BYTES: Final = 1_048_576
-"""So much is read of a client while it waits for an answer, as a server of ours does (groupmock.connection.read.ahead.bytes)."""
-WAITING: Final = 4
-"""Reason for not reading: more than that has been."""
-EACH: Final = 128
-MOST_TOPICS: Final = 100_000
+MOST_TOPICS: Final = 20_000
 """Topic ids whose names are remembered."""
 
 
@@ -65,6 +63,7 @@ class StruckLine(Line):
     def wedge(self) -> None:
         """Its request will never be answered: open and mute."""
         self.relay.wedged = True
+        self.relay.go_on()
 
 
 class Open(dict[int, Passing]):
@@ -117,7 +116,8 @@ class Striker:
         """Nothing is repeated here."""
 
     def settle(self) -> None:
-        """Connections are served as they come."""
+        """Serve the connections whose turn it is."""
+        self.house.settle()
 
     def apply(self, call: Passing, now: int) -> None:
         """A request that passed the gate goes to the node."""
@@ -163,8 +163,8 @@ class Striker:
         raise ValueError("a recording steers nothing")
 
     def go_on(self, connection: Any) -> None:
-        """Its request is dealt with: the next one."""
-        connection.relay.serve()
+        """Its request is dealt with: the next one, when it is the connection's turn."""
+        connection.relay.go_on()
 
     def shut(self, connection: Any, reason: str, linger: bool = True, now: int | None = None) -> None:
         """Close it."""
@@ -210,41 +210,52 @@ class CarefulRelay(Relay):
         self.client.made = self._admit
         self.call: Passing | None = None
         self.wedged = False
-        self._inbox: deque[tuple[int, bytes]] = deque()
-        self._ahead = 0
+        self._inbox = Inbox(REQUEST_BYTES)
+        self._frames = Framer(ANSWER_BYTES)
+        self._counted = 0  # bytes that are counted in `House.held`
 
     def from_client(self, data: bytes) -> None:
-        """Whole frames wait for their turn."""
-        now = self.house.now()
-        try:
-            for frame in self._asked.feed(data):
-                self._inbox.append((now, frame))
-                self._ahead += len(frame) + EACH
-        except FrameError as broken:
-            self.serve()
-            self.shut("client", f"the client sent what is no request: {broken}")
+        """Requests wait for their turn."""
+        if self.ended or self.server.finished:
             return
-        self.serve()
-        if self._ahead > AHEAD_BYTES:
-            self.client.pause(WAITING)
+        self._inbox.keep(data, self.house.now())
+        self._serve_soon()
+        self.house.settle()
+        self._count()
 
     def from_server(self, data: bytes) -> None:
-        """Whole frames, in order."""
-        try:
-            for frame in self._answered.feed(data):
-                self._came(frame, self.house.now())
-        except FrameError as broken:
-            reason = str(broken).replace("socket.request.max.bytes", "more than is recorded")
-            self.shut("server", f"the node sent what is no answer: {reason}")
+        """And so do answers."""
+        if self.ended:
+            return
+        self._coming.append(data)
+        self._serve_soon()
+        self.house.settle()
+        self._count()
 
     def serve(self) -> None:
-        """The next requests, until one waits for its answer."""
-        while self._inbox and self.call is None and not self.wedged and not self.ended:
-            received, frame = self._inbox.popleft()
-            self._ahead -= len(frame) + EACH
-            self._next(frame, received)
-        if self._ahead <= AHEAD_BYTES // 2:
-            self.client.resume(WAITING)
+        """Answers, and the next requests until one waits for its answer, while it is this relay's turn."""
+        self._due = False
+        over, began = self.house.turns.over, monotonic_ns()
+        while not self.ended:
+            if self._coming:
+                self._hand_on()
+            elif self.call is not None or self.wedged or not self._serve_next():
+                break
+            if over():
+                break
+        self.slow = monotonic_ns() - began > self.house.turns.slice_ns
+        if not self.ended and (self._coming or (self._inbox.waiting and self.call is None and not self.wedged)):
+            self._serve_soon()
+        self._count()
+        if self._finishing and not self._client_finishes_later:
+            self._finishing = False
+            if not self.server.finish():
+                self.client.close()
+
+    def go_on(self) -> None:
+        """Its request is dealt with."""
+        if self._inbox.waiting or self._finishing:
+            self._serve_soon()
 
     def forward(self, call: Passing) -> None:
         """To the node."""
@@ -257,6 +268,69 @@ class CarefulRelay(Relay):
         self.server.close()
 
     # Inside
+
+    def _serve_next(self) -> bool:
+        """The next request, if one is whole."""
+        try:
+            found = self._inbox.pop()
+        except FrameError as broken:
+            self.shut("client", f"the client sent what is no request: {broken}")
+            return False
+        if found is not None:
+            self._next(found[1], found[0])
+        return found is not None
+
+    def _hand_on(self) -> None:
+        """The next answer, if it is whole."""
+        data = self._coming.popleft()
+        try:
+            frame, at = self._frames.next(data, self._coming_at)
+            self._coming_at = at if at < len(data) else 0
+            if self._coming_at:
+                self._coming.appendleft(data)
+            if frame is not None:
+                self._came(frame, self.house.now())
+        except (FrameError, TooManyNodes) as broken:
+            reason = str(broken).replace("socket.request.max.bytes", "more than is recorded")
+            self.shut("server", f"the node sent what is no answer: {reason}" if isinstance(broken, FrameError) else reason)
+
+    def _count(self) -> None:
+        """Of what waits: it is bounded, here and in all connections together."""
+        inbox, held = self._inbox, self.house.held
+        now = 0 if self.ended else inbox.waiting + inbox.cut_bytes + self._frames.buffered + sum(map(len, self._coming))
+        held.bytes += now - self._counted
+        more, self._counted = now > self._counted, now
+        if more and held.full:
+            self.shut("server", held.refusal)
+            return
+        if inbox.waiting > AHEAD_BYTES:
+            self.client.pause(WAITING)
+        elif inbox.waiting <= AHEAD_BYTES // 2:
+            self.client.resume(WAITING)
+        if self._coming:
+            self.server.pause(TURN)
+        else:
+            self.server.resume(TURN)
+
+    @property
+    def _client_finishes_later(self) -> bool:
+        """Is there a request that the node is still to be sent?"""
+        held = self.call is not None and self.call.held_by is not None
+        return not self.wedged and (held or self._inbox.waiting > 0)
+
+    def _client_finishes(self) -> bool:
+        self._finishing = self._client_finishes_later
+        return self._finishing or self.server.finish()
+
+    def _cut_bytes(self) -> int:
+        return self._inbox.cut_bytes
+
+    def _drop(self) -> None:
+        super()._drop()
+        self._inbox = Inbox(REQUEST_BYTES)
+        self._frames = Framer(ANSWER_BYTES)
+        self.house.held.bytes -= self._counted
+        self._counted = 0
 
     def _admit(self) -> None:
         if self.striker.gate is not None:
@@ -301,6 +375,7 @@ class CarefulRelay(Relay):
             return frame
         if codec.key == METADATA:
             self.striker.learn(message)
+        self.house.upstream.expect(message, self.node.where)
         changed = rewrite(codec.key, codec.version, message, self.house.upstream.translate)
         return codec.answer(frame[:4], message)[4:] if changed else frame
 

@@ -11,7 +11,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from groupmock_codec import APIS
 from groupmock_codec.errors import CodecError
@@ -24,6 +24,9 @@ from ..running import CannotStart
 from .reaching import CONNECT_S, TLS_ALERT, Called, Where, reach
 from .wire_codec import WireCodec
 
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
 UPSTREAM: Final = Called("upstream", "--upstream", "--tls")
 MOST_NODES: Final = 1000
 """A cluster that tells of more is not believed: each one is a listener."""
@@ -32,6 +35,10 @@ VERSION: Final = 4
 """Of Metadata: every broker since 0.11 has it."""
 MOST_BYTES: Final = 16_777_216
 """Of an answer to it without topics."""
+
+
+class TooManyNodes(Exception):
+    """A cluster names more nodes than could have a listener each; the text is for users."""
 
 
 class Node:
@@ -62,6 +69,7 @@ class Upstream:
         self._host = host
         self._port = port
         self._advertise = advertise
+        self._without: set[tuple[int, Where]] = set()  # nodes for which there is no listener, each told once
 
     def add(self, where: Where, number: int | None = None) -> Node:
         """Listen for it: on the next port, or on a free one. Raises OSError."""
@@ -74,6 +82,14 @@ class Upstream:
         node = Node(number, where, listener, host, port)
         self.nodes.append(node)
         return node
+
+    def expect(self, message: Message, where: Where) -> None:
+        """The node at `where` answered this: raises TooManyNodes before one of the brokers that it names gets a listener."""
+        named = len(getattr(message, "brokers", ()))
+        if named > MOST_NODES:
+            raise TooManyNodes(
+                f"the upstream {where} names {named} brokers, and a recording has a port of its own for each, for at most {MOST_NODES}"
+            )
 
     def translate(self, number: int, host: str, port: int) -> tuple[str, int]:
         """What a client is told in the place of this address."""
@@ -127,20 +143,29 @@ class Upstream:
             answer: Any = WireCodec(METADATA, VERSION).read_answer(frame)
         except (asyncio.IncompleteReadError, TimeoutError, OSError, CodecError):
             return
+        try:
+            self.expect(answer, where)
+        except TooManyNodes as refusal:
+            raise CannotStart(f"{refusal}: name another cluster in --upstream") from None
         for broker in answer.brokers:
             self.known(broker.node_id, Where(broker.host, broker.port))
 
     def _found(self, number: int, where: Where) -> Node | None:
         if len(self.nodes) >= MOST_NODES:
-            self.trouble(f"node {number} at {where} is told to clients as it is: {MOST_NODES} nodes have a listener already")
+            self._tell_without(number, where, f"{MOST_NODES} nodes have a listener already")
             return None
         try:
             node = self.add(where, number)
         except OSError as failure:
-            self.trouble(f"node {number} at {where} is told to clients as it is: no port to listen on: {failure.strerror}")
+            self._tell_without(number, where, f"no port to listen on: {failure.strerror}")
             return None
         self.began(node)
         return node
+
+    def _tell_without(self, number: int, where: Where, why: str) -> None:
+        if (number, where) not in self._without and len(self._without) < MOST_NODES:
+            self._without.add((number, where))
+            self.trouble(f"node {number} at {where} is told to clients as it is: {why}")
 
 
 def adopt_for(node: Node, adopt: Callable[[Node, socket.socket, str, int], None]) -> Adopt:

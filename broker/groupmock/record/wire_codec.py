@@ -1,4 +1,5 @@
-"""How the frames that pass by are read: requests as a broker reads them, answers as a client does. What nothing of ours knows is opaque.
+"""How the frames that pass by are read: requests as a broker reads them, answers as a client does. What nothing of ours knows is opaque,
+and so is a request that is too long to be kept (`record.cutting`).
 
 An opaque frame is told by its header alone: its body may hold what no journal may (SASL tokens, SCRAM credentials, delegation tokens), so
 neither its bytes nor a part of them stands in any row.
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
     from groupmock_codec.declare import Message
 
-REQUEST_ELEMENTS: Final = 100_000
+REQUEST_ELEMENTS: Final = 30_000
 ANSWER_ELEMENTS: Final = 1_000_000
-"""Most array elements of one message that are read for its rows: the Metadata of a large cluster has some 10^5 of them."""
+"""Most array elements of one message that are read for its rows: of a request as many as a server of ours reads (`net.limits`), of an
+answer more, because the Metadata of a large cluster has some 10^5 of them."""
 HEADER_BYTES: Final = 10
 """Key, version, correlation id, length of the client id: in every version of the header (KIP-482)."""
 
@@ -59,7 +61,8 @@ class Opaque:
 
     opaque: Final = True
 
-    def __init__(self, key: int, version: int) -> None:
+    def __init__(self, key: int, version: int, size: int = 0) -> None:
+        """`size`: of a request that is too long to be read."""
         self.key = key
         self.version = version
         known = key in APIS
@@ -67,6 +70,7 @@ class Opaque:
         other = known and version not in APIS[key].versions
         span = f": groupmock reads versions {APIS[key].versions}" if other else ""
         what = f"version {version} of {self.name}" if other else self.name
+        what += f" with {size} bytes" if size else ""
         self.note = f"{what} is not decoded{span}: neither this request nor its answer is kept"
 
     def answer(self, correlation: bytes, message: Message) -> bytes:

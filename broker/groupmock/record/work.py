@@ -17,11 +17,14 @@ EACH: Final = 128
 """What a waiting piece costs beyond its bytes."""
 PAUSE_S: Final = 0.001
 """What comes within it is done together: a turn for each piece would cost more than the work."""
-SLICE_NS: Final = 2_000_000
-"""Longest stretch of this work between two turns of the loop, as the server's own (`net.limits`, groupmock.requests.slice.us)."""
+SLICE_NS: Final = 500_000
+"""Longest stretch of this work between two turns of the loop: half of a server's (`net.limits`, groupmock.requests.slice.us), because a
+request that passes by and its answer need a turn each."""
 
 Take = Callable[[bytes, int, int], int]
 """(data, when it came, how much of it is dealt with) -> how much is then; called until that is all of it."""
+Done = Callable[[int], None]
+"""Called with the length of a piece that is dealt with."""
 
 
 class Work:
@@ -32,13 +35,13 @@ class Work:
         self.full = False
         self._most = most
         self._relieved = relieved
-        self.pieces: deque[tuple[Take, bytes, int]] = deque()
+        self.pieces: deque[tuple[Take, bytes, int, Done]] = deque()
         self._at = 0  # of the first
         self._ordered = False
 
-    def add(self, take: Take, data: bytes, now: int) -> None:
+    def add(self, take: Take, data: bytes, now: int, done: Done) -> None:
         """To be done soon, after all that was added before."""
-        self.pieces.append((take, data, now))
+        self.pieces.append((take, data, now, done))
         self.waiting += len(data) + EACH
         if self.waiting > self._most:
             self.full = True
@@ -46,10 +49,12 @@ class Work:
             self._ordered = True
             asyncio.get_running_loop().call_later(PAUSE_S, self._turn)
 
-    def finish(self) -> None:
-        """Do all of it now."""
-        while self.pieces:
+    def finish(self, within_ns: int = 1 << 62) -> int:
+        """Do all of it now, as far as that takes no longer. Return how many pieces are left undone."""
+        end = monotonic_ns() + within_ns
+        while self.pieces and monotonic_ns() < end:
             self._do()
+        return len(self.pieces)
 
     def _turn(self) -> None:
         end = monotonic_ns() + SLICE_NS
@@ -62,7 +67,7 @@ class Work:
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _do(self) -> None:
-        take, data, now = self.pieces[0]
+        take, data, now, done = self.pieces[0]
         self._at = take(data, now, self._at)
         size = len(data)
         if self._at < size:
@@ -73,3 +78,4 @@ class Work:
         if self.full and self.waiting <= self._most // 2:
             self.full = False
             self._relieved()
+        done(size)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, MutableMapping
+from importlib import import_module
 from typing import Any, Final
 
 import msgspec
@@ -39,6 +40,11 @@ class LogSink(Sink):
         self._alarm, self._now = alarm, now
         if alarm is not None:
             alarm.ring = self._look
+
+    def load(self) -> None:
+        """Import now what the first line and the first row of a group would import: that takes longer than a client should wait."""
+        self._logger = self._logger or _logger(self._json)
+        import_module(".shortened", __package__)
 
     def take(self, row: Row) -> None:
         """The lines that come of it."""
