@@ -103,22 +103,24 @@ class Wanted(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """It was not reached in time. `sentence`: what was wanted and what is; `lacking`: a line a condition; `advice`: how to go on."""
+    """It was not reached in time. `sentence`: what was wanted and what is; `lacking`: a line a condition; `advice`: how to go on;
+    `obstacles`: whom the group awaits, and clients that were never served."""
 
     sentence: str
     lacking: list[str]
     advice: str
+    obstacles: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
         """All of it in one line."""
         lacking = f"; missing: {'; '.join(self.lacking)}" if self.lacking else ""
-        return f"{self.sentence}{lacking}; {self.advice}"
+        return "; ".join([f"{self.sentence}{lacking}", *self.obstacles, self.advice])
 
     @property
     def lines(self) -> str:
         """All of it, a line each."""
-        return "\n".join([self.sentence, *(f"missing: {each}" for each in self.lacking), self.advice])
+        return "\n".join([self.sentence, *(f"missing: {each}" for each in self.lacking), *self.obstacles, self.advice])
 
 
 async def reach(running: Running, wanted: Wanted, timeout: float) -> GroupView | Missed:
@@ -131,7 +133,8 @@ async def reach(running: Running, wanted: Wanted, timeout: float) -> GroupView |
     sight = await running.until(wanted.kinds, there, timeout)
     if sight is not None and not running.closed:
         return sight.view
-    return _missed(running, wanted, timeout)
+    missed = _missed(running, wanted, timeout)
+    return missed if running.closed else missed._replace(obstacles=tuple(await running.obstacles(wanted.group)))
 
 
 def wanted_of(

@@ -202,6 +202,15 @@ class Running:
         rows, now, sessions = list(self.ring.rows), self.clock.now(), self._sessions()
         return await asyncio.to_thread(_told, rows, group, member, self.seed, self.journal, self.ring.dropped, ends, now, sessions)
 
+    async def obstacles(self, group: str) -> list[str]:
+        """What keeps a group from going on, as far as the rows are kept: whom it awaits, and clients that were never served."""
+        from .story.teller import obstacles
+
+        if self.ring is None:
+            return []
+        rows, now, sessions, dropped = list(self.ring.rows), self.clock.now(), self._sessions(), self.ring.dropped
+        return await asyncio.to_thread(obstacles, rows, group, now=now, sessions=sessions, dropped=dropped)
+
     def _sessions(self) -> dict[str, dict[str, int]]:
         """Group -> member id -> when its session ends (ns), of all members."""
         found: dict[str, dict[str, int]] = {}

@@ -108,8 +108,12 @@ class Tale:
         for row in list(self._reserved.values())[:MOST]:
             who = f"{member_text(row.member_id, row.client_id)} asked to join, was told to come back with this id (KIP-394) and has not"
             yield Line(row.t, who, (row.member_id,))
-        if (waiting := waiting_for(self.fold, self.people, self._reserved.values(), now, known)) is not None:
+        if (waiting := self.waiting(now, known)) is not None:
             yield Line(now, waiting)
+
+    def waiting(self, now: int, known: Known) -> str | None:
+        """What the group waits for; None: for nothing."""
+        return waiting_for(self.fold, self.people, self._reserved.values(), now, known)
 
     # -- what the coordinator says
 

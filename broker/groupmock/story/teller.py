@@ -26,6 +26,7 @@ from ..journal.rows import (
     MemberRow,
     MovedRow,
     NoteRow,
+    OpenRow,
     ReplyRow,
     RequestRow,
     Row,
@@ -36,6 +37,7 @@ from ..rounds import Partition, Rebalances
 from .awaited import Known, OpenRequest
 from .exchanged import ANSWERED, TopicNames, items, said
 from .folding import Folded, Line
+from .not_served import NotServed
 from .people import Person
 from .sentences import of_transaction
 from .tale import Asked, Tale
@@ -52,6 +54,9 @@ OPEN: Final = 100_000
 CLIENTS: Final = 1000
 EARLIER: Final = 20
 """Lines that are kept until it is known whose they are."""
+NOBODY_CAME: Final = "no client has connected"
+SHOWN: Final = 20
+"""Lines about clients that were not served."""
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
 """Commands that no story needs: what comes of them is told."""
 NOTES: Final = frozenset((NODE_STALLED, NODE_RESUMED, "internal error"))
@@ -105,6 +110,18 @@ def tell(
         yield one_line(" · ".join(last))
 
 
+def obstacles(rows: Iterable[Row], group: str, *, now: int, sessions: Sessions, dropped: int) -> list[str]:
+    """What keeps a group from going on: whom it awaits, and clients that were never served. For arguments see `tell`."""
+    teller = StoryTeller(group)
+    for row in rows:
+        teller.feed(row)
+    found = teller.awaited(group, now, sessions)
+    found += [line.told() for line in teller.not_served.lines()[:SHOWN]]
+    if not teller.not_served.connected and not dropped:
+        found.append(NOBODY_CAME)
+    return list(map(one_line, found))
+
+
 class Section:
     """The lines of one group: all of them while they are few, else the first and the last ones."""
 
@@ -154,6 +171,7 @@ class StoryTeller:
         self._groups_of: dict[str, set[str]] = {}  # client id -> groups that it joined
         self._earlier: dict[str, deque[tuple[ReplyRow, Asked]]] = {}  # client id -> refusals before it joined any
         self._for_all: deque[Line] = deque(maxlen=EARLIER)
+        self.not_served = NotServed()
         self._names = TopicNames()
         self._ends: dict[Partition, int] = {}
         self._member_seen = member is None
@@ -171,6 +189,7 @@ class StoryTeller:
         if take is None:
             return
         try:
+            self.not_served.feed(row)
             over = self._rebalances.feed(row)
             for section, line in take(self, row, over):
                 self._line(section, line)
@@ -193,6 +212,12 @@ class StoryTeller:
                 self._line(section, line)
         self.flush()
 
+    def awaited(self, group: str, now: int, sessions: Sessions) -> list[str]:
+        """What the group waits for, in words."""
+        section = self._sections.get(group)
+        waiting = section.tale.waiting(now, Known(sessions.get(group, {}), self._open_requests)) if section is not None else None
+        return [] if waiting is None else [waiting]
+
     def _open_requests(self, person: Person) -> Iterator[OpenRequest]:
         """Of a member's client, but for those that wait by their nature."""
         for _, asked in self._asked.values():
@@ -208,19 +233,36 @@ class StoryTeller:
     def sections(self, ends: Ends | None = None, dropped: int = 0) -> Iterator[str]:
         """The story of each group. Raises NotTold."""
         self._check()
+        whole = not dropped and (self._begins or 0) <= 1
         if dropped:
             yield f"({dropped} older rows are no longer kept)"
         for place, section in enumerate(self._sections.values()):
             if place:
                 yield ""
-            yield section.tale.head(self._lag(section.tale, ends), whole=not dropped and (self._begins or 0) <= 1)
+            yield section.tale.head(self._lag(section.tale, ends), whole)
             if section.count > LONG:
                 yield from (f"  {line}" for line in section.tale.tally.lines(joined=section.tale.generation > 0))
             yield from section.lines()
+        yield from self._not_served_lines(whole)
         if self._others and self._only is None:
             yield f"({len(self._others)} more groups are not told: name one of {listed(sorted(map(text, self._others)))})"
         if self.untold:
             yield f"({self.untold} rows could not be told: their messages are not what their API has)"
+
+    def _not_served_lines(self, whole: bool) -> Iterator[str]:
+        lines = [line for line in self.not_served.lines() if line.at >= self._since]
+        if self._only is not None or self._member is not None:
+            return
+        if whole and not self.not_served.connected and not self._sections:
+            yield NOBODY_CAME
+        if not lines:
+            return
+        if self._sections:
+            yield ""
+        yield "clients that were not served:"
+        yield from (line.text for line in lines[:SHOWN])
+        if len(lines) > SHOWN:
+            yield f"{'...':>9}  and {len(lines) - SHOWN} more"
 
     # -- which story a row belongs to
 
@@ -302,6 +344,9 @@ class StoryTeller:
         group, asked = self._asked.pop(row.ticket, (None, None))
         if asked is not None and group is not None and (section := self._section(group)) is not None:
             yield section, section.tale.abandoned(row, asked)
+
+    def _opened(self, row: OpenRow, _: Any) -> Iterator[tuple[Section, Line]]:
+        yield from ()
 
     def _closed(self, row: CloseRow, _: Any) -> Iterator[tuple[Section, Line]]:
         if row.by == "server" and row.reason.startswith("the server"):  # the run is over
@@ -399,4 +444,5 @@ _TAKE: Final[dict[type, Callable[[StoryTeller, Any, Any], Iterator[tuple[Section
     FindingRow: StoryTeller._finding,
     ClientRow: StoryTeller._client,
     NoteRow: StoryTeller._note,
+    OpenRow: StoryTeller._opened,
 }

@@ -1,0 +1,169 @@
+"""Clients that were never served: they spoke TLS, asked for SASL, or only looked brokers and coordinators up, again and again.
+
+Such a client reaches no group, so no group's story has a line of it. Each kind of failure is one line with its remedy: how often, from when
+until when. A client that asked anything else was served, and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from ..journal.read import UnknownRow
+from ..journal.rows import CloseRow, OpenRow, ReplyRow, RequestRow, Row
+from ..journal.whose import field
+from .exchanged import items, named
+from .folding import Line
+from .words import MOST, count, listed, seconds, shortened, text
+
+KEPT: Final = 1000
+"""Clients, reasons and open connections that are remembered, of each kind."""
+LOOKUPS: Final = frozenset(("ApiVersions", "Metadata", "FindCoordinator", "DescribeCluster"))
+SASL: Final = frozenset(("SaslHandshake", "SaslAuthenticate"))
+AGAIN: Final = 3
+"""A client that looked up brokers so often and did nothing else is told of. Others only wanted to look, if any client was served."""
+NO_SASL: Final = "groupmock serves plain Kafka without SASL: set security.protocol=PLAINTEXT in the client"
+ADVERTISE: Final = "if it cannot reach that address, advertise another one (`Broker(advertise=...)`, `groupmock serve --advertise`)"
+
+
+class Repeated:
+    """How often something happened, from when until when (ns)."""
+
+    def __init__(self, at: int) -> None:
+        self.first = self.last = at
+        self.times = 0
+
+    def more(self, at: int) -> None:
+        """Once more."""
+        self.times += 1
+        self.last = max(self.last, at)
+
+    @property
+    def until(self) -> str:
+        """For a line that has the first time already."""
+        return f", until {seconds(self.last)}" if self.times > 1 else ""
+
+
+class Client:
+    """One client id that has asked nothing but to look up. `sasl`: mechanisms; `looked`: what it looked up -> how often; `coordinators`:
+    did it look up any; `told`: the addresses that answers named; `errors`: those of answers to its lookups."""
+
+    def __init__(self, at: int) -> None:
+        self.seen = Repeated(at)
+        self.sasl: dict[str, None] = {}
+        self.looked: dict[str, int] = {}
+        self.coordinators = False
+        self.told: dict[str, None] = {}
+        self.errors: dict[str, None] = {}
+
+
+class NotServed:
+    """`feed` it rows; `lines` are told at the end."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[int, str] = {}  # connections that are open and have no answer yet -> whence
+        self._closed: dict[tuple[str, str], Repeated] = {}  # the server's reason and the host
+        self._clients: dict[str, Client] = {}
+        self._served: dict[str, None] = {}
+        self._asked: dict[int, Client] = {}  # ticket -> whose lookup
+        self.connected = False
+        """Did any client connect?"""
+
+    def feed(self, row: Row | UnknownRow) -> None:
+        """One more row."""
+        take = _TAKE.get(row.__class__)
+        if take is not None:
+            take(self, row)
+
+    def lines(self) -> list[Line]:
+        """A line of each kind of failure, in the order in which they began."""
+        found = [self._of_closed(reason, host, seen) for (reason, host), seen in self._closed.items()]
+        found += [line for name, client in self._clients.items() for line in self._of_client(name, client)]
+        return sorted(found, key=lambda line: line.at)
+
+    # -- rows
+
+    def _opened(self, row: OpenRow) -> None:
+        self.connected = True
+        if len(self._hosts) < KEPT:
+            self._hosts[row.connection] = row.client_host.lstrip("/")
+
+    def _ended(self, row: CloseRow) -> None:
+        host = self._hosts.pop(row.connection, None)
+        if host is None or row.by != "server" or row.reason.startswith("the server"):  # it was answered before, or the run is over
+            return
+        if (row.reason, host) in self._closed or len(self._closed) < KEPT:
+            self._closed.setdefault((row.reason, host), Repeated(row.t)).more(row.t)
+
+    def _request(self, row: RequestRow) -> None:
+        name = row.client_id or ""
+        if row.api_name not in LOOKUPS | SASL:
+            self._clients.pop(name, None)
+            if len(self._served) < KEPT:
+                self._served[name] = None
+        elif name not in self._served and (name in self._clients or len(self._clients) < KEPT):
+            client = self._clients.setdefault(name, Client(row.t))
+            client.seen.more(row.t)
+            _looks(client, row)
+            if len(self._asked) < KEPT:
+                self._asked[row.ticket] = client
+
+    def _reply(self, row: ReplyRow) -> None:
+        self._hosts.pop(row.connection, None)
+        client = self._asked.pop(row.ticket, None)
+        if client is None or row.api_name in SASL:
+            return
+        if row.error and len(client.errors) < KEPT:
+            client.errors[f"{row.api_name} {row.error}"] = None
+        brokers = items(row.message, "brokers") if row.api_name == "Metadata" else [row.message, *items(row.message, "coordinators")]
+        for each in brokers if row.api_name in ("Metadata", "FindCoordinator") else ():
+            host, port = field(each, "host"), field(each, "port")
+            if host and named(field(each, "error_code")) is None and len(client.told) < KEPT:
+                client.told[f"{host}:{port}"] = None
+
+    # -- words
+
+    def _of_closed(self, reason: str, host: str, seen: Repeated) -> Line:
+        return Line(seen.first, f"{count(seen.times, 'connection')} from {text(host)}{seen.until} closed: {shortened(reason)}")
+
+    def _of_client(self, name: str, client: Client) -> Iterator[Line]:
+        who = f"client {text(name)}" if name else "a client without a name"
+        if client.sasl:
+            asked = f"{who} asked for SASL ({listed(list(map(text, client.sasl)))}){client.seen.until}, REFUSED"
+            yield Line(client.seen.first, f"{asked}: {NO_SASL}")
+        elif client.coordinators or not self._served or sum(client.looked.values()) >= AGAIN:
+            looked = listed([f"{what} {count(times, 'time')}" for what, times in client.looked.items()])
+            what = f"{who} looked up {looked}{client.seen.until}"
+            if client.errors:
+                yield Line(client.seen.first, f"{what}, REFUSED: {listed(list(map(text, client.errors)))}, and asked nothing else")
+            elif client.told:
+                yield Line(
+                    client.seen.first, f"{what}, was told {listed(list(map(text, client.told)))}, and asked nothing else: {ADVERTISE}"
+                )
+
+
+def _looks(client: Client, row: RequestRow) -> None:
+    if row.api_name == "SaslHandshake" and len(client.sasl) < MOST:
+        client.sasl[str(field(row.message, "mechanism"))] = None
+    elif row.api_name in SASL:
+        client.sasl.setdefault("without a handshake")
+    elif row.api_name in ("Metadata", "DescribeCluster"):
+        client.looked["the brokers"] = client.looked.get("the brokers", 0) + 1
+    elif row.api_name == "FindCoordinator" and len(client.looked) < KEPT:
+        client.coordinators = True
+        what = _coordinator_of(row.message)
+        client.looked[what] = client.looked.get(what, 0) + 1
+
+
+def _coordinator_of(message: Any) -> str:
+    keys = field(message, "coordinator_keys") or [field(message, "key")]
+    kind = "the transactional id" if field(message, "key_type") == 1 else "group"
+    return f"the coordinator of {kind} {text(keys[0])}"
+
+
+_TAKE: Final[dict[type, Callable[[NotServed, Any], None]]] = {
+    OpenRow: NotServed._opened,
+    CloseRow: NotServed._ended,
+    RequestRow: NotServed._request,
+    ReplyRow: NotServed._reply,
+}

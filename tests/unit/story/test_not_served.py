@@ -1,0 +1,94 @@
+"""Clients that were never served are told of, each kind of failure in one line with its remedy."""
+
+from __future__ import annotations
+
+import pytest
+from kitchen_of_two import TwoMembers
+
+from groupmock.rig import WireRig
+from groupmock.rig.kept_rows import KeptRows
+from groupmock.story.teller import obstacles, tell
+from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
+from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeRequest
+
+METADATA, FIND_COORDINATOR, SASL_HANDSHAKE = 3, 10, 17
+PLAIN = "set security.protocol=PLAINTEXT in the client"
+ADVERTISE = "if it cannot reach that address, advertise another one (`Broker(advertise=...)`, `groupmock serve --advertise`)"
+
+
+class Cluster:
+    """Without sockets, on a virtual clock, and with its rows kept."""
+
+    def __init__(self) -> None:
+        self.kept = KeptRows()
+        self.rig = WireRig.make(topics={"orders": 1}, sinks=[self.kept])
+
+    def story(self) -> list[str]:
+        return list(tell(self.kept.rows))
+
+    def obstacles(self) -> list[str]:
+        """What a wait for a group tells that nobody is in."""
+        return obstacles(self.kept.rows, "kitchen", now=self.rig.clock.now(), sessions={}, dropped=0)
+
+
+def test_tls_connections_are_one_line_with_the_remedy() -> None:
+    cluster = Cluster()
+    for _ in range(3):
+        cluster.rig.connect().send(b"\x16\x03\x01\x02\x00\x01")
+        cluster.rig.sleep(500)
+    told = "3 connections from 127.0.0.1, until 1.000 closed: a TLS hello instead of a request: this port speaks plain Kafka"
+    assert cluster.story() == ["clients that were not served:", f"    0.000  {told}, {PLAIN}"]
+    assert cluster.obstacles() == [f"{told}, {PLAIN}"]
+
+
+def test_a_client_that_asks_for_sasl_is_told_with_the_remedy() -> None:
+    cluster = Cluster()
+    cluster.rig.connect().ask(SASL_HANDSHAKE, 1, SaslHandshakeRequest(mechanism="PLAIN"), client_id="anna")
+    assert cluster.obstacles() == [f"client anna asked for SASL (PLAIN), REFUSED: groupmock serves plain Kafka without SASL: {PLAIN}"]
+
+
+def look_up(cluster: Cluster, client_id: str = "anna") -> None:
+    """What a consumer does before it connects to its coordinator."""
+    wire = cluster.rig.connect()
+    wire.ask(METADATA, 9, MetadataRequest(topics=[]), client_id=client_id)
+    wire.ask(FIND_COORDINATOR, 2, FindCoordinatorRequest(key="kitchen"), client_id=client_id)
+    wire.hang_up()
+
+
+def test_a_client_that_never_comes_to_the_advertised_address_is_told_with_the_remedy() -> None:
+    cluster = Cluster()
+    for _ in range(2):
+        look_up(cluster)
+        cluster.rig.sleep(1000)
+    node = cluster.rig.core.environment.identity.nodes[0]
+    looked = "client anna looked up the brokers 2 times, the coordinator of group kitchen 2 times, until 1.000"
+    assert cluster.obstacles() == [f"{looked}, was told {node.host}:{node.port}, and asked nothing else: {ADVERTISE}"]
+
+
+def test_a_lookup_that_is_refused_says_so_instead_of_the_remedy() -> None:
+    cluster = Cluster()
+    topics = [MetadataRequestTopic(name="bills")]
+    cluster.rig.connect().ask(METADATA, 9, MetadataRequest(topics=topics, allow_auto_topic_creation=False), client_id="anna")
+    refused = "REFUSED: Metadata UNKNOWN_TOPIC_OR_PARTITION"
+    assert cluster.obstacles() == [f"client anna looked up the brokers 1 time, {refused}, and asked nothing else"]
+
+
+def test_a_rule_that_refuses_connections_is_named() -> None:
+    cluster = Cluster()
+    cluster.rig.command("add_faults", rules=[{"name": "closed", "do": {"kind": "refuse"}}], origin="the test")
+    cluster.rig.connect()
+    assert cluster.story()[1:] == ['    0.000  1 connection from 127.0.0.1 closed: fault rule "closed"']
+
+
+def test_clients_that_were_served_are_left_out() -> None:
+    stage = TwoMembers()
+    stage.anna.look_up()
+    assert obstacles(stage.ring.rows, "kitchen", now=0, sessions={}, dropped=0) == []
+    assert "not served" not in "\n".join(tell(stage.ring.rows))
+
+
+@pytest.mark.parametrize(("dropped", "found"), [(0, ["no client has connected"]), (1, [])])
+def test_it_is_told_that_no_client_came(dropped: int, found: list[str]) -> None:
+    assert obstacles([], "kitchen", now=0, sessions={}, dropped=dropped) == found
+    assert list(tell([], dropped=dropped))[:1] == (found or ["(1 older rows are no longer kept)"])
