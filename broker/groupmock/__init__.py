@@ -29,16 +29,17 @@ if TYPE_CHECKING:
     from .group_wait import BadWait
     from .inprocess.both import GroupTimeout
     from .inprocess.broker import AsyncBroker, Broker
-    from .inprocess.commands import AsyncUndo, Undo
+    from .inprocess.commands import AsyncLasting, AsyncUndo, Undo
     from .inprocess.fault_rules import AsyncFaultBlock, FaultBlock, FaultNeverFired, FaultNotSeen
+    from .journal.rows import RequestRow
     from .running import CannotStart, JournalFailed, NotAudited
     from .views import Record
 
 __all__ = [
-    "AsyncBroker", "AsyncFaultBlock", "AsyncUndo", "Audit", "BadLine", "BadPlan", "BadSeedData", "BadWait", "Broker", "CannotStart",
-    "CannotSteer", "ConfigError", "ConfigRow", "FaultBlock", "FaultNeverFired", "FaultNotSeen", "GroupLag", "GroupTimeout", "GroupView",
-    "JournalFailed", "MemberView", "NeverSoOften", "NotAudited", "PartitionFacts", "PartitionLag", "Plan", "Record", "Reset", "RuleReport",
-    "SeedData", "Seeded", "State", "TopicFacts", "Undo", "UnknownRule", "Written", "__version__",
+    "AsyncBroker", "AsyncFaultBlock", "AsyncLasting", "AsyncUndo", "Audit", "BadLine", "BadPlan", "BadSeedData", "BadWait", "Broker",
+    "CannotStart", "CannotSteer", "ConfigError", "ConfigRow", "FaultBlock", "FaultNeverFired", "FaultNotSeen", "GroupLag", "GroupTimeout",
+    "GroupView", "JournalFailed", "MemberView", "NeverSoOften", "NotAudited", "PartitionFacts", "PartitionLag", "Plan", "Record", "RequestRow",
+    "Reset", "RuleReport", "SeedData", "Seeded", "State", "TopicFacts", "Undo", "UnknownRule", "Written", "__version__",
 ]  # fmt: skip
 
 HOMES: Final = {
@@ -58,8 +59,9 @@ HOMES: Final = {
     "group_wait": ("BadWait",),
     "inprocess.both": ("GroupTimeout",),
     "inprocess.broker": ("AsyncBroker", "Broker"),
-    "inprocess.commands": ("AsyncUndo", "Undo"),
+    "inprocess.commands": ("AsyncLasting", "AsyncUndo", "Undo"),
     "inprocess.fault_rules": ("AsyncFaultBlock", "FaultBlock", "FaultNeverFired", "FaultNotSeen"),
+    "journal.rows": ("RequestRow",),
     "running": ("CannotStart", "JournalFailed", "NotAudited"),
     "views": ("Record",),
 }

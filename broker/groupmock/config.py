@@ -6,8 +6,9 @@ once, in `options`. `Config.origins` remembers where each value came from (`grou
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -122,12 +123,15 @@ def resolve(
     sets: Iterable[str | tuple[str, Any]] = (),
     file: str | None = None,
     environment: Mapping[str, str] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    place: Callable[[str], str] = "flag --{}".format,
 ) -> Config:
-    """Merge the layers and check every value. `flags`: option name -> value (None: not given); `sets`: "KEY=VALUE" texts or pairs."""
+    """Merge the layers and check every value. `flags`: option name -> value (None: not given); `sets`: "KEY=VALUE" texts or pairs;
+    `defaults`: of options, in place of those of `serve`; `place`: what an error calls the flag of an option."""
     given = {name: value for name, value in (flags or {}).items() if value not in (None, ())}
     variables = environment or {}
     table = _read_file(file) if file else {}
-    options = _options(given, variables, table, file)
+    options = _options(given, variables, table, file, defaults or {}, place)
     profile = _profile(options)
     layers = _Layers()
     for key, value in profile.settings.items():
@@ -136,7 +140,7 @@ def resolve(
         layers.put(OPENS, True, f"{opening.LIBRARY} is installed")
     _file_settings(table, file, layers)
     _environment_settings(variables, layers)
-    _flag_settings(sets, layers)
+    _flag_settings(sets, layers, place)
     settings, limits = _build(layers)
     _check_sessions(settings, layers)
     if settings.compression_open and not opening.available():
@@ -152,17 +156,17 @@ def resolve(
         advertise=address_of(values["advertise"], options.origins["advertise"], nodes),
         nodes=nodes,
         racks=_racks(values["racks"], options.origins["racks"], nodes),
-        topics=_topics(values["topic"], options.origins["topic"]),
-        journal=values["journal"],
+        topics=topics_of(values["topic"], options.origins["topic"]),
+        journal=_path(values["journal"], options.origins["journal"]),
         journal_max_bytes=_journal_limit(values["journal-max-bytes"], options.origins["journal-max-bytes"]),
-        plan=values["plan"],
+        plan=_path(values["plan"], options.origins["plan"]),
         audit=_yes(values["audit"], options.origins["audit"]),
-        audit_waivers=values["audit-waivers"],
+        audit_waivers=_path(values["audit-waivers"], options.origins["audit-waivers"]),
         control=_control(values["control"], options.origins["control"], values["token"]),
         token=token_of(values["token"], options.origins["token"]),
         log=_one_of(values["log"], LOGS, options.origins["log"]),
         seed=_seed(values["seed"], options.origins["seed"]),
-        seed_data=values["seed-data"],
+        seed_data=_path(values["seed-data"], options.origins["seed-data"]),
         like=_like(values, options.origins),
         run=_run_name(values["run"], options.origins["run"]),
         origins={**options.origins, **layers.origins},
@@ -177,11 +181,18 @@ def resolve(
     return config
 
 
-def _options(flags: Mapping[str, Any], variables: Mapping[str, str], table: Mapping[str, Any], file: str | None) -> _Layers:
+def _options(
+    flags: Mapping[str, Any],
+    variables: Mapping[str, str],
+    table: Mapping[str, Any],
+    file: str | None,
+    defaults: Mapping[str, Any],
+    place: Callable[[str], str],
+) -> _Layers:
     options = _Layers()
     names = {option.name for option in OPTIONS}
     for option in OPTIONS:
-        options.put(option.name, option.default, "default")
+        options.put(option.name, defaults.get(option.name, option.default), "default")
     for name, value in table.items():
         if name == "set":
             continue
@@ -194,7 +205,7 @@ def _options(flags: Mapping[str, Any], variables: Mapping[str, str], table: Mapp
             text = variables[variable]
             options.put(name, tuple(text.split(",")) if name == "topic" else text, f"environment {variable}")
     for name, value in flags.items():
-        options.put(name, value, f"flag --{name}")
+        options.put(name, value, place(name))
     return options
 
 
@@ -248,12 +259,12 @@ def _environment_settings(variables: Mapping[str, str], layers: _Layers) -> None
         layers.put(by_variable[variable], variables[variable], f"environment {variable}")
 
 
-def _flag_settings(sets: Iterable[str | tuple[str, Any]], layers: _Layers) -> None:
+def _flag_settings(sets: Iterable[str | tuple[str, Any]], layers: _Layers, place: Callable[[str], str]) -> None:
     for entry in sets:
         key, mark, value = entry.partition("=") if isinstance(entry, str) else (entry[0], "=", entry[1])
         if not mark:
             raise ConfigError(f"--set takes KEY=VALUE, not {entry!r}: for instance --set group.initial.rebalance.delay.ms=0")
-        layers.put(key.strip(), value, f"flag --set {key.strip()}")
+        layers.put(str(key).strip(), value, f"{place('set')} {str(key).strip()}")
 
 
 def all_settings() -> dict[str, Any]:
@@ -327,7 +338,7 @@ def _journal_limit(value: object, origin: str) -> int | None:
 
 
 def _racks(value: object, origin: str, nodes: int) -> tuple[str, ...]:
-    racks = tuple(value.split(",") if isinstance(value, str) else map(str, value if isinstance(value, (list, tuple)) else [value]))
+    racks = tuple(value.split(",") if isinstance(value, str) else map(str, value if isinstance(value, Iterable) else [value]))
     if racks and (len(racks) != nodes or not all(rack.isprintable() and 0 < len(rack) <= MAX_RACK_NAME for rack in racks)):
         raise ConfigError(f"{origin}: {value!r} does not name a rack for each of {nodes} node(s): for instance a,b,a with --nodes 3")
     return racks
@@ -345,10 +356,16 @@ def _like(values: Mapping[str, Any], origins: Mapping[str, str]) -> Like | None:
         address=str(values["like"]),
         records=whole_number(values["like-records"], origins["like-records"], 0, MAX_COPIED),
         tls=_yes(values["like-tls"], origins["like-tls"]),
-        ca=values["like-tls-ca"],
-        certificate=values["like-tls-cert"],
-        key=values["like-tls-key"],
+        ca=_path(values["like-tls-ca"], origins["like-tls-ca"]),
+        certificate=_path(values["like-tls-cert"], origins["like-tls-cert"]),
+        key=_path(values["like-tls-key"], origins["like-tls-key"]),
     )
+
+
+def _path(value: object, origin: str) -> str | None:
+    if value is not None and not isinstance(value, str | os.PathLike):
+        raise ConfigError(f"{origin}: {value!r} is no path of a file")
+    return None if value is None else os.fspath(value)
 
 
 def _run_name(value: object, origin: str) -> str | None:
@@ -411,9 +428,16 @@ def parse_topic(text: str, origin: str) -> TopicSpec:
     return TopicSpec(name, whole_number(count, f"{origin} {text}", 1, MAX_PARTITIONS) if mark else 0)
 
 
-def _topics(values: Iterable[str] | str, origin: str) -> tuple[TopicSpec, ...]:
-    texts = [values] if isinstance(values, str) else list(values)
-    found = [parse_topic(str(text), origin) for text in texts]
+def topics_of(values: object, origin: str) -> tuple[TopicSpec, ...]:
+    """One topic as text, several of them, or name -> partitions. Raises ConfigError."""
+    if isinstance(values, Mapping):
+        values = [f"{name}:{partitions}" for name, partitions in values.items()]
+    texts = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+    found = []
+    for text in texts:
+        if not isinstance(text, str):
+            raise ConfigError(f"{origin}: {text!r} is no topic: write 'orders', 'orders:12', a list of these, or {{'orders': 12}}")
+        found.append(parse_topic(text, origin))
     seen: set[str] = set()
     for topic in found:
         if topic.name in seen:

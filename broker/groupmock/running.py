@@ -16,6 +16,7 @@ from .config import MAX_NODES, Config
 from .core.core import Core
 from .core.effects import Effects
 from .core.events import Command
+from .core.identity import Node
 from .journal.journal import Sink
 from .journal.ring import Ring
 from .journal.rows import Row
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from .faults.registry import RuleReport
 
 T = TypeVar("T")
+ANY: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
+"""Every address of the machine, as a node may listen, and the one to connect to."""
 CHANGES: Final = frozenset(("moved", "member"))
 """Kinds of rows that say what a group is."""
 
@@ -87,6 +90,11 @@ class Running:
     def bootstrap(self) -> str:
         """`host:port` of every node as clients are told, comma separated."""
         return ",".join(f"{bracketed(node.host)}:{node.port}" for node in self.core.environment.identity.nodes)
+
+    @property
+    def reachable(self) -> str:
+        """`host:port` of every node as this process reaches it, comma separated: where the nodes listen, whatever clients are told."""
+        return ",".join(_reached(node) for node in self.core.environment.identity.nodes)
 
     def ready_line(self, control: str | None = None) -> bytes:
         """The one line that `serve` prints. `control`: where the control API is."""
@@ -328,6 +336,14 @@ def _drawn(file: str, group: str | None, journal: str | None, rows: list[Row], d
     source.notices += [f"{dropped} older rows are no longer kept"] if dropped else []
     source.notices.append("out of memory, which keeps no heartbeats that changed nothing: a journal (--groupmock-journal DIR) has them")
     save(drawing.timeline(), file, form)
+
+
+def _reached(node: Node) -> str:
+    """HOST:PORT by which this machine reaches a node."""
+    if node.listens is None:
+        return f"{bracketed(node.host)}:{node.port}"
+    host, _, port = node.listens.rpartition(":")
+    return f"{ANY.get(host, host)}:{port}"
 
 
 class _Watcher(Sink):

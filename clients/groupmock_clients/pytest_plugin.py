@@ -32,6 +32,8 @@ RUNS: pytest.StashKey[pytest.Item] = pytest.StashKey()
 """Of the session: the test that runs."""
 PICTURES: pytest.StashKey[pytest.TempPathFactory] = pytest.StashKey()
 """Of the session: where pictures of failed tests go unless an option says so."""
+JOURNAL, AUDIT, WAIVERS = "GROUPMOCK_JOURNAL", "GROUPMOCK_AUDIT", "GROUPMOCK_AUDIT_WAIVERS"
+"""Variables of which more is to be done than `Broker` does."""
 TOLD: pytest.StashKey[int] = pytest.StashKey()
 """Of the session: how many findings of the shared cluster failed a test already."""
 MARKS = {
@@ -224,7 +226,24 @@ def _broker(config: pytest.Config, settings: dict[str, Any], item: pytest.Item) 
 
     if config.getoption("--groupmock-journal") and "journal" not in settings:
         settings["journal"] = _journal(config, item)
-    return Broker(**settings)
+    elif "journal" not in settings and os.environ.get(JOURNAL):
+        settings["journal"] = _journal_of_environment()
+    return Broker(**{"environment": os.environ} | settings)
+
+
+def _journal_of_environment() -> str:
+    """A folder, where each cluster has a file of its own; or a file: what an earlier test wrote there is kept as FILE.1, FILE.2, and an
+    xdist worker writes FILE with its name before the suffix."""
+    from groupmock.journal.place import make_way, names_by_run
+
+    path, worker = os.environ[JOURNAL], os.environ.get("PYTEST_XDIST_WORKER")
+    if names_by_run(path):
+        return path
+    if worker:
+        stem, suffix = os.path.splitext(path)
+        path = f"{stem}.{worker}{suffix}"
+    make_way(path)
+    return path
 
 
 def _journal(config: pytest.Config, item: pytest.Item) -> str:
@@ -245,11 +264,16 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
 
 
 def _with_audit(config: pytest.Config, settings: dict[str, Any]) -> dict[str, Any]:
-    """What the configuration file says of audits, where nobody said something else."""
+    """What the configuration file says of audits, where neither a test nor the environment says something else."""
+    from groupmock.config import YES
+
     waivers = [str(each) for each in config.getini("groupmock_waivers")]
     if len(waivers) > 1:
         raise pytest.UsageError(f"groupmock_waivers: one file, not {len(waivers)}: {', '.join(waivers)}")
-    if settings.setdefault("audit", bool(config.getini("groupmock_audit"))) and waivers:
+    variable = os.environ.get(AUDIT)
+    if variable is None:
+        settings.setdefault("audit", bool(config.getini("groupmock_audit")))
+    if waivers and settings.get("audit", variable in YES) and WAIVERS not in os.environ:
         settings.setdefault("audit_waivers", waivers[0])
     return settings
 

@@ -46,6 +46,7 @@ BAD: dict[str, tuple[str, str, Any, int, str]] = {
     "unknown query": ("GET", "/v1/journal/find?kindd=moved", None, 400, "query: Object contains unknown field `kindd` (did you mean kind?"),
     "wrong query": ("GET", "/v1/journal/find?limit=many", None, 400, "query: Expected `int`, got `str` - at `$.limit` (limit: at most"),
     "unknown kind": ("GET", "/v1/journal/count?kind=move", None, 400, "query: no kind of row 'move': there are open, close, request"),
+    "unknown API": ("GET", "/v1/journal/count?api=joinGroup", None, 400, "query: no API 'joinGroup' (did you mean JoinGroup?): Kafka's"),
     "unknown rule": ("DELETE", "/v1/faults/nope", None, 404, "nope"),
     "release of an unknown rule": ("POST", "/v1/faults/nope/release", None, 404, "nope"),
     "rule without do": ("POST", "/v1/faults", {"when": {"api": "Heartbeat"}}, 400, "do"),

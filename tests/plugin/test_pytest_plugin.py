@@ -292,6 +292,55 @@ def test_only_journals_of_failed_tests_are_kept(pytester: pytest.Pytester) -> No
     assert json.loads(kept.read_text().splitlines()[0])["v"] == 1
 
 
+TWO = """
+import pytest
+
+def test_one(groupmock):
+    assert groupmock.seed == 7 and len(groupmock.bootstrap.split(",")) == 2
+
+@pytest.mark.groupmock(seed=8)
+def test_two(groupmock):
+    assert groupmock.seed == 8
+"""
+
+
+@pytest.mark.parametrize(
+    ("journal", "options", "names"),
+    [
+        ("runs/", (), ["7.jsonl", "8.jsonl"]),
+        ("runs/one.jsonl", (), ["one.jsonl", "one.jsonl.1"]),
+        ("runs/one.jsonl", ("-n", "1"), ["one.gw0.jsonl", "one.gw0.jsonl.1"]),
+        ("ignored.jsonl", ("--groupmock-journal", "runs"), []),
+    ],
+)
+def test_the_fixtures_obey_the_environment(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, journal: str, options: tuple[str, ...], names: list[str]
+) -> None:
+    monkeypatch.setenv("GROUPMOCK_JOURNAL", journal)
+    monkeypatch.setenv("GROUPMOCK_SEED", "7")
+    monkeypatch.setenv("GROUPMOCK_NODES", "2")
+    pytester.makepyfile(TWO)
+    pytester.runpytest_subprocess(*options).assert_outcomes(passed=2)
+    folder = Path(pytester.path, "runs")
+    assert sorted(file.name for file in folder.iterdir()) == names
+    assert {json.loads(file.read_text().partition("\n")[0])["seed"] for file in folder.iterdir()} == ({7, 8} if names else set())
+
+
+AUDITED = """
+def test_audited(groupmock):
+    assert groupmock.audited
+"""
+
+
+def test_the_environment_goes_before_the_configuration_file(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytester.makepyfile(AUDITED)
+    pytester.makeini("[pytest]\ngroupmock_audit = true\ngroupmock_waivers = none.toml\n")
+    Path(pytester.path, "none.toml").write_text("")
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+    monkeypatch.setenv("GROUPMOCK_AUDIT", "false")
+    pytester.runpytest_subprocess().assert_outcomes(failed=1)
+
+
 def test_every_xdist_worker_has_a_server(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

@@ -25,6 +25,7 @@ from groupmock import (
     GroupView,
     MemberView,
     Record,
+    RequestRow,
     RuleReport,
     State,
     TopicFacts,
@@ -97,6 +98,8 @@ def test_coroutines(groupmock_async: AsyncBroker) -> None:
         assert_type(await groupmock_async.story("kitchen"), str)
         async with await groupmock_async.stall_node(1):
             await groupmock_async.step(1)
+        async with groupmock_async.hold("kitchen", "Stable"):
+            assert_type(await groupmock_async.requests(), list[RequestRow])
         async with groupmock_async.fault({"api": "Heartbeat"}, "drop", must_fire=False) as rule:
             assert_type(await rule.fired, int)
         (first,), none = await asyncio.gather(groupmock_async.records("orders", 0), groupmock_async.records("orders", 1))
@@ -110,19 +113,11 @@ def test_coroutines(groupmock_async: AsyncBroker) -> None:
 def test_forgotten_awaits(groupmock_server_async: AsyncBroker) -> None:
     broker = groupmock_server_async
     with pytest.warns(RuntimeWarning, match="never awaited"):
-        broker.hold("kitchen", "Stable")  # type: ignore[unused-coroutine]
-        broker.freeze("kitchen", "anna")  # type: ignore[unused-coroutine]
-        broker.stall_node(1)  # type: ignore[unused-coroutine]
+        broker.hold("kitchen", "Stable")
+        broker.freeze("kitchen", "anna")
+        broker.stall_node(1)
         broker.expire("kitchen", "anna")  # type: ignore[unused-coroutine]
         broker.produce("orders", "one coffee")  # type: ignore[unused-coroutine]
         broker.wait_for("kitchen", state="Stable")  # type: ignore[unused-coroutine]
         broker.groups  # type: ignore[unused-coroutine]  # noqa: B018
         broker.clear()  # type: ignore[unused-coroutine]
-    with pytest.warns(RuntimeWarning, match="never awaited"):
-        with pytest.raises(TypeError, match="asynchronous context manager"):
-            asyncio.run(_holds(broker))
-
-
-async def _holds(broker: AsyncBroker) -> None:
-    async with broker.hold("kitchen", "Stable"):  # type: ignore[attr-defined]
-        """Without `await`."""

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 import groupmock
-from groupmock import AsyncBroker, AsyncFaultBlock, AsyncUndo, Broker, FaultBlock, State, Undo
+from groupmock import AsyncBroker, AsyncFaultBlock, AsyncLasting, Broker, FaultBlock, State, Undo
 from groupmock.data.lines import Form
 from groupmock.data.seed import Source
 from groupmock.group_wait import Assignment
@@ -27,13 +27,18 @@ from .markdown import cell, notice, table
 
 HEAD = """Everything on this page is `from groupmock import ...`; pytest finds the fixtures by itself. `Broker` blocks, `AsyncBroker` has
 the same names as coroutines. Both are typed (`py.typed`): a suite that uses them passes `mypy --strict`. Times are seconds."""
+ENVIRONMENT = """The fixtures obey the environment as `groupmock serve` does ([settings](settings.md)), where neither `groupmock_config`
+nor the marker nor an option says something else: `GROUPMOCK_SEED=7`, `GROUPMOCK_PROFILE=kafka-3.9`, `GROUPMOCK_LOG=text`,
+`GROUPMOCK_SET_GROUP_MAX_SIZE=3`. `GROUPMOCK_JOURNAL=DIR/` keeps the journal of every cluster that a fixture starts; of
+`GROUPMOCK_JOURNAL=FILE` the last has that name, and earlier ones are FILE.1, FILE.2, ... (with xdist, each worker's name stands before the
+suffix)."""
 TWIN = """`async with Broker(...) as broker`, fixtures `groupmock_async` and `groupmock_server_async`, or `AsyncBroker(broker)`. A name is
 a property in both or a method in both, with the same parameters. What is known without asking the cluster is plain in both: {plain}. All
-the rest is a coroutine: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`, `async with await broker.hold(...)`. One block
-needs no `await` before it, since nothing happens before it is entered: `async with broker.fault(...)`.
+the rest is a coroutine: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. What is a `with` block of `Broker` is an `async
+with` block here: `async with broker.hold(...)`, `async with broker.fault(...)`. Awaited instead, a hold lasts until its `release`.
 
 Nothing happens before a coroutine is awaited. One that is dropped is a RuntimeWarning ("coroutine 'AsyncBroker.hold' was never awaited"),
-and an error for mypy (`unused-coroutine`) and pyright (`reportUnusedCoroutine`)."""
+and an error for mypy (`unused-coroutine`; of what may be a block: `unused-awaitable`) and pyright (`reportUnusedCoroutine`)."""
 PARTS = {
     InProcess: "Groups, records, waits",
     Data: "What stands in the cluster",
@@ -104,6 +109,8 @@ def _fixtures() -> Iterator[str]:
     yield from table(["argument", "meaning"], ([f"`{name}`", cell(about)] for name, about in pytest_plugin.MARKS.items()))
     yield ""
     yield from table(["option", "meaning"], _options())
+    yield ""
+    yield ENVIRONMENT
 
 
 def _options() -> Iterator[list[str]]:
@@ -159,7 +166,7 @@ def _call(name: str, function: Any) -> str:
 
 
 def _blocks() -> Iterator[str]:
-    for kind, twin in ((Undo, AsyncUndo), (FaultBlock, AsyncFaultBlock)):
+    for kind, twin in ((Undo, AsyncLasting), (FaultBlock, AsyncFaultBlock)):
         yield f"### `{kind.__name__}`, `{twin.__name__}`"
         yield ""
         yield _flat(kind.__doc__) + " " + _flat(twin.__doc__)

@@ -8,9 +8,12 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from groupmock_codec import APIS
+
 from ..core.timers import NAMES
 from ..journal.rows import KINDS, FaultRow, ReplyRow, Row, kind_of
 from ..journal.whose import field
+from ..suggest import hint
 
 Read = Callable[[Row], Any]
 GROUP: Final = "group"
@@ -18,6 +21,7 @@ ERROR: Final = "error"
 NO_ERROR: Final = "none"
 MEMBER_ID: Final = "member_id"
 ANY: Final = ""
+API_NAMES: Final = [APIS[key].name for key in APIS]
 TELLING: Final = ("rule", "name", "timer", "after", "what", MEMBER_ID, GROUP, "client_id", "connection", "api", ERROR, "kind")
 """The conditions, those that the fewest rows meet first."""
 
@@ -60,12 +64,14 @@ assert {*READ, GROUP, MEMBER_ID, ERROR} == set(TELLING) == set(Filter.__struct_f
 
 
 class RowTest:
-    """A filter made ready. Whether a row is of `group` is not asked here: a reply does not know it. Raises ValueError for a kind that does
-    not exist."""
+    """A filter made ready. Whether a row is of `group` is not asked here: a reply does not know it. Raises ValueError for a kind or an API
+    that does not exist."""
 
     def __init__(self, wanted: Filter) -> None:
         if wanted.kind is not None and wanted.kind not in KINDS:
             raise ValueError(f"query: no kind of row {wanted.kind!r}: there are {', '.join(KINDS)}")
+        if wanted.api is not None and wanted.api not in APIS:
+            raise ValueError(f"query: no API {wanted.api!r}{hint(wanted.api, API_NAMES)}: Kafka's names, as JoinGroup")
         self.group = wanted.group
         self.key: tuple[str, Any] = next(((name, value) for name in TELLING if (value := getattr(wanted, name)) is not None), (ANY, None))
         """The condition that the fewest rows meet and what it wants; ANY where there is none."""

@@ -119,6 +119,8 @@ def lines_of(given: str | bytes | Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def _as_json(number: int, line: Mapping[str, Any]) -> bytes:
+    if not isinstance(line, Mapping):
+        raise BadLine(number, f"{line!r} is no mapping of a line's fields")
     told = dict(line)
     for name in ("key", "value"):
         if isinstance(told.get(name), bytes):

@@ -183,6 +183,8 @@ def _read(line: Numbered) -> Any:
 def read_seed_data(given: Source) -> SeedData:
     """From a file, or from Python data. Raises BadSeedData."""
     if not isinstance(given, str | Path):
+        if isinstance(given, Mapping) or not isinstance(given, Iterable):
+            raise BadSeedData(f"seed_data: a file, or its lines as mappings, not {given!r}")
         try:
             return seed_data_of(lines_of(given), "seed_data")
         except BadLine as bad:

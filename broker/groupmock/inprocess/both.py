@@ -11,6 +11,7 @@ import msgspec
 
 from ..core.groups.view import GroupView, State
 from ..group_wait import Assignment, Missed, Wanted, reach, wanted_of
+from ..journal.rows import RequestRow
 from ..views import Isolation
 from .calls import Number, R, Text, Texts
 from .commands import Commands, Lasting
@@ -24,7 +25,8 @@ Views = TypeVar("Views")
 Found = TypeVar("Found")
 Ids = TypeVar("Ids")
 Id = TypeVar("Id")
-"""What `records`, `wait_for`, `groups`, `audit`, `transactions` and `transaction` give: a value, or a coroutine of it."""
+Requests = TypeVar("Requests")
+"""What `records`, `wait_for`, `groups`, `audit`, `transactions`, `transaction` and `requests` give: a value, or a coroutine of it."""
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
@@ -59,13 +61,19 @@ class InProcess(
         Sown,
         Ids,
         Id,
+        Requests,
     ],
 ):
     """What both brokers are asked beside steering and faults."""
 
     @property
     def bootstrap(self) -> str:
-        """`host:port` of every node, comma separated: what clients take as bootstrap servers."""
+        """`host:port` of every node, comma separated: what clients of this machine take as bootstrap servers."""
+        return self._up().reachable
+
+    @property
+    def advertised(self) -> str:
+        """`host:port` of every node as clients are told to connect to, comma separated: `bootstrap`, unless started with `advertise`."""
         return self._up().bootstrap
 
     @property
@@ -149,6 +157,24 @@ class InProcess(
         done: Records = self._ask(lambda: self._up().records(topic, partition, offset, limit, isolation, markers))
         return done
 
+    def requests(
+        self, api: str | None = None, group: str | None = None, *, client_id: str | None = None, member_id: str | None = None
+    ) -> Requests:
+        """The requests that clients sent, oldest first, as far as they are kept in memory: of an `api` by Kafka's name ("JoinGroup"), that
+        name a `group`, of a client, that name a member. `message` of each has the fields of Kafka's schema. ValueError for no such API."""
+
+        def look() -> list[RequestRow]:
+            from ..control.arrivals import kept
+            from ..control.row_test import Filter, RowTest
+
+            ring = self._up().ring
+            assert ring is not None, "a broker in process keeps rows"
+            wanted = Filter(kind="request", api=api, group=group, client_id=client_id, member_id=member_id)
+            return [row for row in kept(ring, RowTest(wanted)) if isinstance(row, RequestRow)]
+
+        done: Requests = self._ask(look)
+        return done
+
     def story(self, group: str | None = None, member: str | None = None) -> Text:
         """What happened to a group, or to all: who got what, what was committed and refused. `member`: what is about this one alone, by its
         client id, its short name (`anna#d7e8`) or its id."""
@@ -186,7 +212,7 @@ class InProcess(
         wanted = wanted_of(
             group, state=state, members=members, generation=generation, member=member, assignment=assignment, offsets=offsets, lag=lag
         )
-        done: View = self._do(lambda: self._run(self._reach(wanted, timeout)))
+        done: View = self._wait(lambda: self._run(self._reach(wanted, timeout)))
         return done
 
     async def _story(self, group: str | None, member: str | None) -> str:

@@ -1,15 +1,17 @@
 """The in-process Broker: a mock cluster on a thread and an event loop of its own.
 
-A blocking `wait_for` therefore never freezes a client that runs on the test's loop. `with Broker(...) as broker` gives blocking
-calls, `async with Broker(...) as broker` the same names as coroutines (`calls` says how one method is both).
+Clients on other threads are therefore served while a blocking `wait_for` waits; clients on the loop of the caller's thread stand still, and
+it warns. `with Broker(...) as broker` gives blocking calls, `async with Broker(...) as broker` the same names as coroutines (`calls` says
+how one method is both).
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
-import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import CoroutineType, TracebackType
@@ -22,13 +24,15 @@ from ..audit.verdicts import Audit
 from ..config import ConfigError, all_settings, resolve, settings_by_name
 from ..core.groups.view import GroupView
 from ..journal.place import make_way
+from ..journal.rows import RequestRow
 from ..net.loops import UnknownLoop, new_loop
 from ..running import CannotStart, Running
+from ..suggest import did_you_mean
 from ..views import Record
 from .both import GroupTimeout, InProcess
-from .calls import Later, said
-from .commands import AsyncUndo, Undo
-from .fault_rules import AsyncFaultBlock, FaultBlock, PlanLike, as_plan
+from .calls import Later, called, said
+from .commands import AsyncLasting, AsyncUndo, Undo
+from .fault_rules import AsyncFaultBlock, FaultBlock, FaultNotSeen, PlanLike, as_plan
 
 if TYPE_CHECKING:
     from ..control.server import Control
@@ -44,7 +48,13 @@ if TYPE_CHECKING:
 
 __tracebackhide__: Final = True
 T = TypeVar("T")
-Topics = Mapping[str, int] | Iterable[str]
+Topics = Mapping[str, int] | Iterable[str] | str
+BLOCKS: Final = (
+    "{blocks} the event loop of this thread, so that clients on that loop {stand} still meanwhile: "
+    "await groupmock_async.{name}(...), or that of AsyncBroker(broker)"
+)
+DEFAULTS: Final = {"port": 0, "log": "off"}
+"""Options whose default is another one than that of `groupmock serve`."""
 
 
 class Broker(
@@ -69,18 +79,23 @@ class Broker(
         "Seeded",
         "dict[str, TransactionRow]",
         "TransactionDetails",
+        list[RequestRow],
     ]
 ):
     """A mock Kafka cluster in this process.
 
-    `topics`: {"orders": 12} or ["orders:12"]; `racks`: of each node; `settings`: Kafka's names, {"group.max.size": 3}; the same as
-    keywords with underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`, or a folder ("runs/"), where
-    each run gets one of its own; `run`: what it calls this run;
+    `topics`: {"orders": 12}, ["orders:12"] or "orders:12"; `racks`: of each node; `settings`: Kafka's names, {"group.max.size": 3}; the
+    same as keywords with underscores: `group_max_size=3`. `nodes` (1), `profile` ("groupmock"), `host` ("127.0.0.1") and the others: as
+    the options of `groupmock serve`, but `port`: 0, which is a free one, and `log`: "off". `advertise`: the address that clients are told
+    to connect to, which `bootstrap` is not. `journal`: a file, of at most `journal_max_bytes`, or a folder ("runs/"), where each run gets
+    one of its own; `run`: what it calls this run;
     `plan`: fault rules from the start; `seed_data`: topics, records, offsets and configs from the start, a file or its
     lines (docs/how-to/seed-and-read.md); `like`: HOST:PORT of a cluster to copy them from, with the newest `like_records`
     of each partition (docs/how-to/cluster.md); `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
     findings that do not count; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
-    a free one. Raises ConfigError for a bad value, BadPlan, BadSeedData, CannotStart for a taken port.
+    a free one; `environment`: variables that are obeyed, as `groupmock serve` obeys GROUPMOCK_NODES and GROUPMOCK_SET_GROUP_MAX_SIZE,
+    where an argument does not say otherwise: os.environ, none without it. Raises ConfigError for a bad value, BadPlan, BadSeedData,
+    CannotStart for a taken port.
     """
 
     def __init__(
@@ -89,51 +104,53 @@ class Broker(
         *,
         seed: int | None = None,
         run: str | None = None,
-        nodes: int = 1,
+        nodes: int | None = None,
         racks: Iterable[str] = (),
-        profile: str = "groupmock",
+        profile: str | None = None,
         journal: str | os.PathLike[str] | None = None,
         journal_max_bytes: int | None = None,
-        host: str = "127.0.0.1",
-        port: int = 0,
+        host: str | None = None,
+        port: int | None = None,
         advertise: str | None = None,
-        log: str = "off",
+        log: str | None = None,
         plan: PlanLike | None = None,
         seed_data: SeedSource | None = None,
         like: str | None = None,
-        like_records: int = 0,
-        audit: bool = False,
-        audit_waivers: str | None = None,
+        like_records: int | None = None,
+        audit: bool | None = None,
+        audit_waivers: str | os.PathLike[str] | None = None,
         control: int | str | None = None,
         token: str | None = None,
         settings: Mapping[str, Any] | None = None,
+        environment: Mapping[str, str] | None = None,
         **by_keyword: Unpack[SettingKeywords],
     ) -> None:
         flags = {
-            "topic": tuple(_topic_texts(topics)),
+            "topic": topics,
             "seed": seed,
             "run": run,
             "nodes": nodes,
-            "racks": tuple(racks),
+            "racks": racks,
             "profile": profile,
-            "journal": None if journal is None else os.fspath(journal),
+            "journal": journal,
             "journal-max-bytes": journal_max_bytes,
             "host": host,
             "port": port,
             "advertise": advertise,
             "log": log,
-            "audit": audit or None,
+            "audit": audit,
             "audit-waivers": audit_waivers,
             "control": None if control is None else str(control),
             "token": token,
             "like": like,
-            "like-records": like_records or None,
+            "like-records": like_records,
         }
         self._plan = as_plan(plan) if plan is not None else None
         if seed_data is not None and like is not None:
             raise ConfigError("seed_data and like: a cluster comes from lines or from another cluster, not from both")
         self._seed_data = _read_seed_data(seed_data) if seed_data is not None else None
-        self._config = resolve(flags, [*(settings or {}).items(), *_by_kafka_name(by_keyword)])
+        sets = [*_as_mapping(settings).items(), *_by_kafka_name(by_keyword)]
+        self._config = resolve(flags, sets, environment=environment, defaults=DEFAULTS, place=_argument)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: Running | None = None
@@ -216,6 +233,21 @@ class Broker(
             raise said(error)
         return done.result()
 
+    def _wait(self, begin: Callable[[], Future[T]]) -> T:
+        """Warn where that stops an event loop, because what is waited for cannot happen if the clients run on that loop."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return self._do(begin)
+        name, level = called()
+        warnings.warn(f"{name}(...) {BLOCKS.format(blocks='blocks', stand='stand', name=name)}", RuntimeWarning, level)
+        try:
+            return self._do(begin)
+        except (GroupTimeout, FaultNotSeen) as late:
+            sentence, end, rest = str(late).partition("\n")
+            cause = f"likely cause: {name}(...) {BLOCKS.format(blocks='blocked', stand='stood', name=name)}"
+            raise type(late)(f"{sentence}\n{cause}{end}{rest}") from None
+
     def _lasting(self, do: Callable[[], None], undo: Callable[[], None]) -> Undo:
         do()
         return Undo(undo)
@@ -264,7 +296,7 @@ class Broker(
 class AsyncBroker(
     InProcess[
         Later[None],
-        Later[AsyncUndo],
+        AsyncLasting,
         AsyncFaultBlock,
         Later[str],
         Later[list[str]],
@@ -283,15 +315,23 @@ class AsyncBroker(
         Later["Seeded"],
         Later["dict[str, TransactionRow]"],
         Later["TransactionDetails"],
+        Later[list[RequestRow]],
     ]
 ):
     """The same names as `Broker`: a property is a property here too, a method a method, and whatever `Broker` asks the cluster for is a
     coroutine: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. Nothing happens before it is awaited; one that is dropped
-    instead is a RuntimeWarning with its name, and an error for mypy (unused-coroutine) and pyright (reportUnusedCoroutine).
+    instead is a RuntimeWarning with its name, and an error for mypy (unused-coroutine; of what may be a block: unused-awaitable) and
+    pyright (reportUnusedCoroutine).
     """
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+
+    async def __aenter__(self) -> AsyncBroker:
+        return await self.start()
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.stop()
 
     @property
     def control(self) -> str | None:
@@ -325,8 +365,8 @@ class AsyncBroker(
     def _do(self, begin: Callable[[], Future[T]]) -> Later[T]:
         return _named(self, _awaited(begin))
 
-    def _lasting(self, do: Callable[[], Later[None]], undo: Callable[[], Later[None]]) -> Later[AsyncUndo]:
-        return _named(self, _done(do, undo))
+    def _lasting(self, do: Callable[[], Later[None]], undo: Callable[[], Later[None]]) -> AsyncLasting:
+        return AsyncLasting(_named(self, _done(do, undo)))
 
     def _block(self, rule: dict[str, Any], must_fire: bool) -> AsyncFaultBlock:
         return AsyncFaultBlock(self, rule, must_fire)
@@ -351,16 +391,20 @@ async def _done(do: Callable[[], Later[None]], undo: Callable[[], Later[None]]) 
 
 
 def _named(twin: AsyncBroker, coroutine: Later[T]) -> Later[T]:
-    """Called as what the user called, the outermost function of this folder, so that "coroutine '...' was never awaited" names that."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_back.f_globals.get("__package__") == __package__:
-        frame = frame.f_back
-    cast("CoroutineType[Any, Any, T]", coroutine).__qualname__ = f"{type(twin).__name__}.{frame.f_code.co_name}"
+    """Called as what the user called, so that "coroutine '...' was never awaited" names that."""
+    cast("CoroutineType[Any, Any, T]", coroutine).__qualname__ = f"{type(twin).__name__}.{called()[0]}"
     return coroutine
 
 
-def _topic_texts(topics: Topics) -> Iterable[str]:
-    return (f"{name}:{partitions}" for name, partitions in topics.items()) if isinstance(topics, Mapping) else topics
+def _argument(option: str) -> str:
+    """What an error calls the argument that sets an option."""
+    return f"Broker({ {'topic': 'topics', 'set': 'settings'}.get(option, option).replace('-', '_') }=...)"
+
+
+def _as_mapping(settings: object) -> Mapping[str, Any]:
+    if settings is not None and not isinstance(settings, Mapping):
+        raise ConfigError(f'Broker(settings=...): Kafka\'s names with their values, {{"group.max.size": 3}}, not {settings!r}')
+    return settings or {}
 
 
 def _read_seed_data(source: SeedSource) -> SeedData:
@@ -373,9 +417,10 @@ def _by_kafka_name(by_keyword: Mapping[str, Any]) -> list[tuple[str, Any]]:
     if not by_keyword:
         return []
     names = {setting.field: name for name, setting in all_settings().items()}
-    unknown = sorted(set(by_keyword) - set(names))
-    if unknown:
-        raise ConfigError(f"Broker({unknown[0]}=...): no such setting; `groupmock config` lists them")
+    for keyword in by_keyword:
+        if keyword not in names:
+            known = [*names, *inspect.signature(Broker).parameters]
+            raise ConfigError(f"Broker({keyword}=...): no such argument: {did_you_mean(keyword, known) or '`groupmock config` lists them'}")
     return [(names[field], value) for field, value in by_keyword.items()]
 
 

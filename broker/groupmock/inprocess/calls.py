@@ -11,6 +11,7 @@ The modules of this folder set `__tracebackhide__`, by which pytest leaves their
 from __future__ import annotations
 
 import asyncio
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
@@ -37,12 +38,25 @@ def said(error: BaseException) -> BaseException:
     return error.with_traceback(None) if type(error).__module__.partition(".")[0] == "groupmock" else error
 
 
+def called() -> tuple[str, int]:
+    """The name of the method that the user called, which is the outermost function of this folder, and the `stacklevel` of the user's line
+    for a warning by the caller of this function."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_back.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    return frame.f_code.co_name, level + 1
+
+
 class Calls(ABC, Generic[R]):
     """From the thread of the caller. `R`: what a method gives that has nothing to say."""
 
     @abstractmethod
     def _do(self, begin: Callable[[], Future[Any]]) -> Any:
         """What `begin` promises: waited for, or as a coroutine that begins when it is awaited."""
+
+    def _wait(self, begin: Callable[[], Future[Any]]) -> Any:
+        """The same of what waits for clients, perhaps for seconds."""
+        return self._do(begin)
 
     @abstractmethod
     def _up(self) -> Running:

@@ -7,7 +7,7 @@ that says why and what there is; nothing is changed then.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from types import TracebackType
 from typing import Any, Final, Generic, TypeVar
 
@@ -17,7 +17,7 @@ from .calls import Calls, R
 
 __tracebackhide__: Final = True
 Lasting = TypeVar("Lasting")
-"""What a method gives whose effect may end with a block: `Undo`, or a coroutine of `AsyncUndo`."""
+"""What a method gives whose effect may end with a block: `Undo`, or `AsyncLasting`."""
 
 
 def _ms(seconds: float | None) -> int | None:
@@ -38,7 +38,7 @@ class Undo:
 
 
 class AsyncUndo:
-    """The same for an `async with` block: `async with await broker.hold("kitchen", "Stable"): ...`."""
+    """The same for an `async with` block, of something that was awaited before it."""
 
     def __init__(self, undo: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._undo = undo
@@ -48,6 +48,37 @@ class AsyncUndo:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._undo()
+
+
+class AsyncLasting(Coroutine[Any, Any, AsyncUndo]):
+    """Something that begins with an `async with` block and lasts until its end: `async with broker.hold("kitchen", "Stable"): ...`. Awaited
+    instead, it lasts until it is undone by its counterpart."""
+
+    def __init__(self, begin: Coroutine[Any, Any, AsyncUndo]) -> None:
+        self._begin = begin
+        self._undo: AsyncUndo | None = None
+
+    async def __aenter__(self) -> None:
+        self._undo = await self._begin
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        assert self._undo is not None
+        await self._undo.__aexit__(kind, error, trace)
+
+    def __await__(self) -> Generator[Any, Any, AsyncUndo]:
+        return self._begin.__await__()
+
+    def send(self, value: Any, /) -> Any:
+        """As a coroutine's."""
+        return self._begin.send(value)
+
+    def throw(self, *what: Any) -> Any:
+        """As a coroutine's."""
+        return self._begin.throw(*what)
+
+    def close(self) -> None:
+        """As a coroutine's."""
+        self._begin.close()
 
 
 class Commands(Calls[R], Generic[R, Lasting]):

@@ -6,12 +6,13 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from concurrent.futures import Future
+from os import PathLike, fspath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ..core.events import Command
 from ..fault_wait import reach
-from ..faults.plan import Plan, make_plan, make_rule, parse_plan, read_plan, rule_as_data
+from ..faults.plan import BadPlan, Plan, make_plan, make_rule, parse_plan, read_plan, rule_as_data
 from .calls import Calls, Later, Number, R, Text, Texts
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ Block = TypeVar("Block")
 Report = TypeVar("Report")
 Reports = TypeVar("Reports")
 """`RuleReport` and a list of them, or coroutines of these."""
-PlanLike = str | Mapping[str, Any] | Plan
+PlanLike = str | PathLike[str] | Mapping[str, Any] | Plan
 """A file, the name of a ready plan, TOML text (it has line ends), or the same as plain data."""
 
 
@@ -45,6 +46,10 @@ def as_plan(plan: PlanLike) -> Plan:
         return plan
     if isinstance(plan, str):
         return parse_plan(plan) if "\n" in plan else read_plan(plan)
+    if isinstance(plan, PathLike):
+        return read_plan(fspath(plan))
+    if not isinstance(plan, Mapping):
+        raise BadPlan(f"a plan is a file, the name of a ready plan, TOML text, or the same as data, not {plan!r}")
     return make_plan(dict(plan))
 
 
@@ -120,7 +125,7 @@ class Faults(Calls[R], Generic[R, Block, Text, Texts, Number, Report, Reports]):
 
     def wait_for_fault(self, name: str, hits: int = 1, timeout: float = 10.0) -> R:
         """Wait until a rule fired so often. Raises FaultNotSeen; NeverSoOften (a ValueError) where it cannot fire so often."""
-        done: R = self._do(lambda: self._run(self._until_fired(name, hits, timeout)))
+        done: R = self._wait(lambda: self._run(self._until_fired(name, hits, timeout)))
         return done
 
     async def _until_fired(self, name: str, hits: int, timeout: float) -> None:

@@ -7,7 +7,7 @@ from random import Random
 from typing import Final
 
 from ..advertise import identity_of
-from ..config import Config, resolve
+from ..config import Config, resolve, topics_of
 from ..core.core import Core, core_of
 from ..core.dice import Bits
 from ..core.identity import Node
@@ -19,13 +19,13 @@ EPOCH_MS: Final = 1_700_000_000_000
 PORT: Final = 9092
 
 
-Topics = Mapping[str, int] | Iterable[str]
-"""Name -> partitions, or names of topics with as many as `num.partitions` says."""
+Topics = Mapping[str, int] | Iterable[str] | str
+"""Name -> partitions, or a topic NAME or NAME:PARTITIONS, or several; without a number with as many as `num.partitions` says."""
 
 
 def counted(topics: Topics | None, settings: Settings) -> dict[str, int]:
-    """Name -> partitions."""
-    return dict(topics) if isinstance(topics, Mapping) else dict.fromkeys(topics or (), settings.num_partitions)
+    """Name -> partitions. Raises ConfigError for what is no topic."""
+    return {topic.name: topic.partitions or settings.num_partitions for topic in topics_of(topics or (), "topics")}
 
 
 def make_config(profile: str | None = None, settings: Mapping[str, object] | None = None) -> Config:

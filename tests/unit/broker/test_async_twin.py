@@ -12,18 +12,19 @@ from typing import Any
 import pytest
 
 import groupmock
-from groupmock import AsyncBroker, AsyncFaultBlock, AsyncUndo, Broker, FaultBlock, GroupTimeout, Undo, inprocess
+from groupmock import AsyncBroker, AsyncFaultBlock, AsyncLasting, Broker, FaultBlock, GroupTimeout, Undo, inprocess
 from groupmock.faults.registry import RuleReport
 from groupmock.inprocess.both import InProcess
 from groupmock.inprocess.calls import Later
 from groupmock.inprocess.fault_rules import RuleBlock
+from groupmock.journal.rows import CommandRow
 from tools.pages.python_page import given as result
 from tools.pages.python_page import public
 
-KNOWN_WITHOUT_ASKING = {"bootstrap", "seed", "audited", "control", "journal", "start_settings"}
+KNOWN_WITHOUT_ASKING = {"advertised", "bootstrap", "seed", "audited", "control", "journal", "start_settings"}
 """They are properties of both, and ask the cluster for nothing."""
 NAMES = {"RuleReport": RuleReport, "Broker": Broker, "AsyncBroker": AsyncBroker, "Json": object}
-TWINS = {Undo: AsyncUndo, Broker: AsyncBroker}
+BLOCKS = {FaultBlock: AsyncFaultBlock, Undo: AsyncLasting}
 
 
 def given(kind: type, generic: Any, member: Any) -> Any:
@@ -44,7 +45,7 @@ def drifted(one: type, other: type, generic: Any, plain: set[str]) -> list[str]:
         if callable(mine) and inspect.signature(mine).parameters != inspect.signature(its).parameters:
             found.append(f"{name}: parameters")
         here, there = given(one, generic, mine), given(other, generic, its)
-        wanted = here if name in plain else AsyncFaultBlock if here is FaultBlock else Later[TWINS.get(here, here)]
+        wanted = here if name in plain else BLOCKS[here] if here in BLOCKS else Later[AsyncBroker if here is Broker else here]
         if there != wanted:
             found.append(f"{name}: {there}, not {wanted}")
     return found
@@ -108,7 +109,7 @@ def test_what_is_awaited_warns_of_nothing() -> None:
     async def main() -> None:
         async with Broker(topics={"orders": 1}) as broker:
             await broker.hold("kitchen", "Stable")
-            async with await broker.hold("kitchen", "Empty"), broker.fault({"api": "Heartbeat"}, "drop", must_fire=False) as rule:
+            async with broker.hold("kitchen", "Empty"), broker.fault({"api": "Heartbeat"}, "drop", must_fire=False) as rule:
                 assert (await rule.fired, (await rule.report).name) == (0, rule.name)
             await asyncio.create_task(broker.produce("orders", "one coffee"))
             assert await broker.groups == {}
@@ -120,6 +121,28 @@ def test_what_is_awaited_warns_of_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         asyncio.run(main())
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_every_block_of_the_blocking_broker_is_an_async_block(awaited: bool) -> None:
+    async def main() -> None:
+        async with AsyncBroker(Broker(topics="orders", nodes=2, default_replication_factor=2)) as broker:
+            follower = (await broker.topics)["orders"].partitions[0].replicas[1]
+            holding: list[Callable[[], AsyncLasting]] = [
+                lambda: broker.hold("kitchen", "Stable"),
+                lambda: broker.stall_node(1),
+                lambda: broker.lag_replica("orders", 0, follower),
+            ]
+            for begin in holding:
+                async with await begin() if awaited else begin():
+                    pass
+            ring = broker._up().ring
+            assert ring is not None
+            assert [row.name for row in ring.rows if isinstance(row, CommandRow)][1:] == [
+                "hold_group", "release_group", "stall_node", "start_node", "lag_replica", "catch_up_replica",
+            ]  # fmt: skip
+
+    asyncio.run(main())
 
 
 def test_every_module_of_the_brokers_hides_its_frames() -> None:

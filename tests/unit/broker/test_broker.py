@@ -8,24 +8,28 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import assert_type
+from typing import Any, assert_type
 
 import pytest
 from cases import for_each
 
 import groupmock
-from groupmock import Broker, GroupTimeout
+from groupmock import Broker, FaultNotSeen, GroupTimeout
 from groupmock.config import ConfigError
 from groupmock.core.steering import CannotSteer
 from groupmock.journal.read import read
+from groupmock.rig import wire
 from groupmock.running import CannotStart
 from groupmock.views import Record
+from groupmock_codec.messages.k03_metadata import MetadataRequest
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest
+
+TOPICS: list[Any] = [{"orders": 3}, ["orders:3"], "orders:3", (each for each in ["orders:3"])]
 
 
-def test_topics_by_name_and_by_text() -> None:
-    with Broker(topics={"orders": 3}) as broker, Broker(topics=["orders:3"]) as other:
-        for each in (broker, other):
-            assert each.produce("orders", b"v", partition=2) == 0
+@for_each("topics", TOPICS, ids=str)
+def test_topics_in_any_shape(topics: Any) -> None:
+    assert [(each.name, each.partitions) for each in Broker(topics=topics)._config.topics] == [("orders", 3)]
 
 
 def test_records_come_by_partition_and_offset() -> None:
@@ -93,16 +97,51 @@ def test_settings_by_kafka_name_and_by_keyword() -> None:
 @for_each(
     ("keywords", "text"),
     [
-        ({"num_partition": 3}, "no such setting"),
-        ({"num_partitions": 0}, "num.partitions takes 1 to"),
-        ({"settings": {"nope": 1}}, "no setting 'nope'"),
-        ({"profile": "nope"}, "no profile 'nope'"),
-        ({"topics": {"a b": 1}}, "no topic name"),
+        ({"num_partition": 3}, "Broker(num_partition=...): no such argument: did you mean num_partitions?"),
+        ({"topic": "orders"}, "Broker(topic=...): no such argument: did you mean topics?"),
+        ({"num_partitions": 0}, "Broker(settings=...) num.partitions: num.partitions takes 1 to"),
+        ({"settings": {"nope": 1}}, "Broker(settings=...) nope: no setting 'nope'"),
+        ({"settings": {"group.max.sise": 1}}, "did you mean group.max.size"),
+        ({"settings": ["group.max.size=3"]}, "Broker(settings=...): Kafka's names with their values, "),
+        ({"settings": {7: 1}}, "no setting '7'"),
+        ({"profile": "nope"}, "Broker(profile=...): no profile 'nope'"),
+        ({"topics": {"a b": 1}}, "Broker(topics=...): 'a b' is no topic name"),
+        ({"topics": {"orders": "many"}}, "Broker(topics=...) orders:many: 'many' is not a whole number from 1 to 10000"),
+        ({"topics": {"orders": None}}, "Broker(topics=...) orders:None: 'None' is not a whole number from 1"),
+        ({"topics": {"orders": True}}, "'True' is not a whole number from 1"),
+        ({"topics": 12}, "Broker(topics=...): 12 is no topic: write 'orders', 'orders:12', a list of these, or {'orders': 12}"),
+        ({"topics": [("orders", 12)]}, "Broker(topics=...): ('orders', 12) is no topic"),
+        ({"topics": b"orders"}, "Broker(topics=...): 111 is no topic"),
+        ({"nodes": "three"}, "Broker(nodes=...): 'three' is not a whole number from 1 to 64"),
+        ({"port": "http"}, "Broker(port=...): 'http' is not a whole number from 0"),
+        ({"port": True}, "Broker(port=...): True is not a whole number from 0"),
+        ({"control": False}, "Broker(control=...): 'False' is not a whole number from 0"),
+        ({"nodes": 2, "racks": "ab"}, "Broker(racks=...): 'ab' does not name a rack for each of 2 node(s)"),
+        ({"racks": 3, "nodes": 2}, "Broker(racks=...): 3 does not name a rack for each of 2 node(s)"),
+        ({"seed": "x"}, "Broker(seed=...): 'x' is not a whole number"),
+        ({"log": True}, "Broker(log=...): True is not one of text, json"),
+        ({"journal": 3}, "Broker(journal=...): 3 is no path of a file"),
+        ({"audit": True, "audit_waivers": 3}, "Broker(audit_waivers=...): 3 is no path of a file"),
+        ({"plan": 3}, "a plan is a file, the name of a ready plan, TOML text, or the same as data, not 3"),
+        ({"seed_data": 3}, "seed_data: a file, or its lines as mappings, not 3"),
+        ({"seed_data": {"topic": "orders"}}, "seed_data: a file, or its lines as mappings, not {'topic': 'orders'}"),
+        ({"seed_data": ["orders"]}, "seed_data: line 1: 'orders' is no mapping of a line's fields"),
     ],
 )
-def test_bad_keywords_are_named(keywords: dict[str, object], text: str) -> None:
-    with pytest.raises(ConfigError, match=text):
+def test_an_argument_of_a_wrong_shape_is_named_in_one_sentence(keywords: dict[str, object], text: str) -> None:
+    with pytest.raises(ValueError) as refused:
         Broker(**keywords)  # type: ignore[arg-type]  # wrong on purpose
+    assert text in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_broker_obeys_the_environment_that_it_is_given_where_an_argument_is_silent() -> None:
+    variables = {"GROUPMOCK_SEED": "7", "GROUPMOCK_NODES": "2", "GROUPMOCK_TOPIC": "a,b:3", "GROUPMOCK_SET_GROUP_MAX_SIZE": "4"}
+    config = Broker(nodes=1, environment=variables)._config
+    assert (config.seed, config.nodes, [each.name for each in config.topics], config.settings.group_max_size) == (7, 1, ["a", "b"], 4)
+    assert (config.port, config.log) == (0, "off")
+    with pytest.raises(ConfigError, match="environment GROUPMOCK_SEED: 'x' is not a whole number"):
+        Broker(environment={"GROUPMOCK_SEED": "x"})
+    assert Broker(audit=False, environment={"GROUPMOCK_AUDIT": "true"})._config.audit is False
 
 
 def test_taken_port_is_said_on_the_callers_thread() -> None:
@@ -111,6 +150,19 @@ def test_taken_port_is_said_on_the_callers_thread() -> None:
         held.listen()
         with pytest.raises(CannotStart, match="cannot listen on"):
             Broker(port=held.getsockname()[1]).start()
+
+
+@for_each("host", ["127.0.0.1", "0.0.0.0"])
+def test_bootstrap_is_reachable_whatever_address_is_advertised(host: str) -> None:
+    with Broker(host=host, nodes=2, advertise="kafka.example:1") as broker:
+        assert broker.advertised == "kafka.example:1,kafka.example:2"
+        for address in broker.bootstrap.split(","):
+            name, port = address.split(":")
+            with wire.Client(name, int(port)) as client:
+                told = client.ask(3, 9, MetadataRequest())
+            assert [(each.host, each.port) for each in told.brokers] == [("kafka.example", 1), ("kafka.example", 2)]
+    with Broker() as plain:
+        assert plain.advertised == plain.bootstrap
 
 
 def test_using_it_before_the_start_says_so() -> None:
@@ -152,6 +204,44 @@ def test_waiting_for_a_group_that_never_comes_says_so() -> None:
     with Broker(seed=9) as broker, pytest.raises(GroupTimeout) as caught:
         broker.wait_for("nobody", state="Stable", timeout=0.05)
     assert "there is no such group (seed 9)" in str(caught.value)
+
+
+def test_requests_are_found_by_api_group_and_client() -> None:
+    with Broker(topics="orders") as broker:
+        host, port = broker.bootstrap.split(":")
+        with wire.Client(host, int(port), client_id="anna") as anna, wire.Client(host, int(port), client_id="ben") as ben:
+            anna.ask(3, 9, MetadataRequest())
+            ben.ask(9, 5, OffsetFetchRequest(group_id="kitchen"))
+            ben.ask(9, 5, OffsetFetchRequest(group_id="bar"))
+        assert [each.client_id for each in broker.requests()] == ["anna", "ben", "ben"]
+        (asked,) = broker.requests(api="OffsetFetch", group="kitchen", client_id="ben")
+        assert (asked.api_version, asked.message.group_id) == (5, "kitchen")
+        assert broker.requests("Metadata", "kitchen") == []
+        with pytest.raises(ValueError, match=r"no API 'OffsetFetsch' \(did you mean OffsetFetch\?\)"):
+            broker.requests("OffsetFetsch")
+
+
+@for_each("wait", ["wait_for", "wait_for_fault", "wait"])
+def test_a_wait_that_blocks_a_running_loop_warns_and_its_error_names_that(wait: str) -> None:
+    """The warning is of the line that waits, and nothing is said on a thread without a loop."""
+    with Broker() as broker:
+        rule = broker.fault({"api": "Heartbeat"}, "drop", must_fire=False)
+
+        async def main() -> None:
+            with pytest.warns(RuntimeWarning, match=rf"^{wait}\(...\) blocks the event loop") as warned, rule:
+                calls = {
+                    "wait_for": lambda: broker.wait_for("kitchen", state="Stable", timeout=0),
+                    "wait_for_fault": lambda: broker.wait_for_fault(rule.name, timeout=0),
+                    "wait": lambda: rule.wait(timeout=0),
+                }
+                with pytest.raises((GroupTimeout, FaultNotSeen), match=rf"\nlikely cause: {wait}\(...\) blocked the event loop"):
+                    calls[wait]()
+            assert [each.filename for each in warned] == [__file__]
+
+        asyncio.run(main())
+        with pytest.raises(GroupTimeout) as plain:
+            broker.wait_for("kitchen", state="Stable", timeout=0)
+        assert "likely cause" not in str(plain.value)
 
 
 def test_async_with_gives_the_same_names_as_coroutines() -> None:
