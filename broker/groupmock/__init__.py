@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AsyncBroker", "AsyncFaultBlock", "AsyncLasting", "AsyncUndo", "Audit", "BadLine", "BadPlan", "BadSeedData", "BadWait", "Broker",
     "CannotStart", "CannotSteer", "ConfigError", "ConfigRow", "FaultBlock", "FaultNeverFired", "FaultNotSeen", "GroupLag", "GroupTimeout",
-    "GroupView", "JournalFailed", "MemberView", "NeverSoOften", "NotAudited", "PartitionFacts", "PartitionLag", "Plan", "Record", "RequestRow",
-    "Reset", "RuleReport", "SeedData", "Seeded", "State", "TopicFacts", "Undo", "UnknownRule", "Written", "__version__",
+    "GroupView", "JournalFailed", "MemberView", "NeverSoOften", "NotAudited", "PartitionFacts", "PartitionLag", "Plan", "Record",
+    "RequestRow", "Reset", "RuleReport", "SeedData", "Seeded", "State", "TopicFacts", "Undo", "UnknownRule", "Written", "__version__",
 ]  # fmt: skip
 
 HOMES: Final = {
