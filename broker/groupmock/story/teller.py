@@ -35,12 +35,14 @@ from ..journal.whose import field, group_of
 from ..printable import one_line
 from ..rounds import Partition, Rebalances
 from .awaited import Known, OpenRequest
+from .bounded import FirstAndLast
 from .exchanged import ANSWERED, TopicNames, items, said
 from .folding import Folded, Line
 from .not_served import NotServed
 from .people import Person
 from .sentences import of_transaction
 from .tale import Asked, Tale
+from .transactional import Transactions
 from .words import SENTENCE, facts, listed, text
 
 MOST: Final = 400
@@ -128,27 +130,7 @@ class Section:
     def __init__(self, tale: Tale, most: int) -> None:
         self.tale = tale
         self.folded = Folded()
-        self.count = 0
-        self.left_out = 0
-        self._first: list[str] = []
-        self._most_first = max(1, most // 4)
-        self._last: deque[str] = deque(maxlen=max(1, most - self._most_first))
-
-    def keep(self, line: Line) -> None:
-        """One more."""
-        self.count += 1
-        if len(self._first) < self._most_first:
-            self._first.append(line.text)
-        else:
-            self.left_out += len(self._last) == self._last.maxlen
-            self._last.append(line.text)
-
-    def lines(self) -> Iterator[str]:
-        """In order."""
-        yield from self._first
-        if self.left_out:
-            yield f"{'...':>9}  {self.left_out} lines are left out here"
-        yield from self._last
+        self.lines = FirstAndLast(most)
 
 
 class StoryTeller:
@@ -172,6 +154,7 @@ class StoryTeller:
         self._earlier: dict[str, deque[tuple[ReplyRow, Asked]]] = {}  # client id -> refusals before it joined any
         self._for_all: deque[Line] = deque(maxlen=EARLIER)
         self.not_served = NotServed()
+        self._transactions = Transactions(most=LONG, since=since)
         self._names = TopicNames()
         self._ends: dict[Partition, int] = {}
         self._member_seen = member is None
@@ -190,6 +173,8 @@ class StoryTeller:
             return
         try:
             self.not_served.feed(row)
+            if self._only is None:
+                self._transactions.feed(row)
             over = self._rebalances.feed(row)
             for section, line in take(self, row, over):
                 self._line(section, line)
@@ -240,29 +225,30 @@ class StoryTeller:
             if place:
                 yield ""
             yield section.tale.head(self._lag(section.tale, ends), whole)
-            if section.count > LONG:
+            if section.lines.count > LONG:
                 yield from (f"  {line}" for line in section.tale.tally.lines(joined=section.tale.generation > 0))
-            yield from section.lines()
-        yield from self._not_served_lines(whole)
+            yield from section.lines.lines()
+        if self._only is None and self._member is None:
+            yield from self._besides(whole)
         if self._others and self._only is None:
             yield f"({len(self._others)} more groups are not told: name one of {listed(sorted(map(text, self._others)))})"
         if self.untold:
             yield f"({self.untold} rows could not be told: their messages are not what their API has)"
 
-    def _not_served_lines(self, whole: bool) -> Iterator[str]:
-        lines = [line for line in self.not_served.lines() if line.at >= self._since]
-        if self._only is not None or self._member is not None:
-            return
-        if whole and not self.not_served.connected and not self._sections:
-            yield NOBODY_CAME
-        if not lines:
-            return
-        if self._sections:
-            yield ""
-        yield "clients that were not served:"
-        yield from (line.text for line in lines[:SHOWN])
-        if len(lines) > SHOWN:
-            yield f"{'...':>9}  and {len(lines) - SHOWN} more"
+    def _besides(self, whole: bool) -> Iterator[str]:
+        """What belongs to no group: transactional ids, and clients that were never served."""
+        parts = list(self._transactions.sections(self._now))
+        if self._transactions.others:
+            parts.append(["(more transactional ids are not told)"])
+        lines = [line.text for line in self.not_served.lines() if line.at >= self._since]
+        more = [f"{'...':>9}  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+        if lines:
+            parts.append(["clients that were not served:", *lines[:SHOWN], *more])
+        if whole and not self.not_served.connected and not self._sections and not parts:
+            parts.append([NOBODY_CAME])
+        for place, part in enumerate(parts):
+            yield from ([""] if self._sections or place else [])
+            yield from part
 
     # -- which story a row belongs to
 
@@ -405,7 +391,7 @@ class StoryTeller:
     def _keep(self, section: Section, line: Line) -> None:
         if line.until < self._since or not self._about(section, line):
             return
-        section.keep(line)
+        section.lines.add(line.text)
         if self._told is not None:
             self._told(section.tale.fold.name, line)
 

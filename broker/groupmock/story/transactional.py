@@ -1,32 +1,170 @@
-"""The story of one transactional id: who came with it, what became of its transactions and why, what the test ordered."""
+"""The stories of transactional ids: who came with one, what became of its transactions and why, what was refused, what the test ordered."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from ..journal.rows import CommandRow, NoteRow, Row
+from ..journal.read import UnknownRow
+from ..journal.rows import CommandRow, NoteRow, ReplyRow, RequestRow, Row
+from ..journal.whose import field
+from .bounded import FirstAndLast
+from .exchanged import errors_of, items
+from .folding import Folded, Line
 from .sentences import of_transaction
+from .words import MOST as FEW
 from .words import SENTENCE, facts, seconds, text
 
 MOST: Final = 400
-"""Lines of one id's story, the last ones."""
+"""Lines of one id's story."""
+MOST_IDS: Final = 20
+"""Ids whose stories are kept."""
+OPEN_REQUESTS: Final = 10_000
+APIS: Final = frozenset(("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit", "Produce"))
+"""Requests that name a transactional id."""
+ENDED: Final = {"CompleteCommit": "committed", "CompleteAbort": "aborted"}
 
 
-def tell_id(rows: Iterable[Row | Any], transactional_id: str) -> list[str]:
-    """A line per note and command about the id, in order."""
-    told: deque[str] = deque(maxlen=MOST)
+class OneId:
+    """One transactional id as of the last row. `epoch`: the newest; `since`: older lines are left out (ns)."""
+
+    def __init__(self, name: str, most: int, since: int) -> None:
+        self.name = name
+        self._lines = FirstAndLast(most)
+        self._folded = Folded()
+        self._from = since
+        self.epoch: int | None = None
+        self._producer: Any = None
+        self._state = ""
+        self._since = 0
+        self._ended = dict.fromkeys(ENDED.values(), 0)
+
+    def keep(self, line: Line) -> None:
+        """One more."""
+        self._add(self._folded.feed(line))
+
+    def lines(self) -> list[str]:
+        """In order."""
+        self._add(self._folded.rest())
+        return list(self._lines.lines())
+
+    def _add(self, lines: Iterable[Line]) -> None:
+        for each in lines:
+            if each.until >= self._from:
+                self._lines.add(each.text)
+
+    def moves(self, row: NoteRow) -> None:
+        """A note says what it is now."""
+        self._producer = row.fields.get("producer_id")
+        self.epoch = row.fields.get("producer_epoch")
+        self._state, self._since = str(row.fields.get("after")), row.t
+        if self._state in ENDED:
+            self._ended[ENDED[self._state]] += 1
+
+    def head(self, now: int) -> str:
+        """In one line; `now`: ns of the run."""
+        parts = [text(self._state or "state unknown")]
+        parts += [f"producer {self._producer}, epoch {self.epoch}"] if self.epoch is not None else []
+        parts += [f"{times} {what}" for what, times in self._ended.items() if times]
+        parts += [f"open for {seconds(max(0, now - self._since))} s"] if self._state == "Ongoing" else []
+        return f"transactional id {text(self.name)}: {', '.join(parts)}"
+
+
+class Transactions:
+    """`feed` it rows. `only`: the one id that is looked at; `most`: lines of each; `since`: older ones are left out (ns)."""
+
+    def __init__(self, only: str | None = None, *, most: int = MOST, since: int = 0) -> None:
+        self.ids: dict[str, OneId] = {}
+        self.others = 0
+        """How often an id was met for which there was no room."""
+        self._only, self._most, self._since = only, most, since
+        self._asked: OrderedDict[int, tuple[str, RequestRow]] = OrderedDict()  # ticket -> its id, and the request
+
+    def feed(self, row: Row | UnknownRow) -> None:
+        """One more row."""
+        take = _TAKE.get(row.__class__)
+        if take is not None:
+            take(self, row)
+
+    def sections(self, now: int) -> Iterator[list[str]]:
+        """The story of each id that has one: its head and its lines."""
+        for each in self.ids.values():
+            if lines := each.lines():
+                yield [each.head(now), *lines]
+
+    def _of(self, name: Any) -> OneId | None:
+        if not isinstance(name, str) or not name or (self._only is not None and name != self._only):
+            return None
+        if name not in self.ids and len(self.ids) >= MOST_IDS:
+            self.others += 1
+            return None
+        return self.ids.setdefault(name, OneId(name, self._most, self._since))
+
+    def _note(self, row: NoteRow) -> None:
+        known = self._of(row.fields.get("transactional_id"))
+        if known is None:
+            return
+        if row.what == "transaction_moved":
+            known.moves(row)
+        told = of_transaction(row) or f"{text(row.what.replace('_', ' '))}: {text(row.fields.get('reason', ''), SENTENCE)}"
+        known.keep(Line(row.t, told))
+
+    def _command(self, row: CommandRow) -> None:
+        if (known := self._of(row.arguments.get("transactional_id"))) is not None:
+            known.keep(Line(row.t, f"ordered by the test: {text(row.name)} {facts(row.arguments)}".rstrip()))
+
+    def _request(self, row: RequestRow) -> None:
+        if row.api_name in APIS and (name := _id_of(row.message)) is not None:
+            self._asked[row.ticket] = name, row
+            if len(self._asked) > OPEN_REQUESTS:
+                self._asked.popitem(last=False)
+
+    def _reply(self, row: ReplyRow) -> None:
+        name, asked = self._asked.pop(row.ticket, (None, None))
+        errors = errors_of(row)
+        known = self._of(name) if errors and asked is not None else None
+        if known is None or asked is None:
+            return
+        who, what = f"client {text(asked.client_id or 'without a name')}", _what(asked)
+        for error in errors[:FEW]:
+            told = f"{who}'s {what} REFUSED: {error}{_epochs(asked.message, known.epoch)}"
+            known.keep(Line(row.t, told, (), ("refused", told)))
+
+
+def tell_id(rows: Iterable[Row | UnknownRow], transactional_id: str) -> list[str]:
+    """The lines of one id, in order."""
+    found = Transactions(transactional_id)
     for row in rows:
-        said = _said(row, transactional_id)
-        if said is not None:
-            told.append(f"{seconds(row.t):>9}  {said}")
-    return list(told)
+        found.feed(row)
+    return [line for section in found.sections(0) for line in section[1:]]
 
 
-def _said(row: Row | Any, transactional_id: str) -> str | None:
-    if isinstance(row, CommandRow) and row.arguments.get("transactional_id") == transactional_id:
-        return f"ordered by the test: {text(row.name)} {facts(row.arguments)}".rstrip()
-    if not isinstance(row, NoteRow) or row.fields.get("transactional_id") != transactional_id:
-        return None
-    return of_transaction(row) or f"{text(row.what.replace('_', ' '))}: {text(row.fields.get('reason', ''), SENTENCE)}"
+def _id_of(message: Any) -> str | None:
+    """The transactional id of a request; AddPartitionsToTxn names its ids one by one from version 4 on, and clients send one."""
+    listed = items(message, "transactions")
+    named = field(listed[0], "transactional_id") if listed else field(message, "transactional_id")
+    found = named or field(message, "v3_and_below_transactional_id")
+    return found if isinstance(found, str) and found else None
+
+
+def _what(asked: RequestRow) -> str:
+    if asked.api_name != "EndTxn":
+        return text(asked.api_name)
+    return f"EndTxn ({'commit' if field(asked.message, 'committed') else 'abort'})"
+
+
+def _epochs(message: Any, current: int | None) -> str:
+    """Which epoch a request named, where that is not the current one."""
+    listed = items(message, "transactions")
+    said = field(listed[0], "producer_epoch") if listed else field(message, "producer_epoch")
+    said = field(message, "v3_and_below_producer_epoch") if said is None else said
+    return f" (it says epoch {said}, it is {current})" if isinstance(said, int) and current is not None and 0 <= said != current else ""
+
+
+_TAKE: Final[dict[type, Callable[[Transactions, Any], None]]] = {
+    NoteRow: Transactions._note,
+    CommandRow: Transactions._command,
+    RequestRow: Transactions._request,
+    ReplyRow: Transactions._reply,
+}

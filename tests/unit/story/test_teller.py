@@ -253,7 +253,7 @@ def test_transactions_of_its_members_are_told() -> None:
     last = list(stage.ring.rows)[-1]
     more = [NoteRow(seq=last.seq + 1 + place, t=last.t, what=what, fields=told) for place, (what, told) in enumerate(notes)]
     rows = [*stage.ring.rows, *more]
-    assert [re.sub(r"^ +[0-9.]+  ", "", line) for line in tell(rows)][-3:] == [
+    assert [re.sub(r"^ +[0-9.]+  ", "", line) for line in tell(rows, group="kitchen")][-3:] == [
         f"transactional id p-7: {by_whom}",
         "the transaction of producer 7 was aborted (0 of the group's offsets are new)",
         "transactional id p-7 (Ongoing -> PrepareAbort): open too long",

@@ -133,5 +133,5 @@ def fenced(producer_id: int, epoch: int, current: int) -> Why:
     """A producer that is not the one with the id any more asked for something."""
     if epoch > current:
         return Why("fenced", f"producer {producer_id} says epoch {epoch}, which it never got: {current} is the current one")
-    newer = f"a newer one with the same transactional id (epoch {current})"
-    return Why("fenced", f"producer {producer_id} (epoch {epoch}) was fenced by {newer}")
+    # A newer producer raises the epoch, and so does an abort by the coordinator.
+    return Why("fenced", f"producer {producer_id} (epoch {epoch}) is fenced: its transactional id is at epoch {current}")

@@ -715,7 +715,7 @@ def test_every_change_has_a_cause() -> None:
         ("CompleteAbort", "Empty", "producer_came"),
     ]
     assert [note["reason"] for note in world.notes("producer_fenced")] == [
-        "producer 0 (epoch 0) was fenced by a newer one with the same transactional id (epoch 2)"
+        "producer 0 (epoch 0) is fenced: its transactional id is at epoch 2"
     ]
 
 
