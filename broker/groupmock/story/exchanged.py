@@ -11,12 +11,22 @@ from typing import Any, Final, NamedTuple
 
 from groupmock_codec.errors import error_name
 
-from ..journal.rows import ReplyRow
+from ..journal.rows import ReplyRow, RequestRow
 from ..journal.whose import field
 from ..rounds import Partition
 
 EARLIEST, LATEST = -2, -1
 """Timestamps with which ListOffsets asks for the log's beginning and end."""
+
+
+class Asked:
+    """A request whose answer is not there yet."""
+
+    __slots__ = ("api", "at", "client_id", "connection", "message")
+
+    def __init__(self, row: RequestRow) -> None:
+        self.at = row.t
+        self.api, self.client_id, self.connection, self.message = row.api_name, row.client_id, row.connection, row.message
 
 
 class Shape(NamedTuple):
@@ -60,8 +70,8 @@ def said(message: Any, shape: Shape, names: TopicNames) -> Iterator[Said]:
     for topic in items(message, shape.topics):
         name = names.of(topic, shape.topic)
         for each in items(topic, shape.partitions) if name is not None else ():
-            place = (str(name), _number(each, shape.number))
-            yield Said(place, named(field(each, "error_code")), _number(each, shape.value), _number(each, shape.more))
+            place = (str(name), number(each, shape.number))
+            yield Said(place, named(field(each, "error_code")), number(each, shape.value), number(each, shape.more))
 
 
 def offsets_said(message: Any, names: TopicNames) -> Iterator[Said]:
@@ -105,7 +115,8 @@ class TopicNames:
         return name if isinstance(name, str) and name else self._names.get(_id_text(field(topic, "topic_id")) or "")
 
 
-def _number(message: Any, name: str) -> int:
+def number(message: Any, name: str) -> int:
+    """A field that is a number; -1 if there is none, as Kafka says it."""
     value = field(message, name) if name else None
     return value if isinstance(value, int) else -1
 

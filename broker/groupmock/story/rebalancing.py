@@ -8,7 +8,7 @@ from typing import Final
 from ..rounds import Rebalance, Share
 from ..rounds.group_fold import DOWNGRADED, LEFT, UPGRADED
 from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING
-from .words import MOST, partitions_text, shortened
+from .words import MOST, count, partitions_text, shortened
 
 Name = Callable[[str], str]
 
@@ -56,7 +56,18 @@ def who_leads(over: Rebalance, name: Name) -> str:
 
 def shares_told(over: Rebalance, name: Name) -> dict[str, str]:
     """Member id -> what came of it for that member, of at most MOST; {} without a plan."""
-    return {member: f"{name(member)} {share_text(share, over.had_known)}" for member, share in list(over.shares().items())[:MOST]}
+    shares = list(over.shares().items())[:MOST]
+    return {member: f"{name(member)} {share_text(share, over.had_known)}{_too_many(over, member, share)}" for member, share in shares}
+
+
+def _too_many(over: Rebalance, member: str, share: Share) -> str:
+    """Why a member has nothing, where more members want its topics than these have partitions."""
+    claim = over.plan.claims.get(member) if over.plan is not None else None
+    if share.has or claim is None or over.plan is None:
+        return ""
+    partitions = sum(topic in claim.topics for topic, _ in over.plan.universe)
+    members = sum(not claim.topics.isdisjoint(each.topics) for each in over.plan.claims.values())
+    return f" ({count(members, 'member')} for {count(partitions, 'partition')})" if 0 < partitions < members else ""
 
 
 def share_text(share: Share, had_known: bool) -> str:

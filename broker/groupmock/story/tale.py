@@ -6,7 +6,7 @@ repeat are one (`folding`). A refusal says the error's name and what was wrong (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from ..journal.rows import AbandonedRow, CloseRow, CommandRow, FaultRow, FindingRow, MemberRow, MovedRow, ReplyRow, RequestRow
@@ -15,9 +15,10 @@ from ..rounds import GroupFold, Partition, Rebalance
 from ..rounds.group_fold import BEHIND_THEIR_BACKS, LIVES_ON, LOADED, replaced_by
 from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING, STABLE
 from .awaited import Known, waiting_for
-from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, items, named, offsets_said, said
+from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, Asked, TopicNames, errors_of, items, named, offsets_said, said
 from .folding import Commits, Line, Offsets, Together
 from .people import People, Person
+from .reading import Reading
 from .rebalancing import UNSEEN_PLAN, arrivals_told, at_rest, beside_shares, how_it_ended, shares_told, who_leads
 from .refusals import member_of, why
 from .sentences import TOWARDS_TARGET, how_gone, member_did
@@ -35,25 +36,17 @@ EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
 HEARS: Final = "REBALANCE_IN_PROGRESS"
 
 
-class Asked:
-    """A request whose answer is not there yet."""
-
-    __slots__ = ("api", "at", "client_id", "connection", "message")
-
-    def __init__(self, row: RequestRow) -> None:
-        self.at = row.t
-        self.api, self.client_id, self.connection, self.message = row.api_name, row.client_id, row.connection, row.message
-
-
 class Tale:
-    """`fold`: the group as of the last row; `owners`: partition -> member id, by the plan of its generation; `names`: of topics."""
+    """`fold`: the group as of the last row; `owners`: partition -> member id, by the plan of its generation; `names`: of topics;
+    `open_on`: the transactions that are open in a partition, in words."""
 
-    def __init__(self, fold: GroupFold, names: TopicNames) -> None:
+    def __init__(self, fold: GroupFold, names: TopicNames, open_on: Callable[[Partition], list[str]]) -> None:
         self.fold = fold
         self.people = People()
         self.tally = Tally()
         self.committed: dict[Partition, int] = {}
         self._names = names
+        self.reading = Reading(names, open_on)
         self.owners: dict[Partition, str] = {}
         self._ordered: tuple[int, str] | None = None  # when and by what the test let something happen
         self._struck: tuple[int, str] | None = None  # when a fault rule did what, which may be a command
@@ -343,6 +336,7 @@ class Tale:
                 found[each.partition] = each.value
             else:
                 none.append(each.partition)
+        self.reading.found_committed(asked.client_id, found, none)
         if found or none:
             yield Offsets(row.t, self._who(asked), "finds committed:", found, none, self._ids(asked))
         for error in refused:
@@ -365,6 +359,7 @@ class Tale:
                 yield self.refused(row, asked, f"fetch of {partitions_text([each.partition])}{at}{log}", each.error)
         if (error := named(field(row.message, "error_code"))) is not None:
             yield self.refused(row, asked, "Fetch", error)
+        yield from self.reading.fetched(row, asked.message, asked.client_id, who, ids)
 
     def _looked_up(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
         """ListOffsets: the way of a consumer that finds nothing committed (auto.offset.reset)."""
@@ -372,6 +367,8 @@ class Tale:
         for stamp, what in ((EARLIEST, "asks where the log begins (auto.offset.reset earliest):"), (LATEST, "asks where the log ends:")):
             answers = said(row.message, ANSWERED["ListOffsets"], self._names)
             found = {each.partition: each.value for each in answers if wanted.get(each.partition) == stamp and each.error is None}
+            if stamp == LATEST:
+                self.reading.looked_up_end(asked.client_id, found)
             if found:
                 yield Offsets(row.t, self._who(asked), what, found, (), self._ids(asked))
         yield from self._refused_whole(row, asked)

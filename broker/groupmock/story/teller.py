@@ -36,12 +36,12 @@ from ..printable import one_line
 from ..rounds import Partition, Rebalances
 from .awaited import Known, OpenRequest
 from .bounded import FirstAndLast
-from .exchanged import ANSWERED, TopicNames, items, said
+from .exchanged import ANSWERED, Asked, TopicNames, items, said
 from .folding import Folded, Line
 from .not_served import NotServed
 from .people import Person
 from .sentences import of_transaction
-from .tale import Asked, Tale
+from .tale import Tale
 from .transactional import Transactions
 from .words import SENTENCE, facts, listed, text
 
@@ -154,8 +154,8 @@ class StoryTeller:
         self._earlier: dict[str, deque[tuple[ReplyRow, Asked]]] = {}  # client id -> refusals before it joined any
         self._for_all: deque[Line] = deque(maxlen=EARLIER)
         self.not_served = NotServed()
-        self._transactions = Transactions(most=LONG, since=since)
         self._names = TopicNames()
+        self._transactions = Transactions(names=self._names, most=LONG, since=since)
         self._ends: dict[Partition, int] = {}
         self._member_seen = member is None
         self._now = 0
@@ -173,8 +173,7 @@ class StoryTeller:
             return
         try:
             self.not_served.feed(row)
-            if self._only is None:
-                self._transactions.feed(row)
+            self._transactions.feed(row)
             over = self._rebalances.feed(row)
             for section, line in take(self, row, over):
                 self._line(section, line)
@@ -201,7 +200,8 @@ class StoryTeller:
         """What the group waits for, in words."""
         section = self._sections.get(group)
         waiting = section.tale.waiting(now, Known(sessions.get(group, {}), self._open_requests)) if section is not None else None
-        return [] if waiting is None else [waiting]
+        held_up = section.tale.reading.held_up if section is not None else []
+        return [*([] if waiting is None else [waiting]), *held_up[:SHOWN]]
 
     def _open_requests(self, person: Person) -> Iterator[OpenRequest]:
         """Of a member's client, but for those that wait by their nature."""
@@ -265,7 +265,7 @@ class StoryTeller:
         fold = self._rebalances.groups.get(group)
         if fold is None:
             fold = Rebalances(group).groups[group]  # nothing of a rebalance was seen yet: a commit of nobody
-        section = self._sections[group] = Section(Tale(fold, self._names), self._most)
+        section = self._sections[group] = Section(Tale(fold, self._names, self._transactions.open_on), self._most)
         for line in self._for_all:
             self._line(section, line)
         return section

@@ -9,8 +9,9 @@ from typing import Any, Final
 from ..journal.read import UnknownRow
 from ..journal.rows import CommandRow, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.whose import field
+from ..rounds import Partition
 from .bounded import FirstAndLast
-from .exchanged import errors_of, items
+from .exchanged import TopicNames, errors_of, items, number
 from .folding import Folded, Line
 from .sentences import of_transaction
 from .words import MOST as FEW
@@ -23,6 +24,7 @@ MOST_IDS: Final = 20
 OPEN_REQUESTS: Final = 10_000
 APIS: Final = frozenset(("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit", "Produce"))
 """Requests that name a transactional id."""
+WRITES: Final = frozenset(("AddPartitionsToTxn", "Produce"))
 ENDED: Final = {"CompleteCommit": "committed", "CompleteAbort": "aborted"}
 
 
@@ -62,6 +64,11 @@ class OneId:
         if self._state in ENDED:
             self._ended[ENDED[self._state]] += 1
 
+    @property
+    def state(self) -> str:
+        """For whoever waits for its end."""
+        return f"{text(self.name)} ({text(self._state)} since {seconds(self._since)})"
+
     def head(self, now: int) -> str:
         """In one line; `now`: ns of the run."""
         parts = [text(self._state or "state unknown")]
@@ -72,13 +79,16 @@ class OneId:
 
 
 class Transactions:
-    """`feed` it rows. `only`: the one id that is looked at; `most`: lines of each; `since`: older ones are left out (ns)."""
+    """`feed` it rows. `only`: the one id that is looked at; `names`: of topics; `most`: lines of each; `since`: older ones are left out
+    (ns)."""
 
-    def __init__(self, only: str | None = None, *, most: int = MOST, since: int = 0) -> None:
+    def __init__(self, only: str | None = None, *, names: TopicNames | None = None, most: int = MOST, since: int = 0) -> None:
         self.ids: dict[str, OneId] = {}
         self.others = 0
         """How often an id was met for which there was no room."""
         self._only, self._most, self._since = only, most, since
+        self._names = names or TopicNames()
+        self._open: dict[Partition, dict[str, None]] = {}  # partition -> ids whose transactions are open there
         self._asked: OrderedDict[int, tuple[str, RequestRow]] = OrderedDict()  # ticket -> its id, and the request
 
     def feed(self, row: Row | UnknownRow) -> None:
@@ -93,6 +103,10 @@ class Transactions:
             if lines := each.lines():
                 yield [each.head(now), *lines]
 
+    def open_on(self, partition: Partition) -> list[str]:
+        """The transactions that are open in a partition, by their ids."""
+        return [self.ids[each].state if each in self.ids else text(each) for each in self._open.get(partition, ())]
+
     def _of(self, name: Any) -> OneId | None:
         if not isinstance(name, str) or not name or (self._only is not None and name != self._only):
             return None
@@ -102,6 +116,8 @@ class Transactions:
         return self.ids.setdefault(name, OneId(name, self._most, self._since))
 
     def _note(self, row: NoteRow) -> None:
+        if row.what == "transaction_moved" and row.fields.get("after") in ENDED:
+            self._closes(row.fields.get("transactional_id"))
         known = self._of(row.fields.get("transactional_id"))
         if known is None:
             return
@@ -122,6 +138,8 @@ class Transactions:
 
     def _reply(self, row: ReplyRow) -> None:
         name, asked = self._asked.pop(row.ticket, (None, None))
+        if name is not None and asked is not None:
+            self._opens(name, asked, row)
         errors = errors_of(row)
         known = self._of(name) if errors and asked is not None else None
         if known is None or asked is None:
@@ -130,6 +148,29 @@ class Transactions:
         for error in errors[:FEW]:
             told = f"{who}'s {what} REFUSED: {error}{_epochs(asked.message, known.epoch)}"
             known.keep(Line(row.t, told, (), ("refused", told)))
+
+    def _opens(self, name: str, asked: RequestRow, row: ReplyRow) -> None:
+        """AddPartitionsToTxn, or a Produce that adds on the way (KIP-890), was answered."""
+        if row.error or asked.api_name not in WRITES or len(self._open) >= OPEN_REQUESTS:
+            return
+        for topic, partition in self._partitions(asked):
+            self._open.setdefault((topic, partition), {})[name] = None
+
+    def _partitions(self, asked: RequestRow) -> Iterator[Partition]:
+        if asked.api_name == "Produce":
+            for topic in items(asked.message, "topic_data"):
+                name = self._names.of(topic)
+                yield from ((name, number(each, "index")) for each in items(topic, "partition_data") if name is not None)
+            return
+        listed = items(asked.message, "transactions")
+        for topic in items(listed[0], "topics") if listed else items(asked.message, "v3_and_below_topics"):
+            yield from ((str(field(topic, "name")), each) for each in items(topic, "partitions"))
+
+    def _closes(self, name: Any) -> None:
+        for partition in [each for each, ids in self._open.items() if name in ids]:
+            del self._open[partition][name]
+            if not self._open[partition]:
+                del self._open[partition]
 
 
 def tell_id(rows: Iterable[Row | UnknownRow], transactional_id: str) -> list[str]:

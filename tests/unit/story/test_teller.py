@@ -37,6 +37,12 @@ def test_a_generation_says_who_keeps_gets_and_loses_what() -> None:
     assert told[-1].endswith("anna#017f leads; anna#017f keeps orders/0,2, loses orders/1,3; ben#b604 gets orders/1,3 (new)")
 
 
+def test_a_member_too_many_is_told_why_it_gets_nothing() -> None:
+    stage = Stage({"orders": 1})
+    stage.together(stage.consumer("anna"), stage.consumer("ben"))
+    assert story(stage)[-1].endswith("ben#b604 gets nothing (2 members for 1 partition)")
+
+
 def test_a_commit_that_is_refused_says_so_and_what_was_wrong() -> None:
     stage = TwoMembers()
     stage.anna.commit({("orders", 2): 17}, generation=1)

@@ -1,0 +1,139 @@
+"""What happens to a reader without an error: auto.offset.reset passes records over, an open transaction holds it up, its log diverges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from ..journal.rows import ReplyRow
+from ..journal.whose import field
+from ..rounds import Partition
+from .exchanged import ASKED, TopicNames, items, number, said
+from .folding import PARTITIONS, Line
+from .words import count, listed, partitions_text, text
+
+READ_COMMITTED: Final = 1
+REMEMBERED: Final = 100_000
+"""Positions and lookups that are kept."""
+Reader = tuple[str | None, Partition]
+"""A client id and a partition."""
+
+
+class Skipped(Line):
+    """Records that lie before the place at which somebody begins, because nothing was committed and auto.offset.reset is latest."""
+
+    def __init__(self, at: int, name: str, partition: Partition, records: int | None, who: Iterable[str]) -> None:
+        super().__init__(at, "", who, ("skipped", name))
+        self._name = name
+        self._records: dict[Partition, int | None] = {partition: records}
+
+    def add(self, other: Line) -> None:
+        """See `Line`."""
+        super().add(other)
+        if isinstance(other, Skipped) and len(self._records) < PARTITIONS:
+            self._records |= other._records
+
+    def told(self) -> str:
+        """See `Line`."""
+        known = [each for each in self._records.values() if each is not None]
+        # Transaction markers have offsets too, and compaction leaves holes.
+        many = f"up to {count(sum(known), 'record')}" if len(known) == len(self._records) else "an unknown number of records"
+        return f"{self._name} skips {many} of {partitions_text(self._records)} (nothing committed, auto.offset.reset latest)"
+
+
+class Answered(NamedTuple):
+    """One partition of an answer to Fetch; -1 where it does not say."""
+
+    partition: Partition
+    start: int
+    stable: int
+    end: int
+    diverging: tuple[int, int] | None
+
+    @classmethod
+    def of(cls, row: ReplyRow, names: TopicNames) -> Iterator[Answered]:
+        """Those without an error."""
+        for topic in items(row.message, "responses"):
+            name = names.of(topic, "topic")
+            for each in items(topic, "partitions") if name is not None else ():
+                if not field(each, "error_code"):
+                    start, stable, end = (
+                        number(each, "log_start_offset"),
+                        number(each, "last_stable_offset"),
+                        number(each, "high_watermark"),
+                    )
+                    partition = str(name), number(each, "partition_index")
+                    yield cls(partition, start, stable, end, _diverging(field(each, "diverging_epoch")))
+
+
+class Reading:
+    """The readers of one group. `open_on`: the transactions that are open in a partition, in words."""
+
+    def __init__(self, names: TopicNames, open_on: Callable[[Partition], list[str]]) -> None:
+        self._names, self._open_on = names, open_on
+        self._uncommitted: set[Reader] = set()
+        self._latest: dict[Reader, int] = {}
+        self._positions: dict[Reader, int] = {}
+        self._held_up: dict[Reader, str] = {}
+
+    @property
+    def held_up(self) -> list[str]:
+        """Who waits behind which open transaction, as of the last row."""
+        return list(self._held_up.values())
+
+    def found_committed(self, client_id: str | None, found: Iterable[Partition], nothing: Iterable[Partition]) -> None:
+        """OffsetFetch was answered: where something is committed, and where nothing is."""
+        self._uncommitted.difference_update((client_id, each) for each in found)
+        if len(self._uncommitted) < REMEMBERED:
+            self._uncommitted.update((client_id, each) for each in nothing)
+
+    def looked_up_end(self, client_id: str | None, offsets: dict[Partition, int]) -> None:
+        """ListOffsets told where the log ends."""
+        if len(self._latest) < REMEMBERED:
+            self._latest |= {(client_id, each): offset for each, offset in offsets.items()}
+
+    def fetched(self, row: ReplyRow, asked: Any, client_id: str | None, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
+        """An answer to Fetch; `asked`: the request's message, which within a session names only what changed (KIP-227)."""
+        wanted = {(client_id, each.partition): each.value for each in said(asked, ASKED["Fetch"], self._names)}
+        if len(self._positions) < REMEMBERED:
+            self._positions |= wanted
+        for each in Answered.of(row, self._names):
+            reader = client_id, each.partition
+            position = self._positions.get(reader)
+            if position is None:
+                continue
+            yield from self._skips(row.t, reader, position, each, who, ids)
+            yield from self._diverges(row.t, position, each, who, ids)
+            if field(asked, "isolation_level") == READ_COMMITTED:
+                yield from self._waits(row.t, reader, position, each, who, ids)
+
+    def _skips(self, t: int, reader: Reader, position: int, each: Answered, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
+        latest = self._latest.pop(reader, None)
+        if latest != position or reader not in self._uncommitted:
+            return
+        self._uncommitted.discard(reader)
+        if each.start < 0 or position > each.start:
+            yield Skipped(t, who, each.partition, position - each.start if each.start >= 0 else None, ids)
+
+    def _diverges(self, t: int, position: int, each: Answered, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
+        if each.diverging is not None:
+            epoch, end = each.diverging
+            place = f"{who}'s fetch of {partitions_text([each.partition])} from {position}"
+            told = f"{place}: the log DIVERGES: leader epoch {epoch} ended at {end}, what follows are other records (diverging_epoch)"
+            yield Line(t, told, ids, ("diverges", place, each.diverging))
+
+    def _waits(self, t: int, reader: Reader, position: int, each: Answered, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
+        self._held_up.pop(reader, None)
+        if not 0 <= each.stable < each.end or position < each.stable:
+            return
+        of = listed(self._open_on(each.partition)) or "which these rows do not name"
+        place = f"{who} waits at {partitions_text([each.partition])} = {position} (read_committed)"
+        told = f"{place}: the log goes on to {each.end} behind an open transaction, {text(of, 400)}"
+        self._held_up[reader] = told
+        yield Line(t, told, ids, ("waits", place))
+
+
+def _diverging(found: Any) -> tuple[int, int] | None:
+    """Epoch and its end; a field that is not sent has -1 for both."""
+    epoch, end = number(found, "epoch"), number(found, "end_offset")
+    return (epoch, end) if epoch >= 0 or end >= 0 else None

@@ -1,0 +1,114 @@
+"""What happens to readers without an error is told all the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitchen_of_two import TwoMembers
+
+from groupmock.story.teller import obstacles, tell
+from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
+from groupmock_codec.messages.k24_add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from groupmock_codec.messages.k26_end_txn import EndTxnRequest
+from groupmock_codec.records import NewRecord, encode_batch
+from tools.mistakes.stage import EARLIEST, LATEST, Stage
+
+PRODUCE, FETCH, FIND_COORDINATOR, INIT_PRODUCER_ID, ADD_PARTITIONS, END = 0, 1, 10, 22, 24, 26
+TRANSACTIONAL = 0x10
+
+
+class Kitchen(TwoMembers):
+    """With a producer that has the transactional id `till`."""
+
+    def by_till(self, key: int, version: int, message: Any) -> Any:
+        return self.ask(key, version, message, connection="till", client_id="till")
+
+    def begin(self) -> None:
+        """A transaction that writes one record to orders/0."""
+        self.by_till(FIND_COORDINATOR, 1, FindCoordinatorRequest(key="till", key_type=1))
+        told = self.by_till(INIT_PRODUCER_ID, 4, InitProducerIdRequest(transactional_id="till", transaction_timeout_ms=60_000))
+        self.who = {"producer_id": told.producer_id, "producer_epoch": told.producer_epoch}
+        named = {f"v3_and_below_{name}": value for name, value in {"transactional_id": "till", **self.who}.items()}
+        topics = [AddPartitionsToTxnTopic(name="orders", partitions=[0])]
+        self.by_till(ADD_PARTITIONS, 3, AddPartitionsToTxnRequest(**named, v3_and_below_topics=topics))
+        self.write()
+
+    def write(self) -> None:
+        record = NewRecord(key=None, value=b"v", timestamp=0)
+        sent = encode_batch([record], **self.who, base_sequence=0, attributes=TRANSACTIONAL)
+        data = [TopicProduceData(name="orders", partition_data=[PartitionProduceData(index=0, records=sent)])]
+        self.by_till(PRODUCE, 9, ProduceRequest(acks=-1, timeout_ms=1000, transactional_id="till", topic_data=data))
+
+    def end(self) -> None:
+        self.by_till(END, 1, EndTxnRequest(transactional_id="till", **self.who, committed=True))
+
+    def fetch(self, offset: int, *, last_fetched_epoch: int = -1, isolation_level: int = 0) -> None:
+        """By anna, of orders/0, without waiting for records."""
+        wanted = FetchPartition(partition=0, fetch_offset=offset, last_fetched_epoch=last_fetched_epoch, partition_max_bytes=1000)
+        message = FetchRequest(max_bytes=1000, isolation_level=isolation_level, topics=[FetchTopic(topic="orders", partitions=[wanted])])
+        self.ask(FETCH, 12, message, connection="anna/data", client_id="anna")
+
+
+def lines(stage: Stage, of: str) -> list[str]:
+    """Of the story, without their times."""
+    return [line.strip().partition("  ")[2] for line in tell(stage.ring.rows, group="kitchen") if of in line]
+
+
+def test_records_that_auto_offset_reset_passes_over_are_counted() -> None:
+    kitchen = Kitchen()
+    kitchen.produce("orders", 0, 3)
+    kitchen.produce("orders", 2, 4)
+    kitchen.anna.start(reset=LATEST)
+    skipped = "anna#017f skips up to 7 records of orders/0,2 (nothing committed, auto.offset.reset latest)"
+    assert lines(kitchen, "skips") == [skipped]
+
+
+def test_nothing_is_passed_over_by_earliest_or_in_an_empty_log_or_behind_a_commit() -> None:
+    kitchen = Kitchen()
+    kitchen.anna.start(reset=LATEST)
+    kitchen.produce("orders", 1, 3)
+    kitchen.ben.start(reset=EARLIEST)
+    kitchen.ben.commit({("orders", 1): 3, ("orders", 3): 0})
+    kitchen.sleep(0)
+    kitchen.ben.log_of(LATEST)
+    kitchen.ben.start(reset=LATEST)
+    assert lines(kitchen, "skips") == []
+
+
+def test_a_read_committed_reader_behind_an_open_transaction_is_told_with_the_id() -> None:
+    kitchen = Kitchen()
+    kitchen.begin()
+    kitchen.sleep(1000)
+    for _ in range(2):
+        kitchen.fetch(0, isolation_level=1)
+    place = "anna#017f waits at orders/0 = 0 (read_committed)"
+    told = f"{place}: the log goes on to 1 behind an open transaction, till (Ongoing since 6.000)"
+    assert lines(kitchen, "waits at") == [f"{told} (2 times, until 7.000)"]
+    known: dict[str, Any] = {"now": kitchen.rig.clock.now(), "sessions": {}, "dropped": 0}
+    assert obstacles(kitchen.ring.rows, "kitchen", **known) == [told]
+    kitchen.end()
+    kitchen.fetch(0, isolation_level=1)
+    assert obstacles(kitchen.ring.rows, "kitchen", **known) == []
+    assert len(lines(kitchen, "waits at")) == 1
+
+
+def test_a_read_uncommitted_reader_does_not_wait() -> None:
+    kitchen = Kitchen()
+    kitchen.begin()
+    kitchen.fetch(0)
+    assert lines(kitchen, "waits at") == []
+
+
+def test_a_diverging_epoch_is_told() -> None:
+    kitchen = Kitchen()
+    kitchen.produce("orders", 0, 3)
+    kitchen.core.cluster.topics.require_partition("orders", 0).lead(1)
+    kitchen.produce("orders", 0, 3)
+    kitchen.fetch(5, last_fetched_epoch=0)
+    place = "anna#017f's fetch of orders/0 from 5"
+    assert lines(kitchen, "DIVERGES") == [
+        f"{place}: the log DIVERGES: leader epoch 0 ended at 3, what follows are other records (diverging_epoch)"
+    ]
