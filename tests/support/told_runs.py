@@ -9,13 +9,22 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from recorded_journals import FOLDER
 
-from groupmock.journal.read import JournalReader, read, row_of
+from groupmock.journal.read import JournalReader, line_of, read, row_of
+from groupmock.rig import WireRig
+from groupmock.rig.kept_rows import KeptRows
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL, plays
 from groupmock_clients.scenarios.play import Sizes, play
 from groupmock_clients.scenarios.virtual import open_stage
 from groupmock_clients.simulation.draw import draw
 from groupmock_clients.simulation.plan import SimulationPlan
 from groupmock_clients.simulation.play import Playing
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
+from groupmock_codec.messages.k26_end_txn import EndTxnRequest
+from groupmock_codec.messages.k28_txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from tools.story_check.judge import View
 from tools.story_check.trial import Rows, views_of
 
@@ -58,8 +67,29 @@ def scenario_runs() -> Iterator[ToldRun]:
         for protocol in (each for each in VIRTUAL if each.name in PROTOCOLS and plays(scenario, each)):
             with open_stage(Sizes(), protocol) as stage:
                 seen = play(scenario, Sizes(), protocol, stage)
-            journal = b"".join(msgspec.json.encode(row) + b"\n" for row in seen.rows)
-            yield ToldRun(f"{scenario.name}, {protocol.name}", [row for line in journal.splitlines() if (row := row_of(line))], [])
+            rows = [row for each in seen.rows if (row := row_of(msgspec.json.encode(each)))]
+            yield ToldRun(f"{scenario.name}, {protocol.name}", rows, [])
+
+
+def transactional_run() -> ToldRun:
+    """Offsets that a producer commits for the groups `committed`, `aborted` and `open`, named after the end of the transaction."""
+    kept = KeptRows(details=True)
+    rig = WireRig.make(topics={"t": 1}, seed=3, sinks=[kept])
+    wire = rig.connect()
+    for group in ("committed", "aborted", "open"):
+        given = wire.ask(22, 4, InitProducerIdRequest(transactional_id=group, transaction_timeout_ms=60_000), "anna")
+        about = {"transactional_id": group, "producer_id": given.producer_id, "producer_epoch": given.producer_epoch}
+        topics = [
+            TxnOffsetCommitRequestTopic(name="t", partitions=[TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=4)])
+        ]
+        rig.sleep(100)
+        wire.ask(28, 5, TxnOffsetCommitRequest(group_id=group, topics=topics, **about), "anna")
+        rig.sleep(100)
+        if group != "open":
+            wire.ask(26, 3, EndTxnRequest(committed=group == "committed", **about), "anna")
+    rig.sleep(100)
+    moments = [Moment(len(kept.rows), views_of(rig.core.cluster))]
+    return ToldRun("transactions", [row for each in kept.rows if (row := row_of(line_of(each)))], moments)
 
 
 class Watched(Playing):

@@ -364,8 +364,8 @@ def _unheeded(journal: Path) -> str:
     return next((f"{client} was refused the committed offset of {topics} and did not ask again" for client, topics in refused), "")
 
 
-def played(history: History, folder: Path) -> Played:
-    """Play it on a groupmock of its own; the journal of one that is not exact, or in which somebody was stuck, stays."""
+def played(history: History, folder: Path, keep: bool = False) -> Played:
+    """Play it on a groupmock of its own. The journal stays if it was not exact, if somebody was stuck, or to `keep` it."""
     folder.mkdir(parents=True, exist_ok=True)
     journal = folder / f"{history.name}.jsonl"
     journal.unlink(missing_ok=True)
@@ -383,7 +383,7 @@ def played(history: History, folder: Path) -> Played:
     unheeded = _unheeded(journal)
     if unheeded:
         done.broke.setdefault("CLIENT-69", unheeded)
-    if not (done.wrong or done.stalls):
+    if not (done.wrong or done.stalls or keep):
         journal.unlink()
     return done
 

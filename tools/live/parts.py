@@ -172,6 +172,7 @@ def parts() -> list[Part]:
             without_languages,
             limit_s=2 * 3600,
         ),
+        ShellCommand("stories", "is every line of a story true?", [python, "tests/interop/stories"], without_languages, limit_s=2 * 3600),
         ShellCommand("administrators", "tools of administrators, call by call", [python, "tests/interop/administer"], without_languages),
         ShellCommand("containers-up", "the compose file in an engine", ["bash", "docker/try"], without_docker),
     ]

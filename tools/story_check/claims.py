@@ -16,7 +16,7 @@ _PAIR: Final = rf"{_PARTS} (?:=|up to) -?\d+"
 _OFFSETS: Final = rf"{_PAIR}(?:, {_PAIR})*"
 _NUMBERS: Final = re.compile(r"(\d+)(?:-(\d+))?")
 _TIME: Final = re.compile(r" *(\d+\.\d{3})  (.*)")
-_LEFT_OUT: Final = re.compile(r" *\.\.\.  \d+ lines are left out here")
+_LAST: Final = re.compile(r"seed \d+(?: · |$)|journal: ")
 
 BEGINS: Final = re.compile(rf"(?P<who>.+?) begins to read at (?P<offsets>{_OFFSETS})")
 COMMITS: Final = re.compile(rf"(?P<who>.+?) commits (?P<offsets>{_OFFSETS})(?P<rest>.*)")
@@ -74,14 +74,15 @@ class Told:
 
 
 def sections_of(lines: Sequence[str]) -> list[list[str]]:
-    """The lines of each group's story, which blank lines separate. A sentence in brackets, about the whole, is a section of its own."""
+    """The lines of each group's story, which blank lines separate. A sentence in brackets, about the whole, is a section of its own; the
+    last line, with seed and journal, is none."""
     sections: list[list[str]] = [[]]
     for line in lines:
         if not line:
             sections.append([])
         elif line.startswith("("):
             sections = [[line], *sections]
-        else:
+        elif not _LAST.match(line):
             sections[-1].append(line)
     return [section for section in sections if section]
 

@@ -58,7 +58,8 @@ def view_of_rows(facts: GroupFacts, history: History) -> View:
     members, leader = last.members, last.leader
     for row in facts.members:
         if row.seq > last.seq:
-            members += {"added": 1, "removed": -1}.get(row.what, 0)
+            if row.what == "added" or (row.what == "removed" and facts.here.get(row.member_id)):
+                members += 1 if row.what == "added" else -1
             if row.what == "led" or (row.what == "replaced" and row.reason.rpartition(" replaces ")[2] == leader):
                 leader = row.member_id
     committed = None if facts.offsets_changed_otherwise else facts.committed
