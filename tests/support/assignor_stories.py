@@ -2,14 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Generator, Sequence
+from typing import Any, TypeVar
 
-from groupmock.core.groups.consumer.assignors import Subscriber, Target, assign, stored
+import msgspec
+
+from groupmock.core.groups.consumer.assignors import Member, Spreads, Target, assign, stored, subscription_of
 from groupmock.core.groups.consumer.member_table import MemberTable
 
 Topics = dict[str, tuple[bytes, int]]
 Told = list[list[Any]]
+
+
+T = TypeVar("T")
+
+
+def at_once(steps: Generator[None, None, T]) -> T:
+    """What a computation in steps returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            result: T = done.value
+            return result
+
+
+class Subscriber(msgspec.Struct):
+    """A member: `topics` as its set was filled, sorted once the log has them; `matched`: what its regular expression resolved to."""
+
+    member_id: str
+    group_instance_id: str | None
+    topics: Sequence[str]
+    target: Target
+    regex: str | None = None
+    matched: Sequence[str] = ()
+
+
+def targets(
+    assignor: str, subscribers: Sequence[Subscriber], topics: Topics, replaced: str | None = None, *, alike: bool
+) -> dict[str, Target]:
+    """Member id -> its new target."""
+    spreads = Spreads()
+    members = [
+        Member(one.member_id, one.group_instance_id, subscription_of(one.topics, one.matched, topics, spreads), one.target)
+        for one in subscribers
+    ]
+    return at_once(assign(assignor, members, topics, replaced, alike=alike))
 
 
 class Story:
@@ -34,12 +72,12 @@ class Story:
         order = list(self.table) if member in self.table else [*self.table, member]
         subscribers = [new if one == member else self.members[one] for one in order]
         alike = _alike([one for one in subscribers if one.member_id != replaced])
-        targets = assign(self.assignor, subscribers, self.topics, replaced, alike=alike) if computes else {}
+        computed = targets(self.assignor, subscribers, self.topics, replaced, alike=alike) if computes else {}
         if replaced is not None:
             self.leave(replaced)
             new.target = stored({}, new.target)  # its record is written again for the new id
         self._enter(new)
-        for one, target in targets.items():
+        for one, target in computed.items():
             self.members[one].target = target
 
     def leave(self, member: str) -> None:

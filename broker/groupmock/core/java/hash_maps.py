@@ -214,9 +214,14 @@ def filled_order(kind: Kind[K], keys: Collection[K], capacity: int) -> list[K]:
     if len(keys) < 2:
         return list(keys)
     held, table = list(dict.fromkeys(keys)), _table_for(capacity)
-    if len(held) > LONGEST_LIST and _grew_trees([kind.spread(key) for key in held], table):
+    if len(held) <= LONGEST_LIST:
+        return _by_place(kind, held, _doubled(table, len(held)))
+    spreads = list(map(kind.spread, held))
+    if _grew_trees(spreads, table):
         return list(HashKeys(kind, capacity, held))
-    return _by_place(kind, held, _doubled(table, len(held)))
+    mask = _doubled(table, len(held)) - 1
+    places = [spread & mask for spread in spreads]
+    return [held[number] for number in sorted(range(len(held)), key=places.__getitem__)]
 
 
 def changed_order(kind: Kind[K], had: Sequence[K], gone: Collection[K], new: Sequence[K], capacity: int) -> list[K]:

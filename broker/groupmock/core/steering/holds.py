@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from ..groups.type import GroupType
     from ..timers import Key
 
-OfMember = (
-    OffsetCommitRequest | JoinGroupRequest | HeartbeatRequest | LeaveGroupRequest | SyncGroupRequest | ConsumerGroupHeartbeatRequest
-)
+OfMember = OffsetCommitRequest | JoinGroupRequest | HeartbeatRequest | LeaveGroupRequest | SyncGroupRequest | ConsumerGroupHeartbeatRequest
 """Requests that name the member that sends them."""
 
 

@@ -73,7 +73,8 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
         group.bump()
         why = why or causes.TOPICS_CHANGED
     if targets.may_compute(turn, group, settings):
-        targets.compute(turn, group, member, beat.listed, replaced, None if looks else before)
+        for _ in targets.compute(turn, group, member, beat.listed, replaced, None if looks else before):
+            pass
         why = why or causes.TARGET_COMPUTED
     if known is None:
         group.seat(member.member_id, replaced)

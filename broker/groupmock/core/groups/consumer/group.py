@@ -7,7 +7,7 @@ the leases that were given before it (`GroupType.end_leases`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -15,14 +15,14 @@ import msgspec
 from ...timers import Timer
 from ..offsets.committed import CommittedOffsets
 from ..type import GroupType
-from .assignors import stored
+from .assignors import Spreads, stored
 from .member_table import MemberTable
-from .states import AWAY, FIRST_EPOCH, JOINING, MAY_FOLLOW, Progress, State
+from .states import FIRST_EPOCH, JOINING, MAY_FOLLOW, Progress, State
 
 if TYPE_CHECKING:
     from ...re2j.matching import Matcher
     from ..type import Home
-    from .assignors import Target
+    from .assignors import Subscription, Target
 
 Spot = tuple[bytes, int]
 """A partition: topic id and index."""
@@ -92,6 +92,15 @@ class Member(msgspec.Struct, eq=False, gc=False):
         return self.former_instances if self.group_instance_id is None else (self.group_instance_id, *self.former_instances)
 
 
+class Named(msgspec.Struct):
+    """What some members of a group name alike: the names, which these members share, and how many they are. `subscription`: the names as
+    assignors see them while the topics stay as they are; None: nobody has read them since."""
+
+    names: frozenset[str]
+    members: int = 0
+    subscription: Subscription | None = None
+
+
 class Resolved(msgspec.Struct, frozen=True):
     """What a regular expression matched, when (ns of the run), and how many topics had been made by then."""
 
@@ -106,17 +115,20 @@ class Group(GroupType):
     `generation` is the group epoch. `targets`: member id -> what it is to have. `holders`: partition -> who has it, assigned or revoking.
     `computed_at`: when the target was computed last (ns of the run; None: never). `restless`: members that are not where the target wants
     them. `topics`: the subscribed topics as they were when the group epoch was bumped last, name -> (id, partitions); `stale`: a topic
-    has come, grown or gone since, or nobody has looked yet. `subscribers`: topic name -> members that name it. `judged`: do members
-    subscribe alike, where Kafka says otherwise than is so now; `forgotten`: what expressions matched that nobody has any more, in the
-    event that is under way (`judge_anew`). `spoken`: name of a classic protocol -> members that list it; `classics`: members that speak
-    classic; `lost`: how somebody went in the event that is under way. `named`: what a member named last, which those that name the same
-    share. `expressions`: regular expression -> how many members have it; `matchers` and `resolved` of those.
+    has come, grown or gone since, or nobody has looked yet; `recounted`: names that got their first subscriber or lost their last one
+    since then (None: an expression was forgotten, so that all are looked at again). `subscribers`: topic name -> members that name it;
+    `spreads`: hashes of these names; `named`: each set of names that members give. `judged`: do members subscribe alike, where Kafka says
+    otherwise than is so now; `forgotten`: what expressions matched that nobody has any more, in the event that is under way
+    (`judge_anew`). `spoken`: name of a classic protocol -> members that list it; `classics`: members that speak classic; `lost`: how
+    somebody went in the event that is under way. `expressions`: regular expression -> how many members have it; `matchers` and `resolved`
+    of those.
     """
 
     __slots__ = (
         "assignment_epoch", "classics", "computed_at", "expressions", "forgotten", "generation", "group_id", "holders", "home", "judged",
         "leader_id", "listed_bytes", "lost", "matchers", "members", "named", "partition", "protocol_name", "protocol_type",
-        "resolved", "restless", "spoken", "stale", "state", "static_members", "subscribers", "table", "targets", "topics",
+        "recounted", "resolved", "restless", "spoken", "spreads", "stale", "state", "static_members", "subscribers", "table", "targets",
+        "topics",
     )  # fmt: skip
 
     def __init__(self, home: Home, group_id: str, partition: int) -> None:
@@ -140,7 +152,9 @@ class Group(GroupType):
         self.topics: dict[str, tuple[bytes, int]] = {}
         self.stale = True
         self.subscribers: Counter[str] = Counter()
-        self.named: frozenset[str] = frozenset()
+        self.named: dict[frozenset[str], Named] = {}
+        self.spreads = Spreads()
+        self.recounted: dict[str, None] | None = {}
         self.spoken: Counter[str] = Counter()
         self.classics = 0
         self.lost: Departure | None = None
@@ -234,14 +248,29 @@ class Group(GroupType):
 
     def refresh_topics(self) -> bool:
         """Look at the subscribed topics as they are now. Has anything changed, so that another target is called for?"""
-        before, self.stale = self.topics, False
+        before = self.topics
         self.count_topics()
-        return before != self.topics
+        self.stale = False
+        return self.topics is not before and self.topics != before
 
     def count_topics(self) -> None:
-        """The subscribed topics are taken down as they are now (Kafka's metadata hash), with every group epoch."""
-        found = ((name, self.home.topics.get(name)) for name in self.subscribed_names())
-        self.topics = {name: (topic.topic_id, len(topic.partitions)) for name, topic in found if topic is not None}
+        """Take down the subscribed topics as they are now (Kafka's metadata hash), with every group epoch. Only names that are new or gone
+        are looked at where no topic has changed, because a group may have thousands, and each join counts."""
+        known, self.recounted = self.recounted, {}
+        if self.stale or self.resolved or known is None:
+            before, self.topics = self.topics, self.as_they_are(self.subscribed_names())
+            if self.topics != before:
+                self.spreads.clear()
+                for named in self.named.values():
+                    named.subscription = None
+        elif known:
+            kept = {name: topic for name, topic in self.topics.items() if name not in known}
+            self.topics = kept | self.as_they_are(name for name in known if name in self.subscribers)
+
+    def as_they_are(self, names: Iterable[str]) -> dict[str, tuple[bytes, int]]:
+        """Return those topics that exist: name -> (id, partitions)."""
+        found = ((name, self.home.topics.get(name)) for name in names)
+        return {name: (topic.topic_id, len(topic.partitions)) for name, topic in found if topic is not None}
 
     def bump(self) -> None:
         """Another target is called for."""
@@ -320,9 +349,6 @@ class Group(GroupType):
 
     def subscribe(self, member: Member, names: frozenset[str], regex: str) -> None:
         """The member subscribes to something else."""
-        if names == self.named:
-            names = self.named
-        self.named = names
         self._count(member, -1)
         member.names, member.regex = names, regex
         self._count(member, 1)
@@ -355,10 +381,23 @@ class Group(GroupType):
 
     def _count(self, member: Member, step: int) -> None:
         self.listed_bytes += step * (sum(map(len, member.names)) + len(member.regex))
+        named = self.named.setdefault(member.names, Named(member.names))
+        member.names = named.names
+        named.members += step
+        if not named.members:
+            del self.named[named.names]
+        changed = []
         for name in member.names:
-            self.subscribers[name] += step
-            if not self.subscribers[name]:
+            count = self.subscribers[name] + step
+            if count:
+                self.subscribers[name] = count
+            else:
                 del self.subscribers[name]
+                self.spreads.pop(name, None)
+            if count in (0, step):  # the last one, or the first
+                changed.append(name)
+        if self.recounted is not None:
+            self.recounted.update(dict.fromkeys(changed))
         if member.regex:
             self.expressions[member.regex] += step
 
@@ -370,49 +409,14 @@ class Group(GroupType):
             resolved = self.resolved.pop(regex, None)
             if resolved is not None:
                 self.forgotten.append(resolved.topics)
+                self.recounted = None
+                self.spreads.clear()
 
     # -- what must hold ------------------------------------------------------------------------------------------------
 
     def invariants(self) -> None:
         """Raise AssertionError, naming the broken invariant, unless all hold."""
-        for name, check in _INVARIANTS.items():
+        from .invariants import INVARIANTS  # a server that listens has no need of them
+
+        for name, check in INVARIANTS.items():
             assert check(self), f"group {self.group_id!r} in {self.state}: {name}"
-
-
-def _holders(group: Group) -> dict[Spot, list[str]]:
-    found: dict[Spot, list[str]] = {}
-    for member in group.members.values():
-        for spot in {**member.assigned, **member.revoking}:
-            found.setdefault(spot, []).append(member.member_id)
-    return found
-
-
-def _instances(group: Group) -> dict[str, str]:
-    return {instance: member.member_id for member in group.members.values() for instance in member.instances}
-
-
-_INVARIANTS: Final[dict[str, Callable[[Group], bool]]] = {
-    "no partition is in two members' hands": lambda group: all(len(who) == 1 for who in _holders(group).values()),
-    "holders are who has what": lambda group: group.holders == {spot: who[0] for spot, who in _holders(group).items()},
-    "nobody is ahead of the target, nor the target of the group": lambda group: all(
-        member.epoch <= group.assignment_epoch <= group.generation for member in group.members.values()
-    ),
-    "who was told to give up something has it": lambda group: all(
-        bool(member.revoking) == (member.progress is Progress.UNREVOKED) for member in group.members.values()
-    ),
-    "instances are those of the members": lambda group: group.static_members == _instances(group),
-    "only members have targets": lambda group: group.targets.keys() <= group.members.keys(),
-    "a static member that is away has no partition to give up": lambda group: all(
-        not member.revoking for member in group.members.values() if member.epoch == AWAY
-    ),
-    "who is not at rest is known": lambda group: (
-        group.restless == {member.member_id for member in group.members.values() if not group.at_rest(member)}
-    ),
-    "who speaks classic is counted": lambda group: group.classics == sum(each.classic is not None for each in group.members.values()),
-    "members in order are the members": lambda group: set(group.table) == group.members.keys(),
-    "the state is that of the members": lambda group: group.state == State.DEAD or group.state == group.present(),
-    "every expression can be matched": lambda group: group.expressions.keys() == group.matchers.keys() >= group.resolved.keys(),
-    "expressions are those of the members": lambda group: (
-        group.expressions == Counter(member.regex for member in group.members.values() if member.regex)
-    ),
-}

@@ -53,7 +53,10 @@ def answer(
         why = why or causes.TOPICS_CHANGED
     computes = targets.may_compute(turn, group, settings)
     if computes:
-        targets.compute(turn, group, member, beat.listed, replaced, None if looks else group.alike() if before is None else before)
+        for _ in targets.compute(
+            turn, group, member, beat.listed, replaced, None if looks else group.alike() if before is None else before
+        ):
+            pass
         why = why or causes.TARGET_COMPUTED
     if upgraded:
         group.reseat()

@@ -113,7 +113,8 @@ def fence(turn: Turn, group: Group, member: Member) -> None:
     group.targets.pop(member.member_id, None)
     member.epoch, member.previous_epoch, member.progress = JOINING, -1, Progress.STABLE
     group.bump()
-    targets.compute(turn, group, member, None, None, None)
+    for _ in targets.compute(turn, group, member, None, None, None):
+        pass
     why = causes.member_fenced(member.member_id, group.assignment_epoch)
     telling.changed(turn, group, member.member_id, "fenced", why, member)
     advance(turn, group, member, (), resubscribed=False)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
+from typing import Final
 
 from ...turn import Turn
 from ...units import NS_PER_MS
-from .assignors import ASSIGNORS, Subscriber, Target, assign
+from .assignors import ASSIGNORS, Effort, Steps, Subscription, Target, assign, subscription_of
+from .assignors import Member as Seen
 from .group import Group, Member
 from .timing import Timing
+
+NOTHING_NAMED: Final = Subscription((), 0)
 
 
 def may_compute(turn: Turn, group: Group, timing: Timing) -> bool:
@@ -19,7 +24,7 @@ def may_compute(turn: Turn, group: Group, timing: Timing) -> bool:
     return group.computed_at is None or turn.now >= group.computed_at + timing.assignment_ms() * NS_PER_MS
 
 
-def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None, replaced: str | None, alike: bool | None) -> None:
+def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None, replaced: str | None, alike: bool | None) -> Steps[None]:
     """The target of this group epoch. `heard`: whose heartbeat it is, `names`: as that gives them; `replaced`: whose place it takes.
 
     `alike`: how the group subscribed before this heartbeat, where that did not look at topics: Kafka looks at the subscriptions anew
@@ -28,39 +33,47 @@ def compute(turn: Turn, group: Group, heard: Member, names: Sequence[str] | None
     """
     assignor = preferred(turn, group, heard)
     instead_of = replaced if replaced != heard.member_id else None
-    subscribers = _subscribers(group, heard, names)
-    alike = group.judge() if alike is None else alike
-    group.assign(assign(assignor, subscribers, group.topics, instead_of, alike=alike), turn.now, assignor)
+    alike, effort = group.judge() if alike is None else alike, Effort()
+    members = yield from _members(group, heard, names, effort)
+    targets = yield from assign(assignor, members, group.topics, instead_of, alike=alike, effort=effort)
+    group.assign(targets, turn.now, assignor)
 
 
-def _subscribers(group: Group, heard: Member, names: Sequence[str] | None) -> list[Subscriber]:
-    """Everybody in the table, then `heard`, if it is new to that. Flat: it is the way of every member of a group."""
-    members, targets, listed = group.members, group.targets, dict[frozenset[str], list[str]]()
+def _members(group: Group, heard: Member, names: Sequence[str] | None, effort: Effort) -> Steps[list[Seen]]:
+    """Everybody in the table, then `heard`, if it is new to that."""
+    newcomers = () if heard.member_id in group.table else ((heard.member_id, None),)
     nothing: Target = {}
     found = []
-    for member_id, spread in group.table.spreads():
-        member = members.get(member_id)
-        if member is heard or member is None or member.regex:
-            found.append(_subscriber(group, member_id, names if member is heard else None, spread))
+    matched: dict[tuple[frozenset[str], str], Subscription] = {}
+    for member_id, spread in chain(group.table.spreads(), newcomers):
+        member = group.members.get(member_id)
+        if member is None:  # who was replaced
+            found.append(Seen(member_id, None, NOTHING_NAMED, nothing, spread))
             continue
-        given = listed.get(member.names)
-        if given is None:
-            given = listed[member.names] = sorted(member.names)
-        found.append(Subscriber(member_id, member.group_instance_id, given, targets.get(member_id, nothing), spread=spread))
-    if heard.member_id not in group.table:
-        found.append(_subscriber(group, heard.member_id, names, None))
+        subscription, cost = _subscription(group, member, names if member is heard else None, matched)
+        found.append(Seen(member_id, member.group_instance_id, subscription, group.targets.get(member_id, nothing), spread))
+        if effort.spend(2 + cost):
+            yield
     return found
 
 
-def _subscriber(group: Group, member_id: str, names: Sequence[str] | None, spread: int | None) -> Subscriber:
-    """`names`: as its heartbeat gives them; None: they are sorted."""
-    member = group.members.get(member_id)
-    if member is None:  # who was replaced
-        return Subscriber(member_id, None, (), {}, spread=spread)
-    given = sorted(member.names) if names is None else names
+def _subscription(
+    group: Group, member: Member, listed: Sequence[str] | None, matched: dict[tuple[frozenset[str], str], Subscription]
+) -> tuple[Subscription, int]:
+    """What the member subscribes to, and the effort of reading it: none where somebody was seen who subscribes to the same. `listed`: names
+    as its heartbeat gives them; None: they are sorted, and shared. `matched`: what has been read of members with regular expressions."""
+    named = group.named[member.names]
+    found = None if listed is not None else matched.get((member.names, member.regex)) if member.regex else named.subscription
+    if found is not None:
+        return found, 0
     resolved = group.resolved.get(member.regex) if member.regex else None
-    matched = () if resolved is None else sorted(resolved.topics)
-    return Subscriber(member_id, member.group_instance_id, given, group.targets.get(member_id, {}), member.regex, matched, spread)
+    found_names = sorted(member.names) if listed is None else listed
+    found = subscription_of(found_names, () if resolved is None else sorted(resolved.topics), group.topics, group.spreads)
+    if listed is None and member.regex:
+        matched[member.names, member.regex] = found
+    elif listed is None:
+        named.subscription = found
+    return found, 4 * found.size
 
 
 def preferred(turn: Turn, group: Group, heard: Member | None = None) -> str:

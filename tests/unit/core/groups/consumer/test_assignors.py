@@ -14,10 +14,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
-from assignor_stories import Story
+from assignor_stories import Story, Subscriber, targets
 from cases import for_each
 
-from groupmock.core.groups.consumer.assignors import ASSIGNORS, Subscriber, assign
+from groupmock.core.groups.consumer.assignors import ASSIGNORS
 from groupmock.core.groups.consumer.member_table import MemberTable
 from groupmock.core.java.hashes import java_hash, spread
 from groupmock.core.java.tables import signed
@@ -77,13 +77,13 @@ def test_a_target_with_the_same_partitions_is_the_old_one() -> None:
     """The stored order stays, however the assignor would have put it (CG-108)."""
     odd = {bytes(16): (3, 2, 1, 0)}
     for assignor in ASSIGNORS:
-        assert assign(assignor, [Subscriber("a", None, ["t"], odd)], ONE, alike=True)["a"] is odd
+        assert targets(assignor, [Subscriber("a", None, ["t"], odd)], ONE, alike=True)["a"] is odd
 
 
 def test_nobody_and_nothing() -> None:
-    assert assign("uniform", [], ONE, alike=True) == {}
+    assert targets("uniform", [], ONE, alike=True) == {}
     for assignor in ASSIGNORS:
-        assert assign(assignor, [Subscriber("a", None, ["unknown"], {bytes(16): (0,)})], ONE, alike=True) == {"a": {}}
+        assert targets(assignor, [Subscriber("a", None, ["unknown"], {bytes(16): (0,)})], ONE, alike=True) == {"a": {}}
 
 
 @for_each("assignor", list(ASSIGNORS))
@@ -101,7 +101,7 @@ def test_what_a_member_gives_up_depends_on_whether_all_subscribe_alike(alike: bo
     """Alike: a member keeps what comes first in its set. Else: it gives its highest partition (CG-103)."""
     held = {bytes(16): (2, 1, 0)}
     pair = [Subscriber(member, None, ["t"], target) for member, target in (("a", held), ("b", {}))]
-    assert assign("uniform", pair, {"t": (bytes(16), 3)}, alike=alike)["b"] == {bytes(16): (given,)}
+    assert targets("uniform", pair, {"t": (bytes(16), 3)}, alike=alike)["b"] == {bytes(16): (given,)}
 
 
 def test_partitions_dealt_round_to_64_members_lie_in_one_tree() -> None:

@@ -7,40 +7,39 @@ In Kafka: RangeAssignor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ....java.hash_maps import UUIDS, filled_order, room_for, string_rank
 from .drafts import Computed
-from .spec import Group, Member
+from .spec import Effort, Group, Member, Steps, subscribers_of
 
 
-def assign(group: Group) -> dict[str, Computed]:
+def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
     """Member id -> its target. The group has members."""
     members = _in_line(group.members)
+    yield
     alike = members[0].subscription if group.homogeneous else None
-    subscribers: dict[bytes, Sequence[int]] = dict.fromkeys(alike.ids, range(len(members))) if alike else _subscribers(members)
+    subscribers: Mapping[bytes, Sequence[int]]
+    subscribers = dict.fromkeys(alike.ids, range(len(members))) if alike else (yield from subscribers_of(members, effort))
     given: list[dict[bytes, range]] = [{} for _ in members]
     for topic, numbers in subscribers.items():
         least, more = divmod(group.partitions[topic], len(numbers))
         begin = 0
         for place, number in enumerate(numbers if least else numbers[:more]):
             given[number][topic] = range(begin, begin := begin + least + (place < more))
-    if alike:
-        orders: dict[tuple[bytes, ...], list[bytes]] = {}
-        return {one.member_id: _as_the_first(ranges, len(alike.ids), orders) for one, ranges in zip(members, given, strict=True)}
-    return {
-        one.member_id: _ordered([topic for topic in one.subscription.ids if topic in ranges], ranges, one.subscription.size)
-        for one, ranges in zip(members, given, strict=True)
-    }
-
-
-def _subscribers(members: list[Member]) -> dict[bytes, Sequence[int]]:
-    """Topic id -> places in the line."""
-    found: dict[bytes, list[int]] = {}
-    for number, member in enumerate(members):
-        for topic in member.subscription.ids:
-            found.setdefault(topic, []).append(number)
-    return dict(found)
+        if effort.spend(len(numbers) if least else more):
+            yield
+    orders: dict[tuple[bytes, ...], list[bytes]] = {}
+    computed: dict[str, Computed] = {}
+    for one, ranges in zip(members, given, strict=True):
+        if alike:
+            computed[one.member_id] = _as_the_first(ranges, len(alike.ids), orders)
+        else:
+            topics = [topic for topic in one.subscription.ids if topic in ranges]
+            computed[one.member_id] = _ordered(topics, ranges, one.subscription.size)
+        if effort.spend(1 + 2 * len(ranges) + len(one.subscription.ids) // 8):
+            yield
+    return computed
 
 
 def _in_line(members: list[Member]) -> list[Member]:

@@ -7,51 +7,57 @@ In Kafka: TargetAssignmentBuilder, GroupSpecImpl, TopicIds and UnionSet, Consume
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
 import msgspec
 
 from ....java.hash_maps import STRINGS, HashKeys, Kind, copied_order, filled_order
 from ....java.orders import SMALLEST_TABLE
 
+T = TypeVar("T")
 Target = dict[bytes, tuple[int, ...]]
 """Topic id (16 bytes) -> partitions: what one member shall have. Both in the iteration order of the map and sets that Kafka stores."""
+Steps = Generator[None, None, T]
+"""A computation that yields whenever it has done a little; what it returns is the result."""
+A_STEP: Final = 1000
+"""The effort of one step: about half a millisecond."""
 
 
-class Subscriber(msgspec.Struct, gc=False):
-    """A member as the group knows it.
+class Effort:
+    """Counts what a computation has done since its last step, so that its steps are small and do not depend on any clock."""
 
-    `topics`: the names it gave, as they were put into its set: sorted, as the log has them, but for the member whose heartbeat brings
-    them, whose order is the request's. `regex`: its regular expression ("" and None: none), `matched`: the names that it resolved to.
-    `target`: the old one. `spread`: of its id, as Java's maps take it; None: nobody knows it yet.
-    Members that subscribe alike best share the very same `topics` and `matched`: what these say is looked at once then.
-    """
+    __slots__ = ("_left",)
 
-    member_id: str
-    group_instance_id: str | None
-    topics: Sequence[str]
-    target: Target
-    regex: str | None = None
-    matched: Sequence[str] = ()
-    spread: int | None = None
+    def __init__(self) -> None:
+        self._left = A_STEP
+
+    def spend(self, cost: int) -> bool:
+        """Return True if the step is over. A cost of 1 is one name, one partition or one turn of an inner loop: half a microsecond."""
+        self._left -= cost
+        if self._left > 0:
+            return False
+        self._left = A_STEP
+        return True
 
 
 class Subscription(msgspec.Struct, gc=False):
-    """Existing topics that a member subscribes to, in the order in which its set gives them; `size` counts names that do not exist too."""
+    """Existing topics that a member subscribes to, in the order in which its set gives them; `size` counts names that do not exist too.
+    Members that subscribe alike best share one."""
 
     ids: tuple[bytes, ...]
     size: int
-    known: frozenset[bytes]
 
 
 class Member(msgspec.Struct, gc=False):
-    """A member as assignors see it."""
+    """A member as assignors see it. `target`: the old one. `spread`: of its id, as Java's maps take it; None: nobody knows it yet."""
 
     member_id: str
     group_instance_id: str | None
     subscription: Subscription
     target: Target
+    spread: int | None = None
 
 
 class Group(msgspec.Struct):
@@ -62,38 +68,26 @@ class Group(msgspec.Struct):
     partitions: dict[bytes, int]
 
 
-def group_of(subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes, int]], replaced: str | None, alike: bool) -> Group:
+class Spreads(dict[str, int]):
+    """Topic name -> its hash as Java's maps take it, computed when it is asked for first."""
+
+    def __missing__(self, name: str) -> int:
+        spread = self[name] = STRINGS.spread(name)
+        return spread
+
+
+def group_of(members: Sequence[Member], topics: Mapping[str, tuple[bytes, int]], replaced: str | None, alike: bool) -> Group:
     """Shapes as `assignors.assign` has them."""
-    subscriptions = _subscriptions(subscribers, topics)
-    members = [
-        Member(one.member_id, one.group_instance_id, subscription, one.target)
-        for one, subscription in zip(subscribers, subscriptions, strict=True)
-    ]
-    return Group([members[number] for number in _member_order(subscribers, replaced)], alike, dict(topics.values()))
+    return Group([members[number] for number in _member_order(members, replaced)], alike, dict(topics.values()))
 
 
-def _subscriptions(subscribers: Sequence[Subscriber], topics: Mapping[str, tuple[bytes, int]]) -> Iterator[Subscription]:
-    """Of each. What several share is looked at once."""
-    names_once = Kind(cache(STRINGS.spread), STRINGS.rank)
-    seen: dict[tuple[int, int], Subscription] = {}  # by what they are: every one is held by a subscriber
-    read: dict[tuple[tuple[str, ...], tuple[str, ...]], Subscription] = {}
-    for one in subscribers:
-        found = seen.get(place := (id(one.topics), id(one.matched) if one.regex else 0))
-        if found is None:
-            names = (tuple(one.topics), tuple(one.matched) if one.regex else ())
-            if names not in read:
-                read[names] = _subscription(*names, topics, names_once)
-            found = seen[place] = read[names]
-        yield found
-
-
-def _member_order(subscribers: Sequence[Subscriber], replaced: str | None) -> Iterable[int]:
+def _member_order(members: Sequence[Member], replaced: str | None) -> Iterable[int]:
     """Their numbers. The last one may replace a static member: both changes are a map of their own, in whose order they are made."""
-    spreads = [STRINGS.spread(one.member_id) if one.spread is None else one.spread for one in subscribers]
-    kind: Kind[int] = Kind(spreads.__getitem__, lambda number: STRINGS.rank(subscribers[number].member_id))
+    spreads = [STRINGS.spread(one.member_id) if one.spread is None else one.spread for one in members]
+    kind: Kind[int] = Kind(spreads.__getitem__, lambda number: STRINGS.rank(members[number].member_id))
     if replaced is None:
         return filled_order(kind, range(len(spreads)), SMALLEST_TABLE)
-    last, gone = len(spreads) - 1, next(number for number, one in enumerate(subscribers) if one.member_id == replaced)
+    last, gone = len(spreads) - 1, next(number for number, one in enumerate(members) if one.member_id == replaced)
     order = HashKeys(kind, keys=range(last))
     for changed in copied_order(kind, (last, gone)):
         if changed == gone:
@@ -103,12 +97,28 @@ def _member_order(subscribers: Sequence[Subscriber], replaced: str | None) -> It
     return order
 
 
-def _subscription(
-    names: tuple[str, ...], matched: tuple[str, ...], topics: Mapping[str, tuple[bytes, int]], kind: Kind[str]
+def subscription_of(
+    names: Sequence[str], matched: Sequence[str], topics: Mapping[str, tuple[bytes, int]], spreads: Spreads
 ) -> Subscription:
-    """Names and matches together: the larger set first, then what only the smaller one has."""
-    given, found = (copied_order(kind, each) for each in (names, matched))
+    """Read what a member subscribes to.
+
+    `names`: those it gave, as they were put into its set: sorted, as the log has them, but in the request's order for the member whose
+    heartbeat brings them. `matched`: the names that its regular expression resolved to, sorted. `topics`: name -> (id, partitions).
+    """
+    kind = Kind(spreads.__getitem__, STRINGS.rank)
+    given, found = copied_order(kind, names), copied_order(kind, matched)  # the larger set first, then what only the smaller one has
     large, small = (given, found) if len(given) > len(found) else (found, given)
     ordered = list(dict.fromkeys(large + small)) if small else large
-    ids = tuple(topics[name][0] for name in ordered if name in topics)
-    return Subscription(ids, len(ordered), frozenset(ids))
+    return Subscription(tuple([topics[name][0] for name in ordered if name in topics]), len(ordered))
+
+
+def subscribers_of(members: Sequence[Member], effort: Effort) -> Steps[dict[bytes, list[int]]]:
+    """Topic id -> the numbers of the members that subscribe to it, in their order. Flat: a group may have a million subscriptions."""
+    found: defaultdict[bytes, list[int]] = defaultdict(list)
+    for number, member in enumerate(members):
+        ids = member.subscription.ids
+        for topic in ids:
+            found[topic].append(number)
+        if effort.spend(1 + len(ids) // 4):
+            yield
+    return found

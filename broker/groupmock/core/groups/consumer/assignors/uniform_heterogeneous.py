@@ -12,7 +12,7 @@ from typing import Final
 
 from ....java.hash_maps import room_for, uuid_rank
 from .drafts import Computed, Draft
-from .spec import Group
+from .spec import Effort, Group, Steps, subscribers_of
 
 NOBODY: Final = -1
 MOST_ROUNDS: Final = 16
@@ -73,13 +73,10 @@ class _Levels:
 class _Balance:
     """One assignment: everybody's load, the owner of every partition, and the drafts of members that change."""
 
-    def __init__(self, group: Group) -> None:
-        self.group = group
+    def __init__(self, group: Group, subscribers: dict[bytes, list[int]], effort: Effort) -> None:
+        self.group, self.effort = group, effort
         self.loads = [0] * len(group.members)
-        self.subscribers: dict[bytes, list[int]] = {}
-        for number, member in enumerate(group.members):
-            for topic in member.subscription.ids:
-                self.subscribers.setdefault(topic, []).append(number)
+        self.subscribers = subscribers
         self.owners = {topic: [NOBODY] * group.partitions[topic] for topic in self.subscribers}
         self.drafts: list[Draft | None] = [None] * len(group.members)
 
@@ -94,50 +91,66 @@ class _Balance:
             draft = self.drafts[number] = Draft(self.group.members[number].target)
         return draft
 
-    def keep(self) -> None:
+    def keep(self) -> Steps[None]:
         """Members start from what they had, without topics that they no longer subscribe to."""
         for number, member in enumerate(self.group.members):
+            known = frozenset(member.subscription.ids) if member.target else ()
             for topic, partitions in member.target.items():
-                if topic not in member.subscription.known:
+                if topic not in known:
                     self.draft(number).drop(topic)
                     continue
                 self.loads[number] += len(partitions)
                 for partition in partitions:
                     self.owners[topic][partition] = number
+            if self.effort.spend(1 + 2 * len(member.target) + len(known) // 16):
+                yield
 
-    def deal(self) -> None:
+    def deal(self) -> Steps[None]:
         """Unowned partitions, to the least loaded."""
         for topic in sorted((topic for topic, owners in self.owners.items() if NOBODY in owners), key=self.order):
             levels = _Levels(self.subscribers[topic], self.loads)
+            if self.effort.spend(1 + len(self.subscribers[topic]) // 4):
+                yield
             for partition, owner in enumerate(self.owners[topic]):
                 if owner == NOBODY:
                     self.move(topic, partition, levels.least_loaded())
+                    if self.effort.spend(10):
+                        yield
 
-    def level(self) -> None:
+    def level(self) -> Steps[None]:
         """Rounds over the topics that can be levelled; `since`: the topic from which on nothing has moved."""
+        if max(self.loads) - min(self.loads) <= 1:
+            return  # no topic can be
         topics = sorted((topic for topic, subscribers in self.subscribers.items() if len(subscribers) > 1), key=self.order)
         since = None
         for _ in range(MOST_ROUNDS):
             for topic in topics:
                 if topic == since:
                     return
-                if self.level_topic(topic):
+                moved = yield from self.level_topic(topic)
+                if moved:
                     since = None
                 elif since is None:
                     since = topic
 
-    def level_topic(self, topic: bytes) -> int:
+    def level_topic(self, topic: bytes) -> Steps[int]:
         """How many moved. A member gives its highest partition of those that it had before this began."""
-        loads = [self.loads[number] for number in self.subscribers[topic]]
+        effort, loads = self.effort, set(map(self.loads.__getitem__, self.subscribers[topic]))
+        if effort.spend(1 + len(self.subscribers[topic]) // 16):
+            yield
         if max(loads) - min(loads) <= 1:
             return 0
         had: dict[int, list[int]] = {}
         for partition, owner in enumerate(self.owners[topic]):
             had.setdefault(owner, []).append(partition)
         levels, moved = _Levels(self.subscribers[topic], self.loads), 0
+        if effort.spend(len(self.owners[topic]) // 2 + len(self.subscribers[topic]) // 4):
+            yield
         while not levels.even():
             while (giver := levels.most_loaded()) != NOBODY and not had.get(giver):
                 levels.exclude_most_loaded()
+                if effort.spend(2):
+                    yield
             if giver == NOBODY:
                 break
             partition, taker = had[giver].pop(), levels.least_loaded()
@@ -145,6 +158,8 @@ class _Balance:
                 break
             self.move(topic, partition, taker)
             moved += 1
+            if effort.spend(16):
+                yield
         return moved
 
     def move(self, topic: bytes, partition: int, taker: int) -> None:
@@ -159,15 +174,18 @@ class _Balance:
         owners[partition] = taker
 
 
-def assign(group: Group) -> dict[str, Computed]:
+def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
     """Member id -> its target, the old one itself where nothing changes; who is missing has none."""
-    balance = _Balance(group)
-    if not balance.subscribers:
+    subscribers = yield from subscribers_of(group.members, effort)
+    if not subscribers:
         return {}
-    balance.keep()
-    balance.deal()
-    balance.level()
-    return {
-        member.member_id: member.target if draft is None else draft.computed()
-        for member, draft in zip(group.members, balance.drafts, strict=True)
-    }
+    balance = _Balance(group, subscribers, effort)
+    yield from balance.keep()
+    yield from balance.deal()
+    yield from balance.level()
+    computed: dict[str, Computed] = {}
+    for member, draft in zip(group.members, balance.drafts, strict=True):
+        computed[member.member_id] = found = member.target if draft is None else draft.computed()
+        if effort.spend(1 if draft is None else 6 + 6 * len(found)):
+            yield
+    return computed

@@ -9,21 +9,20 @@ In Kafka: UniformHomogeneousAssignmentBuilder.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ....java.hash_maps import INTEGERS, UUIDS, changed_order, filled_order, room_for
 from ....java.orders import SMALLEST_TABLE
 from .drafts import Computed, Draft
-from .spec import Group, Member
+from .spec import Effort, Group, Member, Steps
 
 
 class _Deal:
     """One assignment: the pool, how many extras are left, and what members that change are to have."""
 
-    def __init__(self, group: Group, topics: list[bytes]) -> None:
+    def __init__(self, group: Group, topics: list[bytes], pool: list[tuple[bytes, int]], effort: Effort) -> None:
+        self.effort = effort
         self.members = group.members
-        self.known = group.members[0].subscription.known
-        self.pool = list(_unowned(group, topics))
+        self.known = frozenset(topics)
+        self.pool = pool
         self.quota, self.extras = divmod(sum(group.partitions[topic] for topic in topics), len(group.members))
         self.drafts: dict[str, Draft] = {}
         self.cut: dict[str, Computed] = {}
@@ -34,7 +33,7 @@ class _Deal:
             self.drafts[member.member_id] = Draft(member.target)
         return self.drafts[member.member_id]
 
-    def revoke(self) -> None:
+    def revoke(self) -> Steps[None]:
         """What is beyond a member's quota goes to the pool."""
         known, quota, extras, waiting = self.known, self.quota, self.extras, len(self.members)
         for member in self.members:
@@ -51,6 +50,8 @@ class _Deal:
                 self.hungry.append((member, left))
             extras -= extra
             waiting -= 1
+            if self.effort.spend(2 + len(member.target)):
+                yield
 
     def _take(self, member: Member, topic: bytes, quota: int) -> int:
         """All of a topic that it does not subscribe to, or what is beyond the quota. What of that is left."""
@@ -68,12 +69,14 @@ class _Deal:
             draft.remove(topic, partition)
         return 0
 
-    def fill(self) -> None:
+    def fill(self) -> Steps[None]:
         """The hungry take from the front of the pool."""
         given = 0
         for member, wanted in self.hungry:
             taken = self.pool[given : given + wanted]
             given += wanted
+            if self.effort.spend(4 + 4 * wanted):
+                yield
             if not member.target and len({topic for topic, _ in taken}) == 1:
                 partitions = filled_order(INTEGERS, [partition for _, partition in taken], SMALLEST_TABLE)
                 self.cut[member.member_id] = {taken[0][0]: partitions}
@@ -82,25 +85,30 @@ class _Deal:
             for topic, partition in taken:
                 draft.add(topic, partition, SMALLEST_TABLE)
 
-    def computed(self) -> dict[str, Computed]:
+    def computed(self) -> Steps[dict[str, Computed]]:
         """What everybody is to have."""
-        changed = {member_id: draft.computed() for member_id, draft in self.drafts.items()}
+        changed = {}
+        for member_id, draft in self.drafts.items():
+            changed[member_id] = found = draft.computed()
+            if self.effort.spend(6 + 6 * len(found)):
+                yield
         return {member.member_id: member.target for member in self.members} | self.cut | changed
 
 
-def assign(group: Group) -> dict[str, Computed]:
+def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
     """Member id -> its target, the old one itself where nothing changes; who is missing has none. The group has members."""
     subscription = group.members[0].subscription
     topics = filled_order(UUIDS, subscription.ids, max(room_for(subscription.size), SMALLEST_TABLE))
     if not topics:
         return {}
-    deal = _Deal(group, topics)
-    deal.revoke()
-    deal.fill()
-    return deal.computed()
+    pool = yield from _unowned(group, topics, effort)
+    deal = _Deal(group, topics, pool, effort)
+    yield from deal.revoke()
+    yield from deal.fill()
+    return (yield from deal.computed())
 
 
-def _unowned(group: Group, topics: list[bytes]) -> Iterator[tuple[bytes, int]]:
+def _unowned(group: Group, topics: list[bytes], effort: Effort) -> Steps[list[tuple[bytes, int]]]:
     """Topic by topic what is in nobody's target."""
     owned: dict[bytes, set[int]] = {topic: set() for topic in topics}
     for member in group.members:
@@ -108,5 +116,11 @@ def _unowned(group: Group, topics: list[bytes]) -> Iterator[tuple[bytes, int]]:
             taken = owned.get(topic)
             if taken is not None:
                 taken.update(partitions)
+        if effort.spend(1 + len(member.target)):
+            yield
+    pool = []
     for topic, taken in owned.items():
-        yield from [(topic, partition) for partition in range(group.partitions[topic]) if partition not in taken]
+        pool += [(topic, partition) for partition in range(group.partitions[topic]) if partition not in taken]
+        if effort.spend(1 + group.partitions[topic] // 4):
+            yield
+    return pool
