@@ -179,6 +179,46 @@ def test_an_error_stands_at_the_level_that_is_said(said: dict[str, Any], expecte
     assert shown == {group: (code, dict(enumerate(codes))) for group, code, codes in expected}
 
 
+EMPTIED: dict[str, dict[str, Any]] = {
+    "its topic": {"topic": "orders", "group": "g"},
+    "its partitions": {"group": "g", "partition": [0, 1]},
+    "its topic, as a level": {"group": "g", "level": "topic"},
+}
+
+
+@pytest.mark.parametrize("stage", ["request", "reply"])
+@for_each("said", EMPTIED.values(), ids=EMPTIED)
+def test_a_group_of_which_everything_is_left_out_is_still_answered(said: dict[str, Any], stage: str) -> None:
+    when, do = dict(said), {"kind": "leave_out"}
+    if "level" in when:
+        do["level"] = when.pop("level")
+    rig = house({"when": {"api": "OffsetFetch", "version": "8-", **when}, "do": do, "stage": stage})
+    found = ask(rig, 9, 8, of_groups()).groups
+    assert {each.group_id: [topic.name for topic in each.topics] for each in found} == {"g": [], "h": ["orders"]}
+    assert [each.error_code for each in found] == [0, 0]
+    only = ask(rig, 9, 8, OffsetFetchRequest(groups=of_groups().groups[:1])).groups
+    assert [(each.group_id, each.topics) for each in only] == [("g", [])]
+
+
+def test_a_topic_with_an_error_of_its_own_is_told_without_partitions_and_another_goes_with_its_last() -> None:
+    rig = house(
+        {"when": {"api": "Metadata", "topic": "bills"}, "stage": "reply", "do": {"kind": "leave_out", "level": "partition"}},
+        {"when": {"api": "OffsetCommit", "topic": "bills"}, "stage": "reply", "do": {"kind": "leave_out", "level": "partition"}},
+    )
+    shown = {each.name: (each.error_code, len(each.partitions)) for each in ask(rig, 3, 9, MetadataRequest(topics=None)).topics}
+    assert shown == {"orders": (0, 3), "bills": (0, 0)}
+    assert [each.name for each in ask(rig, 8, 8, commit({"orders": [0], "bills": [0]})).topics] == ["orders"]
+
+
+@for_each("version", range(14))
+def test_metadata_is_told_without_brokers(version: int) -> None:
+    rig = house({"when": {"api": "Metadata"}, "do": {"kind": "leave_out", "level": "broker"}, "times": 1})
+    topics = None if version else []
+    first, second = (ask(rig, 3, version, MetadataRequest(topics=topics)) for _ in range(2))
+    assert (first.brokers, len(second.brokers)) == ([], 1)
+    assert [each.name for each in first.topics] == [each.name for each in second.topics] == ["orders", "bills"]
+
+
 def test_a_member_that_leaves_among_others_and_the_whole_request() -> None:
     leaving = LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=each) for each in ("a", "b")])
     rig = house(refuse("reply", 82, api="LeaveGroup", version="3-", member_id="b"))
@@ -295,6 +335,31 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no level of that name": (
         refuse(api="OffsetCommit", level="partitions"),
         "no level 'partitions' (did you mean partition?): there are request, group",
+    ),
+    "an old version without the level": (
+        refuse(api="OffsetFetch", group="g", level="group"),
+        "of OffsetFetch v0: its answer has nothing for each group: what can be said is level = topic, partition; "
+        'in others it can: say version = "8-"',
+    ),
+    "a version that has no parts": (
+        {"when": {"api": "LeaveGroup", "version": "1-"}, "do": {"kind": "leave_out", "level": "member"}},
+        'of LeaveGroup v1: its answer has nothing for each member: what can be said is level = request; in others it can: say version = "3-"',
+    ),
+    "brokers before the answer": (
+        {"when": {"api": "Metadata"}, "stage": "request", "do": {"kind": "leave_out", "level": "broker"}},
+        "its request names no broker, only its answer does: use stage = 'reply'",
+    ),
+    "leaving out all of Metadata": (
+        {"when": {"api": "Metadata"}, "do": {"kind": "leave_out"}},
+        "name them in `when`, or say level = topic, partition, broker",
+    ),
+    "a level of another name": (
+        {"when": {"api": "Metadata"}, "do": {"kind": "leave_out", "level": "brokers"}},
+        "no level 'brokers' (did you mean broker?): there are group, topic, partition, resource, member, transaction, broker",
+    ),
+    "brokers of a commit": (
+        {"when": {"api": "OffsetCommit"}, "do": {"kind": "leave_out", "level": "broker"}},
+        "its answer names no brokers: Metadata and DescribeCluster do",
     ),
     "leaving out everything": ({"when": {"api": "OffsetCommit"}, "do": {"kind": "leave_out"}}, "name them in `when`, or say level = topic"),
     "leaving out of what has no parts": ({"when": {"api": "Heartbeat"}, "do": {"kind": "leave_out"}}, "has no parts to leave out"),

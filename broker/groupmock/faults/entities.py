@@ -42,6 +42,8 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
 TOPIC_NAMES: Final = ("name", "topic", "topic_name")
 RESOURCES: Final[dict[int | str, str]] = {2: "topic", 4: "broker", 8: "broker_logger", 16: "client_metrics", 32: "group"}
 """Numbers of config resources (Kafka: ConfigResource.Type)."""
+OUTERMOST: Final = ("group", "transaction")
+"""What a request may name several of where earlier versions named one: each is answered, whatever it asks for."""
 IN_SESSIONS: Final = "session_epoch"
 """The field of a request that may mean more than it names."""
 IDS_SINCE: Final = 13
@@ -85,13 +87,15 @@ NOBODY: Final = Entity()
 
 class Level(NamedTuple):
     """A list of entities in a message. `error`: the field with an element's own error code, if it has one; `struct`: the class of the
-    elements, None: they are plain texts or numbers; `fields`: what an element has in this version."""
+    elements, None: they are plain texts or numbers; `fields`: what an element has in this version; `stays`: an element of an answer whose
+    own list is empty is still an answer, as a group without offsets is, while a topic that only groups its partitions is not."""
 
     kind: str
     field: str
     error: str | None = None
     struct: type[Message] | None = None
     fields: frozenset[str] = frozenset()
+    stays: bool = False
 
 
 @cache
@@ -124,7 +128,8 @@ def _answered(message: type[Message], version: int) -> tuple[Level, ...]:
             below, error = _answered(struct, version), error_of(struct, version)
             kind = _kind(struct, version)
             if kind is not None and (error is not None or below):
-                return (Level(kind, field.name, error, struct, present(struct, version)), *below)
+                stays = error is not None or kind in OUTERMOST
+                return (Level(kind, field.name, error, struct, present(struct, version), stays), *below)
     return ()
 
 
@@ -252,12 +257,26 @@ def _without(message: Any, levels: tuple[Level, ...], kind: str, places: set[Any
             kept = None if entity.at(kind) in places else each
         else:
             kept = _without(each, levels[1:], kind, places, lookup, entity) if len(levels) > 1 else each
+            if kept is None and level.stays:
+                kept = msgspec.structs.replace(each, **{levels[1].field: []})
         changed |= kept is not each
         if kept is not None:
             left.append(kept)
     if not changed:
         return message
     return msgspec.structs.replace(message, **{level.field: left}) if left else None
+
+
+def with_outermost(answer: Any, levels: tuple[Level, ...], taken: Iterable[Entity], lookup: Lookup) -> Any:
+    """The answer, in which the groups or transactions of these entities are at least named; they come behind the others."""
+    level = levels[0]
+    elements = list(getattr(answer, level.field) or ())
+    known = {named(NOBODY, level.kind, each, lookup).key(level.kind) for each in elements}
+    for entity in taken:
+        if entity.key(level.kind) not in known:
+            known.add(entity.key(level.kind))
+            elements.append(_made(level, entity))
+    return msgspec.structs.replace(answer, **{level.field: elements})
 
 
 Say = Callable[[Any, Level], Any]

@@ -8,7 +8,7 @@ no topic still has to answer with the nodes, and in v0 it means all of them: it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 import msgspec
 from msgspec import Meta
@@ -37,7 +37,6 @@ SELECTS: Final = {
     "transaction": ("transactional_id",),
 }
 """Kind of entity -> the conditions that name some of them."""
-LEVELS: Final = (WHOLE, *SELECTS)
 
 
 class EntityFault(Fault, frozen=True, kw_only=True):
@@ -50,6 +49,9 @@ class EntityFault(Fault, frozen=True, kw_only=True):
             "default: what `when` names"
         ),
     ] = None
+
+    LEVELS: ClassVar[tuple[str, ...]] = (WHOLE, *SELECTS)
+    """What `level` may be."""
 
     def level_at(self, when: When, api: str, version: int) -> str:
         """What is struck in this API and version: the innermost kind of entity that `when` names."""
@@ -77,7 +79,7 @@ class EntityFault(Fault, frozen=True, kw_only=True):
             return self.cannot_wholly(stage, api, version)
         kinds = [level.kind for level in answered(api, version)]
         if kind not in SELECTS:
-            return f"no level {kind!r}{hint(kind, LEVELS)}: there are {', '.join(LEVELS)}"
+            return f"no level {kind!r}{hint(kind, self.LEVELS)}: there are {', '.join(self.LEVELS)}"
         if kind not in kinds:
             levels = ", ".join([*kinds] or ["request"])
             return f"its answer has nothing for each {kind}: what can be said is level = {levels}"

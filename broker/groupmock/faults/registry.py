@@ -226,10 +226,12 @@ class RuleRegistry:
                     what = _scope_words(scopes)
                     raise BadPlan(f"{origin}, when: {condition} can never hold: a request of {what} does not say it")
                 scopes = told
-        for api, version in scopes:
-            reason = armed.fault.cannot(str(rule.stage), api, version, rule.when)
+        reasons = {(api, version): armed.fault.cannot(str(rule.stage), api, version, rule.when) for api, version in scopes}
+        for (api, version), reason in reasons.items():
             if reason is not None:
-                raise BadPlan(f"{origin}: {rule.do['kind']} cannot be at stage {rule.stage} of {api} v{version}: {reason}")
+                able = [other for (name, other), why in reasons.items() if name == api and why is None]
+                remedy = f"; in others it can: say version = {_version(able, self.served[api][1])}" if able else ""
+                raise BadPlan(f"{origin}: {rule.do['kind']} cannot be at stage {rule.stage} of {api} v{version}: {reason}{remedy}")
 
     def _scopes(self, rule: Rule, origin: str) -> list[tuple[str, int]]:
         """Every API and version that the rule may meet here."""
@@ -254,6 +256,18 @@ def _miss(failed: tuple[FailedCondition, ...], facts: Facts) -> NearMiss:
     call = f"{facts.api} v{facts.version}" if facts.api else f"a connection to node {facts.node}"
     who = facts.client_id or f"connection {facts.connection}"
     return NearMiss(facts.now, f"{call} of {who}", [str(failure) for failure in failed])
+
+
+def _version(versions: list[int], newest: int) -> str:
+    """Versions as a plan says them: "1-", or ["0-3", "8-"]."""
+    spans: list[list[int]] = []
+    for version in versions:
+        if spans and version == spans[-1][1] + 1:
+            spans[-1][1] = version
+        else:
+            spans.append([version, version])
+    told = [f'"{first}-"' if last == newest else f'"{first}"' if first == last else f'"{first}-{last}"' for first, last in spans]
+    return told[0] if len(told) == 1 else f"[{', '.join(told)}]"
 
 
 def _scope_words(scopes: list[tuple[str, int]]) -> str:

@@ -2,31 +2,67 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import msgspec
+from msgspec import Meta
 
+from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 
 from ..actions import Answer, Narrow
-from ..entities import answered, without
-from ..entity_fault import EntityFault
-from ..kind import Target
+from ..entities import OUTERMOST, answered, present, with_outermost, without
+from ..entity_fault import SELECTS, EntityFault
+from ..kind import Struck, Target
+
+if TYPE_CHECKING:
+    from ..facts import Facts
+    from ..plan import When
+
+BROKER: Final = "broker"
+BROKERS: Final = "brokers"
+"""The field of an answer that names the nodes."""
+
+
+def _names_brokers(api: str, version: int) -> bool:
+    return BROKERS in present(APIS[api].response.message, version)
 
 
 class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
     """The answer is silent about the groups, topics, partitions, resources or members that `when` names; the others are answered for real.
-    At stage reply what was asked of them was done, at stage request it was not."""
+    At stage reply what was asked of them was done, at stage request it was not. A group (OffsetFetch since v8) of which everything is left
+    out is still answered, and so is a topic with an error of its own (Metadata)."""
+
+    level: Annotated[
+        str | None,
+        Meta(
+            description="what is left out: group, topic, partition, resource, member, transaction; broker: all nodes that Metadata or "
+            "DescribeCluster name; default: what `when` names"
+        ),
+    ] = None
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
     ALTERS: ClassVar[bool] = True
+    LEVELS: ClassVar[tuple[str, ...]] = (*SELECTS, BROKER)
+
+    def struck(self, when: When, facts: Facts) -> Struck | None:
+        """Brokers are no entities that a request names."""
+        return None if self.level == BROKER else super().struck(when, facts)
+
+    def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
+        """Brokers are left out of an answer that is known."""
+        if self.level != BROKER:
+            return super().cannot(stage, api, version, when)
+        if not _names_brokers(api, version):
+            return "its answer names no brokers: Metadata and DescribeCluster do"
+        return None if stage == "reply" else "its request names no broker, only its answer does: use stage = 'reply'"
 
     def cannot_wholly(self, stage: str, api: str, version: int) -> str:
         """That is another kind."""
-        levels = ", ".join(level.kind for level in answered(api, version))
+        levels = [level.kind for level in answered(api, version)] + [BROKER] * _names_brokers(api, version)
         if levels:
-            return f"it leaves out some of what is answered: name them in `when`, or say level = {levels}"
-        return "its answer has no parts to leave out: say another version, or do = swallow"
+            return f"it leaves out some of what is answered: name them in `when`, or say level = {', '.join(levels)}"
+        return "its answer has no parts to leave out: say another API, or do = swallow"
 
     def changed(self, target: Target, response: Message) -> Message:
         """All but those."""
@@ -34,10 +70,17 @@ class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
         assert struck is not None
         levels = answered(facts.api, facts.version)
         rest: Message | None = without(response, levels, struck.kind, struck.entities, target.lookup)
-        return rest if rest is not None else msgspec.structs.replace(response, **{levels[0].field: []})
+        if rest is None:
+            rest = msgspec.structs.replace(response, **{levels[0].field: []})
+        if levels[0].kind in OUTERMOST and struck.kind != levels[0].kind:
+            rest = with_outermost(rest, levels, struck.entities, target.lookup)
+        return rest
 
     def act(self, target: Target) -> Answer | Narrow:
         """Answer without them."""
+        if self.level == BROKER:
+            assert target.response is not None
+            return Answer(msgspec.structs.replace(target.response, **{BROKERS: []}))
         return self.strike(target)
 
 
