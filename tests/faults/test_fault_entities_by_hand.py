@@ -338,12 +338,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an old version without the level": (
         refuse(api="OffsetFetch", group="g", level="group"),
-        "of OffsetFetch v0: its answer has nothing for each group: what can be said is level = topic, partition; "
-        'in others it can: say version = "8-"',
+        'what can be said is level = topic, partition; in others it can: say version = "8-"',
     ),
     "a version that has no parts": (
         {"when": {"api": "LeaveGroup", "version": "1-"}, "do": {"kind": "leave_out", "level": "member"}},
-        'of LeaveGroup v1: its answer has nothing for each member: what can be said is level = request; in others it can: say version = "3-"',
+        'of LeaveGroup v1: its answer has nothing for each member: what can be said is level = request; in others it can: say version = "3',
     ),
     "brokers before the answer": (
         {"when": {"api": "Metadata"}, "stage": "request", "do": {"kind": "leave_out", "level": "broker"}},

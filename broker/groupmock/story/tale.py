@@ -399,9 +399,14 @@ class Tale:
         if row.action in ORDERS:
             self._ordered = (row.t, f"fault rule {text(row.rule)}")
         self.tally.faults.more(text(row.rule))
-        what = f"{self._who(asked)}'s {text(asked.api)}" if asked is not None else "a connection"
         done = f"{text(row.action)} {facts(row.fields)}".rstrip()
-        ids = self._ids(asked) if asked is not None else ()
+        if asked is not None:
+            what, ids = f"{self._who(asked)}'s {text(asked.api)}", self._ids(asked)
+        else:  # a heartbeat: requests of heartbeats that change nothing are not kept
+            people = self.people.of_connection(row.connection) if row.connection is not None else []
+            names = " and ".join(each.name for each in people)
+            what = f"{names}'s {'answer' if row.stage == 'reply' else 'request'}" if people else "a connection"
+            ids = tuple(each.member_id for each in people)
         return Line(row.t, f"fault rule {text(row.rule)} strikes {what}: {done}", ids, ("fault", row.rule, what, done))
 
     def abandoned(self, row: AbandonedRow, asked: Asked) -> Line:

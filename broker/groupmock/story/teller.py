@@ -357,7 +357,9 @@ class StoryTeller:
         if section is not None:
             yield section, section.tale.struck(row, asked)
         elif group is None:
-            yield from ((each, each.tale.struck(row, asked)) for each in self._sections.values())
+            sections, connection = list(self._sections.values()), row.connection
+            mine = [each for each in sections if connection is not None and each.tale.people.of_connection(connection)]
+            yield from ((each, each.tale.struck(row, asked)) for each in mine or sections)
 
     def _finding(self, row: FindingRow, _: Any) -> Iterator[tuple[Section, Line]]:
         section = self._section(row.group) if row.group is not None else None

@@ -73,6 +73,16 @@ def test_a_fault_rule_that_strikes_is_named_with_what_it_did() -> None:
     assert any("Heartbeat REFUSED: UNKNOWN_MEMBER_ID" in line for line in told)
 
 
+def test_a_fault_rule_that_strikes_an_answer_says_whose() -> None:
+    """The rows have no request of a heartbeat that changes nothing."""
+    stage = TwoMembers()
+    rule = {"name": "late", "when": {"api": "Heartbeat"}, "stage": "reply", "do": {"kind": "delay", "seconds": 1}, "times": 1}
+    stage.rig.command("add_faults", rules=[rule], origin="the test")
+    with pytest.raises(AssertionError, match="not answered"):
+        stage.anna.beat()
+    assert story(stage)[-1] == "fault rule late strikes anna#017f's answer: delay seconds=1"
+
+
 def test_commits_that_repeat_are_one_line_and_heartbeats_none() -> None:
     stage = TwoMembers()
     for offset in range(1, 301):
