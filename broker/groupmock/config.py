@@ -126,12 +126,11 @@ def resolve(
     defaults: Mapping[str, Any] | None = None,
     place: Callable[[str], str] = "flag --{}".format,
 ) -> Config:
-    """Merge the layers and check every value. `flags`: option name -> value (None: not given); `sets`: "KEY=VALUE" texts or pairs;
-    `defaults`: of options, in place of those of `serve`; `place`: what an error calls the flag of an option."""
-    given = {name: value for name, value in (flags or {}).items() if value not in (None, ())}
+    """Merge the layers and check every value. `flags`: option -> value (None: not given); `sets`: "KEY=VALUE" texts or pairs; `defaults`:
+    of options, in place of those of `serve`; `place`: what an error calls the flag of an option."""
     variables = environment or {}
     table = _read_file(file) if file else {}
-    options = _options(given, variables, table, file, defaults or {}, place)
+    options = _options(flags or {}, variables, table, file, defaults or {}, place)
     profile = _profile(options)
     layers = _Layers()
     for key, value in profile.settings.items():
@@ -205,7 +204,8 @@ def _options(
             text = variables[variable]
             options.put(name, tuple(text.split(",")) if name == "topic" else text, f"environment {variable}")
     for name, value in flags.items():
-        options.put(name, value, place(name))
+        if value not in (None, ()):
+            options.put(name, value, place(name))
     return options
 
 

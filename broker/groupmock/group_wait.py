@@ -25,7 +25,6 @@ from .suggest import did_you_mean, hint
 if TYPE_CHECKING:
     from .core.cluster import Cluster
     from .core.groups.type import GroupType
-    from .data.lag import GroupLag
     from .running import Running
 
 STATES: Final = (*(str(each) for each in State), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))
@@ -274,18 +273,14 @@ def _lag(most: int) -> Condition:
         if not behind.partitions:
             return f"lag {most} or less: it is unknown, because the group has neither partitions nor committed offsets"
         if behind.lag is None:
-            return f"lag {most} or less: it is unknown, because nothing is committed for {_several(_uncommitted(behind), ', ')}"
+            unknown = [f"{printable(each.topic)}/{each.partition}" for each in behind.partitions if each.lag is None]
+            return f"lag {most} or less: it is unknown, because nothing is committed for {_several(unknown, ', ')}"
         if behind.lag <= most:
             return None
         late = [f"{printable(each.topic)}/{each.partition} {each.lag}" for each in behind.partitions if each.lag]
         return f"lag {most} or less: it is {behind.lag} ({_several(late, ', ')})"
 
     return Condition(f"lag {most}", lacks, reads_offsets=True)
-
-
-def _uncommitted(behind: GroupLag) -> list[str]:
-    """The partitions with records for which nothing is committed."""
-    return [f"{printable(each.topic)}/{each.partition}" for each in behind.partitions if each.lag is None and each.end_offset is not None]
 
 
 # -- reading and checking ----------------------------------------------------------------------------------------------------
