@@ -16,7 +16,7 @@ from ..journal.rows import CommandRow, FaultRow, FindingRow, NoteRow, Row, kind_
 from ..journal.whose import group_of
 from ..printable import brief
 from ..story.sentences import sentence
-from ..watch.levels import level_of, of_log
+from ..watch.levels import level_of, read_by_log
 from ..watch.log_lines import LogLine
 from ..watch.shortened import Shortened
 from .arrivals import OpenRequests
@@ -193,7 +193,7 @@ class Log:
             yield from self._of(row)
 
     def _of(self, row: Row) -> Iterator[bytes]:
-        if not of_log(row):
+        if not read_by_log(row):
             return
         for line in self._lines.tell(row):
             told = _line(line, row)

@@ -8,7 +8,6 @@ from .rows import FindingRow, MemberRow, MovedRow, RequestRow, Row, TimerRow
 
 GROUP_APIS: Final = {
     "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete", "TxnOffsetCommit",
-    "ConsumerGroupHeartbeat",
 }  # fmt: skip
 
 

@@ -5,7 +5,9 @@ its SyncGroup says what each is told, and the answers to SyncGroup show who hear
 each what it may have. Rows come in the journal's order, which is not always
 that of their times. They may be read from a file, as dicts or as rows, or be the rows in memory.
 
-Kept is what is open: a group's rebalance under way and its last one, requests without an answer, who owns what. What went by is handed out.
+Kept is what is open: a group's rebalance under way and its last one, requests without an answer, who owns what. What went by is handed out,
+and what was refused is forgotten: a group that no row of the coordinator names and nobody was let into, a member that is none, a topic
+that was deleted.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ class Rebalances:
     """`feed` it rows. `groups`: name -> GroupFold; `counts`: topic -> partitions, `created`: partition -> when (ns), of topics made.
 
     `group`: the only one that is looked at; it is there from the start. `watched`: called with the name of each group, returns who is to be
-    told of its changes of ownership.
+    told of its changes of ownership. A group is in `groups` once there is such a group; `of` gives it to who wants to keep it.
     """
 
     def __init__(self, group: str | None = None, watched: Callable[[str], Changed] | None = None) -> None:
@@ -66,10 +68,11 @@ class Rebalances:
         self.created: dict[Partition, int] = {}
         self._all = group is None
         self._now = 0
+        self._strangers: dict[str, GroupFold] = {}  # groups that requests name, and nothing says that there are such groups
         self._names: dict[str, str] = {}  # topic id -> name
+        self._ids: dict[str, str] = {}  # name -> topic id
         self._asked: dict[int, JsonRow] = {}  # ticket -> JoinGroup or SyncGroup that has no answer yet
-        self._connection: dict[tuple[str, str], int] = {}  # group and member -> by which it joined last
-        self._joined_by: dict[int, dict[tuple[str, str], None]] = {}  # connection -> whoever joined by it, in order
+        self._connections = Connections()
 
     def feed(self, row: JsonRow | Row | UnknownRow) -> Rebalance | None:
         """One more row, in the journal's order. Returns the rebalance that is over with it."""
@@ -83,8 +86,14 @@ class Rebalances:
     def forget(self, name: str) -> None:
         """A group is gone, and whoever asks has no use for what it was: its number of rebalances begins anew if it comes back."""
         self.groups.pop(name, None)
-        self._asked = {ticket: message for ticket, message in self._asked.items() if message["group_id"] != name}
-        self._connection = {who: number for who, number in self._connection.items() if who[0] != name}
+        self._strangers.pop(name, None)
+        self._connections.forget(name)
+
+    def of(self, name: str) -> GroupFold:
+        """That group, the same object for as long as the rows go on, whether or not they tell of it."""
+        if name not in self.groups:
+            self.groups[name] = self._strangers.pop(name) if name in self._strangers else self._fold(name)
+        return self.groups[name]
 
     def close(self) -> list[Rebalance]:
         """There are no more rows: the rebalances that are under way, their last phase as long as the journal shows it."""
@@ -94,9 +103,15 @@ class Rebalances:
         return [each.rebalance for each in left if each.rebalance is not None]
 
     def _group(self, name: str) -> GroupFold | None:
-        if self._all and name not in self.groups:
-            self.groups[name] = self._fold(name)
-        return self.groups.get(name)
+        """The group that a row of the coordinator names."""
+        return self.of(name) if self._all else self.groups.get(name)
+
+    def _named(self, name: str) -> GroupFold | None:
+        """The group that a request names."""
+        found = self.groups.get(name) or self._strangers.get(name)
+        if found is None and self._all:
+            found = self._strangers[name] = self._fold(name)
+        return found
 
     def _fold(self, name: str) -> GroupFold:
         return GroupFold(name, self._watched(name) if self._watched is not None else None)
@@ -110,13 +125,13 @@ class Rebalances:
         if group is not None:
             group.member(row)
             if row["what"] == "removed":
-                self._connection.pop((group.name, row["member_id"]), None)
+                self._connections.leaves(group.name, row["member_id"])
 
     def _request(self, row: JsonRow) -> None:
         message = row.get("message")
         if row["api_key"] not in ASKED or not message:
             return
-        group = self._group(message["group_id"])
+        group = self._named(message["group_id"])
         if group is None:
             return
         self._asked[row["ticket"]] = message
@@ -124,22 +139,25 @@ class Rebalances:
             group.syncs(message)
         elif row["api_key"] == BEAT:
             if message["member_epoch"] == 0 and message["member_id"]:
-                self._joins_by(group.name, message["member_id"], row["connection"])
+                self._connections.joins(group.name, message["member_id"], row["connection"])
                 group.begins_anew(message["member_id"], row["t"])
         # Without an id nobody has joined yet: the answer reserves one (79, KIP-394) or brings it with success.
         elif message["member_id"]:
-            self._joins_by(group.name, message["member_id"], row["connection"])
+            self._connections.joins(group.name, message["member_id"], row["connection"])
             group.joins(message, message["member_id"], row["t"])
-
-    def _joins_by(self, group: str, member: str, connection: int) -> None:
-        self._connection[group, member] = connection
-        self._joined_by.setdefault(connection, {})[group, member] = None
 
     def _reply(self, row: JsonRow) -> None:
         asked = self._asked.pop(row["ticket"], None)
-        if asked is None or not row.get("message"):
+        if asked is None:
             return
-        group, accepted = self.groups[asked["group_id"]], not row.get("error")
+        name, accepted = asked["group_id"], not row.get("error")
+        group = self.groups.get(name) or self._strangers.get(name)
+        if group is None or not row.get("message"):
+            return
+        if not accepted:
+            self._turned_away(group, asked["member_id"])
+        elif name in self._strangers:  # rows that say so are not there, as in a journal that begins later
+            self.of(name)
         if row["api_key"] == BEAT:
             self._beaten(group, row, accepted and row.get("delivered", True))
             return
@@ -148,13 +166,18 @@ class Rebalances:
             if accepted and row.get("delivered", True):
                 group.hears(asked, row)
             return
-        if not accepted:
-            group.turned_away(asked["member_id"])
         # Static members and JoinGroup v0-3 get their id with success, never by 79 (SERVER-02, SERVER-03).
-        elif not asked["member_id"]:
-            self._joins_by(group.name, row["message"]["member_id"], row["connection"])
+        if accepted and not asked["member_id"]:
+            self._connections.joins(group.name, row["message"]["member_id"], row["connection"])
         if accepted and row["message"].get("members"):
             group.begun(row, asked, self.counts)
+
+    def _turned_away(self, group: GroupFold, member: str) -> None:
+        """A request of the group was refused. Whoever asked is no member by that, and the group need not be there."""
+        group.turned_away(member)
+        if member not in group.members:
+            self._connections.leaves(group.name, member)
+        self._strangers.pop(group.name, None)
 
     def _beaten(self, group: GroupFold, row: JsonRow, arrived: bool) -> None:
         """An answer to a heartbeat tells what its member may have, where that is another than before."""
@@ -171,21 +194,67 @@ class Rebalances:
         topic = str(fields["topic"])
         if what == CREATED:
             self._names[fields["topic_id"]] = topic
+            self._ids[topic] = fields["topic_id"]
         before, count = self.counts.pop(topic, 0), 0 if what == DELETED else int(fields["partitions"])
+        if what == DELETED:
+            self._names.pop(self._ids.pop(topic, ""), None)
+            for number in range(before):
+                self.created.pop((topic, number), None)
         if count:
             self.counts[topic] = count
         for number in range(before, count):
             self.created.setdefault((topic, number), row["t"])
 
     def _abandoned(self, row: JsonRow) -> None:
-        self._asked.pop(row["ticket"], None)
+        asked = self._asked.pop(row["ticket"], None)
+        if asked is not None:
+            self._strangers.pop(asked["group_id"], None)
 
     def _close(self, row: JsonRow) -> None:
-        for name, member in self._joined_by.pop(row["connection"], {}):
-            # Who joined again by another connection lives on when the old one ends.
-            if self._connection.get((name, member)) == row["connection"]:
-                del self._connection[name, member]
-                self.groups[name].gone(member, row["t"])
+        for name, member in self._connections.closed(row["connection"]):
+            if (group := self.groups.get(name)) is not None:
+                group.gone(member, row["t"])
+
+
+class Connections:
+    """The connection by which each member of a group joined last. A member that joins again by another lives on when the old one ends."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, dict[str, int]] = {}  # group -> member -> connection
+        self._joined: dict[int, dict[tuple[str, str], None]] = {}  # connection -> whoever joined by it, in order
+
+    def joins(self, group: str, member: str, connection: int) -> None:
+        """By this connection from now on."""
+        if self._of.get(group, {}).get(member) != connection:
+            self.leaves(group, member)
+        self._of.setdefault(group, {})[member] = connection
+        self._joined.setdefault(connection, {})[group, member] = None
+
+    def leaves(self, group: str, member: str) -> None:
+        """It is no member, or is one by no connection."""
+        connection = self._of.get(group, {}).pop(member, None)
+        if connection is None:
+            return
+        if not self._of[group]:
+            del self._of[group]
+        del self._joined[connection][group, member]
+        if not self._joined[connection]:
+            del self._joined[connection]
+
+    def __len__(self) -> int:
+        return len(self._of) + len(self._joined)
+
+    def forget(self, group: str) -> None:
+        """The group is gone."""
+        for member in list(self._of.get(group, ())):
+            self.leaves(group, member)
+
+    def closed(self, connection: int) -> list[tuple[str, str]]:
+        """Who joined last by a connection that has ended, group and member, in the order of their joining."""
+        found = list(self._joined.get(connection, ()))
+        for group, member in found:
+            self.leaves(group, member)
+        return found
 
 
 def _json_row(row: Row | UnknownRow) -> JsonRow | None:

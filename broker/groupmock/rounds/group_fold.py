@@ -53,6 +53,8 @@ RESERVATION_ENDS: Final = ("reservation_left", "reservation_expired")
 """Causes of `removed` for an id that was reserved and belonged to no member (KIP-394)."""
 GONE: Final = ("removed", "replaced", "fenced", "away")
 """`member` rows after which a member has nothing."""
+REMEMBERED: Final = 1_000
+"""Members that are gone of which the client id is known, and partitions that nobody owns of which the last owner is."""
 NO_CLAIM: Final = Claim(frozenset(), frozenset())
 
 
@@ -90,6 +92,7 @@ class GroupFold:
         self.arrived: dict[str, int] = {}
         self.given: dict[str, Partitions] = {}
         self._called: dict[str, str] = {}  # member id -> client id
+        self._called_before: dict[str, str] = {}  # the same of members that are gone, the last ones
         self.ownership = Ownership(changed)
         self._number = 0
         self.protocol = ""
@@ -107,10 +110,6 @@ class GroupFold:
         if cause not in LIVES_ON and (not before or after == DEAD):  # it begins anew: generation 1 is another one
             self.generation = None
             self.members.clear()
-        newest = self.generation
-        # The log has no generation whose plan was not taken: its number is given again after the load.
-        if cause == LOADED and newest is not None and (newest.planned is None or newest.number != row["generation"]):
-            self.generation = None
         self._remembered(row, cause)
         if after in UNDER_WAY:
             self._under_way(row)
@@ -200,7 +199,14 @@ class GroupFold:
             for member, arrived in self.arrived.items():
                 now.arrivals.setdefault(member, Arrival()).arrived = arrived
         self.rebalance, self.last, self._joined, self.arrived = None, now, {}, {}
+        self._forget_partitions()
         return now
+
+    def _forget_partitions(self) -> None:
+        """Topics come and go, and no row of the group says which of its partitions are no more."""
+        self.ownership.forget(REMEMBERED)
+        if len(self._holders) > REMEMBERED + 2 * len(self.ownership):
+            self._holders = {partition: holder for partition, holder in self._holders.items() if partition in self.ownership}
 
     def _moves(self, plan: Generation) -> Iterator[Move]:
         names = Counter(map(name_of, plan.told))
@@ -239,6 +245,7 @@ class GroupFold:
             self.size = None if self.size is None else self.size + 1
         else:
             self.members.discard(before)
+            self._remember_client(before)
             self._stored = self._stored - {before} | {member} if before in self._stored else self._stored
             self.leader = member if self.leader == before else self.leader
             if self._assigned and before in self._assigned:
@@ -249,10 +256,19 @@ class GroupFold:
         """A member is gone, or an id that was only reserved."""
         unseen = member not in self.members
         self.members.discard(member)
+        self._remember_client(member)
         if unseen and (what == "refused" or cause in RESERVATION_ENDS):
             return
         self.size = None if self.size is None else max(0, self.size - 1)
         self.leader = None if self.leader == member else self.leader
+
+    def _remember_client(self, member: str) -> None:
+        """The member is gone, and may still be named as the one that had a partition."""
+        client = self._called.pop(member, None)
+        if client is not None:
+            self._called_before[member] = client
+            if len(self._called_before) > REMEMBERED:
+                del self._called_before[next(iter(self._called_before))]
 
     def _on_the_way(self, member: str, what: str, at: int) -> None:
         """A member of a consumer group follows the target."""
@@ -271,7 +287,7 @@ class GroupFold:
     def process_of(self, member: str) -> str:
         """What a member is called by its process: what its id says of that (KIP-394), in a consumer group its client id."""
         name = name_of(member)
-        return name if name != member else self._called.get(member, member)
+        return name if name != member else self._called.get(member) or self._called_before.get(member, member)
 
     # What members say
 

@@ -17,8 +17,8 @@ Changed = Callable[[str, Partitions, Partitions, int, Sequence[Gap]], None]
 
 
 class Ownership:
-    """`first`: partition -> when somebody had it for the first time, ns. Grows with members and partitions, not with time. `changed`: who
-    wants to hear of each change, for whom that is history."""
+    """`first`: partition -> when somebody had it for the first time, ns. Grows with members and partitions, not with time, as long as
+    somebody calls `forget`. `changed`: who wants to hear of each change, for whom that is history."""
 
     def __init__(self, changed: Changed | None = None) -> None:
         self._changed = changed
@@ -47,6 +47,19 @@ class Ownership:
         if self._changed is not None and before != partitions:
             self._changed(member, before, partitions, at, gaps)
         return gaps
+
+    def __len__(self) -> int:
+        return len(self._owners)
+
+    def __contains__(self, partition: Partition) -> bool:
+        return partition in self._owners
+
+    def forget(self, most: int) -> None:
+        """Partitions that nobody owns, where there are many more of them than of others: `most`, and as many as are owned."""
+        if len(self.first) > most + 2 * len(self._owners):
+            self.first = {partition: at for partition, at in self.first.items() if partition in self._owners}
+        if len(self._open) > most + len(self._owners):
+            self._open.clear()
 
     def _let_go(self, partition: Partition, member: str) -> bool:
         """Was it the last owner?"""

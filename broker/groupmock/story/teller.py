@@ -231,7 +231,7 @@ class StoryTeller:
         if self._only is None and self._member is None:
             yield from self._besides(whole)
         if self._others and self._only is None:
-            yield f"({len(self._others)} more groups are not told: name one of {listed(sorted(map(text, self._others)))})"
+            yield f"({len(self._others)} more groups are not told: name one of {listed(sorted(self._others))})"
         if self.untold:
             yield f"({self.untold} rows could not be told: their messages are not what their API has)"
 
@@ -262,17 +262,14 @@ class StoryTeller:
         if len(self._sections) >= GROUPS:
             self._others_add(group)
             return None
-        fold = self._rebalances.groups.get(group)
-        if fold is None:
-            fold = Rebalances(group).groups[group]  # nothing of a rebalance was seen yet: a commit of nobody
-        section = self._sections[group] = Section(Tale(fold, self._names, self._transactions.open_on), self._most)
+        section = self._sections[group] = Section(Tale(self._rebalances.of(group), self._names, self._transactions.open_on), self._most)
         for line in self._for_all:
             self._line(section, line)
         return section
 
     def _others_add(self, group: str) -> None:
         if len(self._others) < CLIENTS:
-            self._others.add(group)
+            self._others.add(text(group))  # as it is printed: a group id may have 32,767 bytes
 
     def _of_client(self, client_id: str | None) -> Section | None:
         """The story of the one group that such a client joined."""
@@ -290,7 +287,9 @@ class StoryTeller:
             return
         yield from ((section, line) for line in section.tale.member(row))
         if row.client_id is not None and len(self._groups_of) < CLIENTS:
-            self._groups_of.setdefault(row.client_id, set()).add(row.group)
+            groups = self._groups_of.setdefault(row.client_id, set())
+            if len(groups) < 2:  # whether there is one alone is all that is asked
+                groups.add(row.group)
             for reply, asked in self._earlier.pop(row.client_id, ()):
                 yield from ((section, line) for line in section.tale.answered(reply, asked))
 
@@ -301,7 +300,8 @@ class StoryTeller:
             self._asked.popitem(last=False)
         section = self._section(group) if group is not None else None
         if section is not None:
-            yield from ((section, line) for line in section.tale.asked(row))
+            section.tale.asked(row)
+        yield from ()
 
     def _reply(self, row: ReplyRow, _: Any) -> Iterator[tuple[Section, Line]]:
         group, asked = self._asked.pop(row.ticket, (None, None))
@@ -405,7 +405,7 @@ class StoryTeller:
 
     def _check(self) -> None:
         if self._only is not None and self._only not in self._sections:
-            there = f"there are {listed(sorted(map(text, self._others)))}" if self._others else "there is none at all"
+            there = f"there are {listed(sorted(self._others))}" if self._others else "there is none at all"
             raise NotTold(f"no group {text(self._only)!r} in these rows: {there}")
         if not self._member_seen:
             there = listed([person.name for section in self._sections.values() for person in section.tale.people.here.values()])

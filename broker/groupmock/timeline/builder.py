@@ -84,6 +84,8 @@ class TimelineBuilder:
     journals of one picture; `findings`: False where somebody judges anew and calls `finding` himself.
     """
 
+    most_others = OPEN_REQUESTS
+
     def __init__(
         self, name: str, header: Header | None, tables: Tables, group: str | None = None, begin: int = 0, end: int | None = None,
         findings: bool = True,
@@ -95,7 +97,7 @@ class TimelineBuilder:
         self._room = Room(Spans[Band](most.spans), Spans[Gap](4 * most.spans), Spans[Shared](most.spans))
         self._tracks: dict[str, GroupTrack] = {}
         self.others: set[str] = set()
-        """Groups that are not drawn, the first thousands of them."""
+        """Groups that are not drawn, as they are printed, the first `most_others` of them."""
         self._rebalances = Rebalances(group, self._watched)
         self._routine = Dots[Asking](most.routine, more_asking)
         self._special = Dots[Asking](most.special, more_asking)
@@ -165,8 +167,8 @@ class TimelineBuilder:
     def _track(self, group: str) -> GroupTrack | None:
         track = self._tracks.get(group)
         if track is None and (self._only not in (None, group) or len(self._tracks) >= GROUPS):
-            if len(self.others) < OPEN_REQUESTS:
-                self.others.add(group)
+            if len(self.others) < self.most_others:
+                self.others.add(text(group))
         elif track is None:
             track = self._tracks[group] = GroupTrack(group, self._tables, self._room)
         return track

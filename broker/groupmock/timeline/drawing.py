@@ -86,7 +86,7 @@ class Drawing:
     def timeline(self) -> Timeline:
         """The picture of all that was added. Raises Nothing where a group was named and is in none of the journals."""
         if self._group is not None and not self._groups:
-            there = f"there are {listed(sorted(map(text, self._others)))}" if self._others else "there is none at all"
+            there = f"there are {listed(sorted(self._others))}" if self._others else "there is none at all"
             raise Nothing(f"no group {text(self._group)!r} in these rows: {there}")
         topics, sets = self._tables.settled(self._groups)
         return Timeline(__version__, self._sources, self._groups, topics, sets, list(self._tables.texts))

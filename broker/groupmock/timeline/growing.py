@@ -32,6 +32,8 @@ class Forgetful(Protocol):
 class Growing(TimelineBuilder):
     """`feed` it rows of one run in their order."""
 
+    most_others = 0  # nobody is told of them
+
     def __init__(self, group: str, header: Header | None) -> None:
         super().__init__("", header, Tables(), group)
         self._group = group

@@ -58,8 +58,13 @@ JUDGES: Final[dict[type[Row], Callable[[Any], str | None]]] = {
 
 
 def of_log(row: Row) -> bool:
-    """Does the shortened log read it: for a line, or for the rebalances that it tells of?"""
+    """True for rows that have a line in the shortened log, and for those of which it makes the lines of rebalances."""
     return level_of(row) is not None or getattr(row, "api_key", None) in ROUNDS
+
+
+def read_by_log(row: Row) -> bool:
+    """True for rows that the shortened log reads: `of_log`, and the end of a connection, to forget who spoke by it."""
+    return isinstance(row, CloseRow) or of_log(row)
 
 
 class Strangers:

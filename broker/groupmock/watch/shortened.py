@@ -103,7 +103,7 @@ class Shortened:
     def _here(self, group: str) -> Here:
         here = self._groups.get(group)
         if here is None:
-            here = self._groups[group] = Here(self._rebalances.groups.setdefault(group, GroupFold(group)))
+            here = self._groups[group] = Here(self._rebalances.of(group))
         return here
 
     def open(self, now: int) -> dict[str, str]:
@@ -177,8 +177,7 @@ class Shortened:
     def _moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[LogLine]:
         here = self._here(row.group)
         if over is not None:
-            here.due, here.patience = NEVER, PATIENCE
-            self.due = min((each.due for each in self._groups.values()), default=NEVER)
+            here.due, here.patience = NEVER, PATIENCE  # `self.due` may be too early by that: then nothing is overdue
             yield LogLine(row.t, "info", f"group {text(row.group)}: {self._round(row, here, over)}", as_fields(row, over, here))
             here.came.clear()
             here.gone.clear()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .results import Job, ScenarioResult, ScenarioResults
 
 INTERMIXED = True
+INTERRUPTED = 130
 ACTIONS = ("list", "run", "table")
 SIZES = {
     "members": "members the group starts with",
@@ -84,6 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
             return _measure(arguments, sizes, todo)
         except OSError as bad:
             return _refuse(f"{bad.filename}: {bad.strerror}" if bad.filename else str(bad))
+        except KeyboardInterrupt:
+            print("groupmock scenario: interrupted", file=sys.stderr)
+            return INTERRUPTED
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def test_a_group_that_is_gone_is_remembered_by_nothing():
     gone = MovedRow(t=rows[-1].t, group="kitchen", before="Empty", after="Dead", generation=3, reason="deleted")
     for row in (*rows, gone):
         list(maker.tell(row))
-    assert not maker._groups and not maker._rebalances.groups and not maker._rebalances._connection
+    assert not maker._groups and not maker._rebalances.groups and not len(maker._rebalances._connections)
     list(maker.tell(CloseRow(t=gone.t, connection=1, by="client", reason="the client closed")))  # by which a member of it had joined
 
 

@@ -1,0 +1,168 @@
+"""The folds that follow a running server's rows do not grow with requests that were refused and with groups and topics that are gone."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable, Iterable
+
+import pytest
+from cases import for_each
+
+from groupmock.audit.auditor import Auditor
+from groupmock.journal.journal import Sink
+from groupmock.journal.rows import Row
+from groupmock.rig import WireRig
+from groupmock.rig.wire import read_response, request
+from groupmock.rounds import Rebalances, group_fold
+from groupmock.story import people, tally, teller
+from groupmock.story.teller import StoryTeller
+from groupmock.timeline import growing
+from groupmock.timeline.growing import Growing
+from groupmock.watch.shortened import Shortened
+from groupmock_codec import APIS
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+
+ROUNDS = 30
+ROOM = 20 * 1024
+"""Bytes that a fold may have more after as many rounds again: a thirtieth of what it would keep of each group id that was refused."""
+LONG = 10_000
+"""Characters of a group id or a topic; what is kept of one is seen at once."""
+
+
+class Rows(Sink):
+    routine = True
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+
+    def take(self, row: Row) -> None:
+        self.rows.append(row)
+
+
+class Churn:
+    """Requests that are refused, and groups, members, topics and connections that come and go: each with names of its own."""
+
+    def __init__(self) -> None:
+        settings = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 0, "offsets.retention.minutes": 1}
+        self.sink = Rows()
+        self.rig = WireRig.make(topics={"orders": 3}, settings=settings, sinks=[self.sink])
+        self.wire = self.rig.connect()
+        self.number = 0
+
+    def rows(self, rounds: int) -> list[Row]:
+        for _ in range(rounds):
+            self.number += 1
+            name = f"n{self.number}-".ljust(LONG, "x")
+            self._refused(name)
+            self.rig.command("create_topic", name=name[:249], partitions=5)
+            self.rig.command("delete_topic", name=name[:249])
+            self._lives(f"g{name}")
+            self._lives("steady")
+            self.rig.sleep(120_000)
+        found, self.sink.rows = self.sink.rows, []
+        return found
+
+    def _refused(self, name: str) -> None:
+        for key, version, fields in (
+            (11, 5, {"group_id": f"j{name}", "session_timeout_ms": 1, "member_id": name, "protocols": [RANGE]} | CONSUMER),
+            (14, 3, {"group_id": f"s{name}", "generation_id": 1, "member_id": name}),
+            (12, 3, {"group_id": f"h{name}", "generation_id": 1, "member_id": name}),
+            (8, 7, {"group_id": f"c{name}", "generation_id_or_member_epoch": 3, "member_id": name}),
+            (68, 0, {"group_id": f"b{name}", "member_id": name, "member_epoch": 5, "rebalance_timeout_ms": 1000}),
+            (68, 0, {"group_id": f"a{name}", "member_epoch": 0, "rebalance_timeout_ms": 1000, "server_assignor": "none"}),
+            (13, 1, {"group_id": f"l{name}", "member_id": name}),
+        ):  # fmt: skip
+            self.wire.send(request(key, version, APIS[key].request.message(**fields), 1, self._client()))
+            self.wire.take()
+
+    def _lives(self, group: str) -> None:
+        """A member joins by a connection of its own, and leaves; the group is deleted where it can be."""
+        wire = self.rig.connect()
+        joining = JoinGroupRequest(
+            group_id=group, session_timeout_ms=10_000, rebalance_timeout_ms=10_000, protocol_type="consumer", protocols=[RANGE]
+        )
+        wire.send(request(11, 3, joining, 1, self._client()))
+        self.rig.sleep(1)
+        joined = read_response(11, 3, wire.take()[0], 1)[1]
+        ids = {"group_id": group, "member_id": joined.member_id}  # type: ignore[attr-defined]
+        wire.ask(14, 3, APIS[14].request.message(generation_id=joined.generation_id, **ids))  # type: ignore[attr-defined]
+        wire.ask(13, 1, APIS[13].request.message(**ids))
+        wire.ask(42, 1, APIS[42].request.message(groups_names=[group] if group != "steady" else []))
+        wire.hang_up()
+
+    def _client(self) -> str:
+        return f"client-{self.number}"
+
+
+CONSUMER = {"protocol_type": "consumer"}
+RANGE = JoinGroupRequestProtocol(name="range", metadata=b"")
+
+
+def shortened() -> Callable[[Row], object]:
+    lines = Shortened()
+    return lambda row: list(lines.tell(row))
+
+
+def pictured() -> Callable[[Row], object]:
+    picture = [Growing("steady", None)]
+
+    def feed(row: Row) -> None:
+        """As `control.pictures` has it: what ended long ago is forgotten, and a picture that is worn is begun anew."""
+        if picture[0].worn:
+            picture[0] = Growing("steady", None)
+        picture[0].feed(row)
+        picture[0].forget(row.t)
+
+    return feed
+
+
+FOLLOWERS: dict[str, Callable[[], Callable[[Row], object]]] = {
+    "log": shortened,
+    "audit": lambda: Auditor().take,
+    "story of one group": lambda: StoryTeller("steady", most=20).feed,
+    "picture": pictured,
+}
+
+
+@pytest.fixture(scope="module")
+def churned() -> tuple[list[Row], list[Row], list[Row]]:
+    churn = Churn()
+    return churn.rows(ROUNDS), churn.rows(ROUNDS), churn.rows(ROUNDS)
+
+
+def held(feed: Callable[[Row], object], rows: Iterable[Row]) -> int:
+    for row in rows:
+        feed(row)
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
+
+
+def test_rebalances_keep_no_group_that_was_refused_and_no_topic_that_is_gone(churned: tuple[list[Row], list[Row], list[Row]]) -> None:
+    fold = Rebalances()
+    for row in churned[0]:
+        fold.feed(row)
+    assert {name[0] for name in fold.groups} == {"g", "s"} and len(fold.groups) == ROUNDS + 1, "those that there were"
+    assert not fold._strangers and not fold._asked and not len(fold._connections)
+    there = ["orders", "__consumer_offsets"]
+    assert list(fold.counts) == list(fold._names.values()) == list(fold._ids) == there
+    assert {topic for topic, _ in fold.created} == set(there)
+
+
+@for_each("follower", list(FOLLOWERS))
+def test_follower_forgets_what_was_refused_and_what_is_gone(
+    churned: tuple[list[Row], list[Row], list[Row]], follower: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is remembered of the last thousand members, clients and refusals is made small, so that it is full after a few of them."""
+    for module, name in ((people, "GONE"), (tally, "KEYS"), (teller, "CLIENTS"), (growing, "MORE_LANES"), (group_fold, "REMEMBERED")):
+        monkeypatch.setattr(module, name, 20)
+    first, second, third = churned
+    feed = FOLLOWERS[follower]()
+    for row in first:
+        feed(row)
+    tracemalloc.start()
+    try:
+        before = held(feed, second)
+        assert held(feed, third) - before < ROOM
+    finally:
+        tracemalloc.stop()
