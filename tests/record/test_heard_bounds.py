@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from groupmock.journal.journal import Journal
-from groupmock.record import coordinator, fetch_sessions
+from groupmock.record import asked_join, fetch_sessions, heard_groups
 from groupmock.record.dialogue import Dialogue, Line, header
 from groupmock.record.fetch_sessions import HeardSessions
 from groupmock.record.heard_group import EMPTY
@@ -71,15 +71,15 @@ def test_recording_keeps_no_group_that_was_refused(
 
 
 def test_recording_follows_so_many_groups(dialogue: Dialogue, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordinator, "MOST_GROUPS", 3)
+    monkeypatch.setattr(heard_groups, "MOST_GROUPS", 3)
     for number in range(5):
         say(dialogue, line, JOIN, 5, join(f"g{number}"), given("m"))
     assert list(dialogue.overheard.groups) == ["g2", "g3", "g4"]
 
 
 def test_recording_keeps_so_many_members_of_all_groups(dialogue: Dialogue, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordinator, "MOST_IDS", 3)
-    monkeypatch.setattr(coordinator, "COUNT_EVERY", 1)
+    monkeypatch.setattr(heard_groups, "MOST_IDS", 3)
+    monkeypatch.setattr(heard_groups, "COUNT_EVERY", 1)
     for number in range(4):
         for member in ("a", "b"):
             say(dialogue, line, JOIN, 5, join(f"g{number}"), given(member))
@@ -87,7 +87,7 @@ def test_recording_keeps_so_many_members_of_all_groups(dialogue: Dialogue, line:
 
 
 def test_recording_forgets_reserved_ids_whose_time_is_over(dialogue: Dialogue, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordinator, "COUNT_EVERY", 1)
+    monkeypatch.setattr(heard_groups, "COUNT_EVERY", 1)
     say(dialogue, line, JOIN, 5, join("g"), given("early"), 1)
     say(dialogue, line, JOIN, 5, join("g"), given("late"), 1 + SESSION_MS * 1_000_000)
     group = dialogue.overheard.groups["g"]
@@ -98,11 +98,11 @@ def test_recording_keeps_a_digest_of_a_long_subscription(dialogue: Dialogue, lin
     say(dialogue, line, JOIN, 3, join("g", metadata=bytes(100_000)), None)
     (member,) = dialogue.overheard.groups["g"].members.values()
     ((_, metadata),) = member.protocols
-    assert len(metadata) <= coordinator.LONG
+    assert len(metadata) <= asked_join.LONG
 
 
 def test_unanswered_requests_are_remembered_up_to_a_number(dialogue: Dialogue, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordinator, "MOST_UNANSWERED", 2)
+    monkeypatch.setattr(asked_join, "MOST_UNANSWERED", 2)
     say(dialogue, line, JOIN, 5, join("g"), given("m"))
     for number in range(5):
         other = dialogue.opened(2 + number, 1, "127.0.0.1", 1, 0)

@@ -19,7 +19,7 @@ from groupmock import Broker
 from groupmock.cli import main
 from groupmock.config import Address
 from groupmock.journal.rows import NOT_READING
-from groupmock.record import relay, work
+from groupmock.record import end, relay, work
 from groupmock.record.dialogue import RAW_TOKEN, UNREAD_ANSWER
 from groupmock.record.proxy import NEW_NODE, UNKNOWN_NODES
 from groupmock.rig.wire import Client, framed, request
@@ -353,7 +353,7 @@ def test_who_does_not_read_stops_its_node_and_nobody_else(tmp_path: Path) -> Non
             assert len(quick.receive()) == 4, number
         assert sent[0] < total and stuck < total // 2
         transport = proxy.proxy.relays[1].client.transport
-        assert transport is not None and proxy.on_loop(transport.get_write_buffer_size) < 2 * relay.WRITE_BUFFER
+        assert transport is not None and proxy.on_loop(transport.get_write_buffer_size) < 2 * end.WRITE_BUFFER
         go_on.set()
         rest = 8 + total
         while rest:
@@ -370,7 +370,7 @@ def test_a_recording_that_is_behind_stops_reading(tmp_path: Path, monkeypatch: p
             if proxy.on_loop(lambda: proxy.proxy.work.full):
                 break
         asker.send(12, 4, HEARTBEAT)
-        assert proxy.on_loop(lambda: proxy.proxy.relays[1].client.paused) == relay.BEHIND
+        assert proxy.on_loop(lambda: proxy.proxy.relays[1].client.paused) == end.BEHIND
         before = len(node.frames)
         proxy.on_loop(proxy.proxy.work.finish)
         assert not proxy.on_loop(lambda: proxy.proxy.relays[1].client.paused)

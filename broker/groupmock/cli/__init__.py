@@ -5,7 +5,10 @@ files of this folder. All others live with what they run and are found by the en
 imports nothing that stands on it; what is installed is looked up only for a word that is no verb of the broker's own, because that takes
 milliseconds that `serve` has not got.
 
-Exit codes: 0 ok, 1 a rule was broken, 2 bad use or configuration, 3 could not start, 4 verdict unknown.
+Exit codes: 0 ok, 1 a rule was broken, 2 bad use or configuration, 3 could not start, 4 verdict unknown, 130 interrupted.
+
+Ctrl-C. A verb lets KeyboardInterrupt pass when it has ended what it started, with a text if there is more to say; `main` makes one sentence
+and the exit code of it. Those in `ENDLESS` last until somebody ends them, so that is no interruption.
 
 argparse, not click: `serve` is to be listening within 1.6 times `import uvloop`, and click alone costs half of that.
 """
@@ -13,6 +16,7 @@ argparse, not click: `serve` is to be listening within 1.6 times `import uvloop`
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -30,6 +34,10 @@ BROKEN: Final = 1
 BAD_USE: Final = 2
 CANNOT_START: Final = 3
 UNKNOWN: Final = 4
+INTERRUPTED: Final = 128 + signal.SIGINT
+
+ENDLESS: Final = {"serve": (), "record": ("--pcap", "--"), "watch": ("--once",)}
+"""Verbs that last until a signal comes, each with the words that give it an end of its own."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -66,11 +74,43 @@ def about(module: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(words)
+    except KeyboardInterrupt as interrupt:
+        return _interrupted(words, str(interrupt))
+    except Exception as trouble:
+        if not _followed_an_interrupt(trouble):
+            raise
+        return _interrupted(words, "")
+    finally:
+        if argv is None:  # the process ends: what still runs at its exit must not answer a second Ctrl-C by a traceback
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _run(words: list[str]) -> int:
     if words and not words[0].startswith("-"):
         module = own_verbs().get(words[0]) or verbs().get(words[0])
         if module is not None:
             return _run_verb(words[0], import_module(module), words[1:])
     return _top(words)
+
+
+def _followed_an_interrupt(trouble: BaseException | None) -> bool:
+    """Is it of a `finally` that was broken in upon, as those of argparse and of libraries may be?"""
+    while trouble is not None and not isinstance(trouble, KeyboardInterrupt):
+        trouble = trouble.__cause__ or trouble.__context__
+    return trouble is not None
+
+
+def _interrupted(words: list[str], more: str) -> int:
+    # If it came during an exec of text, by which dataclasses and named tuples are made, CPython takes it for unhandled until the next exec
+    # and would end the process by SIGINT (_Py_UnhandledKeyboardInterrupt in Python/pythonrun.c).
+    exec("")
+    verb = words[0] if words and not words[0].startswith("-") else ""
+    if verb in ENDLESS and not any(word in words for word in ENDLESS[verb]):
+        return OK
+    sys.stderr.write(one_line(f"{f'groupmock {verb}'.strip()}: interrupted{f': {more}' if more else ''}") + "\n")
+    return INTERRUPTED
 
 
 def _run_verb(verb: str, module: ModuleType, words: list[str]) -> int:

@@ -115,9 +115,8 @@ def _driven(
     except (CannotRun, CannotStart, JournalFailed) as cannot:
         complain("audit", cannot)
         return CANNOT_START
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        complain("audit", RuntimeError("interrupted: the copies are ended, nothing is judged"))
-        return 128 + signal.SIGINT
+    except (KeyboardInterrupt, asyncio.CancelledError):  # the latter by SIGTERM
+        raise KeyboardInterrupt("the copies are ended, nothing is judged") from None
 
 
 async def _conducted(wish: Wish, chosen: list[Situation]) -> list[Outcome]:

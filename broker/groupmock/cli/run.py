@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 OWN_FAILURE: Final = 125
 TAKES_COMMAND: Final = True
+GROUP_S: Final = 1.0
+TERMINAL_S: Final = 5.0
+"""Seconds after which a SIGINT is passed on to a child that is still there: at a terminal, Ctrl-C has reached it for certain."""
 VARIABLES: Final = ("GROUPMOCK_BOOTSTRAP", "KAFKA_BOOTSTRAP", "KAFKA_BOOTSTRAP_SERVERS")
 
 
@@ -159,6 +162,28 @@ def _judged(running: Running, status: int) -> int:
 
 
 def pass_on(child: asyncio.subprocess.Process, number: int) -> None:
-    """The child decides what a signal means; groupmock ends when the child has."""
+    """The child decides what a signal means; groupmock ends when the child has. Ctrl-C reaches the whole process group, also the child, and
+    a second SIGINT would break off what it does about the first. So it gets one from here only if it is still there after a while: a
+    SIGINT that was sent to groupmock alone looks the same."""
+    if number == signal.SIGINT:
+        after = TERMINAL_S if _at_a_terminal() else GROUP_S
+        asyncio.get_running_loop().call_later(after, _send, child, number)
+    else:
+        _send(child, number)
+
+
+def _send(child: asyncio.subprocess.Process, number: int) -> None:
     if child.returncode is None:
         child.send_signal(number)
+
+
+def _at_a_terminal() -> bool:
+    """Is this process in the foreground of a terminal, to all of which Ctrl-C is sent?"""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    finally:
+        os.close(terminal)

@@ -27,14 +27,15 @@ Groups of the next protocol (KIP-848) have no phases; their rows are their reque
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupmock_codec.errors import error_name
 
 from ..core.effects import Effect
 from ..core.groups import causes
+from .asked_join import about, joins_nameless, protocols, remember, shortened
 from .heard_group import COMPLETING, DEAD, NS_PER_MS, PREPARING, STABLE, Effects, HeardGroup, HeardMember, Reason, seen
+from .heard_groups import HeardGroups
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
@@ -54,20 +55,8 @@ MEMBER_ID_REQUIRED: Final = 79
 IDS_SINCE: Final = 4
 """From this version of JoinGroup on who has no id is given one first (KIP-394)."""
 Told = list[tuple[int, Effect]]
-Remembered = TypeVar("Remembered")
 GUESSED: Final = (JOIN_GROUP, LEAVE_GROUP)
 """What is taken at its word."""
-MOST_GROUPS: Final = 10_000
-"""Groups that are followed; one more, and the oldest is forgotten."""
-MOST_IDS: Final = 30_000
-"""Members and reserved ids in all groups; of more the oldest group is forgotten with its own."""
-COUNT_EVERY: Final = 1000
-"""JoinGroups between two counts of these."""
-MOST_UNANSWERED: Final = 1000
-"""LeaveGroups, or JoinGroups of one group, that are remembered until their answers come."""
-MOST_PROTOCOLS: Final = 100
-LONG: Final = 64
-"""Bytes of a subscription, or of a protocol's name, above which only a digest is kept: they are only compared."""
 
 
 class Guess(NamedTuple):
@@ -83,11 +72,10 @@ class Overheard:
 
     def __init__(self, forgets: Callable[[str], None] = lambda group_id: None) -> None:
         """`forgets` is called with the id of a group that is followed no more."""
-        self.groups: dict[str, HeardGroup] = {}
+        self.groups = HeardGroups(self._forgotten)
         self._forgets = forgets
         self._left: dict[int, list[HeardMember]] = {}  # ticket of a LeaveGroup -> who went by it
         self._guesses: dict[str, Guess] = {}  # group -> what was asked of it last, if nothing was heard of the group since
-        self._joins_asked = 0
 
     def noticed(self, call: Seen) -> Told:
         """A request's turn comes: what was guessed of its group before it stands."""
@@ -119,7 +107,9 @@ class Overheard:
         joined = call.codec.key == JOIN_GROUP and not code
         told = self._settled(call, code, joined)
         take(self, call, call.message, message, now, out)
-        self._forget_refused(getattr(call.message, "group_id", ""))
+        group_id = getattr(call.message, "group_id", "")
+        if group_id not in self._guesses:
+            self.groups.forget_refused(group_id)
         stamped = [(now, effect) for effect in out]
         group = self.groups.get(getattr(call.message, "group_id", "")) if joined else None
         if group is None or not (group.unsaid or group.nameless):
@@ -151,21 +141,19 @@ class Overheard:
     # JoinGroup
 
     def _join_asked(self, call: Seen, asked: Any, out: Effects) -> None:
-        self._joins_asked += 1
-        if not self._joins_asked % COUNT_EVERY:
-            self._forget_oldest(asked.group_id, call.handled)
+        self.groups.bound(asked.group_id, call.handled)
         group, member_id, instance = self._group(asked.group_id), asked.member_id, asked.group_instance_id
         known = group.members.get(member_id)
-        if not asked.group_id or not group.fits(asked.protocol_type, _protocols(asked)):
+        if not asked.group_id or not group.fits(asked.protocol_type, protocols(asked)):
             return  # it will be refused
         if known is not None:
             self._rejoins(group, known, call, asked, out)
         elif member_id in group.reserved:
             self._joins(group, call, asked, member_id, out)
         elif member_id:
-            _remember(group.waiting, call.ticket, seen(f"member {member_id} sent a JoinGroup"))
+            remember(group.waiting, call.ticket, seen(f"member {member_id} sent a JoinGroup"))
         elif (returning := group.of_instance(instance)) is not None:
-            _remember(group.waiting, call.ticket, causes.instance_returned(instance, returning.member_id, asked.reason))
+            remember(group.waiting, call.ticket, causes.instance_returned(instance, returning.member_id, asked.reason))
         elif instance is not None or call.codec.version < IDS_SINCE:
             self._joins(group, call, asked, None, out)
 
@@ -175,8 +163,8 @@ class Overheard:
         if not group.members and group.whole:
             group.protocol_type = asked.protocol_type
         who = f"ticket {call.ticket}" if member_id is None else member_id
-        member = HeardMember(**_about(call, asked), member_id=who, parked=call.ticket, alive=call.handled, nameless=member_id is None)
-        why: Reason = causes.member_joined(member_id) if member_id else _joins_nameless(asked.group_instance_id, call.client_id)
+        member = HeardMember(**about(call, asked), member_id=who, parked=call.ticket, alive=call.handled, nameless=member_id is None)
+        why: Reason = causes.member_joined(member_id) if member_id else joins_nameless(asked.group_instance_id, call.client_id)
         group.add(out, member, why)
         if asked.reason and isinstance(why, causes.Why):
             why = causes.with_reason(why, asked.reason)
@@ -189,13 +177,13 @@ class Overheard:
             group.prepare(out, why, call.handled, call.ticket)
 
     def _rejoins(self, group: HeardGroup, member: HeardMember, call: Seen, asked: Any, out: Effects) -> None:
-        protocols = _protocols(asked)
-        same, leads, member_id = protocols == member.protocols, group.leader == member.member_id, member.member_id
+        named = protocols(asked)
+        same, leads, member_id = named == member.protocols, group.leader == member.member_id, member.member_id
         # Nothing has changed: it is given the answer again, and nobody else notices (SERVER-17, SERVER-20)
         if same and (group.state == COMPLETING or (group.state == STABLE and not leads)):
             return
         if not same:
-            member.protocols = protocols
+            member.protocols = named
             group.changed(out, member, "updated", causes.protocols_changed(member_id))
         member.parked, member.session_timeout_ms = call.ticket, asked.session_timeout_ms
         if group.state == PREPARING:
@@ -240,11 +228,11 @@ class Overheard:
             return nameless
         returning = group.of_instance(asked.group_instance_id)
         if returning is not None:
-            returning.protocols, returning.session_timeout_ms = _protocols(asked), asked.session_timeout_ms
+            returning.protocols, returning.session_timeout_ms = protocols(asked), asked.session_timeout_ms
             group.replaced(out, returning, member_id)
             return returning
         group.whole = group.whole and not asked.member_id
-        made = group.members[member_id] = HeardMember(member_id=member_id, **_about(call, asked))
+        made = group.members[member_id] = HeardMember(member_id=member_id, **about(call, asked))
         group.changed(out, made, "added", seen(f"member {member_id} was told of a generation"))
         return made
 
@@ -257,7 +245,7 @@ class Overheard:
         for member_id, told in listed.items():
             if member_id in group.members or any(each.nameless for each in group.members.values()):
                 continue  # the answer to who has no id yet will tell which one it is
-            protocols = ((answer.protocol_name or "", _shortened(told.metadata)),)
+            protocols = ((answer.protocol_name or "", shortened(told.metadata)),)
             made = HeardMember(member_id, told.group_instance_id, "", "", protocols, 0, alive=now)
             group.members[member_id] = made
             group.changed(out, made, "added", seen(f"member {member_id} is among those of generation {answer.generation_id}"))
@@ -391,7 +379,7 @@ class Overheard:
                     group.last = causes.members_left([(entry.member_id, instance, reason)])
                 group.changed(out, entry.member_id, "removed", causes.reservation_left(entry.member_id))
         if gone:
-            _remember(self._left, call.ticket, left)
+            remember(self._left, call.ticket, left)
             group.went(out, causes.members_left(gone), call.handled, call.ticket)
 
     def _leave_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
@@ -420,68 +408,11 @@ class Overheard:
         return None if group is None else group.members.get(asked.member_id)
 
     def _group(self, group_id: str) -> HeardGroup:
-        group = self.groups.get(group_id)
-        if group is None:
-            if len(self.groups) >= MOST_GROUPS:
-                self._forget(next(iter(self.groups)))
-            group = self.groups[group_id] = HeardGroup(group_id)
-        return group
+        return self.groups.follow(group_id)
 
-    def _forget(self, group_id: str) -> None:
-        del self.groups[group_id]
+    def _forgotten(self, group_id: str) -> None:
         self._guesses.pop(group_id, None)
         self._forgets(group_id)
-
-    def _forget_refused(self, group_id: str) -> None:
-        """A group of which only refusals were seen may be none at all."""
-        group = self.groups.get(group_id)
-        if group is not None and group.unseen and group_id not in self._guesses:
-            del self.groups[group_id]
-
-    def _forget_oldest(self, group_id: str, now: int) -> None:
-        """Bound what is kept of all groups together; not that of the group which is being asked."""
-        count = 0
-        for group in self.groups.values():
-            group.forget_reserved(now)
-            count += len(group.members) + len(group.reserved)
-        for oldest in list(self.groups) if count > MOST_IDS else ():
-            if count <= MOST_IDS:
-                break
-            if oldest != group_id:
-                count -= len(self.groups[oldest].members) + len(self.groups[oldest].reserved)
-                self._forget(oldest)
-
-
-def _about(call: Seen, asked: Any) -> dict[str, Any]:
-    """What a JoinGroup says of its member."""
-    return {
-        "group_instance_id": asked.group_instance_id,
-        "client_id": call.client_id or "",
-        "client_host": call.connection.client_host,
-        "protocols": _protocols(asked),
-        "session_timeout_ms": asked.session_timeout_ms,
-    }
-
-
-def _protocols(asked: Any) -> tuple[tuple[str, bytes], ...]:
-    names = [each.name if len(each.name) <= LONG else _shortened(each.name.encode()).hex() for each in asked.protocols[:MOST_PROTOCOLS]]
-    return tuple(zip(names, [_shortened(each.metadata) for each in asked.protocols[:MOST_PROTOCOLS]], strict=True))
-
-
-def _shortened(data: bytes) -> bytes:
-    return data if len(data) <= LONG else sha256(data).digest()
-
-
-def _remember(table: dict[int, Remembered], ticket: int, what: Remembered) -> None:
-    """Until the answer to that request comes, which may be never: the oldest is forgotten when there are too many."""
-    if len(table) >= MOST_UNANSWERED:
-        del table[next(iter(table))]
-    table[ticket] = what
-
-
-def _joins_nameless(instance: str | None, client_id: str | None) -> Reason:
-    who = f"static member {instance}" if instance is not None else f"client {client_id or ''!r}"
-    return causes.Why("member_joined", f"as seen from the wire: {who} joined without a member id")
 
 
 _ASKED: Final[dict[int, Callable[[Overheard, Seen, Any, Effects], None]]] = {

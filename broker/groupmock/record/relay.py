@@ -20,24 +20,23 @@ for FIN, RST for RST. One row, with who and why.
 
 from __future__ import annotations
 
-import asyncio
-import socket
 from collections import deque
 from collections.abc import Callable
 from functools import partial
 from struct import Struct
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from groupmock_codec.errors import CodecError
 from groupmock_codec.frame import FrameError
 
 from ..journal.rows import NOT_READING
 from ..net.codecs import API_VERSIONS
-from ..net.connection import NO_LINGER
 from .abridged import Abridged, abridges
 from .addresses import rewrite, tells_addresses, watched
 from .cutting import MOST_READ, Answers, Collected, Frames, Refused, Requests
+from .end import BEHIND, TURN, UNRECORDED, WAITING, End
+from .passage import Passage
 from .upstream import TooManyNodes
 from .wire_codec import WireCodec
 
@@ -55,8 +54,6 @@ REQUEST_BYTES: Final = 104_857_600
 """Largest request: Kafka's socket.request.max.bytes, above which the node would close it too."""
 ANSWER_BYTES: Final = 268_435_456
 """Largest answer that is recorded: four times what Kafka's fetch.max.bytes lets a client ask for by default."""
-WRITE_BUFFER: Final = 262_144
-"""Bytes that a peer has not read above which nothing more is read for it."""
 MOST_OPEN: Final = 32
 """Requests of one client that are passed on and not answered and recorded yet."""
 OPEN_BYTES: Final = 262_144
@@ -69,13 +66,6 @@ BIG_ANSWER: Final = 65_536
 """One with records and of so many bytes is read as it passes; a smaller one mostly comes in one piece."""
 
 _length = Struct(">i").unpack_from
-
-# Reasons for not reading.
-SLOW_PEER: Final = 1  # the other end's peer does not read
-BEHIND: Final = 2  # the recording of all connections is behind
-WAITING: Final = 4  # enough of this client's requests wait
-TURN: Final = 8  # what this node answered waits for its turn
-UNRECORDED: Final = 16  # the recording of this relay is behind
 
 
 class House(Protocol):
@@ -93,150 +83,6 @@ class House(Protocol):
 
     def gone(self, relay: Relay) -> None:
         """Both ends are closed."""
-
-
-class End(asyncio.Protocol):
-    """One socket. `made()`: it is there; `takes(data)`: what comes; `blocked(bytes)`: its peer reads not; `over(failure)`: it is gone."""
-
-    def __init__(self, takes: Callable[[bytes], None], over: Callable[[Exception | None], None]) -> None:
-        self.takes = takes
-        self.over = over
-        self.other: End
-        self.transport: asyncio.Transport | None = None
-        self.paused = 0
-        self.finished = False
-        self.lost = False
-        self.made: Callable[[], None] = lambda: None
-        self.ends: Callable[[End], None] = lambda end: None
-        self.finishes: Callable[[], bool] = lambda: self.other.finish()
-        self.blocked: Callable[[int], None] = lambda size: None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from asyncio's
-        self.transport.set_write_buffer_limits(high=WRITE_BUFFER)
-        self.made()
-
-    def data_received(self, data: bytes) -> None:
-        """Bytes."""
-        self.takes(data)
-
-    def eof_received(self) -> bool:
-        """Its peer sends no more: the other end's is told, and it may still be written to."""
-        self.finished = True
-        self.ends(self)
-        return self.finishes()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone."""
-        self.lost = True
-        self.ends(self)
-        self.over(exc)
-
-    def pause_writing(self) -> None:
-        """Its peer does not read."""
-        self.other.pause(SLOW_PEER)
-        self.blocked(self.transport.get_write_buffer_size() if self.transport is not None else 0)
-
-    def resume_writing(self) -> None:
-        """Its peer reads again."""
-        self.other.resume(SLOW_PEER)
-
-    # What the relay does with it
-
-    def write(self, data: bytes) -> None:
-        """To its peer; into nothing when that is gone."""
-        if self.transport is not None and not self.lost:
-            self.transport.write(data)
-
-    def pause(self, reason: int) -> None:
-        """Read no more."""
-        if not self.paused and self.transport is not None and not self.lost:
-            self.transport.pause_reading()
-        self.paused |= reason
-
-    def resume(self, reason: int) -> None:
-        """That is no reason any more."""
-        was, self.paused = self.paused, self.paused & ~reason
-        if was and not self.paused and self.transport is not None and not self.lost:
-            self.transport.resume_reading()
-
-    def finish(self) -> bool:
-        """FIN behind what was written. False: this transport cannot, or there is nobody left to hear the rest."""
-        if self.transport is None or self.lost or self.finished or not self.transport.can_write_eof():
-            return False
-        self.transport.write_eof()
-        return True
-
-    def close(self) -> None:
-        """What was written goes out, then FIN."""
-        if self.transport is not None and not self.lost:
-            self.transport.close()
-
-    def break_off(self) -> None:
-        """RST."""
-        if self.transport is not None and not self.lost:
-            link = self.transport.get_extra_info("socket")
-            if link is not None:
-                link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
-            self.transport.abort()
-
-
-class Passage:
-    """A big answer with records on its way to the client. Pieces are kept back while addresses may follow."""
-
-    def __init__(self, relay: Relay, codec: WireCodec, size: int) -> None:
-        self.relay = relay
-        self.abridged = Abridged(codec, size)
-        self._kept_back: list[bytes] = []
-        self._held = 0  # bytes that are counted in `House.held`
-
-    def feed(self, data: bytes) -> None:
-        """Pass the next bytes on, then digest them: between two pieces others have their turn. Raises Refused."""
-        held, before = self.relay.house.held, len(self.abridged.kept)
-        self.abridged.feed(data)
-        self._kept_back.append(data)
-        self._hold(len(self.abridged.kept) - before + len(data))
-        if held.full:
-            raise Refused(held.refusal)
-        if len(self.abridged.kept) > MOST_READ:
-            raise Refused(f"an answer has more than {MOST_READ} bytes beside its records, and so many are not read")
-        if not self.abridged.may_tell:
-            self._let_go()
-        self.abridged.digest()
-
-    def end(self) -> None:
-        """It is whole: with addresses in it, it goes out with ours."""
-        if self._kept_back and self._tells():
-            frame = b"".join(self._kept_back)[4:]
-            self.drop()
-            self.relay.tell(self.abridged.codec, frame)
-            return
-        self._let_go()
-        self.drop()
-        self.relay.record_abridged(self.abridged)
-
-    def drop(self) -> None:
-        """Let go of what was kept."""
-        self._kept_back.clear()
-        self._hold(-self._held)
-
-    def _tells(self) -> bool:
-        codec = self.abridged.codec
-        try:
-            return rewrite(codec.key, codec.version, self.abridged.read(), self.relay.house.upstream.translate)
-        except CodecError:
-            return False  # told by a note when it is recorded; what cannot be read cannot be changed
-
-    def _let_go(self) -> None:
-        for data in self._kept_back:
-            self.relay.client.write(data)
-            self._hold(-len(data))
-        self._kept_back.clear()
-
-    def _hold(self, change: int) -> None:
-        self._held += change
-        self.relay.house.held.bytes += change
 
 
 class Relay:

@@ -28,8 +28,9 @@ from ..net.inbox import Inbox
 from ..net.listen import java_host
 from .addresses import rewrite
 from .dialogue import RAW_TOKEN, STRAY_ANSWER, Line, Passing
+from .end import TURN, WAITING
 from .fetch_sessions import HeardSessions
-from .relay import AHEAD_BYTES, ANSWER_BYTES, REQUEST_BYTES, TURN, WAITING, Relay
+from .relay import AHEAD_BYTES, ANSWER_BYTES, REQUEST_BYTES, Relay
 from .upstream import TooManyNodes
 from .wire_codec import WireCodec, plausible
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .play import Sizes
     from .tour_story import Tour
 
-OK, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
+OK, FAILED, BAD_USE = 0, 1, 2
 LIBRARIES: Final = {"aiokafka": "aiokafka", "kafka": "kafka-python"}
 
 
@@ -44,9 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
     except Missed as why:
         sys.stderr.write(f"\nThe demo failed: {lines(why)}\n")
         return FAILED
-    except KeyboardInterrupt:
-        sys.stderr.write("\nInterrupted.\n")
-        return INTERRUPTED
     say(f"The demo took {time.monotonic() - began:.0f} s.")
     return OK
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, Final
 
@@ -111,12 +113,31 @@ def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[ScenarioResult]:
     if workers == 1:
         yield from map(run_one, todo)
         return
+    before = multiprocessing.active_children()
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     try:
-        for done in as_completed([pool.submit(run_one, job) for job in todo]):
+        with _deaf_to_interrupts():  # the workers: Ctrl-C reaches the whole process group, and each would answer by a traceback
+            waited = [pool.submit(run_one, job) for job in todo]
+        for done in as_completed(waited):
             yield done.result()
+    except BaseException:  # interrupted, or not wanted any more: nobody waits for runs that are under way
+        for worker in multiprocessing.active_children():
+            if worker not in before:
+                worker.terminate()
+        raise
     finally:
-        pool.shutdown(cancel_futures=True)  # who is interrupted does not wait for what has not begun
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that are started meanwhile inherit that SIGINT is blocked; one that comes meanwhile comes to this process afterwards."""
+    resource_tracker.ensure_running()  # starting it later would end the blocking (multiprocessing.resource_tracker)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def collected(stage: str, sizes: Sizes, results: Iterable[ScenarioResult]) -> ScenarioResults:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from .results import Job, ScenarioResult, ScenarioResults
 
 INTERMIXED = True
-INTERRUPTED = 130
 ACTIONS = ("list", "run", "table")
 SIZES = {
     "members": "members the group starts with",
@@ -85,9 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
             return _measure(arguments, sizes, todo)
         except OSError as bad:
             return _refuse(f"{bad.filename}: {bad.strerror}" if bad.filename else str(bad))
-        except KeyboardInterrupt:
-            print("groupmock scenario: interrupted", file=sys.stderr)
-            return INTERRUPTED
 
 
 @contextmanager

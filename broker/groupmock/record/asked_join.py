@@ -1,0 +1,54 @@
+"""What of a JoinGroup is kept while its group is followed: its member, and of long texts, which are only compared, a digest."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from ..core.groups import causes
+
+if TYPE_CHECKING:
+    from ..net.seen import Seen
+    from .heard_group import Reason
+
+Remembered = TypeVar("Remembered")
+MOST_UNANSWERED: Final = 1000
+"""LeaveGroups, or JoinGroups of one group, that are remembered until their answers come."""
+MOST_PROTOCOLS: Final = 100
+LONG: Final = 64
+"""Bytes of a subscription, or of a protocol's name, above which only a digest is kept: they are only compared."""
+
+
+def about(call: Seen, asked: Any) -> dict[str, Any]:
+    """What a JoinGroup says of its member."""
+    return {
+        "group_instance_id": asked.group_instance_id,
+        "client_id": call.client_id or "",
+        "client_host": call.connection.client_host,
+        "protocols": protocols(asked),
+        "session_timeout_ms": asked.session_timeout_ms,
+    }
+
+
+def protocols(asked: Any) -> tuple[tuple[str, bytes], ...]:
+    """Return the protocols that it names, each with its subscription; `shortened` as far as they are long."""
+    names = [each.name if len(each.name) <= LONG else shortened(each.name.encode()).hex() for each in asked.protocols[:MOST_PROTOCOLS]]
+    return tuple(zip(names, [shortened(each.metadata) for each in asked.protocols[:MOST_PROTOCOLS]], strict=True))
+
+
+def shortened(data: bytes) -> bytes:
+    """Return a digest of what is long."""
+    return data if len(data) <= LONG else sha256(data).digest()
+
+
+def remember(table: dict[int, Remembered], ticket: int, what: Remembered) -> None:
+    """Until the answer to that request comes, which may be never: the oldest is forgotten when there are too many."""
+    if len(table) >= MOST_UNANSWERED:
+        del table[next(iter(table))]
+    table[ticket] = what
+
+
+def joins_nameless(instance: str | None, client_id: str | None) -> Reason:
+    """Return why a member joins that has no id yet."""
+    who = f"static member {instance}" if instance is not None else f"client {client_id or ''!r}"
+    return causes.Why("member_joined", f"as seen from the wire: {who} joined without a member id")

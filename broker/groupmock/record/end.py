@@ -1,0 +1,107 @@
+"""One socket of a relay: an asyncio protocol that tells its relay what comes and reads while there is no reason not to."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Final, cast
+
+from ..net.connection import NO_LINGER
+
+WRITE_BUFFER: Final = 262_144
+"""Bytes that a peer has not read above which nothing more is read for it."""
+
+# Reasons for not reading.
+SLOW_PEER: Final = 1  # the other end's peer does not read
+BEHIND: Final = 2  # the recording of all connections is behind
+WAITING: Final = 4  # enough of this client's requests wait
+TURN: Final = 8  # what this node answered waits for its turn
+UNRECORDED: Final = 16  # the recording of this relay is behind
+
+
+class End(asyncio.Protocol):
+    """One socket. `made()`: it is there; `takes(data)`: what comes; `blocked(bytes)`: its peer reads not; `over(failure)`: it is gone."""
+
+    def __init__(self, takes: Callable[[bytes], None], over: Callable[[Exception | None], None]) -> None:
+        self.takes = takes
+        self.over = over
+        self.other: End
+        self.transport: asyncio.Transport | None = None
+        self.paused = 0
+        self.finished = False
+        self.lost = False
+        self.made: Callable[[], None] = lambda: None
+        self.ends: Callable[[End], None] = lambda end: None
+        self.finishes: Callable[[], bool] = lambda: self.other.finish()
+        self.blocked: Callable[[int], None] = lambda size: None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from asyncio's
+        self.transport.set_write_buffer_limits(high=WRITE_BUFFER)
+        self.made()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes."""
+        self.takes(data)
+
+    def eof_received(self) -> bool:
+        """Its peer sends no more: the other end's is told, and it may still be written to."""
+        self.finished = True
+        self.ends(self)
+        return self.finishes()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is gone."""
+        self.lost = True
+        self.ends(self)
+        self.over(exc)
+
+    def pause_writing(self) -> None:
+        """Its peer does not read."""
+        self.other.pause(SLOW_PEER)
+        self.blocked(self.transport.get_write_buffer_size() if self.transport is not None else 0)
+
+    def resume_writing(self) -> None:
+        """Its peer reads again."""
+        self.other.resume(SLOW_PEER)
+
+    # What the relay does with it
+
+    def write(self, data: bytes) -> None:
+        """To its peer; into nothing when that is gone."""
+        if self.transport is not None and not self.lost:
+            self.transport.write(data)
+
+    def pause(self, reason: int) -> None:
+        """Read no more."""
+        if not self.paused and self.transport is not None and not self.lost:
+            self.transport.pause_reading()
+        self.paused |= reason
+
+    def resume(self, reason: int) -> None:
+        """That is no reason any more."""
+        was, self.paused = self.paused, self.paused & ~reason
+        if was and not self.paused and self.transport is not None and not self.lost:
+            self.transport.resume_reading()
+
+    def finish(self) -> bool:
+        """FIN behind what was written. False: this transport cannot, or there is nobody left to hear the rest."""
+        if self.transport is None or self.lost or self.finished or not self.transport.can_write_eof():
+            return False
+        self.transport.write_eof()
+        return True
+
+    def close(self) -> None:
+        """What was written goes out, then FIN."""
+        if self.transport is not None and not self.lost:
+            self.transport.close()
+
+    def break_off(self) -> None:
+        """RST."""
+        if self.transport is not None and not self.lost:
+            link = self.transport.get_extra_info("socket")
+            if link is not None:
+                link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+            self.transport.abort()
