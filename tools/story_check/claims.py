@@ -31,7 +31,7 @@ GENERATION: Final = re.compile(
     r"generation (?P<number>\d+) after \d+ ms(?P<how>.*?): (?:(?P<leader>.+?) leads|nobody leads)(?P<rest>[;,] .*)?"
 )
 SHARE: Final = re.compile(rf"(?P<who>.+?) (?P<first>keeps|gets|loses|has) (?P<what>(?:{_PARTS}|nothing).*)")
-_PART_OF_SHARE: Final = re.compile(rf"(?P<verb>keeps|gets|loses|has) (?P<partitions>{_PARTS}|nothing)(?P<new> \(new\))?(?:, |$)")
+_PART_OF_SHARE: Final = re.compile(rf"(?P<verb>keeps|gets|loses|has) (?P<partitions>{_PARTS}|nothing)(?P<new> \(new\))?(?:, |$|(?= \(\d))")
 AT_EPOCH: Final = re.compile(r"(?P<who>.+?) is at epoch (?P<number>\d+) with (?P<has>.+?)(?: and waits for (?P<awaited>.+))?")
 OWES: Final = re.compile(r"(?P<who>.+?) owes the broker (?P<owed>.+)")
 HEAD: Final = re.compile(

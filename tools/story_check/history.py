@@ -31,7 +31,8 @@ DELETES_OFFSETS: Final = frozenset(("OffsetDelete", "DeleteGroups", "DeleteTopic
 @dataclass(slots=True)
 class Plan:
     """What the leader of a generation brought and the coordinator took. `seq`: of the row that says Stable; `shares`: member id -> its
-    partitions, None where its bytes cannot be read; `before`: the shares of the plan before, None where that is not in the journal."""
+    partitions, None where its bytes cannot be read; `before`: the shares of the plan before, None where that is not in the journal;
+    `heirs`: a static member that came back -> the id whose place it took."""
 
     seq: int
     t: int
@@ -39,6 +40,7 @@ class Plan:
     leader: str
     shares: dict[str, Partitions | None]
     before: dict[str, Partitions | None] | None
+    heirs: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -63,10 +65,12 @@ class Fetch:
 
 @dataclass(slots=True)
 class Commit:
-    """Offsets that an answer accepted. `transaction`: the producer id, for TxnOffsetCommit; `seq`, `t`: of the answer."""
+    """Offsets that an answer accepted. `transaction`: the producer id, for TxnOffsetCommit; `seq`, `t`: of the answer; `asked`: when the
+    request came."""
 
     seq: int
     t: int
+    asked: int
     member_id: str
     client_id: str | None
     offsets: dict[Partition, int]
@@ -152,13 +156,9 @@ class History:
         before: dict[str, Partitions | None] | None = dict(group.plans[-1].shares) if group.plans else None
         if before is None and (row.generation == 1 or any(not move.before for move in group.moves)):
             before = {}
-        if before is not None:
-            since = group.plans[-1].seq if group.plans else 0
-            for member in group.members:
-                # A static member that came back has what its id had before, as soon as an answer gave it that (KIP-345).
-                if member.seq > since and member.what == "replaced" and group.given.get(member.member_id) and _replaced(member) in before:
-                    before[member.member_id] = before.pop(_replaced(member))
-        group.plans.append(Plan(row.seq, row.t, row.generation, leader, shares, before))
+        since = group.plans[-1].seq if group.plans else 0
+        heirs = {each.member_id: _replaced(each) for each in group.members if each.seq > since and each.what == "replaced"}
+        group.plans.append(Plan(row.seq, row.t, row.generation, leader, shares, before, heirs))
 
     def _member(self, row: MemberRow) -> None:
         group = self.group(row.group)
@@ -269,7 +269,7 @@ class History:
             return
         transaction = request.get("producer_id") if row.api_name == "TxnOffsetCommit" else None
         before = {place: group.committed[place] for place in offsets if place in group.committed}
-        group.commits.append(Commit(row.seq, row.t, request.get("member_id") or "", asked.client_id, offsets, before, transaction))
+        group.commits.append(Commit(row.seq, row.t, asked.t, request.get("member_id") or "", asked.client_id, offsets, before, transaction))
         if transaction is None:
             group.committed |= offsets
 

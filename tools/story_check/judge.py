@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from .bench import NS_PER_S, Bench, Verdict, named, printed
+from .bench import Bench, Verdict, named, printed
 from .claims import Claim, Partition, Partitions, read_head, read_section, sections_of, times_of
 from .history import NOTHING, Commit, GroupFacts, History, Plan
 from .reading import begins
 
 NOT_THERE: Final = "not there yet"
+OF_NO_GROUP: Final = re.compile(r"clients that were not served:$|transactional id [^:]+: \w+, ")
+"""Sections of stories that claim nothing of a group."""
+TOO_MANY: Final = re.compile(r" \((\d+) members? for (\d+) partitions?\)")
 COULD_NOT: Final = "rows could not be told"
 
 
@@ -34,6 +38,8 @@ def judge(lines: Sequence[str], history: History, views: Mapping[str, View] | No
     verdicts: list[Verdict] = []
     called = {facts.shown: facts for facts in history.groups.values()}
     for section in sections_of(lines):
+        if OF_NO_GROUP.match(section[0]):
+            continue
         if section[0].startswith("("):
             true = COULD_NOT not in section[0]
             verdicts.append(Verdict("", Claim("untold", 0, section[0]), true, "every row of a journal of ours can be told"))
@@ -141,7 +147,7 @@ def _share(bench: Bench, claim: Claim) -> Verdict:
     ids = bench.ids(claim.who)
     if not ids:
         return bench.verdict(claim, False, "nobody is called so")
-    if claim.rest:
+    if claim.rest and not TOO_MANY.fullmatch(claim.rest):
         return _unread(bench, claim)
     found = [_one_share(bench, claim, plan, member) for member in sorted(ids)]
     return next((each for each in found if each.true), next((each for each in found if each.true is None), found[0]))
@@ -151,14 +157,27 @@ def _one_share(bench: Bench, claim: Claim, plan: Plan, member: str) -> Verdict:
     rows = [plan.seq]
     if plan.before is None:
         return bench.verdict(claim, None, "the plan before is not in the journal", rows)
-    had, has = plan.before.get(member, NOTHING), plan.shares.get(member, NOTHING)
+    had, has = _had(plan, plan.before, member), plan.shares.get(member, NOTHING)
     if had is None or has is None or not claim.whole:
         return bench.verdict(claim, None, "the partitions are not known", rows)
     if member not in plan.shares and not claim.loses:
         return bench.verdict(claim, False, f"it is no member of generation {plan.number}", rows)
     truth = {"keeps": had & has, "gets": has - had, "loses": had - has}
     wrong = [f"it {verb} {named(right)}" for verb, right in truth.items() if getattr(claim, verb) != right]
+    if (crowd := TOO_MANY.fullmatch(claim.rest)) is not None:
+        places = sum(len(share or ()) for share in plan.shares.values())
+        if int(crowd[1]) > len(plan.shares) or int(crowd[2]) < places or has:
+            wrong.append(f"{len(plan.shares)} members have {places} partitions")
     return bench.verdict(claim, not wrong, "; ".join(wrong), rows)
+
+
+def _had(plan: Plan, before: Mapping[str, Partitions | None], member: str) -> Partitions | None:
+    """What it had by the plan before. A static member that came back has what was its earlier id's (KIP-345), which has no more."""
+    if member in plan.heirs.values():
+        return NOTHING
+    while member in plan.heirs:
+        member = plan.heirs[member]
+    return before.get(member, NOTHING)
 
 
 def _has(bench: Bench, claim: Claim) -> Verdict:
@@ -205,18 +224,18 @@ def _answered(bench: Bench, claim: Claim, right_of: Callable[[Partitions, Partit
 def _commits(bench: Bench, claim: Claim) -> Verdict:
     mine = [each for each in bench.group.commits if _by(bench, each, claim.who)]
     if claim.times == 1:
-        then = [each for each in mine if printed(each.t) == claim.at]
+        then = [each for each in mine if _then(each, claim.at)]
         right = [each for each in then if _says(claim, each)]
         if not right:
             shown = "; ".join(str(each.offsets) for each in then) or "nothing"
             return bench.verdict(claim, False, f"it commits {shown} then", [each.seq for each in then])
         return _ended(bench, claim, right)
-    window = [each for each in mine if float(claim.at) <= each.t / NS_PER_S + 0.0005 and each.t / NS_PER_S - 0.0005 <= float(claim.until)]
+    window = [each for each in mine if float(printed(each.t)) >= float(claim.at) and float(printed(each.asked)) <= float(claim.until)]
     last: dict[Partition, int] = {}
     for each in window:
         last |= each.offsets
     rows = [each.seq for each in window]
-    if not window or printed(window[0].t) != claim.at or printed(window[-1].t) != claim.until or len(window) < claim.times:
+    if not window or not _then(window[0], claim.at) or not _then(window[-1], claim.until) or len(window) < claim.times:
         return bench.verdict(claim, False, f"it has {len(window)} commits then", rows)
     odd = [each for each in window if _is_odd(bench, each)]
     if len(window) - len(odd) > claim.times:
@@ -225,6 +244,11 @@ def _commits(bench: Bench, claim: Claim) -> Verdict:
     if wrong and not odd:
         return bench.verdict(claim, False, f"the last are {wrong}", rows)
     return _ended(bench, claim, window)
+
+
+def _then(commit: Commit, at: str) -> bool:
+    """Was it made then? Between its request and its answer, as a fault rule may keep either."""
+    return float(printed(commit.asked)) <= float(at) <= float(printed(commit.t))
 
 
 def _by(bench: Bench, commit: Commit, who: str) -> bool:
@@ -255,7 +279,7 @@ def _ended(bench: Bench, claim: Claim, commits: list[Commit]) -> Verdict:
 def _back(bench: Bench, claim: Claim) -> Verdict:
     before = int(claim.rest.rpartition(" ")[2])
     for each in bench.group.commits:
-        if printed(each.t) == claim.at and _by(bench, each, claim.who) and _says(claim, each):
+        if _then(each, claim.at) and _by(bench, each, claim.who) and _says(claim, each):
             place, offset = next(iter(claim.partitions.items()))
             true = each.before.get(place) == before and offset < before
             return bench.verdict(claim, true, f"{each.before.get(place)} was committed before", [each.seq])
@@ -264,7 +288,7 @@ def _back(bench: Bench, claim: Claim) -> Verdict:
 
 def _not_own(bench: Bench, claim: Claim) -> Verdict:
     for each in bench.group.commits:
-        if printed(each.t) == claim.at and _by(bench, each, claim.who) and _says(claim, each):
+        if _then(each, claim.at) and _by(bench, each, claim.who) and _says(claim, each):
             plan = bench.group.plan_at(each.seq)
             if plan is None:
                 return bench.verdict(claim, None, "no plan is in the journal", [each.seq])

@@ -8,6 +8,7 @@ from .rows import FindingRow, MemberRow, MovedRow, RequestRow, Row, TimerRow
 
 GROUP_APIS: Final = {
     "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete", "TxnOffsetCommit",
+    "ConsumerGroupHeartbeat",
 }  # fmt: skip
 
 

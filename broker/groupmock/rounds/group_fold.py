@@ -110,6 +110,10 @@ class GroupFold:
         if cause not in LIVES_ON and (not before or after == DEAD):  # it begins anew: generation 1 is another one
             self.generation = None
             self.members.clear()
+        newest = self.generation
+        # The log has no generation whose plan was not taken: its number is given again after the load.
+        if cause == LOADED and newest is not None and (newest.planned is None or newest.number != row["generation"]):
+            self.generation = None
         self._remembered(row, cause)
         if after in UNDER_WAY:
             self._under_way(row)

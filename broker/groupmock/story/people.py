@@ -6,11 +6,11 @@ from base64 import b64decode
 from collections.abc import Iterable
 from typing import Any, Final
 
-from ..journal.rows import MemberRow, RequestRow
+from ..journal.rows import CloseRow, MemberRow, RequestRow
 from ..journal.whose import field
 from ..rounds.embedded import claim_of
 from .exchanged import items
-from .words import listed, member_text, text
+from .words import listed, member_text, shortened, text
 
 GONE: Final = 1000
 """So many that are gone are remembered."""
@@ -18,8 +18,9 @@ NOBODY: Final = "a client that is no member"
 
 
 class Person:
-    """One member. `topics`: what it subscribes to; `offers`: its assignors; `connection`: by which it joined last, `closed`: when that
-    connection ended (ns); `heard`: when its last request came (ns); `synced`: the generation of its last SyncGroup."""
+    """One member. `topics`: what it subscribes to, `regex`: and by which regular expression (KIP-848); `offers`: its assignors;
+    `connection`: by which it spoke last, `closed`: when that ended (ns); `heard`: when its last request came (ns); `synced`: the generation
+    of its last SyncGroup."""
 
     def __init__(self, member_id: str, client_id: str | None, instance: str | None) -> None:
         self.member_id = member_id
@@ -27,6 +28,7 @@ class Person:
         self.instance = instance
         self.name = member_text(member_id, instance or client_id)
         self.topics: frozenset[str] = frozenset()
+        self.regex: str | None = None
         self.offers: list[str] = []
         self.session_ms: int | None = None
         self.rebalance_ms: int | None = None
@@ -36,8 +38,11 @@ class Person:
         self.synced: int | None = None
 
     def wants(self, join: Any, connection: int) -> None:
-        """What its JoinGroup says."""
+        """What its JoinGroup says, or its heartbeat in a consumer group."""
         self.connection = connection
+        if field(join, "member_epoch") is not None:
+            self._wants_by_heartbeat(join)
+            return
         self.offers = [str(field(each, "name")) for each in items(join, "protocols")]
         self.closed = None
         self.session_ms = field(join, "session_timeout_ms")
@@ -49,11 +54,28 @@ class Person:
             data = field(first, "metadata")
             self.topics = claim_of(str(kind), self.offers[0], b64decode(data) if isinstance(data, str) else bytes(data or b"")).topics
 
+    def _wants_by_heartbeat(self, beat: Any) -> None:
+        """A field that is null says that nothing changed (KIP-848)."""
+        self.closed = None
+        topics, regex, timeout = (
+            field(beat, name) for name in ("subscribed_topic_names", "subscribed_topic_regex", "rebalance_timeout_ms")
+        )
+        self.topics = frozenset(topics) if topics is not None else self.topics
+        self.regex = (regex or None) if regex is not None else self.regex
+        self.rebalance_ms = timeout if isinstance(timeout, int) and timeout >= 0 else self.rebalance_ms
+
+    @property
+    def subscription(self) -> str:
+        """In words; "" where it is not known or empty."""
+        parts = [listed(sorted(map(text, self.topics)))] if self.topics else []
+        parts += [f"topics that match {text(self.regex)}"] if self.regex else []
+        return " and ".join(parts)
+
     @property
     def wishes(self) -> str:
         """For the line in which it joins."""
         static = f" (static id, client {text(self.client_id or 'without a name')})" if self.instance is not None else ""
-        return f"{static}, subscribes to {listed(sorted(map(text, self.topics)))}" if self.topics else static
+        return f"{static}, subscribes to {self.subscription}" if self.subscription else static
 
 
 class People:
@@ -77,7 +99,7 @@ class People:
         return f"{text(client_id)} (no member)" if client_id else NOBODY
 
     def joins(self, member_id: str, join: Any, connection: int) -> None:
-        """A JoinGroup by that id."""
+        """A JoinGroup by that id, or a heartbeat in a consumer group."""
         person = self.here.get(member_id)
         if person is not None:
             self._wants(person, join, connection)
@@ -91,9 +113,21 @@ class People:
             return
         person.heard = row.t
         if row.connection != person.connection:
-            person.closed = None
+            self._leaves(person)
+            person.connection, person.closed = row.connection, None
+            self._by_connection.setdefault(row.connection, set()).add(member_id)
         if row.api_name == "SyncGroup":
             person.synced = field(row.message, "generation_id")
+
+    def beats(self, member_id: str, beat: Any, connection: int) -> str | None:
+        """A heartbeat in a consumer group; returns in words what it changes of the member's subscription, None: nothing."""
+        person = self.here.get(member_id)
+        before = person.subscription if person is not None else ""
+        if person is not None or field(beat, "member_epoch") == 0:
+            self.joins(member_id, beat, connection)
+        if person is None or person.subscription == before:
+            return None
+        return f"{person.name} subscribes to {person.subscription or 'nothing'}" + (f", before: {before}" if before else "")
 
     def comes(self, row: MemberRow, first: tuple[Any, int] | None, client_id: str | None) -> Person:
         """It is a member now. `first`: the JoinGroup that is open, for one that had no id; `client_id`: who it is."""
@@ -161,3 +195,14 @@ class People:
             there.discard(person.member_id)
             if not there:
                 del self._by_connection[person.connection]
+
+
+def how_closed(row: CloseRow) -> str:
+    """By whom."""
+    return "by the client" if row.by == "client" else f"by the server: {shortened(row.reason)}"
+
+
+def waits(person: Person) -> str:
+    """What the group does about somebody who is silent."""
+    session = f" ({person.session_ms} ms)" if person.session_ms else ""
+    return f"the group keeps its partitions until its session expires{session}"

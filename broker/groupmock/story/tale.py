@@ -17,7 +17,7 @@ from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARI
 from .awaited import Known, waiting_for
 from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, Asked, TopicNames, errors_of, items, named, offsets_said, said
 from .folding import Commits, Line, Offsets, Together
-from .people import People, Person
+from .people import People, how_closed, waits
 from .reading import Reading
 from .rebalancing import UNSEEN_PLAN, arrivals_told, at_rest, beside_shares, how_it_ended, shares_told, who_leads
 from .refusals import member_of, why
@@ -130,7 +130,9 @@ class Tale:
         elif row.what == "replaced":
             yield from self._replaced(row)
         elif row.what == "updated":
-            self._held = Line(row.t, f"{self.people.name(row.member_id)} {member_did(row)}", who)
+            again = self.people.here.get(row.member_id)
+            wishes = again.wishes if again is not None else ""
+            self._held = Line(row.t, f"{self.people.name(row.member_id)} {member_did(row)}{wishes}", who)
         elif row.what in TOWARDS_TARGET:
             yield Line(row.t, f"{self.people.name(row.member_id)} {member_did(row)}", who)
         elif row.what == "refused":
@@ -246,12 +248,19 @@ class Tale:
 
     # -- what members ask and are answered
 
-    def asked(self, row: RequestRow) -> None:
+    def asked(self, row: RequestRow) -> Iterator[Line]:
         """A request of the group."""
-        self.people.asks(member_of(row.message), row)
+        member_id = member_of(row.message)
+        self.people.asks(member_id, row)
         if row.api_name == "JoinGroup":
             self._joining = Asked(row)
-            self.people.joins(member_of(row.message), row.message, row.connection)
+            self.people.joins(member_id, row.message, row.connection)
+        elif row.api_name == "ConsumerGroupHeartbeat":
+            if field(row.message, "member_epoch") == 0:
+                self._joining = Asked(row)
+            if (told := self.people.beats(member_id, row.message, row.connection)) is not None:
+                yield from self.flush()
+                yield Line(row.t, told, (member_id,))
 
     def answered(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
         """Its answer, or that of a request that a member sent elsewhere."""
@@ -427,17 +436,6 @@ class Tale:
         ids = (row.member_id,) if row.member_id else ()
         self.tally.odd.more(f"{text(row.rule)} broken")
         return Line(row.t, f"audit: {text(row.rule)} broken: {shortened(row.sentence)}; right: {shortened(row.instead)}", ids)
-
-
-def how_closed(row: CloseRow) -> str:
-    """By whom."""
-    return "by the client" if row.by == "client" else f"by the server: {shortened(row.reason)}"
-
-
-def waits(person: Person) -> str:
-    """What the group does about somebody who is silent."""
-    session = f" ({person.session_ms} ms)" if person.session_ms else ""
-    return f"the group keeps its partitions until its session expires{session}"
 
 
 _TELL: Final = {

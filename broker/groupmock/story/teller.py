@@ -300,8 +300,7 @@ class StoryTeller:
             self._asked.popitem(last=False)
         section = self._section(group) if group is not None else None
         if section is not None:
-            section.tale.asked(row)
-        yield from ()
+            yield from ((section, line) for line in section.tale.asked(row))
 
     def _reply(self, row: ReplyRow, _: Any) -> Iterator[tuple[Section, Line]]:
         group, asked = self._asked.pop(row.ticket, (None, None))
