@@ -22,6 +22,7 @@ from .journal.ring import Ring
 from .journal.rows import Row
 from .net.listen import bracketed
 from .net.server import Server
+from .printable import printable
 from .version import __version__
 from .views import Isolation, Record
 
@@ -205,8 +206,11 @@ class Running:
         if self.ring is None:
             return []
         self.server.journal.flush()  # the last line names the file
+        from .data.lag import readable_end
+
         topics = self.cluster.topics
-        ends = {(name, place): each.end for name in topics.names() for place, each in enumerate(topics.require(name).partitions)}
+        logs = {(name, place): each for name in topics.names() for place, each in enumerate(topics.require(name).partitions)}
+        ends = {where: (each.end, readable_end(each)) for where, each in logs.items()}
         rows, now, sessions = list(self.ring.rows), self.clock.now(), self._sessions()
         return await asyncio.to_thread(_told, rows, group, member, self.seed, self.journal, self.ring.dropped, ends, now, sessions)
 
@@ -217,7 +221,17 @@ class Running:
         if self.ring is None:
             return []
         rows, now, sessions, dropped = list(self.ring.rows), self.clock.now(), self._sessions(), self.ring.dropped
-        return await asyncio.to_thread(obstacles, rows, group, now=now, sessions=sessions, dropped=dropped)
+        found = await asyncio.to_thread(obstacles, rows, group, now=now, sessions=sessions, dropped=dropped)
+        return [*found, *self._markers(group)]
+
+    def _markers(self, group: str) -> list[str]:
+        """Which lag is only transaction markers, in words."""
+        from .data.lag import lag_of, lag_of_markers
+
+        known = self.cluster.groups.find(group)
+        behind = lag_of_markers(self.cluster, lag_of(self.cluster, known.view())) if known is not None else []
+        past = "no consumer is given them: commit the position instead of the offset of the last record + 1, or accept this lag"
+        return [f"{printable(each.topic)}/{each.partition}: its lag of {each.lag} is only transaction markers; {past}" for each in behind]
 
     def _sessions(self) -> dict[str, dict[str, int]]:
         """Group -> member id -> when its session ends (ns), of all members."""
@@ -307,7 +321,7 @@ def _told(
     seed: int,
     journal: str | None,
     dropped: int,
-    ends: dict[tuple[str, int], int],
+    ends: dict[tuple[str, int], tuple[int, int]],
     now: int,
     sessions: dict[str, dict[str, int]],
 ) -> list[str]:

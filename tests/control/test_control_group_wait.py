@@ -10,6 +10,7 @@ from raw_wire import until
 
 from groupmock.cli import BROKEN, OK, main
 from groupmock.control import arrivals
+from groupmock.journal.rows import CloseRow
 
 
 async def test_who_waits_is_woken_by_what_happens(api) -> None:
@@ -37,6 +38,25 @@ async def test_a_held_group_says_that_it_is(api) -> None:
     await until(lambda: "g" in {each.group_id for each in api.control.running.cluster.groups.all()})
     status, answer = await api.ask("GET", "/v1/groups/g/wait?state=Stable&timeout=0")
     assert status == 408 and "it is held in PreparingRebalance" in answer["error"]
+
+
+async def test_who_is_awaited_is_told_over_http(api) -> None:
+    await api.stable(client="anna")
+    await api.join(client="ben")
+    await until(lambda: api.control.running.cluster.groups.find("g").state == "PreparingRebalance")
+    status, answer = await api.ask("GET", "/v1/groups/g/wait?members=3&timeout=0")
+    assert status == 408
+    assert "; awaited: JoinGroup of anna#" in answer["error"] and "its session of 30000 ms ends in 2" in answer["error"]
+
+
+async def test_clients_that_were_never_served_are_told_over_http(api) -> None:
+    port = api.control.running.ports[0]
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"\x16\x03\x01\x02\x00\x01")
+    await until(lambda: any(isinstance(row, CloseRow) for row in api.control.running.ring.rows))
+    writer.close()
+    status, answer = await api.ask("GET", "/v1/groups/g/wait?members=1&timeout=0")
+    assert status == 408 and "set security.protocol=PLAINTEXT in the client; groups there are: none" in answer["error"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any, Final
 
 from groupmock.core.events import Request
+from groupmock.data.lag import readable_end
 from groupmock.journal.journal import Sink
 from groupmock.journal.ring import Ring
 from groupmock.rig import WireRig
@@ -95,8 +96,9 @@ class Stage:
         """What a failed test shows."""
         return tell(self.ring.rows, seed=SEED, ends=self._end)
 
-    def _end(self, topic: str, partition: int) -> int | None:
-        return self.core.cluster.topics.require_partition(topic, partition).end
+    def _end(self, topic: str, partition: int) -> tuple[int, int] | None:
+        log = self.core.cluster.topics.require_partition(topic, partition)
+        return log.end, readable_end(log)
 
     def _collect(self) -> None:
         for name, wire in self._wires.items():

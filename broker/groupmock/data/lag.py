@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 if TYPE_CHECKING:
     from ..core.cluster import Cluster
     from ..core.groups.view import GroupView, MemberView
+    from ..core.log.partition import Partition
+
+
+MOST_MARKERS: Final = 1000
+"""Offsets at the end of a log that are searched for the last record."""
 
 
 class PartitionLag(msgspec.Struct):
@@ -45,6 +50,28 @@ def lag_of(cluster: Cluster, view: GroupView) -> GroupLag:
     lags = [row.lag for row in rows if row.end_offset is not None]
     known = [lag for lag in lags if lag is not None]
     return GroupLag(view.group_id, view.state, sum(known) if known and len(known) == len(lags) else None, rows)
+
+
+def readable_end(partition: Partition) -> int:
+    """Where the records end that a consumer is given: behind it are only transaction markers."""
+    end = partition.end
+    if partition.producers.transactions is None:  # nobody ever wrote a transaction there
+        return end
+    for batch in reversed(list(partition.batches(end - MOST_MARKERS))):
+        if not batch.control:
+            break
+        end = batch.base_offset
+    return end
+
+
+def lag_of_markers(cluster: Cluster, lag: GroupLag) -> list[PartitionLag]:
+    """The partitions whose lag is nothing but transaction markers."""
+    found = []
+    for each in lag.partitions:
+        partition = cluster.topics.find(each.topic, each.partition)
+        if each.lag and each.committed is not None and partition is not None and each.committed >= readable_end(partition):
+            found.append(each)
+    return found
 
 
 def _row(cluster: Cluster, at: tuple[str, int], committed: int | None, holder: MemberView | None) -> PartitionLag:

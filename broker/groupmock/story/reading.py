@@ -95,6 +95,7 @@ class Reading:
     def fetched(self, row: ReplyRow, asked: Any, client_id: str | None, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
         """An answer to Fetch; `asked`: the request's message, which within a session names only what changed (KIP-227)."""
         wanted = {(client_id, each.partition): each.value for each in said(asked, ASKED["Fetch"], self._names)}
+        before = {reader: self._positions.get(reader, 0) for reader in wanted}
         if len(self._positions) < REMEMBERED:
             self._positions |= wanted
         for each in Answered.of(row, self._names):
@@ -102,18 +103,20 @@ class Reading:
             position = self._positions.get(reader)
             if position is None:
                 continue
-            yield from self._skips(row.t, reader, position, each, who, ids)
+            yield from self._skips(row.t, reader, position, before.get(reader, position), each, who, ids)
             yield from self._diverges(row.t, position, each, who, ids)
             if field(asked, "isolation_level") == READ_COMMITTED:
                 yield from self._waits(row.t, reader, position, each, who, ids)
 
-    def _skips(self, t: int, reader: Reader, position: int, each: Answered, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
-        latest = self._latest.pop(reader, None)
-        if latest != position or reader not in self._uncommitted:
+    def _skips(self, t: int, reader: Reader, position: int, before: int, each: Answered, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
+        """`before`: the position that the same client had reached earlier."""
+        if reader not in self._uncommitted:
             return
+        # Only the first position is where auto.offset.reset began: later ones equal the end because everything was read.
         self._uncommitted.discard(reader)
-        if each.start < 0 or position > each.start:
-            yield Skipped(t, who, each.partition, position - each.start if each.start >= 0 else None, ids)
+        begins = max(each.start, before)
+        if self._latest.pop(reader, None) == position and (each.start < 0 or position > begins):
+            yield Skipped(t, who, each.partition, position - begins if each.start >= 0 else None, ids)
 
     def _diverges(self, t: int, position: int, each: Answered, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
         if each.diverging is not None:

@@ -76,7 +76,7 @@ class Tale:
         """The names of its members."""
         return listed([person.name for person in self.people.here.values()])
 
-    def head(self, lag: int | None, whole: bool = True) -> str:
+    def head(self, lag: str | None, whole: bool = True) -> str:
         """The group in one line. `whole`: are these all rows of the run?"""
         parts = [self.state or "not there yet", f"generation {self.generation}"]
         if self.fold.protocol and self.state not in (EMPTY, DEAD, ""):

@@ -69,7 +69,8 @@ WHO_WRITES: Final = frozenset(
 """Causes of notes about transactional ids that every story tells: whose producer it is, nobody says. The ends of its transactions are told
 by the group whose offsets they commit."""
 
-Ends = Callable[[str, int], int | None]
+Ends = Callable[[str, int], tuple[int, int] | None]
+"""Topic and partition -> where its log ends, and where its records do: behind these are only transaction markers. None: not known."""
 Sessions = Mapping[str, Mapping[str, int]]
 """Group -> member id -> the deadline of its session (ns)."""
 WAITING: Final = frozenset(("JoinGroup", "SyncGroup", "Fetch"))
@@ -98,7 +99,7 @@ def tell(
 
     `group`: this one alone, else each in a section; `member`: lines about it and about the whole group (client id, instance id, `anna#d7e8`
     or member id); `since`: ns of the run; `seed`, `journal`: for the last line; `dropped`: rows before these that are gone; `ends`: (topic,
-    partition) -> log end offset, where the caller knows; `now`: ns of the run (None: the time of the last row), `sessions`: group -> member
+    partition) -> its `Ends`, where the caller knows; `now`: ns of the run (None: the time of the last row), `sessions`: group -> member
     id -> when its session ends, where the caller knows; `most`: lines of a section. Raises NotTold, once the rows are read.
     """
     teller = StoryTeller(group, since=since, most=most, member=member)
@@ -410,12 +411,19 @@ class StoryTeller:
             there = listed([person.name for section in self._sections.values() for person in section.tale.people.here.values()])
             raise NotTold(f"nothing is told of a member {text(self._member)!r}: there are {there or 'none'}")
 
-    def _lag(self, tale: Tale, ends: Ends | None) -> int | None:
+    def _lag(self, tale: Tale, ends: Ends | None) -> str | None:
         """Records behind the committed offsets, if the end of every log is known in which something was committed."""
-        known = {each: ends(*each) if ends is not None else self._ends.get(each) for each in tale.committed}
-        if not known or None in known.values():
+        known = {each: ends(*each) if ends is not None else self._seen_end(each) for each in tale.committed}
+        found = [(tale.committed[each], end) for each, end in known.items() if end is not None]
+        if not found or len(found) < len(known):
             return None
-        return sum(max(0, (end or 0) - tale.committed[each]) for each, end in known.items())
+        lag = sum(max(0, end - committed) for committed, (end, _) in found)
+        unread = sum(max(0, records - committed) for committed, (_, records) in found)
+        return f"{lag} (only transaction markers)" if lag and not unread else str(lag)
+
+    def _seen_end(self, partition: Partition) -> tuple[int, int] | None:
+        end = self._ends.get(partition)
+        return None if end is None else (end, end)
 
 
 _TAKE: Final[dict[type, Callable[[StoryTeller, Any, Any], Iterator[tuple[Section, Line]]]]] = {

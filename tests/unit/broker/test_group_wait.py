@@ -183,7 +183,7 @@ def test_a_timeout_tells_what_is_missing_and_what_keeps_it() -> None:
         broker.hold("kitchen", "PreparingRebalance")
         with pytest.raises(GroupTimeout) as held:
             broker.wait_for("kitchen", state="Stable", timeout=0)
-        assert "there is no such group (seed 9)\nit is held in PreparingRebalance" in str(held.value)
+        assert "there is no such group (seed 9)\nno client has connected\nit is held in PreparingRebalance" in str(held.value)
         assert "it moves on when it is released (`release`)" in str(held.value)
         with pytest.raises(GroupTimeout, match="groups there are: none; clients reach this cluster at "):
             broker.wait_for("bar", members=2, timeout=0)

@@ -78,6 +78,16 @@ def test_nothing_is_passed_over_by_earliest_or_in_an_empty_log_or_behind_a_commi
     assert lines(kitchen, "skips") == []
 
 
+def test_a_reader_that_came_to_the_end_has_passed_nothing_over() -> None:
+    kitchen = Kitchen()
+    kitchen.produce("orders", 0, 3)
+    kitchen.anna.start(reset=EARLIEST)
+    kitchen.anna.log_of(LATEST)
+    kitchen.fetch(3)
+    kitchen.anna.start(reset=LATEST)
+    assert lines(kitchen, "skips") == []
+
+
 def test_a_read_committed_reader_behind_an_open_transaction_is_told_with_the_id() -> None:
     kitchen = Kitchen()
     kitchen.begin()
@@ -112,3 +122,14 @@ def test_a_diverging_epoch_is_told() -> None:
     assert lines(kitchen, "DIVERGES") == [
         f"{place}: the log DIVERGES: leader epoch 0 ended at 3, what follows are other records (diverging_epoch)"
     ]
+
+
+def test_a_lag_that_is_only_a_transaction_marker_is_told_as_such() -> None:
+    kitchen = Kitchen()
+    kitchen.begin()
+    kitchen.end()
+    kitchen.anna.commit({("orders", 0): 1})
+    kitchen.sleep(0)
+    assert next(kitchen.story()).endswith(", lag 1 (only transaction markers)")
+    kitchen.produce("orders", 0, 1)
+    assert next(kitchen.story()).endswith(", lag 2")

@@ -115,7 +115,7 @@ def test_lag_is_told_where_the_ends_of_the_logs_are_known() -> None:
     stage.anna.commit({("orders", 0): 2})
     stage.sleep(0)
     assert "lag" not in story(stage)[0]
-    assert story(stage, ends=lambda topic, partition: 5)[0].endswith(", lag 3")
+    assert story(stage, ends=lambda topic, partition: (5, 5))[0].endswith(", lag 3")
 
 
 @pytest.mark.parametrize("name", MISTAKES)
