@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from groupmock_codec import opening
+from groupmock_codec.extras import pip_install
 
 from . import profiles
 from .core.java import numbers
@@ -143,7 +144,7 @@ def resolve(
     settings, limits = _build(layers)
     _check_sessions(settings, layers)
     if settings.compression_open and not opening.available():
-        raise ConfigError(f"{layers.origins[OPENS]}: {OPENS} needs {opening.LIBRARY}: pip install 'groupmock[compression]'")
+        raise ConfigError(f"{layers.origins[OPENS]}: {OPENS} needs {opening.LIBRARY}: {pip_install('compression')}")
     values = options.values
     nodes = whole_number(values["nodes"], options.origins["nodes"], 1, MAX_NODES)
     config = Config(

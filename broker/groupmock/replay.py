@@ -18,6 +18,7 @@ from typing import IO, Any, Final
 import msgspec
 
 from groupmock_codec import opening
+from groupmock_codec.extras import pip_install
 
 from .clock import VirtualClock
 from .core.effects import Reply
@@ -202,7 +203,7 @@ class _Player:
         except msgspec.ValidationError as refusal:
             raise CannotReplay(f"the cluster in the header cannot be made again: {refusal}") from None
         if core.environment.settings.compression_open and not opening.available():
-            raise CannotReplay(f"its cluster opened packed records, which needs {opening.LIBRARY}: pip install 'groupmock[compression]'")
+            raise CannotReplay(f"its cluster opened packed records, which needs {opening.LIBRARY}: {pip_install('compression')}")
         self.clock = VirtualClock(header.epoch_ns)
         produced = _Produced()
         self.produced = produced.window

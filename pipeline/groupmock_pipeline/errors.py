@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from groupmock_codec.extras import pip_install
+
 
 class BadInput(ValueError):
     """The input or an option cannot be used: one sentence that names the place and the remedy. Exit code 2."""
@@ -20,7 +22,7 @@ class SparkCannotStart(RuntimeError):
 
 def lacks(what: str, extra: str = "pipeline") -> SparkCannotStart:
     """What the extra brings is not there."""
-    return SparkCannotStart(f"the pipeline needs {what}: pip install 'groupmock[{extra}]'")
+    return SparkCannotStart(f"the pipeline needs {what}: {pip_install(*extra.split(','))}")
 
 
 def lacks_on_workers(module: str, sent: bool) -> SparkCannotStart:

@@ -16,6 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from groupmock_codec.extras import pip_install
+
 from .errors import SparkCannotStart
 
 OLDEST: Final = 17
@@ -42,7 +44,7 @@ def home(environment: Mapping[str, str] = os.environ) -> str | None:
     bundled = _bundled()
     if bundled is None:
         raise SparkCannotStart(
-            f"Spark needs Java {OLDEST} or newer and there is none: install one and set JAVA_HOME, or pip install 'groupmock[pipeline]'"
+            f"Spark needs Java {OLDEST} or newer and there is none: install one and set JAVA_HOME, or {pip_install('pipeline')}"
         )
     return wrapped(bundled)
 

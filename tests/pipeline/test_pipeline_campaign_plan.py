@@ -9,6 +9,7 @@ import pytest
 
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL
 from groupmock_clients.scenarios.play import Sizes
+from groupmock_codec.extras import pip_install
 from groupmock_pipeline.campaign.campaign_plan import Stretch, read_plan, stretches
 from groupmock_pipeline.errors import BadInput
 
@@ -129,7 +130,7 @@ def test_a_plan_deeper_than_a_parser_goes_is_a_sentence(name: str, text: str, tm
 def test_a_yaml_plan_without_the_extra_names_it_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
     said = told("sweeps: []", tmp_path, "plan.yaml")
-    assert said.endswith("plan.yaml: the pipeline needs PyYAML: pip install 'groupmock[pipeline]' (.toml and .json need nothing)")
+    assert said.endswith(f"plan.yaml: the pipeline needs PyYAML: {pip_install('pipeline')} (.toml and .json need nothing)")
     assert "\n" not in said
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from groupmock.audit.rule import registered
+from groupmock_codec.extras import pip_install
 from groupmock_pipeline import session
 from groupmock_pipeline.command import LACKING
 from groupmock_pipeline.errors import SparkCannotStart, lacks_on_workers
@@ -45,5 +47,5 @@ def test_workers_that_lack_a_module_are_told_in_one_sentence(module: str, sent: 
 
 def test_spark_connect_without_its_client_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "_there", lambda module: module != "grpc_status")
-    with pytest.raises(SparkCannotStart, match=r"grpc_status for Spark Connect: pip install 'groupmock\[pipeline,pipeline-connect\]'"):
+    with pytest.raises(SparkCannotStart, match=re.escape(f"grpc_status for Spark Connect: {pip_install('pipeline', 'pipeline-connect')}")):
         session.session("any", remote="sc://127.0.0.1:1")

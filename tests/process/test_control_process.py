@@ -17,6 +17,7 @@ from unittest import mock
 import pytest
 
 from groupmock.cli import main
+from groupmock_codec.extras import pip_install
 
 GROUPMOCK = [sys.executable, "-m", "groupmock"]
 PATIENCE = 60
@@ -152,7 +153,7 @@ def test_the_live_view_says_what_it_needs(verbs: Verbs) -> None:
     with mock.patch.dict(sys.modules, {"textual": None, "textual.app": None}), mock.patch("sys.stdout", terminal), redirect_stderr(err):
         sys.modules.pop("groupmock.watch.terminal.app", None)
         assert main(["watch", "--control", verbs.ready["control"], "--token", "secret"]) == 3
-    assert err.getvalue().startswith("groupmock watch: the live view needs textual: pip install 'groupmock[watch]' (--once ")
+    assert err.getvalue().startswith(f"groupmock watch: the live view needs textual: {pip_install('watch')} (--once ")
 
 
 def test_without_an_address_the_variable_is_named(verbs: Verbs) -> None:
@@ -223,4 +224,4 @@ def test_without_the_extra_its_name_is_said() -> None:
     script = f"import sys; sys.modules['aiohttp'] = None; from groupmock.cli import main; sys.exit(main({words}))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout) == (3, "")
-    assert "--control needs aiohttp: pip install 'groupmock[control]'" in done.stderr
+    assert f"--control needs aiohttp: {pip_install('control')}" in done.stderr

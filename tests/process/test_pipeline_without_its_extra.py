@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from groupmock_codec.extras import pip_install
+
 PATIENCE = 60
 WITHOUT = """
 import sys
@@ -27,7 +29,7 @@ def pipeline(without: str, *words: str) -> tuple[int, str, str]:
 
 def test_a_job_without_spark_names_the_extra(tmp_path: Path) -> None:
     code, out, err = pipeline(EXTRA, "ingest", str(tmp_path), str(tmp_path / "lake"))
-    remedy = "pip install 'groupmock[pipeline]' (in a container: the image's target `pipeline`)"
+    remedy = f"{pip_install('pipeline')} (in a container: the image's target `pipeline`)"
     said = f"groupmock pipeline: the pipeline needs Spark: {remedy}\n"
     assert (code, out, err) == (3, "", said)
 
@@ -36,7 +38,7 @@ def test_spark_without_the_rest_of_the_extra_names_it_too(tmp_path: Path) -> Non
     seeds = ["--seeds", "1..1", "--scenario", "scale-up", "--protocol", "design-2"]
     code, out, err = pipeline("pyarrow", "campaign", "-", str(tmp_path / "lake"), *seeds)
     last = err.splitlines()[-1]
-    assert (code, out, last) == (3, "", "groupmock pipeline campaign: the pipeline needs pyarrow: pip install 'groupmock[pipeline]'")
+    assert (code, out, last) == (3, "", f"groupmock pipeline campaign: the pipeline needs pyarrow: {pip_install('pipeline')}")
 
 
 def test_the_help_and_the_jobs_need_nothing_of_the_extra() -> None:

@@ -13,6 +13,7 @@ from same_rows import by_client
 from groupmock.cli import main
 from groupmock.journal.read import read
 from groupmock.journal.rows import MovedRow
+from groupmock_codec.extras import pip_install
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 GROUP = CAPTURES / "group.pcap"
@@ -101,7 +102,7 @@ def test_without_the_library_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delitem(sys.modules, "groupmock.record.packets", raising=False)
     monkeypatch.setitem(sys.modules, "dpkt", None)
     assert record("--pcap", GROUP) == 3
-    assert capsys.readouterr().err == "groupmock record: --pcap needs dpkt: pip install 'groupmock[capture]'\n"
+    assert capsys.readouterr().err == f"groupmock record: --pcap needs dpkt: {pip_install('capture')}\n"
 
 
 def test_a_limited_journal_says_what_is_left_out(out: Path) -> None:

@@ -8,6 +8,8 @@ import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Final
 
+from groupmock_codec.extras import pip_install
+
 from ..config import ConfigError
 from . import BAD_USE, CANNOT_START, OK, UNKNOWN
 from ._options import complain
@@ -32,7 +34,7 @@ def run_capture(arguments: argparse.Namespace) -> int:
     try:
         from ..record.packets import NotACapture
     except ModuleNotFoundError as lacking:
-        complain("record", RuntimeError(f"--pcap needs {lacking.name}: pip install 'groupmock[capture]'"))
+        complain("record", RuntimeError(f"--pcap needs {lacking.name}: {pip_install('capture')}"))
         return CANNOT_START
     try:
         ports = _ports(arguments)

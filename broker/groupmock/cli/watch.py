@@ -2,7 +2,7 @@
 
 It asks the control API (`serve --control PORT`), as curl can. Keys: up and down choose a group, p pauses, / filters, a shows every row, ?
 helps, q quits. --once prints one snapshot as plain text, as does standard output that is no terminal. The live view needs textual
-(pip install 'groupmock[watch]'). Exit codes: 0 done, 2 it cannot be done as asked (no URL, a wrong token, no such group), 3 nobody answers,
+(the extra `watch`). Exit codes: 0 done, 2 it cannot be done as asked (no URL, a wrong token, no such group), 3 nobody answers,
 or textual is not there.
 """
 
@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import sys
 from typing import Final
+
+from groupmock_codec.extras import pip_install
 
 from . import CANNOT_START, OK
 from ._options import complain
@@ -59,7 +61,7 @@ def _live(arguments: argparse.Namespace) -> int:
     try:
         from ..watch.terminal.app import WatchApp
     except ModuleNotFoundError:
-        complain("watch", RuntimeError("the live view needs textual: pip install 'groupmock[watch]' (--once prints a snapshot without)"))
+        complain("watch", RuntimeError(f"the live view needs textual: {pip_install('watch')} (--once prints a snapshot without)"))
         return CANNOT_START
     poll = Poll(ControlClient(arguments.control, arguments.token, PATIENCE))
     poll.look()  # who cannot be asked at all is told so before the screen changes

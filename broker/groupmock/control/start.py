@@ -49,7 +49,9 @@ async def _serve(config: Config, running: Running, restart: Callable[[Running, C
     try:
         from .server import serve
     except ImportError as lacking:
-        raise CannotStart(f"--control needs {lacking.name}: pip install 'groupmock[control]'") from None
+        from groupmock_codec.extras import pip_install
+
+        raise CannotStart(f"--control needs {lacking.name}: {pip_install('control')}") from None
     host, port = config.control.host, config.control.port or 0
     try:
         return await serve(running, host, port, config.token, restart)

@@ -160,7 +160,9 @@ def _zstd() -> _Form:
     try:
         import zstandard
     except ModuleNotFoundError:
-        raise CannotUnpack("it is compressed with zstd, which needs zstandard: pip install 'groupmock[zstd]', or unpack it first") from None
+        from groupmock_codec.extras import pip_install
+
+        raise CannotUnpack(f"it is compressed with zstd, which needs zstandard: {pip_install('zstd')}, or unpack it first") from None
     return _Form("zstd", lambda: _unzstd(lambda: zstandard.ZstdDecompressor().decompressobj()), zstandard.ZstdError)
 
 

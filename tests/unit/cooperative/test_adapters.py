@@ -14,6 +14,7 @@ import pytest
 from cases import for_each
 
 from groupmock_clients.cooperative.errors import NotAttached, UnsupportedClient
+from groupmock_codec.extras import pip_install
 
 pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")  # kafka-python's, on 3.11
 LIBRARIES = for_each(("module", "distribution", "known"), [("aiokafka", "aiokafka", "0.14"), ("kafka_python", "kafka-python", "3.0")])
@@ -55,7 +56,7 @@ def test_a_missing_library_is_told_with_the_extra_that_brings_it(module: str, di
         f"try:\n    import groupmock_clients.cooperative.{module}\nexcept ModuleNotFoundError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{distribution} is not installed: pip install 'groupmock[cooperative-{distribution}]'\n"
+    assert done.stdout == f"{distribution} is not installed: {pip_install(f'cooperative-{distribution}')}\n"
 
 
 @LIBRARIES

@@ -1,0 +1,42 @@
+"""How to install an extra of this distribution: a command that works in any folder, wherever pip took the distribution from (PEP 610)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+DISTRIBUTION: Final = "groupmock"
+
+
+def pip_install(*extras: str) -> str:
+    """The command for a shell: `pip install 'groupmock[control]'`, or the same of the checkout, file or repository that pip took."""
+    from shlex import quote
+
+    wanted, origin = f"[{','.join(extras)}]", _origin()
+    if origin.get("dir_info", {}).get("editable"):
+        return f"pip install -e {quote(_path(origin['url']) + wanted)}"
+    vcs = origin.get("vcs_info")
+    url = f"{vcs['vcs']}+{origin['url']}@{vcs['commit_id']}" if vcs else origin.get("url")
+    return f"pip install {quote(DISTRIBUTION + wanted + (f' @ {url}' if url else ''))}"
+
+
+def _origin() -> dict[str, Any]:
+    """What direct_url.json says; {} where pip took the distribution from an index, and where the file or folder is gone."""
+    import json
+    import os
+    from importlib import metadata
+
+    try:
+        text = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        text = None
+    origin: dict[str, Any] = json.loads(text) if text else {}
+    if origin.get("url", "").startswith("file:") and not os.path.exists(_path(origin["url"])):
+        return {}
+    return origin
+
+
+def _path(url: str) -> str:
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    return url2pathname(urlsplit(url).path)
