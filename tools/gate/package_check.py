@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -67,6 +68,7 @@ def check(scratch: Path, keep: Path | None) -> list[Path]:
     if strays:
         raise PackageBroken(f"the wheel would put more than our packages into site-packages: {', '.join(sorted(strays)[:10])}")
     check_sdist(sdist)
+    check_page(wheel)
     sizes = f"{wheel.stat().st_size / 1000:.0f} kB; sdist {sdist.stat().st_size / 1000:.0f} kB"
     print(f"wheel == wheel from the sdist: {len(held)} files, {sizes}")
     install_and_ask(wheel, keep or scratch / "venv")
@@ -139,6 +141,16 @@ def check_sdist(sdist: Path) -> None:
         raise PackageBroken(f"the sdist lacks {', '.join(sorted(missing)[:10])}")
 
 
+def check_page(wheel: Path) -> None:
+    """The package's page has no files beside it: its links and pictures are absolute (the substitutions of pyproject.toml)."""
+    with zipfile.ZipFile(wheel) as opened:
+        name = next(name for name in opened.namelist() if name.endswith(".dist-info/METADATA"))
+        page = opened.read(name).decode().partition("\n\n")[2]
+    relative = [target for target in re.findall(r"\]\(([^)]+)\)", page) if not target.startswith(("https://", "#"))]
+    if not page.startswith("# groupmock") or relative:
+        raise PackageBroken(f"its page begins with {page[:40]!r} and has relative links: {', '.join(relative[:10]) or 'none'}")
+
+
 def pip(environment: Path, *words: str) -> None:
     """pip install into an environment."""
     command = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words]
@@ -178,10 +190,10 @@ def install_and_ask(wheel: Path, environment: Path) -> None:
 
 
 def lacks_spark(command: Path, bare: dict[str, str], folder: Path) -> None:
-    """Without the extra, a job says which extra to install and the verb's help works."""
+    """Without the extra, a job says how to install it from where the package came from, and the verb's help works."""
     helped = subprocess.run([str(command), "pipeline", "--help"], capture_output=True, text=True, env=bare, cwd=folder)
     refused = subprocess.run([str(command), "pipeline", "ingest", ".", "lake"], capture_output=True, text=True, env=bare, cwd=folder)
-    if helped.returncode or refused.returncode != 3 or "pip install 'groupmock[pipeline]'" not in refused.stderr:
+    if helped.returncode or refused.returncode != 3 or "pip install 'groupmock[pipeline] @ file://" not in refused.stderr:
         raise PackageBroken(f"`groupmock pipeline` without Spark: {helped.stderr[-500:]} {refused.returncode} {refused.stderr[-500:]!r}")
 
 
