@@ -61,7 +61,7 @@ def test_every_link_of_readme_leads_to_a_file_of_the_checkout(readme: str, tree:
 
 
 def test_the_packages_page_has_absolute_links(readme: str, tree: Path) -> None:
-    """It has no files beside it. What pyproject.toml says is done at build time, done here; tools/gate/package_check.py looks at the wheel."""
+    """It has no files beside it. What pyproject.toml orders for the build is done here; tools/gate/package_check.py looks at the wheel."""
     said = tomllib.loads((tree / "pyproject.toml").read_text())
     page = readme
     for each in said["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:

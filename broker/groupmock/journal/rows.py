@@ -29,6 +29,19 @@ NOT_SERVED: Final = "{api} version {version} is not served: {lowest} to {highest
 TLS_HELLO: Final = "a TLS hello instead of a request: this port speaks plain Kafka, set security.protocol=PLAINTEXT in the client"
 HTTP_REQUEST: Final = "an HTTP request instead of Kafka's: this is the port of a broker; the control API has one of its own"
 """`reason` of the close row of a peer that speaks another protocol."""
+NO_SASL: Final = "groupmock serves plain Kafka without SASL: set security.protocol=PLAINTEXT in the client"
+NO_ACLS: Final = "groupmock has no ACLs, as a broker without an authorizer: everybody may do everything"
+_NO_SHARE_GROUPS: Final = "groupmock serves no share groups (KIP-932): consume in a consumer group instead"
+_NO_STREAMS_GROUPS: Final = "groupmock serves no streams groups (KIP-1071): set group.protocol=classic in the Streams application"
+REMEDIES: Final[dict[int, str]] = {17: NO_SASL, 36: NO_SASL, 29: NO_ACLS, 30: NO_ACLS, 31: NO_ACLS}
+"""Number of an API that is answered with an error because groupmock has not what it is about -> what to do about that."""
+UNSERVED: Final[dict[int, str]] = {
+    76: f"ShareGroupHeartbeat: {_NO_SHARE_GROUPS}", 77: f"ShareGroupDescribe: {_NO_SHARE_GROUPS}", 78: f"ShareFetch: {_NO_SHARE_GROUPS}",
+    79: f"ShareAcknowledge: {_NO_SHARE_GROUPS}", 88: f"StreamsGroupHeartbeat: {_NO_STREAMS_GROUPS}",
+    89: f"StreamsGroupDescribe: {_NO_STREAMS_GROUPS}", 90: f"DescribeShareGroupOffsets: {_NO_SHARE_GROUPS}",
+    91: f"AlterShareGroupOffsets: {_NO_SHARE_GROUPS}", 92: f"DeleteShareGroupOffsets: {_NO_SHARE_GROUPS}",
+}  # fmt: skip
+"""Number of an API that is not served -> `reason` of the close row of a connection that asked for it."""
 ASKED_TO_STOP: Final = "asked to stop"
 """`what` of a client row: the process whose client id is `client` is to end in good order now. The wire cannot tell an end from a crash."""
 NODE_STALLED: Final = "node_stalled"

@@ -14,7 +14,7 @@ from groupmock_codec.declare import Message
 from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import RequestHeader, decode_request_header, peek, request_header_version, response_header_version
 
-from ..journal.rows import NOT_SERVED
+from ..journal.rows import NOT_SERVED, UNSERVED
 
 if TYPE_CHECKING:
     from ..core.identity import ApiRange
@@ -136,7 +136,7 @@ class Codecs(dict[bytes, ApiCodec]):
         row = self.advertised.get(key)
         if row is None:
             name = f" ({APIS[key].name})" if key in APIS else ""
-            raise Refused(f"api key {key}{name} is not served")
+            raise Refused(UNSERVED.get(key) or f"api key {key}{name} is not served")
         if not row.lowest <= version <= row.highest:
             raise Refused(NOT_SERVED.format(api=APIS[key].name, version=version, lowest=row.lowest, highest=row.highest))
         found = self[start] = ApiCodec(key, version, self._max_elements)

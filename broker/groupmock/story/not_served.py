@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from ..journal.read import UnknownRow
-from ..journal.rows import CloseRow, OpenRow, ReplyRow, RequestRow, Row
+from ..journal.rows import NO_SASL, CloseRow, OpenRow, ReplyRow, RequestRow, Row
 from ..journal.whose import field
 from .exchanged import items, named
 from .folding import Line
@@ -22,7 +22,6 @@ LOOKUPS: Final = frozenset(("ApiVersions", "Metadata", "FindCoordinator", "Descr
 SASL: Final = frozenset(("SaslHandshake", "SaslAuthenticate"))
 AGAIN: Final = 3
 """A client that looked up brokers so often and did nothing else is told of. Others only wanted to look, if any client was served."""
-NO_SASL: Final = "groupmock serves plain Kafka without SASL: set security.protocol=PLAINTEXT in the client"
 ADVERTISE: Final = "if it cannot reach that address, advertise another one (`Broker(advertise=...)`, `groupmock serve --advertise`)"
 
 

@@ -3,10 +3,25 @@ commands, notes. Other requests and replies are in the journal."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..journal.rows import DISCONNECTED, END, HTTP_REQUEST, LEFT_OUT, TLS_HELLO, CloseRow, FindingRow, NoteRow, ReplyRow, RequestRow, Row
+from ..journal.rows import (
+    DISCONNECTED,
+    END,
+    HTTP_REQUEST,
+    LEFT_OUT,
+    REMEDIES,
+    TLS_HELLO,
+    UNSERVED,
+    CloseRow,
+    FindingRow,
+    NoteRow,
+    ReplyRow,
+    RequestRow,
+    Row,
+)
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "finding", "member", "moved", "note", "request", "reply"))
 # Every first JoinGroup of a dynamic member meets the one (KIP-394), and by the other members learn of a round.
@@ -17,8 +32,8 @@ NOTES: Final = {"internal error": "error", LEFT_OUT: "warning"}
 ORDERLY: Final = ("the server",)
 ROUNDS: Final = frozenset((11, 14))
 """JoinGroup and SyncGroup, by Kafka's numbers: of these, answered well or not, rebalances are made."""
-STRANGERS: Final = (TLS_HELLO, HTTP_REQUEST)
-"""Reasons of which the 1st, the 10th, the 100th, ... has a line: such a peer comes again and again, and says nothing new."""
+STRANGERS: Final = frozenset((TLS_HELLO, HTTP_REQUEST, *UNSERVED.values(), *REMEDIES.values()))
+"""Reasons and remedies of which the 1st, the 10th, the 100th, ... has a line: such a client comes again and again, and says nothing new."""
 
 
 def level_of(row: Row) -> str | None:
@@ -36,6 +51,8 @@ def _request(row: RequestRow) -> str | None:
 def _reply(row: ReplyRow) -> str | None:
     if not row.error:
         return None
+    if row.api_key in REMEDIES:
+        return "warning"
     told = {each.error for each in row.errors} if row.errors else {row.error}
     return None if told <= EXPECTED else "info"
 
@@ -68,17 +85,19 @@ def read_by_log(row: Row) -> bool:
 
 
 class Strangers:
-    """Counts peers that speak another protocol."""
+    """Counts clients that ask for what is not served: another protocol, SASL, ACLs, another type of group."""
 
     def __init__(self) -> None:
-        self._times = dict.fromkeys(STRANGERS, 0)
+        self._times: Counter[str] = Counter()
 
     def told(self, row: Row) -> str | None:
-        """What is said behind the line of a row: how often such a peer came, "" mostly; None: it has no line this time."""
-        if not isinstance(row, CloseRow) or row.reason not in self._times:
+        """What is said behind the line of a row: the remedy, and how often such a client came; mostly "". None: no line this time."""
+        remedy = REMEDIES.get(row.api_key) if isinstance(row, ReplyRow) and row.error else None
+        what = row.reason if isinstance(row, CloseRow) else remedy
+        if what not in STRANGERS:
             return ""
-        self._times[row.reason] += 1
-        times = self._times[row.reason]
+        self._times[what] += 1
+        times = self._times[what]
         if str(times).rstrip("0") != "1":
             return None
-        return f" ({times} times so far)" if times > 1 else ""
+        return (f": {remedy}" if remedy else "") + (f" ({times} times so far)" if times > 1 else "")

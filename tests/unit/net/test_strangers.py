@@ -1,16 +1,22 @@
-"""TLS and HTTP on a Kafka port: closed as any frame that is too large, with their name in the row."""
+"""Clients that ask for what is not served: TLS and HTTP on a Kafka port, SASL, ACLs, share groups and streams groups. The log names the
+remedy once in a while."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 from cases import for_each
 
-from groupmock.journal.rows import HTTP_REQUEST, TLS_HELLO, CloseRow
+from groupmock.journal.rows import HTTP_REQUEST, NO_ACLS, NO_SASL, TLS_HELLO, CloseRow
 from groupmock.net.strangers import reason
 from groupmock.rig.kept_rows import KeptRows
-from groupmock.rig.wire_rig import WireRig
+from groupmock.rig.wire import request
+from groupmock.rig.wire_rig import Wire, WireRig
 from groupmock.watch.log import LogSink
 from groupmock_codec.frame import FrameError
+from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeRequest
+from groupmock_codec.messages.k29_describe_acls import DescribeAclsRequest
 
 LIMIT = 104_857_600
 
@@ -50,3 +56,32 @@ def test_repeated_ones_are_counted_and_not_printed(capfd: pytest.CaptureFixture[
     lines = capfd.readouterr().err.splitlines()
     assert [line.rpartition(" (")[2] for line in lines[1:3]] == ["10 times so far)", "100 times so far)"]
     assert len(lines) == 4 and lines[0].endswith(TLS_HELLO) and lines[3].endswith(HTTP_REQUEST)
+
+
+ACLS = DescribeAclsRequest(resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1)
+ASKED: dict[str, tuple[Callable[[Wire], object], str]] = {
+    "TLS": (lambda wire: wire.send(b"\x16\x03\x01\x02\x00\x01"), "set security.protocol=PLAINTEXT in the client"),
+    "SASL": (lambda wire: wire.ask(17, 1, SaslHandshakeRequest(mechanism="PLAIN")), f"REFUSED: ILLEGAL_SASL_STATE: {NO_SASL}"),
+    "ACLs": (lambda wire: wire.send(request(29, 2, ACLS, 7, "c")), f"DescribeAcls REFUSED: SECURITY_DISABLED: {NO_ACLS}"),
+    "a share group": (lambda wire: wire.send(unserved(76)), "ShareGroupHeartbeat: groupmock serves no share groups (KIP-932)"),
+    "a streams group": (lambda wire: wire.send(unserved(88)), "set group.protocol=classic in the Streams application"),
+}
+
+
+def unserved(key: int) -> bytes:
+    """A request of that API with nothing in it."""
+    frame = key.to_bytes(2, "big") + bytes(2) + bytes(4) + b"\xff\xff\0"
+    return len(frame).to_bytes(4, "big") + frame
+
+
+@pytest.mark.parametrize("log", ["text", "rows"])
+@for_each(("asks", "remedy"), ASKED.values(), ids=ASKED)
+def test_who_asks_for_what_is_not_served_has_a_line_with_the_remedy(
+    asks: Callable[[Wire], object], remedy: str, log: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rig = WireRig.make(sinks=[LogSink(log)])
+    for _ in range(11):
+        asks(rig.connect())
+        rig.sleep(1)
+    first, tenth = [line for line in capfd.readouterr().err.splitlines() if remedy in line]
+    assert "warning" in first and "times so far" not in first and tenth.endswith("(10 times so far)")
