@@ -14,7 +14,7 @@ from tools.fidelity.compare.reaction import reaction
 from tools.fidelity.families.bytes_family import KINDS
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-RELEASES = ("4.3", "3.9", "2.8")
+RELEASES = ("4.3", "3.9")
 FEWEST = 400
 
 
@@ -33,7 +33,7 @@ def test_kafkas_reactions_are_ours(release: str) -> None:
 def test_every_class_of_input_is_there(release: str) -> None:
     names = [kept.name for kept in load(corpus_file(GOLDEN, release))]
     assert len(names) >= FEWEST
-    assert set(names) == {name for name in KINDS if release != "2.8" or not name.startswith("nullable struct")}  # 2.8 has none in requests
+    assert set(names) == set(KINDS)
 
 
 def test_a_falsified_reaction_is_noticed() -> None:

@@ -32,11 +32,6 @@ def kept(variant: Variant, release: str) -> None:
     assert outcome.verdict in ("kept", "not applicable"), str(outcome)
 
 
-@for_each(("variant", "release"), dialogues("2.8"), ids=named)
-def test_the_core_answers_as_2_8_does(variant: Variant, release: str) -> None:
-    kept(variant, release)
-
-
 @for_each(("variant", "release"), dialogues("3.9"), ids=named)
 def test_the_core_answers_as_3_9_does(variant: Variant, release: str) -> None:
     kept(variant, release)
@@ -48,4 +43,4 @@ def test_the_core_answers_as_4_3_does(variant: Variant, release: str) -> None:
 
 
 def test_every_release_is_played() -> None:
-    assert set(RELEASES) == {"2.8", "3.9", "4.3"}
+    assert set(RELEASES) == {"3.9", "4.3"}

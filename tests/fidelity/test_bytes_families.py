@@ -19,7 +19,7 @@ from tools.fidelity.play.core_player import play
 from tools.fidelity.play.raw_bytes import CLOSED, OPEN, outcome_of
 from tools.fidelity.script.script import Raw, Send
 
-RELEASES = ("4.3", "3.9", "2.8")
+RELEASES = ("4.3", "3.9")
 SEEDS = range(60)
 SERVED = {asked: release for release in reversed(RELEASES) for asked in bytes_family.served(release)}
 """(API, version) -> the newest release that serves it."""
@@ -66,7 +66,7 @@ def test_a_script_of_bytes_ends_with_the_probe() -> None:
 @for_each("release", RELEASES)
 def test_exchanges_of_the_data_plane_use_every_api(release: str) -> None:
     used = {step.key for seed in range(100) for step in log_family.generate(seed, release).steps if isinstance(step, Send)}
-    expected = {0, 1, 2, 3, 19, 20, 21, 22, 23, 32, 33, 37, 44, 60, 75} - ({75} if release == "2.8" else set())
+    expected = {0, 1, 2, 3, 19, 20, 21, 22, 23, 32, 33, 37, 44, 60, 75}
     assert used == expected
 
 

@@ -19,8 +19,8 @@ from tools.fidelity.play.tcp_player import Played
 from tools.fidelity.script.script import Script, Send
 from tools.fidelity.script.transcript import ANSWERED, CLOSED, PARKED, Event, imagined
 
-SCRIPT = Script("groups", 9, "2.8", "plain", [Send("A", 12, 2, {"group_id": {"group": 1}, "generation_id": 1, "member_id": "m"})])
-REFUSED = Script("groups", 9, "2.8", "plain", [Send("A", 11, 2), Send("A", 13, 2, {"group_id": {"group": 1}, "member_id": "m"})])
+SCRIPT = Script("groups", 9, "3.9", "plain", [Send("A", 12, 2, {"group_id": {"group": 1}, "generation_id": 1, "member_id": "m"})])
+REFUSED = Script("groups", 9, "3.9", "plain", [Send("A", 11, 2), Send("A", 13, 2, {"group_id": {"group": 1}, "member_id": "m"})])
 CODE = Difference(0, "error_code", 25, 0, 12, 2, 9)
 LEADER = Difference(0, "leader", "a", "b", 11, 2, 9)
 RECORDED = Difference(1, "status", "closed", "answered", 13, 2, 9)
@@ -31,7 +31,7 @@ class Staged(ExchangeRun):
     """A run whose plays come out as told: a list of differences each, None for a machine that was too slow."""
 
     def __init__(self, *plays: list[Difference] | None) -> None:
-        super().__init__(cast(Peer, None), ComparisonRequest("groups", "2.8", (9, 10)), io.StringIO())
+        super().__init__(cast(Peer, None), ComparisonRequest("groups", "3.9", (9, 10)), io.StringIO())
         self._plays: Iterator[list[Difference] | None] = iter(plays)
 
     async def _play(self, script: Script) -> tuple[Played | None, list[Difference]]:
@@ -124,7 +124,7 @@ def test_a_difference_that_is_chance_is_none(monkeypatch: pytest.MonkeyPatch, ch
         return Played(real, play(script), set(), 0.0, chance)
 
     monkeypatch.setattr("tools.fidelity.compare.exchange_run.play", played)
-    run = ExchangeRun(cast(Peer, None), ComparisonRequest("groups", "2.8", (9, 10)), io.StringIO())
+    run = ExchangeRun(cast(Peer, None), ComparisonRequest("groups", "3.9", (9, 10)), io.StringIO())
     found = asyncio.run(run.one(SCRIPT))
     assert (bool(found), run.counts.unstable) == (judged, [] if judged else [SCRIPT.seed])
 

@@ -47,7 +47,7 @@ def closed(step: int, key: int) -> Difference:
 
 
 def test_a_difference_is_known_by_its_id_on_its_releases() -> None:
-    one = known_as("groups", "2.8", closed(4, 13), REFUSED)
+    one = known_as("groups", "3.9", closed(4, 13), REFUSED)
     assert one is not None
     assert one.id == "second-answer-to-a-refused-join"
     assert known_as("groups", "4.3", closed(4, 13), REFUSED) is None
@@ -55,15 +55,15 @@ def test_a_difference_is_known_by_its_id_on_its_releases() -> None:
 
 @for_each("before", [[], [(11, 0)], [(11, None)], [(14, -1)]], ids=str)
 def test_without_what_causes_it_it_is_another(before: list[RequestKind]) -> None:
-    assert known_as("groups", "2.8", closed(4, 13), before) is None
+    assert known_as("groups", "3.9", closed(4, 13), before) is None
 
 
 def test_a_broken_connection_is_found_broken_by_the_next_request() -> None:
-    one = known_as("groups", "2.8", closed(5, 8), [*REFUSED, (13, 0)])
+    one = known_as("groups", "3.9", closed(5, 8), [*REFUSED, (13, 0)])
     assert one is not None
     assert one.id == "second-answer-to-a-refused-join"
-    assert known_as("groups", "2.8", closed(5, 8), [*REFUSED, (13, 0), (12, 25)]) is None
-    assert known_as("groups", "2.8", closed(5, 8), [(13, 0)]) is None
+    assert known_as("groups", "3.9", closed(5, 8), [*REFUSED, (13, 0), (12, 25)]) is None
+    assert known_as("groups", "3.9", closed(5, 8), [(13, 0)]) is None
 
 
 def test_what_was_asked_before_is_what_the_same_connection_asked() -> None:
@@ -78,7 +78,7 @@ def test_what_was_asked_before_is_what_the_same_connection_asked() -> None:
         Reconnect("A"),
         Send("A", 9, 1),
     ]
-    script = Script("groups", 1, "2.8", "plain", steps)
+    script = Script("groups", 1, "3.9", "plain", steps)
     answers: list[dict[str, Any]] = [{"error_code": at} if at != 3 else {"topics": []} for at in range(len(steps))]
     real = Transcript(imagined(script), [Event(status=ANSWERED, answer=answer) for answer in answers])
     assert [asked_before(script, real, index) for index in (-1, *range(len(steps) + 1))] == [

@@ -24,7 +24,7 @@ from tools.fidelity.script.settings_classes import BROKERS
 from tools.fidelity.script.transcript import ANSWERED, Facts, Transcript
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-SEEDS = {"4.3": 60, "3.9": 20, "2.8": 20}
+SEEDS = {"4.3": 60, "3.9": 20}
 Read = Callable[[str], Exchange]
 
 

@@ -43,14 +43,14 @@ def asked(client: Client) -> list[int]:
     return list(ranges)
 
 
-@pytest.mark.parametrize("profile", ["groupmock", "kafka-2.8"])
+@pytest.mark.parametrize("profile", ["groupmock", "kafka-3.9"])
 def test_every_api_answers_with_no_descriptor_left_once_the_server_was_idle(profile: str) -> None:
     with server("warm", profile) as (port, process), Client("127.0.0.1", port) as client:
         assert process.stdout is not None and process.stdout.readline() == "exhausted\n"
         assert len(asked(client)) > 20
 
 
-@pytest.mark.parametrize("profile", ["groupmock", "kafka-2.8"])
+@pytest.mark.parametrize("profile", ["groupmock", "kafka-3.9"])
 def test_connections_leave_descriptors_for_the_first_request_of_each_api(profile: str) -> None:
     with server("cold", profile) as (port, _), Client("127.0.0.1", port) as client, ExitStack() as crowd:
         client.ask(18, 0, ApiVersionsRequest())

@@ -49,10 +49,10 @@ def as_delivered() -> Iterator[str]:
 
 
 def test_the_release_is_found_out() -> None:
-    with served("--profile", "kafka-2.8") as address:
+    with served("--profile", "kafka-3.9") as address:
         done = probe(address, "--only", "SERVER-04", "--quick")
     assert done.returncode == 0, done.stdout
-    assert "judged as Kafka 2.8 (certain: all 12 ranges of the group APIs are 2.8's)" in done.stdout
+    assert "judged as Kafka 3.9 (certain: all 12 ranges of the group APIs are 3.9's)" in done.stdout
 
 
 def test_several_nodes_are_probed_on_one_of_them() -> None:

@@ -11,9 +11,9 @@ from tools.records import RECORDS
 DATA = RECORDS / "bad-bytes.json"
 
 
-def test_three_releases_and_thousands_of_inputs() -> None:
+def test_bad_bytes_page_has_two_releases_and_thousands_of_inputs() -> None:
     data = json.loads(DATA.read_text())
-    assert set(data) == {"4.3", "3.9", "2.8"}
+    assert set(data) == {"4.3", "3.9"}
     for release, found in data.items():
         assert sum(one["inputs"] for one in found["classes"].values()) >= 2000, release
 

@@ -6,14 +6,14 @@ from tools.fidelity.compare.canonical import Difference
 from tools.fidelity.compare.counts import FamilyResult
 from tools.pages.fidelity_page import page
 
-KNOWN = "zookeeper-paths"
+KNOWN = "second-answer-to-a-refused-join"
 
 
 def run(seeds: tuple[int, int], *, recorded: int, differences: int = 0) -> FamilyResult:
     found = [Difference(1, "error_code", 1, 0, 12, 4)] * differences
     apis = {"Heartbeat": {"4": [5, differences]}}
     return FamilyResult(
-        "bytes", "2.8", "2.8.2", "plain", seeds, 10, 5, 1.0, 10.0, apis, {}, {}, found, [seeds[0]], {KNOWN: recorded}, noisy=0, replayed=0
+        "bytes", "3.9", "3.9.1", "plain", seeds, 10, 5, 1.0, 10.0, apis, {}, {}, found, [seeds[0]], {KNOWN: recorded}, noisy=0, replayed=0
     )  # fmt: skip
 
 
@@ -23,12 +23,12 @@ def rows(text: str, begin: str) -> list[list[str]]:
 
 def test_runs_of_a_release_are_added_up() -> None:
     text = page([run((0, 10), recorded=2, differences=1), run((10, 20), recorded=3)], [], "T", "about")
-    assert rows(text, "2.8.2")[0] == ["2.8.2", "20", "10", "1", "2 (10.00 %)", "1"]
+    assert rows(text, "3.9.1")[0] == ["3.9.1", "20", "10", "1", "2 (10.00 %)", "1"]
     assert rows(text, "Heartbeat") == [["Heartbeat", "v4: 10"]]
     ((_, family, _, where),) = rows(text, f"`{KNOWN}`")
-    assert (family, where) == ("bad bytes", "2.8 (5)")
+    assert (family, where) == ("groups, offsets, group admin", "3.9 (5)")
 
 
 def test_each_run_has_its_line() -> None:
     text = page([run((0, 10), recorded=0), run((10, 20), recorded=0)], [], "T", "about")
-    assert [(row[1], row[3], row[8]) for row in rows(text, "2.8.2")[1:]] == [("bad bytes", "0..9", "0"), ("bad bytes", "10..19", "10")]
+    assert [(row[1], row[3], row[8]) for row in rows(text, "3.9.1")[1:]] == [("bad bytes", "0..9", "0"), ("bad bytes", "10..19", "10")]

@@ -8,7 +8,7 @@ from groupmock_clients.probe.report.json import from_json
 from tools.records import RECORDS
 
 DATA = RECORDS / "peers"
-CLEAN = ("apache-kafka-4.3.0", "apache-kafka-3.9.1", "apache-kafka-2.8.2", "groupmock")
+CLEAN = ("apache-kafka-4.3.0", "apache-kafka-3.9.1", "groupmock")
 
 
 @pytest.mark.parametrize("name", CLEAN)

@@ -63,7 +63,7 @@ PLANS: Final = [name for name in ready_plans() if not any(of(read_plan(name)) fo
 LONGEST_STALL_S: Final = 1.0
 TOO_LATE_MS: Final = 200
 """If a thread here had to wait so long, nobody is judged for not being in time: the shortest session is three times that."""
-PROFILES: Final = ("groupmock", "groupmock", "kafka-4.3", "kafka-3.9", "kafka-2.8")
+PROFILES: Final = ("groupmock", "groupmock", "kafka-4.3", "kafka-3.9")
 KNOWN: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = tuple(
     (each["library"], each["rule"], re.compile(each["says"]))
     for each in tomllib.loads((Path(__file__).parent / "audit_known.toml").read_text())["finding"]

@@ -25,7 +25,7 @@ from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTop
 NODES = 3
 RECORDS = 3
 PATIENCE_S = 30
-RELEASES = {"4.3.0": "kafka-4.3", "3.9.1": "kafka-3.9", "2.8.2": "kafka-2.8"}
+RELEASES = {"4.3.0": "kafka-4.3", "3.9.1": "kafka-3.9"}
 
 
 class Asked(NamedTuple):
@@ -49,7 +49,7 @@ CASES = [
 
 
 def request(asked: Asked, racks: list[str]) -> FetchRequest:
-    """Without a wait: 2.8 holds one that is sent elsewhere."""
+    """Without a wait."""
     partition = FetchPartition(partition=0, fetch_offset=asked.offset, partition_max_bytes=1 << 20, current_leader_epoch=asked.epoch)
     rack = racks[asked.rack] if asked.version >= 11 else ""
     topics = [FetchTopic(topic="t", partitions=[partition])]
@@ -91,8 +91,7 @@ def of_kafka(folder: Path, version: str) -> dict[Asked, Any]:
     try:
         clients = {int(node): Client("127.0.0.1", int(address.rpartition(":")[2])) for node, address in state["nodes"].items()}
         topic = CreatableTopic(name="t", num_partitions=1, replication_factor=NODES)
-        controller = clients[1].ask(3, 9, MetadataRequest(topics=[])).controller_id  # 2.8: nobody else makes topics
-        made = clients[controller].ask(19, 5, CreateTopicsRequest(topics=[topic], timeout_ms=10_000))
+        made = clients[1].ask(19, 5, CreateTopicsRequest(topics=[topic], timeout_ms=10_000))
         assert made.topics[0].error_code == 0, made
         leader = _leader(clients[1])
         data = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch(b"1", b"2", b"3"))])

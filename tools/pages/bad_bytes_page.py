@@ -10,7 +10,7 @@ from tools.records import RECORDS
 from .markdown import cell, notice, table
 
 NOTICE: Final = notice("bad_bytes", "bad-bytes.json")
-RELEASES: Final[tuple[str, ...]] = ("4.3", "3.9", "2.8")
+RELEASES: Final[tuple[str, ...]] = ("4.3", "3.9")
 SAME: Final = "the same"
 
 Json = Any

@@ -31,7 +31,6 @@ a later time and may do nothing else: no effect, no draw, no look at the group. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import apis
@@ -61,7 +60,7 @@ class Core:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.environment = cluster.environment
-        self.behaviour = _behaviours(cluster.environment)
+        self.behaviour = apis.behaviour
         """API key -> what a request of it does. KeyError: no such behaviour (the driver never dispatches one)."""
         self.timer_handlers: dict[str, TimerHandler] = {
             **cluster.topics.timer_handlers(),
@@ -148,10 +147,3 @@ class Core:
         return handle
 
 
-def _behaviours(environment: Environment) -> Callable[[int], apis.Behaviour]:
-    """The release decides, once."""
-    if not environment.settings.quirks.zookeeper_admin:
-        return apis.behaviour
-    from . import zookeeper
-
-    return zookeeper.behaviour

@@ -14,18 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .events import Request
-    from .settings import Quirks
     from .turn import Turn
 
 DESCRIBED: Final = "No Authorizer is configured on the broker"
 ALTERED: Final = "No Authorizer is configured."
-ALTERED_IN_2_8: Final = "No Authorizer is configured on the broker."
+"""The text of each entry of CreateAcls and of each filter of DeleteAcls."""
 ENTRY_COST: Final = 3  # core.budget
-
-
-def why_not_altered(quirks: Quirks) -> str:
-    """The text of each entry of CreateAcls and each filter of DeleteAcls."""
-    return ALTERED_IN_2_8 if quirks.zookeeper_admin else ALTERED
 
 
 def closes(request: Request, turn: Turn, api: str, codes: Iterable[tuple[int, int, int, int]]) -> bool:

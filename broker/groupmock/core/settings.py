@@ -48,103 +48,70 @@ class Quirks(msgspec.Struct, frozen=True):
     """
 
     # Join and sync phase
-    malformed_subscription_hangs: bool = False  # 4.3 3.9 2.8: a broken Subscription or a protocol listed twice keeps the phase from ending
-    group_record_limit: bool = False  # 4.3 3.9 2.8: a group record (or commit) above message.max.bytes is refused
-    failing_join_unanswered: bool = False  # 3.9 2.8: ... a phase that failed once is never looked at again: nobody gets an answer
-    new_member_at_generation_zero: bool = False  # 3.9 2.8: only a group that never had a generation extends the initial delay
-    expiry_keeps_initial_delay: bool = False  # 3.9 2.8: an expiry never cuts the initial delay short
-    sync_renews_session: bool = False  # 3.9 2.8: SyncGroup in Stable re-arms the session
-    sync_before_first_generation_inconsistent: bool = False  # 3.9 2.8: SyncGroup v5 in the initial delay of a new group: 23, not 27
-    refused_member_ends_phase: bool = False  # 3.9 2.8: a member refused with 81 lets the phase end if all others are parked
-    refusal_keeps_reservation: bool = False  # 2.8: a reserved id refused with 81 stays reserved and is awaited
+    malformed_subscription_hangs: bool = False  # 4.3 3.9: a broken Subscription or a protocol listed twice keeps the phase from ending
+    group_record_limit: bool = False  # 4.3 3.9: a group record (or commit) above message.max.bytes is refused
+    failing_join_unanswered: bool = False  # 3.9: ... a phase that failed once is never looked at again: nobody gets an answer
+    new_member_at_generation_zero: bool = False  # 3.9: only a group that never had a generation extends the initial delay
+    expiry_keeps_initial_delay: bool = False  # 3.9: an expiry never cuts the initial delay short
+    sync_renews_session: bool = False  # 3.9: SyncGroup in Stable re-arms the session
+    sync_before_first_generation_inconsistent: bool = False  # 3.9: SyncGroup v5 in the initial delay of a new group: 23, not 27
+    refused_member_ends_phase: bool = False  # 3.9: a member refused with 81 lets the phase end if all others are parked
     failing_phase_replaces_refusal: bool = False  # 3.9: if the phase that a refusal with 81 would end fails, the refused one gets -1
     refused_reservation_ends_phase: bool = False  # 3.9: so does a reserved id
-    scala_vote_order: bool = False  # 3.9 2.8: ties of the protocol vote fall by Scala's hash order
-    scala_member_order: bool = False  # 3.9 2.8: leader's list, DescribeGroups and next leader by Scala's hash order
-    rejoin_keeps_timeouts: bool = False  # 2.8: a member that joins again keeps its session and rebalance timeout
-    empty_protocol_name_kept: bool = False  # 2.8: a protocol named "" is answered as "" in JoinGroup v7, not as null
+    scala_vote_order: bool = False  # 3.9: ties of the protocol vote fall by Scala's hash order
+    scala_member_order: bool = False  # 3.9: leader's list, DescribeGroups and next leader by Scala's hash order
 
     # Ids and leaving
-    null_client_id_prefix: bool = False  # 2.8: ids of members without client id start with "null-"
-    unmapped_instance_ignored: bool = False  # 2.8: a known member id passes with an instance id nobody has (not in JoinGroup)
-    replacement_stays_new: bool = False  # 3.9 2.8: who replaces a static member before its first answer may expire while its join waits
-    replacement_answered_at_once: bool = False  # 3.9 2.8: a static member that replaces itself in Stable does not wait for the group record
-    replacement_takes_over_debts: bool = False  # 2.8: a replaced static member's owed SyncGroup passes to its new id
-    reserved_id_with_instance_fails_leave: bool = False  # 2.8: LeaveGroup v3+ of a reserved id with an instance id: -1 as a whole
-    leaves_one_by_one: bool = False  # 3.9 2.8: the group looks at itself after each entry of a LeaveGroup, which may end a join phase
-    leaving_reservation_starts_nothing: bool = False  # 3.9 2.8: a reserved id that leaves starts no rebalance
+    replacement_stays_new: bool = False  # 3.9: who replaces a static member before its first answer may expire while its join waits
+    replacement_answered_at_once: bool = False  # 3.9: a static member that replaces itself in Stable does not wait for the group record
+    leaves_one_by_one: bool = False  # 3.9: the group looks at itself after each entry of a LeaveGroup, which may end a join phase
+    leaving_reservation_starts_nothing: bool = False  # 3.9: a reserved id that leaves starts no rebalance
 
     # The log: creation, load and unload
-    empty_group_not_recorded: bool = False  # 3.9 2.8: a group that only has reservations is in memory only
-    refused_join_echoes_id: bool = False  # 3.9 2.8: JoinGroup 14 / 16 echoes the member id
-    sync_while_loading_rebalances: bool = False  # 3.9 2.8: SyncGroup while loading: 27, not 14
-    list_while_loading_shows_groups: bool = False  # 3.9 2.8: ListGroups while loading: 14 and the groups known so far
+    empty_group_not_recorded: bool = False  # 3.9: a group that only has reservations is in memory only
+    refused_join_echoes_id: bool = False  # 3.9: JoinGroup 14 / 16 echoes the member id
+    sync_while_loading_rebalances: bool = False  # 3.9: SyncGroup while loading: 27, not 14
+    list_while_loading_shows_groups: bool = False  # 3.9: ListGroups while loading: 14 and the groups known so far
 
     # Offsets
     commit_to_unknown_group_is_illegal_generation: bool = False  # 3.9: OffsetCommit v9 of an unknown group with a generation: 22, not 69
-    duplicates_answered_once: bool = False  # 3.9 2.8: OffsetCommit / OffsetFetch answer a partition once, in the order of Scala's maps
-    refused_commits_in_place: bool = False  # 2.8: ... refused partitions of a commit do not come first, topics are in Java's hash order
-    large_commit_invalid_size: bool = False  # 3.9 2.8: a commit above message.max.bytes: 28, not -1
-    refused_commit_lingers: bool = False  # 2.8: what a commit has refused (12) beside what it stored stays "on its way" (KAFKA-16371)
+    duplicates_answered_once: bool = False  # 3.9: OffsetCommit / OffsetFetch answer a partition once, in the order of Scala's maps
+    large_commit_invalid_size: bool = False  # 3.9: a commit above message.max.bytes: 28, not -1
     fetch_v1_hides_group_errors: bool = False  # 3.9: OffsetFetch v1 with a group error: no topics and no code
     fetch_without_groups_hangs: bool = False  # 3.9: OffsetFetch v8+ without groups is never answered
-    zookeeper_offsets: bool = False  # 2.8: OffsetCommit / OffsetFetch v0 keep offsets of their own (later: 35)
-    last_offset_deletes_group: bool = False  # 3.9 2.8: OffsetDelete of the last offset of an Empty group deletes the group
-    deleted_topic_ends_idle_groups: bool = False  # 3.9 2.8: with any topic every Empty group without offsets goes
+    last_offset_deletes_group: bool = False  # 3.9: OffsetDelete of the last offset of an Empty group deletes the group
+    deleted_topic_ends_idle_groups: bool = False  # 3.9: with any topic every Empty group without offsets goes
 
     # Admin
-    assignment_described_in_stable_only: bool = False  # 3.9 2.8: DescribeGroups shows assignments in Stable only
-    state_filter_keeps_blanks: bool = False  # 3.9 2.8: ListGroups: " Stable " selects nothing
-    state_filter_minds_case: bool = False  # 2.8: ListGroups: "stable" selects nothing
-    groups_listed_from_one_map: bool = False  # 3.9 2.8: ListGroups has the order of one map of groups, not of one per offsets partition
-    groups_answered_as_asked: bool = False  # 3.9 2.8: DescribeGroups answers in request order, not by offsets partition
-    no_group_configs: bool = False  # 3.9 2.8: groups are no config resource (32); authorized_operations "all" is 328, not 3400
+    assignment_described_in_stable_only: bool = False  # 3.9: DescribeGroups shows assignments in Stable only
+    state_filter_keeps_blanks: bool = False  # 3.9: ListGroups: " Stable " selects nothing
+    groups_listed_from_one_map: bool = False  # 3.9: ListGroups has the order of one map of groups, not of one per offsets partition
+    groups_answered_as_asked: bool = False  # 3.9: DescribeGroups answers in request order, not by offsets partition
+    no_group_configs: bool = False  # 3.9: groups are no config resource (32); authorized_operations "all" is 328, not 3400
     share_coordinator_unchecked: bool = False  # 3.9: FindCoordinator v6 key type 2: 15 whatever the key
 
     # Data plane and topics
-    auto_creation_answers_leader_not_available: bool = False  # 2.8: Metadata that creates a topic says 5, not 3
-    controller_only: bool = False  # 2.8: with zookeeper_admin: topics are made, grown, deleted by the controller's node; others: 41
-    negative_timestamps_are_times: bool = False  # 2.8: ListOffsets knows -1 and -2 only; other negative ones select the first record
-    list_offsets_in_order: bool = False  # 3.9 2.8: ListOffsets answers row by row as asked, also partitions listed twice
-    produce_by_name_only: bool = False  # 3.9 2.8: rows of a Produce answer are ordered by names, later by topic ids too
-    produce_rows_by_hash: bool = False  # 2.8: ... in a mutable map as soon as one partition reached a log
+    list_offsets_in_order: bool = False  # 3.9: ListOffsets answers row by row as asked, also partitions listed twice
+    produce_by_name_only: bool = False  # 3.9: rows of a Produce answer are ordered by names, later by topic ids too
     metadata_rows_in_a_set: bool = False  # 3.9: the partitions of a topic in Metadata come in the order of a hash set of rows
-    metadata_rows_in_a_map: bool = False  # 2.8: ... in that of a map by numbers, which shows from three partitions on
     failed_fetch_without_records: bool = False  # 3.9: rows of a Fetch that failed as a whole have null records
-    failed_fetch_without_lists: bool = False  # 2.8: rows of a Fetch that failed have null for aborted transactions
     min_insync_replicas_pinned: bool = False  # 4.3: eligible leader replicas make min.insync.replicas=1 a config of the cluster
-    min_insync_replicas_uncapped: bool = False  # 2.8: more of them than replicas: Produce with acks=-1 is 19 (later: all replicas will do)
-    no_cordoned_log_dirs: bool = False  # 3.9 2.8: the text about too large a replication factor speaks of brokers only
-    topic_configs_before_4: bool = False  # 3.9 2.8: message.format.version and its like are there, segments may be tiny
-    topic_configs_before_3: bool = False  # 2.8: ... and what 3.x brought is not
-    short_batches_refused_alone: bool = False  # 2.8: a batch that ends before its producer id does not spoil the whole request
-    zookeeper_admin: bool = False  # 2.8: topics are made, grown, deleted and configured in the order and the words of the old admin manager
-    one_session_cache: bool = False  # 2.8: fetch sessions are not kept in shards, so that any session id can be looked for
-    answered_partitions_go_last: bool = False  # 2.8: ... partitions go to a session's end for any row, later for records only
-    any_number_of_partitions: bool = False  # 2.8: CreateTopics of more than 10,000 partitions is not refused as such
-    repeated_alteration_unanswered: bool = False  # 4.3 2.8: AlterConfigs with a resource listed twice is never answered
-    preferred_replica_waits: bool = False  # 2.8: who is sent to another replica (KIP-392) hears it when the fetch's wait is over
-    append_time_bit_refused: bool = False  # 2.8: a produced batch that claims LogAppendTime: 32
-    null_records_refused: bool = False  # 2.8: Produce with null records: -1; later nobody answers
+    no_cordoned_log_dirs: bool = False  # 3.9: the text about too large a replication factor speaks of brokers only
+    topic_configs_before_4: bool = False  # 3.9: message.format.version and its like are there, segments may be tiny
+    repeated_alteration_unanswered: bool = False  # 4.3: AlterConfigs with a resource listed twice is never answered
     features_updated_one_by_one: bool = False  # 3.9: UpdateFeatures refuses single features, in other words (later: all or none)
-    lax_transactional_commits: bool = False  # 2.8: TxnOffsetCommit looks at member, instance, generation where given
-    transactional_commit_to_unknown_group_is_unknown_member: bool = False  # 3.9 2.8: TxnOffsetCommit of a generation, no group: 25, not 22
+    transactional_commit_to_unknown_group_is_unknown_member: bool = False  # 3.9: TxnOffsetCommit of a generation, no group: 25, not 22
     start_of_transaction_stays: bool = False  # 3.9: DescribeTransactions after InitProducerId tells when the last transaction began
-    fenced_epoch_forgotten: bool = False  # 3.9 2.8: who was fenced by an abort cannot go on with InitProducerId: 90 (later: KIP-890)
-    old_offset_values: bool = False  # 3.9 2.8: offsets of transactions stand in __consumer_offsets as values of version 3, not 4
-    added_partitions_answered_by_hash: bool = False  # 2.8: AddPartitionsToTxn answers topics in the order of a map
-    stable_offset_within_log: bool = False  # 3.9 2.8: with a log cut amid a batch of an open transaction it is stable up to its start
-    committed_fetch_waits_beyond_stable: bool = False  # 2.8: read_committed beyond the last stable offset waits (later: only there; TX-84)
+    fenced_epoch_forgotten: bool = False  # 3.9: who was fenced by an abort cannot go on with InitProducerId: 90 (later: KIP-890)
+    old_offset_values: bool = False  # 3.9: offsets of transactions stand in __consumer_offsets as values of version 3, not 4
+    stable_offset_within_log: bool = False  # 3.9: with a log cut amid a batch of an open transaction it is stable up to its start
     committed_fetch_goes_by_its_own_offset: bool = False  # 3.9: ... at once; later within the open batch it waits
-    several_producers_taken: bool = False  # 2.8: Produce with batches of several transactional producers is not refused as such
     coordinator_asked_first: bool = False  # 3.9: the coordinator of a transactional batch is asked before the epochs that the log has seen
     any_epoch_is_amid_its_transaction: bool = False  # 3.9: ... and not at all while one of that producer is open there, of any epoch
-    refused_commit_drops_pending: bool = False  # 3.9 2.8: what a log refuses of TxnOffsetCommit takes what was pending there along
+    refused_commit_drops_pending: bool = False  # 3.9: what a log refuses of TxnOffsetCommit takes what was pending there along
     described_partitions_in_a_scala_set: bool = False  # 3.9: DescribeTransactions has partitions in the order of Scala's hash set
-    refused_transactional_commit_makes_group: bool = False  # 3.9 2.8: there is an Empty group afterwards
-    producer_checked_before_busy: bool = False  # 3.9 2.8: AddPartitionsToTxn, AddOffsetsToTxn: 49 and 90 before 51
-    producers_in_scala_maps: bool = False  # 2.8: DescribeProducers lists producers in the order of Scala's maps
-    no_text_for_unknown_producers: bool = False  # 2.8: DescribeProducers of a topic that is not there says 3 alone
+    refused_transactional_commit_makes_group: bool = False  # 3.9: there is an Empty group afterwards
+    producer_checked_before_busy: bool = False  # 3.9: AddPartitionsToTxn, AddOffsetsToTxn: 49 and 90 before 51
     old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection
 
 

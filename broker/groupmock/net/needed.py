@@ -20,12 +20,11 @@ OF_OTHERS: Final = ("hashlib", "google_crc32c", "groupmock_codec.records", "grou
 """Imported by a function of ours, or of the codec's. (Its judge, `reference`, is no part of a server.)"""
 
 
-def modules_needed(keys: Iterable[int], zookeeper: bool) -> list[str]:
-    """Names of modules, those of the served APIs first. `zookeeper`: with those of the release that has one."""
+def modules_needed(keys: Iterable[int]) -> list[str]:
+    """List the names of modules, those of the served APIs first."""
     messages = [f"{groupmock_codec.__name__}.messages.{APIS[key].stem}" for key in keys]
-    behind = [name for name in _below(core.__name__, core.__path__) if zookeeper or not name.startswith(f"{core.__name__}.zookeeper")]
     embedded = _below(f"{groupmock_codec.__name__}.embedded", [f"{path}/embedded" for path in groupmock_codec.__path__])
-    return [*messages, *behind, *_below(net.__name__, net.__path__), *embedded, *OF_OTHERS]
+    return [*messages, *_below(core.__name__, core.__path__), *_below(net.__name__, net.__path__), *embedded, *OF_OTHERS]
 
 
 def _below(package: str, path: Iterable[str]) -> list[str]:

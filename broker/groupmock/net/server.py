@@ -241,8 +241,7 @@ class Server:
         """A step for each module that some request could still have imported."""
         from .needed import modules_needed  # of no use before
 
-        quirks = self.core.environment.settings.quirks
-        missing = [name for name in modules_needed(self.driver.codecs.advertised, quirks.zookeeper_admin) if name not in sys.modules]
+        missing = [name for name in modules_needed(self.driver.codecs.advertised) if name not in sys.modules]
         return [partial(_import, name) for name in reversed(missing)]
 
     async def _close_all(self, driver: Driver) -> None:

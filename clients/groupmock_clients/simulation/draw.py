@@ -13,7 +13,7 @@ from groupmock.profiles import load
 from .plan import KINDS, SimulatedClient, SimulationPlan, Step
 from .strangers import BURSTS, LARGE
 
-PROFILES: Final = ("groupmock", "kafka-4.3", "kafka-3.9", "kafka-2.8")
+PROFILES: Final = ("groupmock", "kafka-4.3", "kafka-3.9")
 VERSIONS: Final = {1: (4, 12), 8: (2, 9), 9: (1, 9), 10: (0, 6), 11: (2, 9), 12: (0, 4), 13: (0, 5), 14: (0, 5)}
 """API key -> lowest and highest version that a simulated client speaks: no topic ids, a rebalance timeout of its own."""
 STATIC: Final = {8: 7, 11: 5, 12: 3, 13: 3, 14: 3}

@@ -65,7 +65,7 @@ class Playing:
         bench.step = len(self.plan.steps)
         self._peace()
         if bench.groups.failed & bench.groups.spoilt:
-            return  # a stranger's subscription cannot be read: on 2.8 and 3.9 such a join phase is dead for five minutes (P1-b5)
+            return  # a stranger's subscription cannot be read: on 3.9 such a join phase is dead for five minutes (P1-b5)
         if self.finding is None:
             self._rest()
         if self.finding is None:

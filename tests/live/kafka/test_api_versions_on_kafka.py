@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 ORACLE = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
 TWIN = ROOT / "tests" / "support" / "api_versions_twin.py"
-RELEASES = {"4.3": "4.3.0", "3.9": "3.9.1", "2.8": "2.8.2"}
+RELEASES = {"4.3": "4.3.0", "3.9": "3.9.1"}
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 ORACLE = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
-RELEASES = {"4.3": "4.3.0", "3.9": "3.9.1", "2.8": "2.8.2"}
+RELEASES = {"4.3": "4.3.0", "3.9": "3.9.1"}
 SETS = (
     "auto.create.topics.enable=false",
     "max.incremental.fetch.session.cache.slots=100000",

@@ -17,7 +17,7 @@ ORACLE = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "o
 TWIN = ROOT / "tests" / "support" / "like_twin.py"
 
 
-@pytest.mark.parametrize(("version", "profile", "nodes"), [("4.3.0", "kafka-4.3", 2), ("2.8.2", "kafka-2.8", 1), ("4.3.0", "groupmock", 1)])
+@pytest.mark.parametrize(("version", "profile", "nodes"), [("4.3.0", "kafka-4.3", 2), ("3.9.1", "kafka-3.9", 1), ("4.3.0", "groupmock", 1)])
 def test_a_copy_answers_as_the_cluster_does(version: str, profile: str, nodes: int) -> None:
     kafka = [sys.executable, str(ORACLE), "run", "--version", version, "--nodes", str(nodes), "--"]
     there = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support"), os.environ.get("PYTHONPATH", "")])}

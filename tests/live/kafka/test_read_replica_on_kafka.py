@@ -17,7 +17,7 @@ SHARED = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared")
 TWIN = ROOT / "tests" / "support" / "read_replica_twin.py"
 
 
-@pytest.mark.parametrize("version", ["4.3.0", "3.9.1", "2.8.2"])
+@pytest.mark.parametrize("version", ["4.3.0", "3.9.1"])
 def test_a_consumer_is_sent_where_kafka_sends_it(version: str) -> None:
     there = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support"), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, str(TWIN), "--version", version, "--shared", str(SHARED)]

@@ -78,7 +78,7 @@ BAD = {
         ["group.min.session.timeout.ms=9", "group.max.session.timeout.ms=8"],
         "group.min.session.timeout.ms (9) is above",
     ),
-    "unknown profile": ({"profile": "kafka-1.0"}, [], "no profile 'kafka-1.0': there are groupmock, kafka-2.8"),
+    "unknown profile": ({"profile": "kafka-1.0"}, [], "no profile 'kafka-1.0': there are groupmock, kafka-3.9"),
     "unroutable": ({"host": "0.0.0.0"}, [], "add --advertise HOST[:PORT]"),
     "unroutable advertised": ({"advertise": "0.0.0.0:9092"}, [], "no address that a client can connect to"),
     "advertised port": ({"advertise": "h:0"}, [], "flag --advertise"),
@@ -162,7 +162,7 @@ def test_the_own_profile_is_the_widest_of_the_releases() -> None:
 
 
 def test_quirks_reach_the_core() -> None:
-    config = resolve({"profile": "kafka-2.8"})
+    config = resolve({"profile": "kafka-3.9"})
     assert {name for name in Quirks.__struct_fields__ if getattr(config.settings.quirks, name)} == set(config.profile.quirks)
 
 
@@ -172,5 +172,5 @@ def test_profiles_have_the_quirks_that_their_comments_give_them() -> None:
     flat = re.sub(r"\(\s*False\s*(#[^\n]*)\n\s*\)", r"False  \1", source)
     said = dict(re.findall(r"^\s+(\w+): bool = False\s+# ([\d. ]+):", flat, re.MULTILINE))
     assert set(said) == set(Quirks.__struct_fields__)
-    for release in ("4.3", "3.9", "2.8"):
+    for release in ("4.3", "3.9"):
         assert profiles.load(f"kafka-{release}").quirks == {name for name, releases in said.items() if release in releases.split()}

@@ -28,7 +28,7 @@ def started_with(broker: Broker) -> dict[str, str]:
     return {one.name: one.value for one in told(broker) if one.config_source == STATIC}
 
 
-@pytest.mark.parametrize("profile", ["kafka-4.3", "kafka-3.9", "kafka-2.8"])
+@pytest.mark.parametrize("profile", ["kafka-4.3", "kafka-3.9"])
 def test_a_release_was_started_with_kafkas_defaults(profile: str) -> None:
     with Broker(profile=profile) as broker:
         assert started_with(broker).keys() - HOST == set()

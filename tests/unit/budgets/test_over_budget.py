@@ -28,7 +28,7 @@ from groupmock_codec.messages.k47_offset_delete import OffsetDeleteRequest, Offs
 
 INT_MAX = 2**31 - 1
 TOO_MANY = "Excessively large number of partitions per request."
-PROFILES = ("groupmock", "kafka-4.3", "kafka-3.9", "kafka-2.8")
+PROFILES = ("groupmock", "kafka-4.3", "kafka-3.9")
 
 
 def rig_of(profile: str = "groupmock", **settings: Any) -> CoreRig:

@@ -28,9 +28,7 @@ SETTINGS: Final = {
 }
 STEPS: Final = MOST_MS * STEPS_PER_MS // SCALE
 BYTES: Final = MOST_BYTES // SCALE
-SERVED: Final = [pytest.param("groupmock", key, id=APIS[key].name) for key in sorted(BigState(10).rig.driver.codecs.advertised)] + [
-    pytest.param("kafka-2.8", key, id=f"{APIS[key].name} of 2.8") for key in (2, 8, 9, 19, 20, 32, 33, 37, 44, 47)
-]
+SERVED: Final = [pytest.param("groupmock", key, id=APIS[key].name) for key in sorted(BigState(10).rig.driver.codecs.advertised)]
 
 
 class Asked:

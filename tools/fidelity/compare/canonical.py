@@ -195,25 +195,11 @@ def _produced(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
             if row.get("error_code") in NOT_ADDED:
                 row |= {"error_code": min(NOT_ADDED), **({"error_message": None} if "error_message" in row else {})}
             for fault in row.get("record_errors", ()):
-                text = fault["batch_index_error_message"]
-                if not isinstance(text, bool):  # in a golden play of 2.8 it is only told that there was one
-                    fault["batch_index_error_message"] = WITHIN.sub("within [...]", text or "")
+                fault["batch_index_error_message"] = WITHIN.sub("within [...]", fault["batch_index_error_message"] or "")
     return even
 
 
-def _said_or_not(value: Json) -> Json:
-    """Texts about errors: only whether there is one."""
-    if isinstance(value, list):
-        return [_said_or_not(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    texts = ("error_message", "batch_index_error_message")
-    return {name: bool(each) if name in texts else _said_or_not(each) for name, each in value.items()}
-
-
 METADATA: Final = 3
-OWN_WORDS: Final = frozenset((0, 19, 20, 32, 33, 37, 44))
-"""Kafka 2.8 says why in words of its own; ours are those of 3.9 and 4.3."""
 CONTROLLERS: Final = frozenset((19, 20, 33, 37, 44))
 EVEN: Final[dict[int, Even]] = {
     0: _produced,
@@ -240,8 +226,6 @@ def canonical(step: Step, event: Event, facts: Facts) -> dict[str, Json] | None:
         return event.answer
     even = EVEN.get(step.key)
     answer = event.answer if even is None else even(event.answer, facts)
-    if facts.release == "2.8" and step.key in OWN_WORDS:
-        answer = _said_or_not(answer)
     if step.key == METADATA and not step.fields.get("topics"):  # all there are, in the order of a hash map of all
         answer = {**answer, "topics": sorted(answer["topics"], key=lambda one: str(one["name"]))}
     return answer

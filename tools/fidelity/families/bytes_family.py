@@ -27,7 +27,7 @@ PROBE: Final = 0x70726F62
 """Correlation id of the last request of every script."""
 INT_MAX: Final = 2**31 - 1
 API_VERSIONS: Final = 18
-PROFILES: Final = {"4.3": "kafka-4.3", "3.9": "kafka-3.9", "2.8": "kafka-2.8"}
+PROFILES: Final = {"4.3": "kafka-4.3", "3.9": "kafka-3.9"}
 FRAME_LIMIT: Final = 104_857_600
 NOT_TEXT: Final = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf5\x80\x80\x80", b"\xe2\x82", b"\x00")
 

@@ -61,8 +61,6 @@ class GroupAuthor:
         self.versions = self.player.known.versions
         self.now = 0.0
         self.static = any(client.instance is not None for client in clients)
-        # 2.8 cannot write the member list for a leader below v5 when it has a static member: the end of that phase throws half-way.
-        self.lowest_join = 5 if self.static and script.release == "2.8" else 0
 
     # -- looking
 
@@ -195,7 +193,7 @@ class GroupAuthor:
     def join(self, client: Client) -> None:
         """JoinGroup as a client of the library would send it."""
         static = client.instance is not None
-        version = self.version(11, self.lowest_join if not static else 5)
+        version = self.version(11, 5 if static else 0)
         fields: Fields = {
             "group_id": {"group": client.group},
             "session_timeout_ms": client.session_ms,

@@ -31,14 +31,14 @@ def generate(seed: int, release: str) -> Script:
     settings = settings_of(seed)
     groups = 2 if rng.random() < 0.15 else 1
     script = Script("groups", seed, release, settings, [], groups, [TopicNeed(count) for count in PARTITIONS])
-    author = GroupAuthor(script, rng, _clients(rng, release, groups, settings))
+    author = GroupAuthor(script, rng, _clients(rng, groups, settings))
     length = rng.randint(9, 25)
     plot = rng.choices((_life, _chaos, _office), (80, 10, 10))[0]
     plot(author, length)
     return script
 
 
-def _clients(rng: Random, release: str, groups: int, settings: str) -> list[Client]:
+def _clients(rng: Random, groups: int, settings: str) -> list[Client]:
     names = ["A", "B", "C", "D", "E"][: rng.randint(4, 5) if settings == "small" else rng.randint(2, 5)]
     short = rng.random() < 0.3
     clients = [Client.make(rng, name, rng.randint(1, groups), short) for name in names]
@@ -46,8 +46,6 @@ def _clients(rng: Random, release: str, groups: int, settings: str) -> list[Clie
         clients.append(Client.make(rng, "I", rng.randint(1, groups), short, "i1"))
         if rng.random() < 0.6:
             clients.append(Client.make(rng, "J", rng.randint(1, groups), short, rng.choice(("i1", "i2"))))
-    for client in clients if release == "2.8" else ():
-        client.client_id = client.client_id or ""  # recorded_differences.toml: null-client-id
     return clients
 
 

@@ -72,8 +72,6 @@ def _unanswered(author: LogAuthor, fields: dict[str, Json], version: int) -> Non
 def _records(rng: Random, release: str) -> Json:
     kind = rng.choices((good, idempotent, None), (5, 5, 3))[0]
     data = broken(rng, release) if kind is None else kind(rng)
-    if data is None and release == "2.8":
-        data = b""  # `second-answer-to-null-records` in recorded_differences.toml
     return None if data is None else binary(data)
 
 
@@ -264,8 +262,6 @@ def _create(author: LogAuthor) -> None:
     if rng.random() < 0.15:
         indexes = rng.choice(((0,), (0, 1), (1,), (0, 0)))
         wanted["assignments"] = [{"partition_index": index, "broker_ids": rng.choice(([1], [2], [1, 1], []))} for index in indexes]
-        if made and author.script.release == "2.8":  # `partitions-without-leader` in recorded_differences.toml
-            wanted["assignments"] = [{"partition_index": index, "broker_ids": [1]} for index in indexes]
         wanted |= {"num_partitions": -1, "replication_factor": -1}
     topics = [wanted] * rng.choice((1, 1, 1, 1, 2))
     author.send(19, {"topics": topics, "timeout_ms": rng.choice((5000, 5000, 5000, -1)), "validate_only": not made}, version)

@@ -23,8 +23,8 @@ CLASSES: Final[dict[str, dict[str, str]]] = {
 ORACLE: Final = {"offsets.topic.num.partitions": "5"}
 """Where the brokers that oracle/kafka.py starts are not as Kafka's defaults."""
 UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cluster.max.partitions": str(2**31 - 1)}
-"""Kafka has no such bounds (docs/kafka/differences.md#budgets-of-one-request): 2.8 makes a topic of 20,000 partitions."""
-BROKERS: Final = {"4.3": "4.3.0", "3.9": "3.9.1", "2.8": "2.8.2"}
+"""Kafka has no such bounds (docs/kafka/differences.md#budgets-of-one-request)."""
+BROKERS: Final = {"4.3": "4.3.0", "3.9": "3.9.1"}
 """Release -> the version of Apache Kafka that speaks for it."""
 UNLIMITED: Final = str(2**31 - 1)
 DEFAULTS: Final = {

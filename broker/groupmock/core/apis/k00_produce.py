@@ -149,9 +149,9 @@ class Produce:
                     unreadable[place] = _refused(place, error, topic.partitions[place.partition])
         # Verified or not (ReplicaManager.handleProduceAppend)
         producers = {by for batches in readable.values() for by in _transactional(batches)}
-        if len(producers) > 1 and not self._turn.quirks.several_producers_taken:
+        if len(producers) > 1:
             return self._whole(ErrorCode.INVALID_PRODUCER_ID_MAPPING, SEVERAL)
-        # No release since 2.8 answers these; 2.8 says -1 for the partition (Quirks.null_records_refused).
+        # No release since 3.9 answers these.
         if None in readable.values():
             raise NoAnswer("Produce with null records")
         # Asked about, and added, before anything is written, by names alone (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
@@ -164,10 +164,9 @@ class Produce:
             **{place: absent[place] for place in scala_table_order(absent, self._hash)},
             **{place: unreadable[place] for place in scala_table_order(unreadable, self._hash)},
         }
-        # Scala's small maps keep up to four entries as they came, larger ones go by hash; 2.8 has a mutable map, which always goes by hash
-        # and is used as soon as one partition reached a log (Quirks.produce_rows_by_hash). So have later releases where a coordinator is
-        # asked.
-        in_table = bool(reached) and (self._turn.quirks.produce_rows_by_hash or self._by_table)
+        # Scala's small immutable maps keep up to four entries in order of insertion. Where a coordinator is asked, Kafka has a mutable map,
+        # which always goes by hash.
+        in_table = bool(reached) and self._by_table
         return {place: rows[place] for place in (scala_table_order if in_table else scala_map_order)(rows, self._hash)}
 
     def _hash(self, place: Place) -> int:
@@ -193,12 +192,7 @@ class Produce:
         return ErrorCode.UNKNOWN_TOPIC_ID if by_id and topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _read(self, records: bytes | None) -> list[Batch] | None:
-        quirks = self._turn.quirks
-        if records is None:
-            if quirks.null_records_refused:
-                raise TooShort(ErrorCode.UNKNOWN_SERVER_ERROR, "null records")  # only the log looks into it
-            return None
-        return read_produced(records, self._request.version, self._room, not quirks.short_batches_refused_alone)
+        return None if records is None else read_produced(records, self._request.version, self._room)
 
     def _reach(self, place: Place, batches: list[Batch] | TooShort) -> PartitionProduceResponse:
         topic = self._topic(place)
@@ -213,7 +207,6 @@ class Produce:
         if topic.internal:
             return _row(place, ErrorCode.INVALID_TOPIC_EXCEPTION)
         try:
-            self._check_replicas(topic, partition)
             if isinstance(batches, TooShort):
                 raise batches
             self._check(topic, partition, batches)
@@ -228,11 +221,6 @@ class Produce:
             log_append_time_ms=appended.log_append_time,
             log_start_offset=partition.start,
         )
-
-    def _check_replicas(self, topic: Topic, partition: Partition) -> None:
-        wanted = self._topics.limits(topic, partition.leader).min_insync_replicas
-        if self._asked.acks == -1 and wanted > len(partition.replicas):
-            raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.replicas)} replicas, {wanted} must be in sync")
 
     def _verify(self, place: Place, batches: list[Batch] | TooShort | None) -> None:
         """The first batch of a transaction in a partition is taken if the coordinator knows of it, or hears of it now (KIP-890; TX-67 to
@@ -265,9 +253,8 @@ class Produce:
     def _check(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
         wall_ms = self._turn.wall_ms
         limits = self._topics.limits(topic, partition.leader)
-        claims_refused = self._turn.quirks.append_time_bit_refused
         for batch in batches:
-            check(batch, limits, wall_ms, f"{topic.name}-{partition.index}", self._room, claims_refused)
+            check(batch, limits, wall_ms, f"{topic.name}-{partition.index}", self._room)
 
     def _elsewhere(self, place: Place, partition: Partition) -> PartitionProduceResponse:
         row = _row(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -82,6 +82,6 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _beyond_the_cache(cluster: Cluster, asked: FetchRequest) -> bool:
     """Kafka 3.9 and 4.3 keep sessions in eight shards by id; looking for an id outside of all shards is an exception."""
     # Session 0 with epoch -1 or 0 is no session, or asks for a new one (KIP-227): no id is looked for then.
-    if cluster.environment.settings.quirks.one_session_cache or (asked.session_id == 0 and asked.session_epoch in (-1, 0)):
+    if asked.session_id == 0 and asked.session_epoch in (-1, 0):
         return False
     return not -SESSIONS_PER_SHARD < asked.session_id < SHARDS * SESSIONS_PER_SHARD

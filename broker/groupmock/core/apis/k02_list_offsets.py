@@ -92,7 +92,7 @@ def _twice(asked: ListOffsetsRequest) -> set[Place]:
 
 
 def _in_order(asked: ListOffsetsRequest, rows: list[Row]) -> list[ListOffsetsTopicResponse]:
-    """As asked, row by row (Kafka 2.8, 3.9, and everybody's v0)."""
+    """As asked, row by row (Kafka 3.9, and every release in v0)."""
     left = iter(rows)
     return [ListOffsetsTopicResponse(name=topic.name, partitions=[next(left)[1] for _ in topic.partitions]) for topic in asked.topics]
 
@@ -118,9 +118,8 @@ def _answer(
         return _refused(wanted.partition_index, code)
     if request.version == 0:
         return _old_style(cluster, partition, wanted)
-    quirks = cluster.environment.settings.quirks
     try:
-        found = _look_up(partition, wanted.timestamp, _upper(cluster, asked, partition), quirks.negative_timestamps_are_times, room)
+        found = _look_up(partition, wanted.timestamp, _upper(cluster, asked, partition), room)
     except OverLimit:
         # A client asks again for what it was not told, and then less is asked for: docs/kafka/differences.md#budgets-of-one-request
         late = ErrorCode.OFFSET_NOT_AVAILABLE if request.version >= NOT_AVAILABLE_SINCE else ErrorCode.LEADER_NOT_AVAILABLE
@@ -137,7 +136,7 @@ def _gate(
     cluster: Cluster, request: Request, asked: ListOffsetsRequest, partition: Partition | None, wanted: ListOffsetsPartition
 ) -> ErrorCode:
     since = SINCE.get(wanted.timestamp, 0 if wanted.timestamp >= 0 else None)
-    if (since is None or request.version < since) and not cluster.environment.settings.quirks.negative_timestamps_are_times:
+    if since is None or request.version < since:
         return ErrorCode.UNSUPPORTED_VERSION
     if asked.isolation_level not in (0, 1):
         return ErrorCode.UNKNOWN_SERVER_ERROR
@@ -158,18 +157,15 @@ def _upper(cluster: Cluster, asked: ListOffsetsRequest, partition: Partition) ->
     return partition.stable(cluster.environment.settings.quirks.stable_offset_within_log)
 
 
-def _look_up(partition: Partition, timestamp: int, upper: int, only_two: bool, room: Room) -> TimestampAndOffset:
+def _look_up(partition: Partition, timestamp: int, upper: int, room: Room) -> TimestampAndOffset:
     if timestamp == LATEST:
         return TimestampAndOffset(-1, upper, partition.leader_epoch)
-    found = _look_for(partition, timestamp, only_two, room)
+    found = _look_for(partition, timestamp, room)
     # A log that was cut in the midst of a transaction begins behind what is stable of it, and its beginning is told all the same
     return NOTHING if found.offset >= upper and timestamp not in (EARLIEST, EARLIEST_LOCAL) else found
 
 
-def _look_for(partition: Partition, timestamp: int, only_two: bool, room: Room) -> TimestampAndOffset:
-    # 2.8 knows no other constants: -3 and below are times before every record (Quirks.negative_timestamps_are_times).
-    if timestamp < EARLIEST and only_two:
-        return partition.by_timestamp(timestamp, room)
+def _look_for(partition: Partition, timestamp: int, room: Room) -> TimestampAndOffset:
     # Without tiered storage the local log is the whole log (KIP-405).
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return TimestampAndOffset(-1, partition.start, partition.epoch_at(partition.start))

@@ -19,7 +19,7 @@ from groupmock_codec.messages.k03_metadata import (
 
 from ..budget import Ration
 from ..java.hashes import MASK, java_hash
-from ..java.orders import SMALL_MAP, long_map_order, scala_map_order, scala_table_order, scala_trie_order
+from ..java.orders import SMALL_MAP, scala_map_order, scala_table_order, scala_trie_order
 from ..log import internal, names
 from ..log.partition import Partition
 from ..log.placement import CREATION_COST, MADE_COST
@@ -177,9 +177,6 @@ class Rows:
         except TopicRefused as refused:
             self._turn.note("topic_not_created", topic=name, reason=refused.message)
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        # Both codes make a client ask again; 2.8 says 5, later releases 3.
-        if settings.quirks.auto_creation_answers_leader_not_available:
-            return ErrorCode.LEADER_NOT_AVAILABLE
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _row(self, topic: Topic) -> MetadataResponseTopic:
@@ -203,11 +200,8 @@ class Rows:
         )
 
     def _in_order(self, partitions: list[Partition]) -> list[Partition]:
-        """By index; Kafka 3.9 puts the rows into a Scala set first, 2.8 keeps them in a map."""
-        quirks = self._turn.quirks
-        if quirks.metadata_rows_in_a_map:
-            return [partitions[index] for index in long_map_order(len(partitions))]
-        return scala_table_order(partitions, _row_hash) if quirks.metadata_rows_in_a_set else partitions
+        """By index; Kafka 3.9 puts the rows into a Scala set first."""
+        return scala_table_order(partitions, _row_hash) if self._turn.quirks.metadata_rows_in_a_set else partitions
 
     def _operations(self) -> int:
         return TOPIC_OPERATIONS if self._asked.include_topic_authorized_operations else NOT_ASKED

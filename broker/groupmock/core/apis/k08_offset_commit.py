@@ -18,10 +18,9 @@ from ..budget import Ration, within
 from ..groups import causes, codes
 from ..groups.offsets import commits
 from ..groups.offsets.commits import Commit
-from ..groups.offsets.committed import Offset
 from ..groups.type import Committer
-from ..java.hashes import id_partition_hash, java_hash, partition_hash
-from ..java.orders import java_order, scala_map_order, scala_table_order
+from ..java.hashes import id_partition_hash
+from ..java.orders import scala_map_order, scala_table_order
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -59,22 +58,19 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration.take_names([topic.name for topic in message.topics], TOPIC_COST)
     ration.take(within([topic.partitions for topic in message.topics]), PARTITION_COST)
     lines = [line for entry, topic in enumerate(message.topics) for line in _lines(cluster, request.version, entry, topic)]
-    # Before anything is stored: of a partition listed twice 3.9 and 2.8 take the last one, and nothing if that one's metadata is too large:
+    # Before anything is stored: of a partition listed twice 3.9 takes the last one, and nothing if that one's metadata is too large:
     # docs/kafka/differences.md#groups
     taken = _once(turn, [line for line in lines if not line.error])
     # 3.9 refuses v0 as a whole, 35 for unknown topics too (P2-c15):
     # docs/kafka/differences.md#groups
-    if request.version == 0 and taken and not turn.quirks.zookeeper_offsets:
+    if request.version == 0 and taken:
         turn.reply(
             request.ticket, OffsetCommitResponse(topics=_grouped([(line, codes.UNSUPPORTED_VERSION) for line in lines], merge=False))
         )
         return
-    if request.version == 0:
-        errors = _commit_v0(cluster, turn, message.group_id, taken)
-    else:
-        # Without a partition that passed no coordinator is asked: an error of the group stays invisible.
-        # docs/kafka/offsets.md#c-empty-topics
-        errors = _commit(cluster, turn, request, message, taken) if taken else []
+    # Without a partition that passed no coordinator is asked: an error of the group stays invisible.
+    # docs/kafka/offsets.md#c-empty-topics
+    errors = _commit(cluster, turn, request, message, taken) if taken else []
     refused = [(line, line.error) for line in lines if line.error]
     heads = _heads(cluster, request.version, message, lines)
     turn.reply(request.ticket, _answer(turn, heads, refused, list(zip(taken, errors, strict=True))))
@@ -109,10 +105,8 @@ def _once(turn: Turn, lines: list[Line]) -> list[Line]:
     """The old coordinator commits (and answers) a partition once, the last one of several, in the order of its hash maps."""
     if not turn.quirks.duplicates_answered_once:
         return lines
-    # The last value wins (P2-c13); 2.8 has refused partitions in the same map (P2-c24).
+    # The last value wins (P2-c13).
     found = {_key(line): line for line in lines}
-    if turn.quirks.refused_commits_in_place:
-        return [found[key] for key in scala_map_order(found, partition_hash)]
     return [found[key] for key in scala_map_order(scala_table_order(found, id_partition_hash), id_partition_hash)]
 
 
@@ -148,18 +142,6 @@ def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:
     )
 
 
-def _commit_v0(cluster: Cluster, turn: Turn, group_id: str, lines: list[Line]) -> list[int]:
-    """v0 meant ZooKeeper: kept apart, until Kafka 3 refused the request as a whole (35)."""
-    # No group is looked for or made, and v1 does not see what v0 commits (P2-c22).
-    errors = []
-    for line in lines:
-        errors.append(commits.refused_metadata(turn, line.partition.committed_metadata or ""))
-        if not errors[-1]:
-            stored = Offset(line.partition.committed_offset, -1, "", turn.wall_ms)  # ZooKeeper keeps the number alone
-            cluster.groups.zookeeper[group_id, line.name, line.partition.partition_index] = stored
-    return errors
-
-
 # -- answering ---------------------------------------------------------------------------------------------------------
 
 Result = tuple[Line, int]
@@ -167,23 +149,10 @@ Result = tuple[Line, int]
 
 def _answer(turn: Turn, heads: list[Head], refused: list[Result], done: list[Result]) -> OffsetCommitResponse:
     """Refused partitions first; the old coordinator answers the others once each, in the order of its hash maps."""
-    if turn.quirks.refused_commits_in_place:
-        # 2.8 has no rule that refused partitions come first (P2-c24).
-        return OffsetCommitResponse(topics=_as_in_2_8(refused, done))
     if turn.quirks.duplicates_answered_once:
         return OffsetCommitResponse(topics=_grouped(refused + done, merge=True, heads=heads))
     # 4.3: what a gate refused changes the order and joins elements of one topic; else the answer is as asked. A 12 moves nothing (P2-b2).
     return OffsetCommitResponse(topics=_grouped(refused + done, merge=bool(heads), heads=heads))
-
-
-def _as_in_2_8(refused: list[Result], done: list[Result]) -> list[OffsetCommitResponseTopic]:
-    """One map of everything, refused partitions added last; topics as a Java map of their names has them."""
-    spoilt = {_key(line): (line, error) for line, error in refused}
-    everything = {_key(line): (line, error) for line, error in done}
-    everything.update({key: spoilt[key] for key in scala_table_order(spoilt, partition_hash)})
-    topics = _grouped([everything[key] for key in scala_map_order(everything, partition_hash)], merge=True)
-    by_name = {topic.name: topic for topic in topics}
-    return [by_name[name] for name in java_order(by_name, java_hash)]
 
 
 def _key(line: Line) -> tuple[str, int]:

@@ -99,7 +99,7 @@ def _one_group(cluster: Cluster, turn: Turn, request: Request, message: OffsetFe
     wanted = None if message.topics is None else [(topic.name, topic.partition_indexes) for topic in message.topics]
     # Before the gate: what v0 reads is no coordinator's (P2-c22).
     if request.version == 0:
-        return _answer(_fetch_v0(cluster, turn, message.group_id, wanted or []))
+        return _answer(_everywhere(_in_java_order(wanted or []), codes.UNSUPPORTED_VERSION))
     error = cluster.groups.gate(message.group_id, request.node)
     if not error:
         return _answer(_fetch(cluster, turn, message.group_id, wanted, message.require_stable))
@@ -125,24 +125,12 @@ def _old(found: FoundOffsets) -> OffsetFetchResponsePartition:
     )
 
 
-def _fetch_v0(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted) -> Iterable[Topic]:
-    """v0 meant ZooKeeper: 35 since Kafka 3; before, offsets of their own and 3 where there is none."""
-    if not turn.quirks.zookeeper_offsets:
-        return _everywhere(_in_java_order(wanted), codes.UNSUPPORTED_VERSION)
-    kept, wanted = cluster.groups.zookeeper, _once(turn, wanted)
-    return [(name, [_from_zookeeper(kept.get((group_id, name, index)), index) for index in indexes]) for name, indexes in wanted]
-
-
 def _in_java_order(wanted: Wanted) -> Wanted:
     """Kafka makes an error of the whole request: each partition once, partitions and topics as Java's hash maps have them."""
     topics: dict[str, list[int]] = {}
     for name, index in java_order(((name, index) for name, indexes in wanted for index in indexes), partition_hash):
         topics.setdefault(name, []).append(index)
     return [(name, topics[name]) for name in java_order(topics, java_hash)]
-
-
-def _from_zookeeper(offset: Offset | None, index: int) -> FoundOffsets:
-    return FoundOffsets(index, NO_OFFSET, codes.UNKNOWN_TOPIC_OR_PARTITION) if offset is None else FoundOffsets(index, offset)
 
 
 def _everywhere(wanted: Wanted, error: int) -> list[Topic]:
@@ -156,13 +144,11 @@ def _fetch(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted | None, s
     """The offsets of the listed partitions, or of all that have one. `stable`: 88 where a commit is on its way (KIP-447)."""
     group = cluster.groups.find(group_id)
     offsets = CommittedOffsets() if group is None else group.offsets
-    # Those of open transactions, and on 2.8 a commit that it refused and never took off its list (KAFKA-16371):
-    # docs/kafka/differences.md#groups
     unstable = offsets.unstable if stable else frozenset()
     if wanted is None:
         return _all(turn, offsets, unstable)
     if turn.quirks.duplicates_answered_once:
-        wanted = _once(turn, wanted)
+        wanted = _once(wanted)
     return [(name, [_found(offsets, name, index, unstable) for index in indexes]) for name, indexes in wanted]
 
 
@@ -174,21 +160,19 @@ def _found(offsets: CommittedOffsets, name: str, index: int, unstable: frozenset
 
 def _all(turn: Turn, offsets: CommittedOffsets, unstable: frozenset[At]) -> list[Topic]:
     topics: dict[str, list[FoundOffsets]] = {}
-    # 4.3 goes through its TimelineHashMap tables, 3.9 and 2.8 through Scala's maps: docs/kafka/differences.md#groups
+    # 4.3 goes through its TimelineHashMap tables, 3.9 through Scala's maps: docs/kafka/differences.md#groups
     for name, index in offsets.listed(turn.quirks.duplicates_answered_once):
         topics.setdefault(name, []).append(_found(offsets, name, index, unstable))
-    names = java_order(topics, java_hash) if turn.quirks.refused_commits_in_place else list(topics)
-    return [(name, topics[name]) for name in names]
+    return list(topics.items())
 
 
-def _once(turn: Turn, wanted: Wanted) -> Wanted:
+def _once(wanted: Wanted) -> Wanted:
     """The old coordinator puts what is asked into a map and answers each partition once, in that map's order."""
     topics: dict[str, list[int]] = {}
     # P2-c13; 4.3 answers a partition as often as it was listed.
     for name, index in scala_map_order(((name, index) for name, indexes in wanted for index in indexes), partition_hash):
         topics.setdefault(name, []).append(index)
-    names = java_order(topics, java_hash) if turn.quirks.refused_commits_in_place else list(topics)
-    return [(name, topics[name]) for name in names]
+    return list(topics.items())
 
 
 # -- v8 and later ------------------------------------------------------------------------------------------------------

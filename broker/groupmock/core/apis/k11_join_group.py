@@ -158,10 +158,9 @@ def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
 def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGroupRequest) -> None:
     """81: the id is dropped. Kafka 4.3 does not look whether that ends the join phase; the old coordinator does (P1-d3)."""
     quirks, reserved = turn.quirks, message.member_id in group.pending_joins
-    kept = reserved and quirks.refusal_keeps_reservation
-    dropped = not kept and membership.refuse(turn, group, message.member_id, causes.group_full(turn.settings.group_max_size))
+    dropped = membership.refuse(turn, group, message.member_id, causes.group_full(turn.settings.group_max_size))
     error = codes.GROUP_MAX_SIZE_REACHED
-    # 3.9 and 2.8 look for a member that was dropped (P1-c6), 3.9 for a reserved id as well (P1-c7).
+    # 3.9 looks for a member that was dropped (P1-c6) and for a reserved id as well (P1-c7).
     if dropped and (quirks.refused_reservation_ends_phase if reserved else quirks.refused_member_ends_phase):
         outcome = rebalance.maybe_complete(turn, group, causes.LAST_HAD_NO_ROOM)
         if outcome is FAILED and quirks.failing_phase_replaces_refusal:
@@ -196,7 +195,7 @@ def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupReques
         else:
             outcome = _add(turn, group, request, member_id, terms, message.reason)
     # joining: 2.8 lets an unmapped instance id pass everywhere but here (P1-c12).
-    elif error := membership.validate(turn, group, member_id, instance, joining=True):
+    elif error := membership.validate(turn, group, member_id, instance):
         _refuse(turn, request, error, member_id)
     else:
         outcome = _rejoin(turn, group, request, group.members[member_id], terms, message.reason)
@@ -253,7 +252,7 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: J
     if do is Do.ANSWER:
         # A follower gets no list, whatever answer it missed (SERVER-12, SERVER-20).
         members = answers.member_list(group)() if leads else []
-        turn.reply(request.ticket, answers.joined(turn, group).to(request.version, member.member_id, members))
+        turn.reply(request.ticket, answers.joined(group).to(request.version, member.member_id, members))
         return FINE
     # Behind the answer: timeouts change only when the join is parked. docs/kafka/group-protocol.md#jg-timeouts
     membership.update(turn, group, member, request, terms)

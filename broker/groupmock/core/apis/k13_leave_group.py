@@ -36,7 +36,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     error = _gate(cluster, turn, request, message)
     errors = [] if error else _leave(cluster, turn, message.group_id, entries)
     if errors is None:
-        # 2.8: a reserved id with an instance id spoils the others (P1-c13, P2-c18).
+        # The join phase that the entries end fails as a whole.
         error, errors = codes.UNKNOWN_SERVER_ERROR, []
     turn.reply(request.ticket, _answer(request.version, error, entries, errors))
 
@@ -76,19 +76,16 @@ def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIden
 
 def _each(turn: Turn, group: ClassicGroup, entries: list[MemberIdentity]) -> list[int] | None:
     errors, gone = [], []
-    try:
-        for entry in entries:
-            error, matters = leaving.leave(turn, group, entry.member_id, entry.group_instance_id, entry.reason)
-            errors.append(error)
-            # 3.9 and 2.8: the first may end the join phase, which answers a second one that leaves in the same request:
-            # docs/kafka/differences.md#groups
-            if matters and turn.quirks.leaves_one_by_one:
-                if leaving.after(turn, group, _why([entry])) is FAILED:
-                    return None
-            elif matters:
-                gone.append(entry)
-    except leaving.WholeRequestFails:
-        return None
+    for entry in entries:
+        error, matters = leaving.leave(turn, group, entry.member_id, entry.group_instance_id, entry.reason)
+        errors.append(error)
+        # 3.9: the first may end the join phase, which answers a second one that leaves in the same request:
+        # docs/kafka/differences.md#groups
+        if matters and turn.quirks.leaves_one_by_one:
+            if leaving.after(turn, group, _why([entry])) is FAILED:
+                return None
+        elif matters:
+            gone.append(entry)
     if gone and leaving.after(turn, group, _why(gone)) is FAILED:
         return None
     return errors

@@ -52,7 +52,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         # 3.9 and 2.8 only: a SyncGroup counts as a sign of life there (P1-c3).
         if turn.quirks.sync_renews_session:
             sessions.renew(turn, group, member)
-        turn.reply(request.ticket, answers.synced(turn, group, request.version, member))
+        turn.reply(request.ticket, answers.synced(group, request.version, member))
     else:
         turn.reply(request.ticket, answers.sync_refused(answer.error))
 

@@ -25,7 +25,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(message, ListGroupsRequest)
     Ration(turn.settings).take_names([*message.states_filter, *message.types_filter], FILTER_COST)
     loading = cluster.groups.hosting.loading(request.node)
-    # 3.9 and 2.8 list the groups known so far beside the 14 (P2-c2).
+    # 3.9 lists the groups known so far beside the 14 (P2-c2).
     hidden = loading and not turn.quirks.list_while_loading_shows_groups
     groups = [] if hidden else _listed(cluster, turn, request.node, message)
     error = codes.COORDINATOR_LOAD_IN_PROGRESS if loading else codes.NONE
@@ -57,7 +57,5 @@ def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest)
 
 def _state_reader(turn: Turn) -> Callable[[str], str]:
     """How a state's name is compared: without case and surrounding blanks, unless the release minds them."""
-    # 2.8 compares names as they are (P2-c19), 3.9 forgives case but not blanks (P2-c9).
-    if turn.quirks.state_filter_minds_case:
-        return str
+    # 3.9 forgives case but not blanks (P2-c9).
     return str.lower if turn.quirks.state_filter_keeps_blanks else lambda name: name.strip().lower()

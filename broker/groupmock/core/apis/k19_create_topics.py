@@ -64,7 +64,7 @@ def _whole_refused(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[Cr
     if wanted and asked.timeout_ms < 0:
         return TopicRefused(ErrorCode.REQUEST_TIMED_OUT, "")
     # Kafka adds them up in an int, which overflows: two topics of 2^31-1 pass there (docs/kafka/differences.md#work-and-answers)
-    if partitions_of(cluster, wanted) > MOST_PARTITIONS and not cluster.environment.settings.quirks.any_number_of_partitions:
+    if partitions_of(cluster, wanted) > MOST_PARTITIONS:
         return TopicRefused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     return too_much(cluster, asked, wanted, turn)
 

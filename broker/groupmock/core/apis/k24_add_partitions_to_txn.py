@@ -18,7 +18,7 @@ from groupmock_codec.messages.k24_add_partitions_to_txn import (
 
 from ..budget import Ration, within
 from ..java.hashes import java_hash, partition_hash
-from ..java.orders import java_order, scala_map_order, scala_table_order
+from ..java.orders import java_order, scala_table_order
 from ..transactions import causes
 from ..transactions.codes import NOT_LOGGED, fenced_code
 from ..transactions.transactional_id import At, Holder
@@ -66,7 +66,7 @@ def _only(asked: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
 
 def _added(cluster: Cluster, request: Request, turn: Turn, asked: AddPartitionsToTxnTransaction) -> AddPartitionsToTxnResult:
     places = list(dict.fromkeys((topic.name, index) for topic in asked.topics for index in topic.partitions))
-    results = _results(turn, dict(_codes(cluster, request, turn, asked, places)), asked.verify_only)
+    results = _results(dict(_codes(cluster, request, turn, asked, places)), asked.verify_only)
     return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=results)
 
 
@@ -89,12 +89,11 @@ def _codes(
     return [(at, fenced_code(code, FENCED_SINCE, request.version)) for at in places]
 
 
-def _results(turn: Turn, codes: dict[At, ErrorCode], verified: bool) -> list[AddPartitionsToTxnTopicResult]:
-    """As asked, a topic that is named twice once; a refusal, what brokers ask, and every answer of 2.8 goes through maps of Scala and of
-    Java (AddPartitionsToTxnResponse.topicCollectionForErrors)."""
-    in_table = verified or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
-    mapped = in_table or turn.quirks.added_partitions_answered_by_hash
-    places = scala_table_order(codes, partition_hash) if in_table else scala_map_order(codes, partition_hash) if mapped else list(codes)
+def _results(codes: dict[At, ErrorCode], verified: bool) -> list[AddPartitionsToTxnTopicResult]:
+    """Build the topics of an answer, each once. They stand as asked; a refusal and the answer to a broker have the order of a Scala map
+    and of a Java map, because Kafka collects them there (AddPartitionsToTxnResponse.topicCollectionForErrors)."""
+    mapped = verified or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
+    places = scala_table_order(codes, partition_hash) if mapped else list(codes)
     topics: dict[str, list[AddPartitionsToTxnPartitionResult]] = {}
     for name, index in places:
         row = AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=codes[name, index])

@@ -23,6 +23,6 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     codes = ((each.resource_type, each.resource_pattern_type, each.operation, each.permission_type) for each in asked.creations)
     if no_authorizer.closes(request, turn, "CreateAcls", codes):
         return
-    why = no_authorizer.why_not_altered(turn.quirks)
+    why = no_authorizer.ALTERED
     refused = [AclCreationResult(error_code=ErrorCode.SECURITY_DISABLED, error_message=why) for _ in asked.creations]
     turn.reply(request.ticket, CreateAclsResponse(results=refused))

@@ -23,6 +23,6 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     codes = ((each.resource_type_filter, each.pattern_type_filter, each.operation, each.permission_type) for each in asked.filters)
     if no_authorizer.closes(request, turn, "DeleteAcls", codes):
         return
-    why = no_authorizer.why_not_altered(turn.quirks)
+    why = no_authorizer.ALTERED
     refused = [DeleteAclsFilterResult(error_code=ErrorCode.SECURITY_DISABLED, error_message=why) for _ in asked.filters]
     turn.reply(request.ticket, DeleteAclsResponse(filter_results=refused))

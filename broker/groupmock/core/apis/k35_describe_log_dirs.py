@@ -45,10 +45,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         wanted.setdefault(each.topic, set()).update(each.partitions)
     there = [topic for name in topics.names() if (topic := topics.get(name)) is not None]
     rows = [_row(topic, request.node, None if asked.topics is None else wanted.get(topic.name, ())) for topic in there]
-    if turn.quirks.zookeeper_admin:  # 2.8 names a topic of which nothing was asked for
-        shown = [row for topic, row in zip(there, rows, strict=True) if any(request.node in each.replicas for each in topic.partitions)]
-    else:
-        shown = [row for row in rows if row.partitions]
+    shown = [row for row in rows if row.partitions]
     turn.reply(request.ticket, DescribeLogDirsResponse(results=[DescribeLogDirsResult(log_dir=LOG_DIR, topics=shown)]))
 
 

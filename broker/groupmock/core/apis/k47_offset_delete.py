@@ -14,8 +14,8 @@ from groupmock_codec.messages.k47_offset_delete import (
 
 from ..budget import Ration, within
 from ..groups import causes, codes
-from ..java.hashes import java_hash, partition_hash
-from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
+from ..java.hashes import partition_hash
+from ..java.orders import scala_map_order
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -53,7 +53,7 @@ Head = tuple[int, str]
 def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteResponseTopic]:
     """Topics with something refused first, as in OffsetCommit (seen on 4.3.0 and 3.9.1).
 
-    An unknown topic is one even without partitions: 4.3.0 and 3.9.1 name it in the answer (2.8.2 answers partitions only).
+    An unknown topic is one even without partitions: 4.3.0 and 3.9.1 name it in the answer.
     """
     refused: list[Result] = []
     done: list[Result] = []
@@ -68,11 +68,9 @@ def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetD
                 refused.append((entry, topic.name, index, codes.UNKNOWN_TOPIC_OR_PARTITION))
             else:
                 done.append((entry, topic.name, index, _delete_one(turn, group, topic.name, index)))
-    # 3.9 and 2.8; 4.3 keeps the Empty group until the sweep (P2-c11).
+    # 3.9; 4.3 keeps the Empty group until the sweep (P2-c11).
     if turn.quirks.last_offset_deletes_group and done and group.is_empty() and group.offsets.used_up:
         cluster.groups.delete(turn, group, causes.LAST_OFFSET_DELETED)
-    if turn.quirks.refused_commits_in_place:
-        return _as_in_2_8(refused + done)
     if turn.quirks.duplicates_answered_once:
         done = _once(done)
     # 4.3 answers a topic listed twice as listed unless something was refused, 3.9 each partition once: docs/kafka/differences.md#groups
@@ -83,20 +81,6 @@ def _once(done: list[Result]) -> list[Result]:
     """The old coordinator answers from a map: topics in use first, each partition once."""
     found = {(name, index): one for one in sorted(done, key=lambda one: not one[3]) for _, name, index, _ in (one,)}
     return [found[at] for at in scala_map_order(found, partition_hash)]
-
-
-def _as_in_2_8(results: list[Result]) -> list[OffsetDeleteResponseTopic]:
-    """2.8 answers from a map of all partitions, grouped by topic into another one."""
-    errors = {(name, index): error for _, name, index, error in results}
-    by_name: dict[str, list[tuple[str, int]]] = {}
-    for at in errors:
-        by_name.setdefault(at[0], []).append(at)
-    topics = []
-    for name in scala_trie_order(by_name, java_hash):
-        mine = scala_table_order(by_name[name], partition_hash)
-        partitions = [OffsetDeleteResponsePartition(partition_index=index, error_code=errors[name, index]) for _, index in mine]
-        topics.append(OffsetDeleteResponseTopic(name=name, partitions=partitions))
-    return topics
 
 
 def _delete_one(turn: Turn, group: GroupType, topic: str, index: int) -> int:

@@ -27,20 +27,17 @@ TWICE: Final = "Cannot describe SCRAM credentials for the same user twice in a s
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Null or no names: all, which are none. A result for each name, in the order of a map of them; 2.8 keeps that of the request."""
+    """Null or no names: all, which are none. A result for each name, in the order of a map of them."""
     asked = request.message
     assert isinstance(asked, DescribeUserScramCredentialsRequest)
     names = [user.name for user in asked.users or ()]
     Ration(turn.settings).take_names(names, USER_COST)
     times = Counter(names)
-    order = list(times) if turn.quirks.zookeeper_admin else java_order(times, java_hash)
-    results = [_result(name, times[name], turn.quirks.zookeeper_admin) for name in order]
+    results = [_result(name, times[name]) for name in java_order(times, java_hash)]
     turn.reply(request.ticket, DescribeUserScramCredentialsResponse(results=results))
 
 
-def _result(name: str, times: int, old: bool) -> DescribeUserScramCredentialsResult:
-    """`old`: in the words of 2.8."""
+def _result(name: str, times: int) -> DescribeUserScramCredentialsResult:
     if times > 1:
         return DescribeUserScramCredentialsResult(user=name, error_code=ErrorCode.DUPLICATE_RESOURCE, error_message=fitting(TWICE + name))
-    why = "Username must not be empty" if old and not name else fitting(ABSENT + name)
-    return DescribeUserScramCredentialsResult(user=name, error_code=ErrorCode.RESOURCE_NOT_FOUND, error_message=why)
+    return DescribeUserScramCredentialsResult(user=name, error_code=ErrorCode.RESOURCE_NOT_FOUND, error_message=fitting(ABSENT + name))

@@ -15,7 +15,7 @@ from groupmock_codec.messages.k61_describe_producers import (
 
 from ..budget import Ration, within
 from ..java.hashes import long_hash
-from ..java.orders import java_order, scala_map_order, scala_table_order
+from ..java.orders import java_order
 from ..log.producers import ProducerStates
 
 if TYPE_CHECKING:
@@ -49,21 +49,19 @@ def _described(cluster: Cluster, node: int, turn: Turn, ration: Ration, topic: s
     partition = cluster.topics.find(topic, index)
     if partition is None:
         # The handler says of a topic what a log does not say of a partition (KafkaApis.handleDescribeProducersRequest)
-        told = cluster.topics.get(topic) is None and not turn.quirks.no_text_for_unknown_producers
-        message = NO_SUCH_TOPIC if told else None
+        message = NO_SUCH_TOPIC if cluster.topics.get(topic) is None else None
         return PartitionResponse(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=message)
     if partition.leader != node:
         return PartitionResponse(partition_index=index, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
     count = len(partition.producers)
     ration.take(count, PRODUCER_COST, count * PRODUCER_BYTES)
-    return PartitionResponse(partition_index=index, active_producers=_producers(partition.producers, turn.quirks.producers_in_scala_maps))
+    return PartitionResponse(partition_index=index, active_producers=_producers(partition.producers))
 
 
-def _producers(known: ProducerStates, scala: bool) -> list[ProducerState]:
+def _producers(known: ProducerStates) -> list[ProducerState]:
     states = known.all()
-    order = scala_map_order(scala_table_order(states, long_hash), long_hash) if scala else java_order(states, long_hash)
     rows = []
-    for producer_id in order:
+    for producer_id in java_order(states, long_hash):
         state, start = states[producer_id], known.open_from(producer_id)
         rows.append(
             ProducerState(

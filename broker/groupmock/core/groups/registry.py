@@ -31,7 +31,7 @@ from .consumer.type import ConsumerGroup
 from .listing import ByPartition, InOneMap, Listing
 from .offsets import retention
 from .offsets.by_topic import ByTopic
-from .offsets.committed import CommittedOffsets, Offset
+from .offsets.committed import CommittedOffsets
 from .type import GroupType
 
 if TYPE_CHECKING:
@@ -72,8 +72,6 @@ class GroupRegistry:
         places = environment.settings.offsets_topic_num_partitions
         self.hosting = Hosting(environment, topics, OFFSETS_TOPIC, partition_for, places, "load", self)
         """Which node has which partition of __consumer_offsets."""
-        self.zookeeper: dict[tuple[str, str, int], Offset] = {}
-        """Offsets of OffsetCommit v0 where the release keeps them in ZooKeeper (2.8)."""
         topics.when_deleted(self.topic_deleted)
         topics.when_changed(self.topic_changed)
         topics.when_marked(self._transaction_ended)

@@ -7,20 +7,16 @@ answer lists topics and partitions. Every function takes the keys in the order i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Iterable
 from typing import Final, TypeVar
 
-from .hashes import MASK, scala_improve, spread_bits
+from .hashes import scala_improve, spread_bits
 
 K = TypeVar("K", bound=Hashable)
 HashOf = Callable[[K], int]
 
 SMALLEST_TABLE: Final = 16
 SMALL_MAP: Final = 4  # Scala keeps immutable maps and sets of up to four entries as they came
-LONG_MAP_FACTOR: Final = 0x85EBCA6B
-LONG_MAP_ROOM: Final = 16
-LEAST_MASK: Final = 7
 
 
 def table_for(size: int, table: int = SMALLEST_TABLE, scala: bool = False) -> int:
@@ -82,40 +78,3 @@ def _trie(held: list[tuple[int, K]], shift: int) -> list[K]:
         if len(slots[slot]) > 1:
             found += _trie(slots[slot], shift + 5)
     return found
-
-
-@lru_cache(maxsize=256)
-def long_map_order(count: int) -> tuple[int, ...]:
-    """The order in which a copied scala.collection.mutable.LongMap has the keys 0 .. count - 1.
-
-    Kafka 2.8 copies its metadata with every change. (Three or four partitions of a topic that was the last to be made still
-    stand otherwise there, until the next change.)
-    """
-    if count <= 0:
-        return ()
-    keys = list(range(1, count))
-    for size in (LONG_MAP_ROOM, count):
-        keys = _long_map(keys, max((1 << (size - 1).bit_length()) - 1, LEAST_MASK))
-    return (0, *keys)
-
-
-def _long_map(keys: Iterable[int], mask: int) -> list[int]:
-    """Keys but 0 (which such a map keeps apart), put into a table of mask + 1 places that doubles when it is half full."""
-    table: dict[int, int] = {}
-    for key in keys:
-        table[_open_place(table, key, mask)] = key
-        if 2 * len(table) > mask:
-            old, mask = [table[place] for place in sorted(table)], 2 * mask + 1
-            table = {}
-            for held in old:
-                table[_open_place(table, held, mask)] = held
-    return [table[place] for place in sorted(table)]
-
-
-def _open_place(table: Mapping[int, int], key: int, mask: int) -> int:
-    mixed = (key ^ key >> 16) * LONG_MAP_FACTOR & MASK
-    place, step = (mixed ^ mixed >> 13) & mask, 0
-    while place in table:
-        step += 1
-        place = place + 2 * (step + 1) * step - 3 & mask
-    return place

@@ -145,8 +145,8 @@ def _check_values(after: Mapping[str, str], keys: Mapping[str, BrokerKey]) -> No
 def _check_scope(name: str, after: Mapping[str, str], keys: Mapping[str, BrokerKey], quirks: Quirks) -> None:
     if name != CLUSTER_WIDE:
         return
-    for_all = LISTENERS_FOR_ALL[:-1] if quirks.topic_configs_before_3 else LISTENERS_FOR_ALL
-    own = [each for each in after if (keys[each].change == ONE_BROKER if each in keys else base_name(each) not in (None, *for_all))]
+    for_all = (None, *LISTENERS_FOR_ALL)
+    own = [each for each in after if (keys[each].change == ONE_BROKER if each in keys else base_name(each) not in for_all)]
     if own:
         raise configs.BadConfig(f"Cannot update these configs at default cluster level, broker id must be specified: {_shown(own, quirks)}")
 

@@ -97,7 +97,7 @@ def started_with(name: str, settings: Settings) -> str | None:
 
 def broker_keys(quirks: Quirks) -> dict[str, BrokerKey]:
     """Every broker config of that release by name, in the order in which Kafka checks them."""
-    return _release_keys("2.8" if quirks.topic_configs_before_3 else "3.9" if quirks.topic_configs_before_4 else "4.3")
+    return _release_keys("3.9" if quirks.topic_configs_before_4 else "4.3")
 
 
 @cache
@@ -157,8 +157,6 @@ def _host(identity: Identity, node: int, quirks: Quirks) -> dict[str, str]:
     rack = next(each.rack for each in identity.nodes if each.node_id == node)
     if rack is not None:
         host["broker.rack"] = rack
-    if quirks.zookeeper_admin:
-        return {**host, "broker.id": str(node)}
     roles = "broker,controller" if node == identity.nodes[0].node_id else "broker"
     return {**host, "broker.id": str(node), "node.id": str(node), "process.roles": roles}
 

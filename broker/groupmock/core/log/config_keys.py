@@ -327,28 +327,6 @@ _BEFORE_4: Final = (
 TOPIC_CONFIGS_BEFORE_4: Final = dict(sorted({**TOPIC_CONFIGS, **{key.name: key for key in _BEFORE_4}}.items()))
 
 
-# Levels of compression are KIP-390, tiered storage KIP-405, the two bounds of timestamps KIP-937
-_SINCE_2_8: Final = frozenset(
-    (
-        "compression.gzip.level",
-        "compression.lz4.level",
-        "compression.zstd.level",
-        "local.retention.bytes",
-        "local.retention.ms",
-        "message.timestamp.after.max.ms",
-        "message.timestamp.before.max.ms",
-        "remote.log.copy.disable",
-        "remote.log.delete.on.disable",
-        "remote.storage.enable",
-    )
-)
-TOPIC_CONFIGS_2_8: Final = {name: key for name, key in TOPIC_CONFIGS_BEFORE_4.items() if name not in _SINCE_2_8} | {
-    "message.format.version": TOPIC_CONFIGS_BEFORE_4["message.format.version"]._replace(default="2.8-IV1")
-}
-
-
 def topic_keys(quirks: Quirks) -> dict[str, ConfigKey]:
     """The topic configs of that release, by name in alphabetical order."""
-    if quirks.topic_configs_before_3:
-        return TOPIC_CONFIGS_2_8
     return TOPIC_CONFIGS_BEFORE_4 if quirks.topic_configs_before_4 else TOPIC_CONFIGS

@@ -17,7 +17,6 @@ from .config_keys import (
     LIST,
     LONG_MAX,
     TOPIC_CONFIGS,
-    TOPIC_CONFIGS_BEFORE_4,
     ConfigKey,
     number_of,
     split_list,
@@ -90,8 +89,7 @@ def effective(name: str, set_on_topic: Mapping[str, str], changed: Overrides, se
     """The value a topic works with: its own, else the broker's (changed at run time, else as started), else Kafka's default."""
     if name in set_on_topic:
         return trimmed(set_on_topic[name])
-    # An append asks for both bounds of timestamps in every release, and 2.8 has no such configs
-    key = topic_keys(settings.quirks).get(name) or TOPIC_CONFIGS_BEFORE_4[name]
+    key = topic_keys(settings.quirks)[name]
     if key.synonym is None:
         return key.default
     value = changed.get(key.synonym)
@@ -119,7 +117,6 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
         # One that is only compacted loses nothing for its size (UnifiedLog.deleteOldSegments): what is left is the bound of memory
         retention_bytes=number_of(value("retention.bytes")) if "delete" in policies else settings.log_retention_bytes,
         producer_expiration_ms=_expiration_ms(changed, settings),
-        min_insync_replicas=number_of(value("min.insync.replicas")) if settings.quirks.min_insync_replicas_uncapped else 1,
         retention_ms=number_of(value("retention.ms")) if "delete" in policies else -1,
         segment_ms=segment_ms,
         segment_bytes=number_of(value("segment.bytes")),

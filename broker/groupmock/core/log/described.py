@@ -79,11 +79,9 @@ def node_configs(static: Mapping[str, str], changed: Overrides, quirks: Quirks) 
     """Every config of one broker. `static`: what it was started with (`broker_configs.started`).
 
     In the order of Kafka 4: first what no definition knows, from the map of all that was given, then the map of the defined.
-
-    Kafka 2.8 tells its internal configs too once one was changed at run time (seen on 2.8.2).
     """
     keys = broker_keys(quirks)
-    names = [name for name, key in keys.items() if key.change != INTERNAL or (quirks.topic_configs_before_3 and changed.ever)]
+    names = [name for name, key in keys.items() if key.change != INTERNAL]
     given = [name for name in dict.fromkeys((*changed.node, *changed.cluster)) if name not in keys]
     given.sort(key=lambda name: spread(name) % GIVEN_BUCKETS)
     return [_node_config(name, keys, changed, static) for name in (*given, *java_order(names, java_hash))]

@@ -116,9 +116,8 @@ class Fetches:
     def sessions(self, node: int) -> FetchSessions:
         """The session cache of that node."""
         if node not in self._sessions:
-            settings = self._environment.settings
-            slots, quirk = settings.max_incremental_fetch_session_cache_slots, settings.quirks.answered_partitions_go_last
-            self._sessions[node] = FetchSessions(self._environment.dice, slots, quirk)
+            slots = self._environment.settings.max_incremental_fetch_session_cache_slots
+            self._sessions[node] = FetchSessions(self._environment.dice, slots)
         return self._sessions[node]
 
     def in_session(self, node: int, session_id: int) -> Iterator[tuple[str | None, bytes, int]]:
@@ -205,10 +204,8 @@ class Fetches:
         rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
         # Stable: within a rank the order of the request, or of the session, stands
         rows.sort(key=lambda row: self._rank(fetch, row[0]))
-        enough = (reader.bytes >= fetch.min_bytes and not parked) or reader.trouble or reader.logs == 0
-        if reader.sent_elsewhere and not parked:
-            enough |= not self._environment.settings.quirks.preferred_replica_waits
-        return rows, enough
+        read = reader.bytes >= fetch.min_bytes or reader.sent_elsewhere
+        return rows, (read and not parked) or reader.trouble or reader.logs == 0
 
     def _rank(self, fetch: WaitingFetch, slot: Slot) -> int:
         """As in Kafka: what was there when the fetch came, then unknown ids, then unknown names and partitions."""
@@ -245,9 +242,7 @@ class Reader:
         settings = environment.settings
         self._topics = topics
         self._environment = environment
-        self._no_lists = settings.quirks.failed_fetch_without_lists
         self._pinned = settings.quirks.stable_offset_within_log
-        self._waits_beyond_stable = settings.quirks.committed_fetch_waits_beyond_stable
         self._own_offset = settings.quirks.committed_fetch_goes_by_its_own_offset
         self._fetch = fetch
         self._room = fetch.max_bytes
@@ -286,10 +281,7 @@ class Reader:
         return row
 
     def _absent(self, slot: Slot, code: ErrorCode) -> PartitionData:
-        row = PartitionData(partition_index=slot.partition, error_code=code, high_watermark=-1, records=b"")
-        if self._no_lists:
-            row.aborted_transactions = None
-        return row
+        return PartitionData(partition_index=slot.partition, error_code=code, high_watermark=-1, records=b"")
 
     def _missing(self, slot: Slot) -> PartitionData:
         row = self._absent(slot, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -331,7 +323,7 @@ class Reader:
             upper = min(end, partition.stable(self._pinned))
             # DelayedFetch compares what LogSegment.read found: since 4 where the batch begins
             found = slot.fetch_offset if self._own_offset else partition.first_offset(slot.fetch_offset)
-            self.trouble |= found > upper and not self._waits_beyond_stable
+            self.trouble |= found > upper
         size = min(self._room, slot.max_bytes)
         row = self._row(slot, partition, self._records(slot, partition, size, upper), EpochEndOffset(), end)
         if not row.records and slot.fetch_offset < upper and 0 < size < partition.first_size(slot.fetch_offset):
@@ -399,15 +391,12 @@ def failed(quirks: Quirks, asked: FetchRequest, version: int, code: ErrorCode) -
     if version >= ONE_ERROR_SINCE:
         return FetchResponse(error_code=code, session_id=asked.session_id)
     records = None if quirks.failed_fetch_without_records else b""
-    aborted: list[AbortedTransaction] | None = None if quirks.failed_fetch_without_lists else []
     rows = [
         FetchableTopicResponse(
             topic=topic.topic,
             topic_id=topic.topic_id,
             partitions=[
-                PartitionData(
-                    partition_index=each.partition, error_code=code, high_watermark=-1, aborted_transactions=aborted, records=records
-                )
+                PartitionData(partition_index=each.partition, error_code=code, high_watermark=-1, records=records)
                 for each in topic.partitions
             ],
         )

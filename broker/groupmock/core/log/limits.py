@@ -17,7 +17,6 @@ class LogLimits(NamedTuple):
     after_max_ms: int
     retention_bytes: int
     producer_expiration_ms: int
-    min_insync_replicas: int = 1
     retention_ms: int = -1
     segment_ms: int = 2**63 - 1
     segment_bytes: int = 2**31 - 1

@@ -25,19 +25,6 @@ def why_invalid(name: str) -> str | None:
     return None
 
 
-def why_illegal(name: str) -> str | None:
-    """The same in the words of Kafka 2.8's Topic.validate, which are the whole text."""
-    if not name:
-        return "Topic name is illegal, it can't be empty"
-    if name in (".", ".."):
-        return 'Topic name cannot be "." or ".."'
-    if len(name) > LONGEST:
-        return f"Topic name is illegal, it can't be longer than {LONGEST} characters, Topic name: {name}"
-    if not _LEGAL.issuperset(name):
-        return f"Topic name \"{name}\" is illegal, it contains a character other than ASCII alphanumerics, '.', '_' and '-'"
-    return None
-
-
 def metric_name(name: str) -> str:
     """Two names collide when these are equal: Kafka's metric names print '.' and '_' alike."""
     return name.replace(".", "_")

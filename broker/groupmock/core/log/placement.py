@@ -56,9 +56,6 @@ def replicas(name: str, partition: int, factor: int, node_ids: list[int], leader
 
 def check_numbers(partitions: int, factor: int, nodes: int, quirks: Quirks) -> None:
     """Can so many partitions be put on so many nodes, `factor` replicas of each? Raises TopicRefused in the words of the controller."""
-    if quirks.zookeeper_admin:
-        _check_numbers_in_zookeeper(partitions, factor, nodes)
-    # KRaft judges the factor before the number of partitions, ZooKeeper's controller after it: with both wrong the code differs
     if factor < 1:
         message = "Replication factor must be larger than 0, or -1 to use the default value."
         raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
@@ -71,14 +68,3 @@ def check_numbers(partitions: int, factor: int, nodes: int, quirks: Quirks) -> N
             f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be reached "
             f"because only {nodes} broker(s) are registered{cordoned}.",
         )
-
-
-def _check_numbers_in_zookeeper(partitions: int, factor: int, nodes: int) -> None:
-    """In the words of Kafka 2.8 (AdminUtils.assignReplicasToBrokers)."""
-    if partitions < 1:
-        raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
-    if factor < 1:
-        raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
-    if factor > nodes:
-        message = f"Replication factor: {factor} larger than available brokers: {nodes}."
-        raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, message)

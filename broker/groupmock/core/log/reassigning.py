@@ -54,14 +54,11 @@ def check_replicas(turn: Turn, partition: Partition, replicas: Sequence[int], ma
         raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"None of the brokers {list(replicas)} runs.")
 
 
-def reassign(turn: Turn, topics: Topics, topic: str, partition: Partition, replicas: Sequence[int], first_leads: bool = False) -> None:
-    """Replicas that were checked take the place of those there are; the leader stays if it is one of them.
-
-    `first_leads`: the first of them takes over, as it does in 2.8.
-    """
+def reassign(turn: Turn, topics: Topics, topic: str, partition: Partition, replicas: Sequence[int]) -> None:
+    """Replicas that were checked take the place of those there are; the leader stays if it is one of them."""
     partition.replicas = list(replicas)
     turn.note("partition_reassigned", topic=topic, partition=partition.index, replicas=partition.replicas)
     up = {node.node_id for node in turn.environment.up}
     heir = next(node for node in replicas if node in up)
-    if partition.leader != heir and (first_leads or partition.leader not in replicas):
+    if partition.leader != heir and partition.leader not in replicas:
         topics.lead(turn, topic, partition.index, heir)

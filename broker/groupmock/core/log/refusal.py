@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from groupmock_codec.errors import ErrorCode
 
 from ..budget import fitting
-
-WRONG_CONTROLLER: Final = "This is not the correct controller for this cluster."
-"""Of NOT_CONTROLLER, where 2.8 tells it."""
 
 
 class TopicRefused(ValueError):

@@ -85,10 +85,9 @@ class SessionRefused(Exception):
 class FetchSessions:
     """The session cache of one node: at most `slots` sessions (max.incremental.fetch.session.cache.slots)."""
 
-    def __init__(self, dice: Dice, slots: int, answered_go_last: bool = False) -> None:
+    def __init__(self, dice: Dice, slots: int) -> None:
         self._dice = dice
         self._room = slots
-        self._answered_go_last = answered_go_last
         self._sessions: dict[int, Session] = {}
 
     def __len__(self) -> int:
@@ -135,7 +134,7 @@ class FetchSessions:
         if session is not None:
             sent = [(slot, found) for slot, found in rows if slot.news(found)]
             for slot, found in sent:
-                if found.records or self._answered_go_last:  # goes to the end, so that the others get their turn within max bytes
+                if found.records:  # goes to the end, so that the others get their turn within max bytes
                     key = _key(slot, session.uses_ids)
                     if session.slots.pop(key, None) is not None:
                         session.slots[key] = slot

@@ -87,7 +87,7 @@ def is_transactional(data: bytes) -> bool:
     return size is not None and data[MAGIC_AT] == NEWEST_MAGIC and bool(data[ATTRIBUTES_AT] & TRANSACTIONAL)
 
 
-def read_produced(data: bytes, version: int, room: Room, reads_producer_ids: bool = True) -> list[Batch]:
+def read_produced(data: bytes, version: int, room: Room) -> list[Batch]:
     """The batches of one partition's `records` field, old formats converted. Raises Refused(logged=False) for what no log needs to see,
     and for what there is no `room` for.
 
@@ -95,7 +95,7 @@ def read_produced(data: bytes, version: int, room: Room, reads_producer_ids: boo
     """
     if version < ONE_BATCH_SINCE:
         return _read_old(data, room)
-    first = _first_batch(data, reads_producer_ids)
+    first = _first_batch(data)
     codec = first.attributes & COMPRESSION_MASK
     # From v7 on the log meets it, and refuses that partition alone (docs/kafka/differences.md)
     if codec > LAST_CODEC and version < ZSTD_SINCE:
@@ -123,7 +123,7 @@ def _over(error: OverLimit) -> Refused:
     return Refused(ErrorCode.MESSAGE_TOO_LARGE, error.reason, f"More records than one request may bring: {error.reason}.")
 
 
-def _first_batch(data: bytes, reads_producer_ids: bool) -> Batch:
+def _first_batch(data: bytes) -> Batch:
     size = _whole_batch(data, 0)
     if size is None:
         raise Refused(ErrorCode.INVALID_RECORD, "no record batch", logged=False)
@@ -132,8 +132,8 @@ def _first_batch(data: bytes, reads_producer_ids: bool) -> Batch:
         raise Refused(ErrorCode.INVALID_RECORD, f"magic {magic}", logged=False)
     if _whole_batch(data, size) is not None:
         raise Refused(ErrorCode.INVALID_RECORD, "more than one batch", logged=False)
-    # 3.9 and 4.3 read the producer id before any log sees the batch, and fail with the whole request; 2.8 does not
-    if size < PRODUCER_ID_ENDS and reads_producer_ids:
+    # Kafka reads the producer id before any log sees the batch, and fails with the whole request
+    if size < PRODUCER_ID_ENDS:
         raise HandlerFails(ErrorCode.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes", logged=False)
     if size < HEADER_BYTES:
         raise TooShort(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes", logged=False)
@@ -160,11 +160,10 @@ def _whole_batch(data: bytes, at: int) -> int | None:
     return size + LENGTH_ENDS if left >= size + LENGTH_ENDS else None
 
 
-def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room, claims_refused: bool = False) -> None:
+def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room) -> None:
     """Everything a leader checks of a client's batch but its sequence numbers. `where` is "topic-partition". Raises RecordsError.
 
-    `room`: what may be unpacked for the whole request, else MESSAGE_TOO_LARGE. `claims_refused`: a batch that says it was stamped by the
-    log is refused (Kafka 2.8).
+    `room`: what may be unpacked for the whole request, else MESSAGE_TOO_LARGE.
     """
     # In the order of UnifiedLog.analyzeAndValidateRecords: base offset, size, CRC; a batch with several faults is told the first
     if batch.base_offset != 0:
@@ -175,12 +174,12 @@ def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room,
         raise Refused(ErrorCode.CORRUPT_MESSAGE, f"the CRC over the bytes from {CHECKED_FROM} on does not fit", logged=False)
     check_produced(batch)
     try:
-        _check_records(batch, limits, wall_ms, where, room, claims_refused)
+        _check_records(batch, limits, wall_ms, where, room)
     except OverLimit as error:
         raise _over(error) from None
 
 
-def _check_records(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room, claims_refused: bool) -> None:
+def _check_records(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room) -> None:
     if batch.records_count < 1:
         raise Refused(ErrorCode.INVALID_RECORD, f"{batch.records_count} records")
     payload = _payload(batch, room)
@@ -191,9 +190,8 @@ def _check_records(batch: Batch, limits: LogLimits, wall_ms: int, where: str, ro
     highest = wall_ms + limits.after_max_ms
     # Without a lower bound, Kafka's default, the header's stamps tell whether a record can be at fault: seldom must any be read
     stamps_suspect = limits.before_max_ms < LONG_MAX or max(batch.base_timestamp, batch.max_timestamp) > highest
-    claims = claims_refused and batch.log_append_time
     stamps = stamps_suspect and not limits.log_append_time
-    for wanted, look in (claims, _claims), (limits.compact, _keys), (stamps, _timestamps):
+    for wanted, look in (limits.compact, _keys), (stamps, _timestamps):
         if wanted:
             room.take(batch.records_count, OPENED)
             look(iter_heads(batch, payload), limits, wall_ms, where)
@@ -245,17 +243,6 @@ class _Faults:
         self.count += 1
         if self.count <= MOST_FAULTS:
             self.first.append(RecordFault(place, message))
-
-
-def _claims(heads: Iterable[Head], limits: LogLimits, wall_ms: int, where: str) -> None:
-    """Each record of such a batch is at fault, in a compacted topic those without key for that."""
-    faults, stamped = _Faults(), False
-    for index, (_, _, keyless) in enumerate(heads):
-        of_key = limits.compact and keyless
-        stamped = stamped or not of_key
-        faults.add(index, f"{KEYLESS} {where}" if of_key else STAMPED)
-    if stamped:
-        raise Refused(ErrorCode.INVALID_TIMESTAMP, "a producer may not set LogAppendTime", BAD_STAMPS, tuple(faults.first))
 
 
 def _keys(heads: Iterable[Head], limits: LogLimits, wall_ms: int, where: str) -> None:

@@ -103,9 +103,6 @@ def _successor(turn: Turn, group: GroupData, old: Member) -> Member:
     session = turn.timers.set(sessions.key(group, member_id), turn.after(old.session_timeout_ms))
     new = msgspec.structs.replace(old, member_id=member_id, session=session, spread=spread(member_id), is_new=False)
     membership.swap(group, old, new)
-    if turn.quirks.replacement_takes_over_debts and old.member_id in group.pending_syncs:
-        group.pending_syncs.remove(old.member_id)
-        group.pending_syncs.add(member_id)
     return new
 
 

@@ -84,9 +84,6 @@ def _check(cluster: Cluster, turn: Turn, topic: Topic, wanted: list[tuple[Partit
 def _check_leader(cluster: Cluster, topic: Topic, partition: Partition) -> None:
     if all(node.node_id != partition.leader for node in cluster.environment.up):
         raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "no node that runs leads it: start one")
-    needed = cluster.topics.limits(topic, partition.leader).min_insync_replicas
-    if needed > len(partition.replicas):
-        raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.replicas)} replicas, {needed} must be in sync")
 
 
 def _said(where: str, batch: int, refused: RecordsError) -> CannotSteer:

@@ -48,7 +48,7 @@ def create_topic(cluster: Cluster, arguments: CreateTopic, turn: Turn) -> None:
     """Refused where CreateTopics refuses it; the limit per request is that of ReplicationControlManager."""
     settings = turn.settings
     partitions = settings.num_partitions if arguments.partitions is None else arguments.partitions
-    if partitions > MOST_PARTITIONS and not settings.quirks.any_number_of_partitions:
+    if partitions > MOST_PARTITIONS:
         raise BadArguments(f"create_topic: {partitions} partitions are more than Kafka makes at once: make {MOST_PARTITIONS} and grow it")
     try:
         settings_of_topic = _checked_configs(turn, arguments.configs) if arguments.configs else None

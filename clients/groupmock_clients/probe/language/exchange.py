@@ -9,7 +9,7 @@ from typing import Final
 
 from .syntax import Expr
 
-RELEASES = ("4.3", "3.9", "2.8")
+RELEASES = ("4.3", "3.9")
 """The releases an exchange can speak about, newest first; expectations without a release are 4.3's."""
 BASE_SETTINGS = {
     "group.initial.rebalance.delay.ms": "400",

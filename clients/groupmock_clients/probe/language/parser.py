@@ -15,10 +15,10 @@
     releases: 4.3 3.9                    # where it holds (all, when left out);  stages: core | tcp;  needs: transactions
 
     do stable(A)
-    A: JoinGroup v$v -> 0 generation_id=1 | 2.8: 25     # send, await; another expectation for a release
+    A: JoinGroup v$v -> 0 generation_id=1 | 3.9: 25     # send, await; another expectation for a release
     B: SyncGroup -> parked               # sent, and no answer yet
     B -> 0 after 400                     # the answer came 400 ms after the request (`since T`: after `mark T`)
-    [2.8] pause 300                      # time passes (`pause until 900 since T`); a guard in front of any step
+    [3.9] pause 300                      # time passes (`pause until 900 since T`); a guard in front of any step
     repeat 3 ... end; mark T; let x = $A.generation; A drops | resets | finishes | reconnects | forgets; B is A; !command field=1
 
 Without `v9` a request goes out in the highest version both sides have, of some APIs in a lower one (`messages.CAPS`). An answer is

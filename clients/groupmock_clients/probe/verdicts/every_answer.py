@@ -25,7 +25,7 @@ def surprises(
     if api == "JoinGroup":
         expected |= _join(version, request, answer, release)
         if answer["error_code"] == 79 and "member_id" not in stated:
-            yield from _new_id(request, answer, memory, release)
+            yield from _new_id(request, answer, memory)
     elif api == "SyncGroup" and answer["error_code"] != 0:
         expected |= {"assignment": b"", "protocol_type": None, "protocol_name": None}
     elif api == "SyncGroup":
@@ -60,8 +60,8 @@ def _join(version: int, request: dict[str, Value], answer: dict[str, Value], rel
     return empty
 
 
-def _new_id(request: dict[str, Value], answer: dict[str, Value], memory: MemberMemory, release: str) -> Iterator[tuple[str, str]]:
-    prefix = memory.client_id if memory.client_id is not None else ("null" if release == "2.8" else "")
+def _new_id(request: dict[str, Value], answer: dict[str, Value], memory: MemberMemory) -> Iterator[tuple[str, str]]:
+    prefix = memory.client_id or ""
     if not re.fullmatch(re.escape(prefix) + "-" + UUID, str(answer["member_id"])):
         yield "SERVER-01", f"member_id: {prefix}-UUID expected, {show(answer['member_id'])} seen"
 

@@ -110,9 +110,9 @@ class GroupJudge:
         instance = message.group_instance_id
         if instance is not None:
             mapped = next((each.member_id for each in group.members.values() if each.group_instance_id == instance), None)
-            if mapped is None and not self.cluster.environment.settings.quirks.unmapped_instance_ignored:
+            if mapped is None:
                 return UNKNOWN_MEMBER
-            if mapped is not None and mapped != message.member_id:
+            if mapped != message.member_id:
                 return FENCED
         if message.member_id not in group.members:
             return UNKNOWN_MEMBER

@@ -31,7 +31,7 @@ def read(tmp_path: Path) -> Read:
 def test_headers_and_steps(read: Read) -> None:
     exchange = read(
         HEAD + "for v: 0 4..6\nsettings: group.max.size=2\ntopics: t1:4\nmember *: rebalance_timeout_ms=5\nreleases: 4.3\n\n"
-        "A: JoinGroup v$v protocols=[p(range)] # said\nmark T\npause 30\nA -> 0 members=len(2) after 10..20 since T | 2.8: 25\n"
+        "A: JoinGroup v$v protocols=[p(range)] # said\nmark T\npause 30\nA -> 0 members=len(2) after 10..20 since T | 3.9: 25\n"
     )
     assert exchange.rows == ("R1", "R2") and exchange.parameters == {"v": (0, 4, 5, 6)}
     assert exchange.settings == {"group.max.size": "2"} and exchange.topics == {"t1": 4} and exchange.releases == ("4.3",)
@@ -41,7 +41,7 @@ def test_headers_and_steps(read: Read) -> None:
     assert send.fields == (("protocols", Sequence((FunctionCall("p", (Literal("range"),)),))),)
     assert isinstance(mark, Mark) and isinstance(pause, Pause) and pause.ms == Literal(30)
     assert isinstance(wait, Await)
-    newest, oldest = wait.expects.of("4.3"), wait.expects.of("2.8")
+    newest, oldest = wait.expects.of("4.3"), wait.expects.of("3.9")
     assert (newest.error, newest.timing.lowest, newest.timing.highest, newest.timing.since) == (0, 10, 20, "T")
     assert oldest.error == 25 and oldest.fields == ()
 
@@ -64,21 +64,21 @@ def test_topics_of_ones_own_have_configs(read: Read) -> None:
 
 
 def test_a_text_may_hold_the_marks_of_the_language(read: Read) -> None:
-    exchange = read(HEAD + 'A: Heartbeat -> 0 a="x \\"y\\" | -> # $" b="|" | 2.8: 25\n')
+    exchange = read(HEAD + 'A: Heartbeat -> 0 a="x \\"y\\" | -> # $" b="|" | 3.9: 25\n')
     (send,) = exchange.steps
     assert isinstance(send, Send) and send.expects is not None
     assert send.expects.of("4.3").fields == (("a", Literal('x "y" | -> # $')), ("b", Literal("|")))
-    assert send.expects.of("2.8").error == 25
+    assert send.expects.of("3.9").error == 25
 
 
 def test_macros_repeat_and_guards(read: Read) -> None:
     macro = "macro twice(A)\nrepeat 2\nA: Heartbeat -> 0\nend\n\n"
-    exchange = read(macro + HEAD + "for v: 1\ndo twice(Zoe)\n[2.8 v>=1] A: Heartbeat -> 0\n[core] do twice(B)\n")
+    exchange = read(macro + HEAD + "for v: 1\ndo twice(Zoe)\n[3.9 v>=1] A: Heartbeat -> 0\n[core] do twice(B)\n")
     members = [step.member for step in exchange.steps if isinstance(step, Send)]
     assert members == ["Zoe", "Zoe", "A", "B", "B"]
     assert exchange.steps[0].place == "some.exchange:9 (some.exchange:3)"
     guard = exchange.steps[2].guard
-    assert guard.holds("2.8", "tcp", {"v": 1}) and not guard.holds("4.3", "tcp", {"v": 1}) and not guard.holds("2.8", "tcp", {"v": 0})
+    assert guard.holds("3.9", "tcp", {"v": 1}) and not guard.holds("4.3", "tcp", {"v": 1}) and not guard.holds("3.9", "tcp", {"v": 0})
     assert exchange.steps[3].guard.stage == "core"
 
 

@@ -116,7 +116,7 @@ def test_a_mistake_in_the_exchange_is_an_error_with_its_place(tmp_path: Path, st
 
 
 def test_an_unoffered_version_is_not_applicable(tmp_path: Path) -> None:
-    assert played(tmp_path, "A: JoinGroup v9 -> 79\n", "2.8").verdict == "not applicable"
+    assert played(tmp_path, "A: JoinGroup v10 -> 79\n", "3.9").verdict == "not applicable"
 
 
 class Liar(CoreStage):

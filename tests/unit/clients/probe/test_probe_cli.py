@@ -53,7 +53,7 @@ A: ConsumerGroupHeartbeat -> 0
 
 exchange old "an older release"
 rows: R7
-releases: 2.8
+releases: 3.9
 A: Heartbeat member_id=x generation_id=1 -> 25
 
 exchange mistaken "a mistake that shows when it is played"

@@ -73,7 +73,7 @@ def test_what_does_not_fit_says_which_setting_it_needs(name: str, settings: Mapp
         fit(last(name), "4.3", settings, 60_000)
 
 
-@for_each("release", ["4.3", "3.9", "2.8"])
+@for_each("release", ["4.3", "3.9"])
 def test_most_of_the_suite_can_be_judged_with_default_settings(release: str) -> None:
     """What is fitted is kept by the core under these settings: the probe may expect it of a broker."""
     fitted = 0

@@ -7,7 +7,6 @@ from typing import Any
 from cases import for_each
 from log_world import LogWorld, batch, fetch_request
 
-from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k01_fetch import FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
 
 Row = tuple[int, int, int]  # partition, error code, bytes
@@ -219,10 +218,8 @@ def test_each_node_has_its_own_cache() -> None:
     assert (other.error_code, session.next().error_code) == (70, 0)
 
 
-@for_each(("quirks", "order"), [(Quirks(), [1, 2, 0]), (Quirks(answered_partitions_go_last=True), [0, 1, 2])], ids=("later", "2.8"))
-def test_who_goes_to_the_end_of_a_session(quirks: Quirks, order: list[int]) -> None:
-    """Rows with records; on 2.8 all rows, errors too, so that they stay as they were (2.8.2, 2026-11-21)."""
-    world = filled(quirks=quirks)
+def test_fetch_session_moves_partitions_with_records_to_its_end() -> None:
+    world = filled()
     session = Session(world, ("t", 0, 0), ("t", 1, 9), ("t", 2, 9))
     assert [row[0] for row in rows(session.next())] == [0, 1, 2]
-    assert [row[0] for row in rows(session.next())] == order
+    assert [row[0] for row in rows(session.next())] == [1, 2, 0]

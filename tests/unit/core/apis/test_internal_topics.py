@@ -1,6 +1,6 @@
 """The topics that Kafka makes for itself: when they come into being, how every API treats them, and that leaders are coordinators.
 
-Seen on Apache Kafka 4.3.0, 3.9.1 and 2.8.2, 2026-11-22, which agree in all of it but the order of Metadata's partitions. Kafka answers
+Seen on Apache Kafka 4.3.0 and 3.9.1, 2026-11-22, which agree in all of it but the order of Metadata's partitions. Kafka answers
 the first look-up 15 and makes the topic meanwhile; groupmock has it at once.
 """
 
@@ -33,7 +33,7 @@ from groupmock_codec.messages.k75_describe_topic_partitions import DescribeTopic
 
 OFFSETS: Final = "__consumer_offsets"
 TRANSACTIONS: Final = "__transaction_state"
-EACH_PROFILE: Final = for_each("profile", ["kafka-4.3", "kafka-3.9", "kafka-2.8"])
+EACH_PROFILE: Final = for_each("profile", ["kafka-4.3", "kafka-3.9"])
 EACH_TOPIC: Final = for_each(("kind", "name"), [(0, OFFSETS), (1, TRANSACTIONS)])
 
 
@@ -166,12 +166,11 @@ def test_topic_apis_know_them(profile: str) -> None:
     world = world_of(profile)
     find(world)
     find(world, kind=1)
-    if profile != "kafka-2.8":
-        by_id = [MetadataRequestTopic(name=None, topic_id=world.topic_id(name)) for name in (OFFSETS, TRANSACTIONS)]
-        found = world.ask(3, 12, MetadataRequest(topics=by_id)).topics
-        assert [(row.name, row.is_internal, len(row.partitions)) for row in found] == [(OFFSETS, True, 50), (TRANSACTIONS, True, 50)]
-        pages = world.ask(75, 0, DescribeTopicPartitionsRequest(topics=[])).topics
-        assert [(row.name, row.is_internal, len(row.partitions)) for row in pages] == [(OFFSETS, True, 50), (TRANSACTIONS, True, 50)]
+    by_id = [MetadataRequestTopic(name=None, topic_id=world.topic_id(name)) for name in (OFFSETS, TRANSACTIONS)]
+    found = world.ask(3, 12, MetadataRequest(topics=by_id)).topics
+    assert [(row.name, row.is_internal, len(row.partitions)) for row in found] == [(OFFSETS, True, 50), (TRANSACTIONS, True, 50)]
+    pages = world.ask(75, 0, DescribeTopicPartitionsRequest(topics=[])).topics
+    assert [(row.name, row.is_internal, len(row.partitions)) for row in pages] == [(OFFSETS, True, 50), (TRANSACTIONS, True, 50)]
     common = {"cleanup.policy": "compact", "segment.bytes": "104857600"}
     assert set_on(world, OFFSETS) == common | {"compression.type": "producer"}
     own = {"compression.type": "uncompressed", "min.insync.replicas": "1", "unclean.leader.election.enable": "false"}

@@ -1,4 +1,4 @@
-"""Lists among topic configs as Kafka 4.3.0, 3.9.1 and 2.8.2 changed them (tests/data/list_configs.json); other values as they are shown."""
+"""Lists among topic configs as Kafka 4.3.0 and 3.9.1 changed them (tests/data/list_configs.json); other values as they are shown."""
 
 from __future__ import annotations
 
@@ -69,4 +69,4 @@ READ_AS: Final = [
 def test_values_are_shown_as_they_were_read(profile: str, name: str, given: str, read: str) -> None:
     """CreateTopics shows them as they were written since Kafka 3."""
     world = world_of(profile)
-    assert (made(world, name, given), shown(world, name)) == (read if profile == "kafka-2.8" else given, read)
+    assert (made(world, name, given), shown(world, name)) == (given, read)

@@ -1,4 +1,4 @@
-"""ListOffsets and OffsetForLeaderEpoch: figures of Apache Kafka 4.3.0 (v0: 3.9.1; quirk: 2.8.2), 2026-11-21.
+"""ListOffsets and OffsetForLeaderEpoch: figures of Apache Kafka 4.3.0 (v0: 3.9.1), 2026-11-21.
 
 The log holds batches of two records with timestamps (1000, 1005), (3000, 3005), (2000, 2005).
 """
@@ -10,7 +10,6 @@ from typing import Any
 from cases import for_each
 from log_world import WALL_MS, LogWorld
 
-from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from groupmock_codec.messages.k21_delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from groupmock_codec.messages.k23_offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic
@@ -77,11 +76,6 @@ def test_special_timestamps_came_one_by_one(timestamp: int, since: int) -> None:
     world = filled()
     refused = [version for version in range(12) if ask(world, timestamp, version).get("error_code") == 35]
     assert refused == list(range(since))
-
-
-@for_each("timestamp", [-3, -7])
-def test_2_8_takes_other_negative_ones_for_times(timestamp: int) -> None:
-    assert ask(filled(quirks=Quirks(negative_timestamps_are_times=True)), timestamp, 6) == at(0, 1000)
 
 
 @for_each(("timestamp", "expected"), [(-1, at(0)), (-2, at(0)), (-3, NOTHING), (-4, at(0)), (-5, NOTHING), (0, NOTHING)])

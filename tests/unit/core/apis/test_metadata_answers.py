@@ -1,4 +1,4 @@
-"""Metadata, ApiVersions and DescribeCluster: figures of Apache Kafka 4.3.0, 3.9.1 and 2.8.2, 2026-11-21."""
+"""Metadata, ApiVersions and DescribeCluster: figures of Apache Kafka 4.3.0 and 3.9.1, 2026-11-21."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from cases import for_each
 from log_world import LogWorld
 
 from groupmock.core.identity import ApiRange, Feature
-from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 from groupmock_codec.messages.k60_describe_cluster import DescribeClusterRequest
@@ -35,11 +34,6 @@ def test_a_missing_topic_is_made_and_found_the_second_time(version: int) -> None
     assert ask(world, version, "new") == [{"error_code": 3, "name": "new"}]
     assert ask(world, version, "new") == [row(world, "new", version)]
     assert [note["topic"] for note in world.notes("topic_created")] == ["new"]
-
-
-def test_2_8_says_leader_not_available() -> None:
-    world = LogWorld(quirks=Quirks(auto_creation_answers_leader_not_available=True))
-    assert ask(world, 4, "new") == [{"error_code": 5, "name": "new"}]
 
 
 @for_each(

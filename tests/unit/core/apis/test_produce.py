@@ -169,19 +169,10 @@ def test_acks_0_is_silent_and_an_error_closes(topic: str, records: bytes, outcom
     assert world.outcome(world.send(0, 9, produce_request(records, topic=topic, acks=0))) == outcome
 
 
-def test_null_records_are_never_answered_but_by_2_8() -> None:
+def test_null_records_are_never_answered() -> None:
     world = LogWorld()
     world.topic()
     assert world.outcome(world.send(0, 9, produce_request(None))) == "abandoned"
-    old = LogWorld(quirks=Quirks(null_records_refused=True))
-    old.topic()
-    assert old.produce(None, version=9) == refused(-1)
-
-
-def test_2_8_refuses_a_client_that_claims_append_time() -> None:
-    world = LogWorld(quirks=Quirks(append_time_bit_refused=True))
-    world.topic()
-    assert world.produce(forged(attributes=8))["error_code"] == 32
 
 
 def test_log_append_time_is_reported_and_stamped() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 from cases import for_each
 from log_world import LogWorld, batch
 
-from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k19_create_topics import CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
 from groupmock_codec.messages.k21_delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
@@ -240,15 +239,6 @@ def test_a_topic_listed_twice_is_refused_after_the_others() -> None:
         ("a", 42, "Duplicate topic name."),
     ]
     assert world.topics.names() == ["b"]
-
-
-def test_2_8_wants_the_controller_for_topics() -> None:
-    world = LogWorld(nodes=2, quirks=Quirks(zookeeper_admin=True, controller_only=True))
-    assert create(world, topic("a"), node=2)[0]["error_code"] == 41
-    assert "error_code" not in create(world, topic("a"), node=1)[0]
-    grown = world.ask(37, 1, CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="a", count=3)]), node=2)
-    deleted = world.ask(20, 3, DeleteTopicsRequest(topic_names=["a"]), node=2)
-    assert (grown.results[0].error_code, deleted.responses[0].error_code) == (41, 41)
 
 
 # -- CreatePartitions

@@ -293,13 +293,11 @@ def test_there_is_an_end_to_what_is_kept() -> None:
 
 
 BEFORE_4: Final = Quirks(no_group_configs=True, topic_configs_before_4=True)
-BEFORE_3: Final = Quirks(no_group_configs=True, topic_configs_before_4=True, topic_configs_before_3=True, zookeeper_admin=True)
 
 
-@for_each("quirks, text", [(BEFORE_4, "Unknown resource type 32"), (BEFORE_3, "Unexpected resource type UNKNOWN")], ids=["3.9", "2.8"])
-def test_releases_that_have_no_such_resource(quirks: Quirks, text: str) -> None:
-    world = LogWorld(quirks=quirks)
-    assert change(world, "g", (SESSION, "46000")) == (42, text)
+def test_3_9_has_no_such_resource() -> None:
+    world = LogWorld(quirks=BEFORE_4)
+    assert change(world, "g", (SESSION, "46000")) == (42, "Unknown resource type 32")
     assert replace(world, "g", consumer_session_timeout_ms="46000")[0] == 42
     found = described(world, "g")
     assert found.error_code == 42

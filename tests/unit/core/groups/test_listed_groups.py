@@ -1,4 +1,4 @@
-"""The order of ListGroups as Kafka 4.3.0, 3.9.1 and 2.8.2 gave it to groups that came and went (tests/data/listed_groups.json).
+"""The order of ListGroups as Kafka 4.3.0 and 3.9.1 gave it to groups that came and went (tests/data/listed_groups.json).
 
 Each play: simple groups made by a commit in the order given, then deleted by DeleteGroups, then listed. Among the names are twenty with
 one hash code. With offsets.topic.num.partitions=1 all groups of 4.3.0 share a table.
@@ -21,7 +21,7 @@ from groupmock.profiles import load as profile_named
 from groupmock_codec.messages.k16_list_groups import ListGroupsRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
-PROFILES: Final = {"4.3.0": "kafka-4.3", "3.9.1": "kafka-3.9", "2.8.2": "kafka-2.8"}
+PROFILES: Final = {"4.3.0": "kafka-4.3", "3.9.1": "kafka-3.9"}
 PLAYS: Final[list[dict[str, Any]]] = json.loads((Path(__file__).parents[3] / "data" / "listed_groups.json").read_text())
 EACH: Final = [(play, release) for play in PLAYS for release in play["releases"]]
 
@@ -85,7 +85,7 @@ def test_partitions_stand_as_the_map_of_an_election_had_them(seen: list[int]) ->
 
 
 def test_a_node_that_starts_again_has_small_tables() -> None:
-    """2.8 and 3.9: the map of a node that never ended would have stayed large."""
+    """3.9: the map of a node that never ended would have stayed large."""
     world, fresh = world_of("3.9.1"), world_of("3.9.1")
     some = [name for name in (f"g{number}" for number in range(100)) if spread_bits(java_hash(name)) & 16][:8]
     for name in some:

@@ -1,4 +1,4 @@
-"""Records packed by snappy, lz4 and zstd, opened where a log is told to: answers as Kafka 4.3.0, 3.9.1 and 2.8.2 gave them."""
+"""Records packed by snappy, lz4 and zstd, opened where a log is told to: answers as Kafka 4.3.0 and 3.9.1 gave them."""
 
 from __future__ import annotations
 

@@ -212,11 +212,10 @@ def test_an_abort_behind_an_open_transaction_is_listed_where_something_is_read()
     [
         (Quirks(), ["parked", "parked", "answered", "answered"]),
         (Quirks(committed_fetch_goes_by_its_own_offset=True), ["parked", "answered", "answered", "answered"]),
-        (Quirks(committed_fetch_waits_beyond_stable=True), ["parked", "parked", "parked", "parked"]),
     ],
 )
 def test_beyond_what_is_stable_a_reader_is_answered_at_once(quirks: Quirks, wanted: list[str]) -> None:
-    """TX-84: offsets at the last stable one, within its batch, in the next batch, at the end; 4.3.0, 3.9.1, 2.8.2."""
+    """TX-84: offsets at the last stable one, within its batch, in the next batch, at the end; 4.3.0, 3.9.1."""
     world = TxnWorld(quirks)
     world.write(1, 0, b"a", b"b")
     world.append(batch(b"plain"))
@@ -389,21 +388,20 @@ def test_producers_are_described() -> None:
     assert world.producers() == [{**common, "producer_epoch": 1, "last_timestamp": WALL_MS, "coordinator_epoch": 3}]
 
 
-@for_each(("quirk", "told"), [(False, "This server does not host this topic-partition."), (True, None)])
-def test_producers_of_what_is_not_there(quirk: bool, told: str | None) -> None:
-    world = TxnWorld(quirks=Quirks(no_text_for_unknown_producers=quirk))
+def test_producers_of_what_is_not_there() -> None:
+    world = TxnWorld()
+    told = "This server does not host this topic-partition."
     asked = DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=[1]), TopicRequest(name="u", partition_indexes=[0])])
     rows = [row for topic in world.ask(61, 0, asked).topics for row in topic.partitions]
     assert [(row.error_code, row.error_message) for row in rows] == [(3, None), (3, told)]
 
 
-@for_each(("quirk", "order"), [(False, [1_001_296, 1_295]), (True, [1_295, 1_001_296])])
-def test_producers_of_one_bucket(quirk: bool, order: list[int]) -> None:
-    """Java's map has them as they came, Scala's by their hashes."""
-    world = TxnWorld(quirks=Quirks(producers_in_scala_maps=quirk))
+def test_producers_of_one_bucket() -> None:
+    """Java's map has them as they came."""
+    world = TxnWorld()
     for pid in (1_001_296, 1_295):
         world.write(pid, 0)
-    assert [each["producer_id"] for each in world.producers()] == order
+    assert [each["producer_id"] for each in world.producers()] == [1_001_296, 1_295]
 
 
 def test_any_client_may_write_markers() -> None:

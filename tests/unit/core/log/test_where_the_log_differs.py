@@ -133,7 +133,7 @@ def test_topics_of_one_request_may_collide_under_no_profile(profile: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("profile", "outcome"), [("groupmock", "answered"), ("kafka-4.3", "abandoned"), ("kafka-3.9", "answered"), ("kafka-2.8", "abandoned")]
+    ("profile", "outcome"), [("groupmock", "answered"), ("kafka-4.3", "abandoned"), ("kafka-3.9", "answered")]
 )
 def test_a_resource_listed_twice_is_refused_but_where_a_profile_leaves_it_unanswered(profile: str, outcome: str) -> None:
     world = LogWorld(quirks=quirks_of(profile))

@@ -6,10 +6,7 @@ import pytest
 from cases import for_each
 from core_world import World
 
-from groupmock.core.settings import Quirks
 from groupmock.core.steering import NotNow
-
-OLD = Quirks(replacement_takes_over_debts=True)
 
 
 def expired(by_command: bool) -> World:
@@ -116,9 +113,8 @@ def test_whoever_waits_under_the_old_id_is_told() -> None:
     assert (join.error, world.group().state) == (82, "PreparingRebalance")
 
 
-@for_each("quirks", [Quirks(), OLD], ids=["4.3", "2.8"])
-def test_a_fenced_instance_in_completing_rebalance_rebalances(quirks: Quirks) -> None:
-    world = World.make(quirks=quirks)
+def test_a_fenced_instance_in_completing_rebalance_rebalances() -> None:
+    world = World.make()
     for instance in ("i1", "i2"):
         world.join(instance=instance)
     world.finish_phase()

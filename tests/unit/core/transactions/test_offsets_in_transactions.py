@@ -99,12 +99,6 @@ def test_without_the_group_in_the_transaction() -> None:
     assert (world.state()[0], [each.topic for each in world.described()[0].topics]) == ("Ongoing", ["__consumer_offsets"])
 
 
-def test_on_2_8_it_is_taken_and_hangs() -> None:
-    world = OffsetsWorld("kafka-2.8")
-    pid = world.init()
-    assert [world.txn(pid), world.txn(Pid(77, 5)), world.end(pid), world.seen(stable=True)] == [0, 0, 48, UNSTABLE]
-
-
 def test_at_v5_a_refused_member_has_begun_the_transaction_and_an_unknown_topic_has_not() -> None:
     world = OffsetsWorld()
     pid = world.init()
@@ -162,27 +156,27 @@ def test_another_node_does_not_coordinate_the_group() -> None:
     assert world.txn(pid, node=other) == 16
 
 
-MEMBERS: Final[list[tuple[str, str, int, str, str | None, tuple[int, int, int]]]] = [
-    # the group, generation, member id ("me": its member), instance; 4.3, 3.9, 2.8
-    ("nobody", "no group", -1, "", None, (0, 0, 0)),
-    ("an id", "no group", -1, "any", None, (0, 0, 25)),
-    ("a generation", "no group", 3, "any", None, (22, 25, 25)),
-    ("a generation of nobody", "no group", 0, "", None, (22, 25, 0)),
-    ("nobody", "Empty", -1, "", None, (0, 0, 0)),
-    ("an id", "Empty", -1, "any", None, (0, 0, 25)),
-    ("generation 0", "Empty", 0, "", None, (25, 25, 0)),
-    ("nobody", "Stable", -1, "", None, (0, 0, 0)),
-    ("itself", "Stable", 1, "me", None, (0, 0, 0)),
-    ("of a former generation", "Stable", 0, "me", None, (22, 22, 22)),
-    ("of a later one", "Stable", 2, "me", None, (22, 22, 22)),
-    ("a stranger", "Stable", 9, "ghost", None, (25, 25, 25)),
-    ("without generation", "Stable", -1, "me", None, (22, 22, 0)),
-    ("without id", "Stable", 1, "", None, (25, 25, 0)),
-    ("an instance of nobody", "Stable", 1, "me", "ghost", (25, 25, 0)),
-    ("its instance", "static", 1, "me", "i", (0, 0, 0)),
-    ("another's instance", "static", 1, "other", "i", (82, 82, 82)),
-    ("an instance without id", "static", -1, "", "i", (82, 82, 82)),
-    ("without its instance", "static", 1, "me", None, (0, 0, 0)),
+MEMBERS: Final[list[tuple[str, str, int, str, str | None, tuple[int, int]]]] = [
+    # the group, generation, member id ("me": its member), instance; 4.3, 3.9
+    ("nobody", "no group", -1, "", None, (0, 0)),
+    ("an id", "no group", -1, "any", None, (0, 0)),
+    ("a generation", "no group", 3, "any", None, (22, 25)),
+    ("a generation of nobody", "no group", 0, "", None, (22, 25)),
+    ("nobody", "Empty", -1, "", None, (0, 0)),
+    ("an id", "Empty", -1, "any", None, (0, 0)),
+    ("generation 0", "Empty", 0, "", None, (25, 25)),
+    ("nobody", "Stable", -1, "", None, (0, 0)),
+    ("itself", "Stable", 1, "me", None, (0, 0)),
+    ("of a former generation", "Stable", 0, "me", None, (22, 22)),
+    ("of a later one", "Stable", 2, "me", None, (22, 22)),
+    ("a stranger", "Stable", 9, "ghost", None, (25, 25)),
+    ("without generation", "Stable", -1, "me", None, (22, 22)),
+    ("without id", "Stable", 1, "", None, (25, 25)),
+    ("an instance of nobody", "Stable", 1, "me", "ghost", (25, 25)),
+    ("its instance", "static", 1, "me", "i", (0, 0)),
+    ("another's instance", "static", 1, "other", "i", (82, 82)),
+    ("an instance without id", "static", -1, "", "i", (82, 82)),
+    ("without its instance", "static", 1, "me", None, (0, 0)),
 ]
 
 
@@ -201,8 +195,8 @@ CALLED: Final = [f"{each[1]}: {each[0]}" for each in MEMBERS]
 
 
 @for_each("state, generation, member_id, instance, wanted", [each[1:] for each in MEMBERS], ids=CALLED)
-def test_which_member_may(state: str, generation: int, member_id: str, instance: str | None, wanted: tuple[int, int, int]) -> None:
-    found = [member_case(profile, state, generation, member_id, instance) for profile in ("groupmock", "kafka-3.9", "kafka-2.8")]
+def test_which_member_may(state: str, generation: int, member_id: str, instance: str | None, wanted: tuple[int, int]) -> None:
+    found = [member_case(profile, state, generation, member_id, instance) for profile in ("groupmock", "kafka-3.9")]
     assert tuple(found) == wanted
 
 
@@ -287,7 +281,7 @@ def test_a_deleted_topic_takes_them_along() -> None:
 def test_the_older_coordinator_keeps_a_group_until_its_transactions_end() -> None:
     """A topic that is deleted takes Empty groups without offsets along, whoever's it is; not those that transactions wait for."""
     seen = []
-    for profile in "kafka-4.3", "kafka-3.9", "kafka-2.8":
+    for profile in "kafka-4.3", "kafka-3.9":
         world = OffsetsWorld(profile)
         pid = world.begin()
         world.txn(pid)
@@ -301,7 +295,7 @@ def test_the_older_coordinator_keeps_a_group_until_its_transactions_end() -> Non
             world.command("delete_topic", name="other")
             states.append(world.group_state()[0])
         seen.append(states)
-    assert seen == [["Empty"] * 3, ["Empty", "Empty", "Dead"], ["Empty", "Empty", "Dead"]]
+    assert seen == [["Empty"] * 3, ["Empty", "Empty", "Dead"]]
 
 
 def test_offsets_of_one_transaction_are_listed_as_they_waited() -> None:
@@ -420,25 +414,10 @@ def test_an_epoch_that_the_partition_knows_to_be_over_is_47_before_the_coordinat
     assert [world.txn(old, name=""), world.txn(Pid(99, 0), name="")] == [47, 42], "of the other one the partition knows nothing"
 
 
-# -- the old coordinator, which asks nobody about a producer: 2.8.2
+# -- the old coordinator
 
 
-@for_each("group", ["nobody's", "an Empty one"])
-def test_without_an_epoch_the_whole_commit_fails_on_2_8(group: str) -> None:
-    """Also what names no topic; the group is there afterwards, and nothing is pending in it."""
-    world = OffsetsWorld("kafka-2.8")
-    pid = world.init()
-    if group == "an Empty one":
-        world.plain(3, 1)
-    rows = [TxnOffsetCommitRequestPartition(partition_index=each, committed_offset=4) for each in (0, 9)]
-    topics = [TxnOffsetCommitRequestTopic(name="t", partitions=rows)]
-    asked = TxnOffsetCommitRequest(transactional_id="x", group_id="g", producer_id=pid.id, producer_epoch=-1, topics=topics)
-    answer = world.ask(28, 3, asked)
-    assert [(row.partition_index, row.error_code) for row in answer.topics[0].partitions] == [(0, -1), (9, -1)]
-    assert (world.group_state()[0], world.seen(stable=True)) == ("Empty", NONE)
-
-
-@for_each(("profile", "left", "committed"), [("kafka-2.8", NONE, -1), ("kafka-3.9", NONE, -1), ("kafka-4.3", UNSTABLE, 5)])
+@for_each(("profile", "left", "committed"), [("kafka-3.9", NONE, -1), ("kafka-4.3", UNSTABLE, 5)])
 def test_a_refused_commit_takes_what_was_pending_along_before_4(profile: str, left: tuple[int, int, int, str], committed: int) -> None:
     world = OffsetsWorld(profile)
     world.init()
@@ -449,7 +428,7 @@ def test_a_refused_commit_takes_what_was_pending_along_before_4(profile: str, le
     assert [world.seen(stable=True)[1], world.seen(1, stable=True)[1]] == [committed, 6]
 
 
-@for_each(("profile", "state"), [("kafka-2.8", "Dead"), ("kafka-3.9", "Dead"), ("kafka-4.3", "Empty")])
+@for_each(("profile", "state"), [("kafka-3.9", "Dead"), ("kafka-4.3", "Empty")])
 def test_a_topic_that_is_deleted_takes_groups_without_offsets_along(profile: str, state: str) -> None:
     """Whatever topic it is; who has something pending stays."""
     world = OffsetsWorld(profile)
@@ -468,16 +447,15 @@ def test_a_topic_that_is_deleted_takes_groups_without_offsets_along(profile: str
 
 def test_a_group_that_was_added_has_its_marker_although_nobody_committed() -> None:
     """The partition knows then that the epoch is over."""
-    world = OffsetsWorld("kafka-2.8")
+    world = OffsetsWorld("kafka-3.9")
     pid = world.begin()
     world.sleep(100_000)
     assert [world.txn(pid), world.markers(partition_for("g", 50), "__consumer_offsets")] == [47, [(pid.id, pid.epoch + 1, False)]]
 
 
-@for_each("profile", ["kafka-2.8", "kafka-3.9"])
-def test_a_transaction_keeps_the_group_whose_pending_offsets_are_deleted(profile: str) -> None:
+def test_a_transaction_keeps_the_group_whose_pending_offsets_are_deleted() -> None:
     """OffsetDelete of the last offset deletes an Empty group of the old coordinator, but not amid a transaction."""
-    world = OffsetsWorld(profile)
+    world = OffsetsWorld("kafka-3.9")
     pid = world.init(timeout=900_000)
     world.offsets(pid)
     world.txn(pid)

@@ -170,7 +170,7 @@ def test_an_open_transaction_is_aborted_before_the_next_producer_is_let_in(versi
     assert (world.markers(), world.state()) == ([(pid.id, 1, False)], ("Empty", 2))
 
 
-@for_each("profile, wanted", [("groupmock", (0, 0, 1)), ("kafka-4.3", (0, 0, 1)), ("kafka-3.9", (90, -1, -1)), ("kafka-2.8", (90, -1, -1))])
+@for_each("profile, wanted", [("groupmock", (0, 0, 1)), ("kafka-4.3", (0, 0, 1)), ("kafka-3.9", (90, -1, -1))])
 def test_who_aborted_itself_by_coming_again(profile: str, wanted: tuple[int, int, int]) -> None:
     """TX-23."""
     world = TransactionWorld(profile)
@@ -226,14 +226,6 @@ def test_another_pid_or_id_is_49_before_the_epoch_is_looked_at() -> None:
     assert (asked, other, empty) == ([49] * 6, [49] * 4, [42] * 3)
 
 
-def test_an_older_release_takes_a_fenced_producer_where_it_never_wrote() -> None:
-    """TX-33, TX-67, TX-69: 2.8.2 checks nothing."""
-    world = TransactionWorld("kafka-2.8")
-    old = world.init()
-    world.init()
-    assert [world.write(old, version=9), world.write(Pid(99, 4), partition=1, version=9)] == [0, 0]
-
-
 # -- what is in a transaction: TX-40 to TX-45
 
 
@@ -259,15 +251,12 @@ MAPPED: Final[list[tuple[str, list[tuple[str, list[int]]], list[tuple[str, list[
      [("aaa", [3]), ("nope", [0]), ("x1", [0]), ("x2", [0]), ("none", [0]), ("zzz", [1]), ("t2", [0])]),
     ("groupmock", [("zeta", [2, 0]), ("t2", [1]), ("alpha", [1, 0, 2]), ("m", [0]), ("t1", [0])],
      [("zeta", [2, 0]), ("t2", [1]), ("alpha", [1, 0, 2]), ("m", [0]), ("t1", [0])]),
-    ("kafka-2.8", [("zeta", [2, 0]), ("t2", [1]), ("alpha", [1, 0, 2]), ("m", [0]), ("t1", [0])],
-     [("zeta", [2, 0]), ("alpha", [2, 1, 0]), ("m", [0]), ("t1", [0]), ("t2", [1])]),
-    ("kafka-2.8", [("t2", [2, 0, 1]), ("t1", [1, 0])], [("t1", [1, 0]), ("t2", [1, 0, 2])]),
 ]  # fmt: skip
 
 
 @for_each(("profile", "asked", "answered"), MAPPED)
 def test_a_refusal_is_answered_in_the_order_of_maps(profile: str, asked: Any, answered: Any) -> None:
-    """As Kafka 4.3.0 and 3.9.1 answer a refusal, and 2.8.2 everything."""
+    """As Kafka 4.3.0 and 3.9.1 answer a refusal."""
     world = TransactionWorld(profile)
     for name in ("zeta", "alpha", "m", "t1", "t2"):
         world.topic(name, 3)
@@ -284,7 +273,7 @@ def test_a_refusal_is_answered_in_the_order_of_maps(profile: str, asked: Any, an
 
 
 def test_an_empty_list_is_answered_with_one_and_begins_a_transaction() -> None:
-    """The second half: seen on 4.3.0, 3.9.1 and 2.8.2, by EndTxn."""
+    """The second half: seen on 4.3.0 and 3.9.1, by EndTxn."""
     world = TransactionWorld()
     pid = world.init()
     assert (world.add_nothing(pid), world.state(), world.end(pid), world.state()) == ([], ("Ongoing", 0), 0, ("CompleteCommit", 0))
@@ -370,7 +359,7 @@ def test_markers_may_come_later() -> None:
     assert (world.state(), world.markers(), world.committed()) == (("CompleteCommit", 0), [(0, 0, True)], 1)
 
 
-@for_each(("profile", "added", "offsets"), [("kafka-4.3", [51, 51], 51), ("kafka-3.9", [49, 90], 49), ("kafka-2.8", [49, 90], 49)])
+@for_each(("profile", "added", "offsets"), [("kafka-4.3", [51, 51], 51), ("kafka-3.9", [49, 90], 49)])
 def test_a_marker_that_is_refused_leaves_the_transaction_as_it_is(profile: str, added: list[int], offsets: int) -> None:
     """TX-59, TX-32: nobody tries again but another coordinator; meanwhile who asks with another pid or epoch mostly hears of that first."""
     world = TransactionWorld(profile)
@@ -461,7 +450,7 @@ def two_writes(world: TransactionWorld, *batches: tuple[int, Pid, int]) -> list[
 
 
 def test_a_request_is_of_one_producer() -> None:
-    """As 4.3.0 and 3.9.1 answer; 2.8.2 looks at each partition for itself."""
+    """As 4.3.0 and 3.9.1 answer."""
     world = TransactionWorld()
     pid = world.init()
     world.add(pid, 0, 1)

@@ -28,22 +28,10 @@ def commit(turn: Turn, group: Group, by: Committer) -> int:
 
 def transactional_commit(turn: Turn, group: Group, by: Committer) -> int:
     """The checks of TxnOffsetCommit (KIP-447; TX-75): none for who names nothing, and none of the state. No session is re-armed."""
-    if turn.quirks.lax_transactional_commits:
-        return _lax_transactional_commit(group, by)
     if not by.named or (by.generation < 0 and group.state is EMPTY):
         return codes.NONE
     error = membership.validate(turn, group, by.member_id, by.group_instance_id)
     return error or (codes.NONE if by.generation == group.generation else codes.ILLEGAL_GENERATION)
-
-
-def _lax_transactional_commit(group: Group, by: Committer) -> int:
-    """2.8 looks at each of the three where it is given, and at an instance only where somebody has it."""
-    mapped = None if by.group_instance_id is None else group.static_members.get(by.group_instance_id)
-    if mapped is not None and mapped != by.member_id:
-        return codes.FENCED_INSTANCE_ID
-    if by.member_id and by.member_id not in group.members:
-        return codes.UNKNOWN_MEMBER_ID
-    return codes.ILLEGAL_GENERATION if by.generation >= 0 and by.generation != group.generation else codes.NONE
 
 
 def deletion(group: Group) -> int:

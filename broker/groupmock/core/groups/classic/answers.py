@@ -11,23 +11,15 @@ from groupmock_codec.messages.k11_join_group import JoinGroupResponse, JoinGroup
 from groupmock_codec.messages.k14_sync_group import SyncGroupResponse
 
 from ...effects import Reply
-from ...turn import Turn
 from .group import Group, Member, Parked, metadata_of
 
 Listed = Callable[[], list[JoinGroupResponseMember]]
 NULL_SINCE: Final = 7
 
 
-def protocol_name(turn: Turn, name: str | None, version: int) -> str | None:
-    """Below v7 null travels as "", from v7 on "" travels as null (KIP-559; 2.8 keeps the "")."""
-    if version >= NULL_SINCE and not (name == "" and turn.quirks.empty_protocol_name_kept):
-        return name or None
-    return name or ""
-
-
-def _names(turn: Turn, name: str | None) -> tuple[str | None, str | None]:
-    """`protocol_name` of the versions before NULL_SINCE and of those since, worked out once for thousands of answers."""
-    return protocol_name(turn, name, 0), protocol_name(turn, name, NULL_SINCE)
+def protocol_name(name: str | None, version: int) -> str | None:
+    """Below v7 null travels as "", from v7 on "" travels as null (KIP-559)."""
+    return (name or None) if version >= NULL_SINCE else (name or "")
 
 
 def join_refused(error: int, version: int, member_id: str = "") -> JoinGroupResponse:
@@ -44,7 +36,6 @@ def sync_refused(error: int) -> SyncGroupResponse:
 class Joined(msgspec.Struct, frozen=True):
     """What the JoinGroup answers of one generation have in common, fixed when it begins."""
 
-    turn: Turn
     generation: int
     protocol_type: str | None
     protocol_name: str | None
@@ -55,7 +46,7 @@ class Joined(msgspec.Struct, frozen=True):
         return JoinGroupResponse(
             generation_id=self.generation,
             protocol_type=self.protocol_type,
-            protocol_name=protocol_name(self.turn, self.protocol_name, version),
+            protocol_name=protocol_name(self.protocol_name, version),
             leader=self.leader_id,
             skip_assignment=skip_assignment,
             member_id=member_id,
@@ -65,7 +56,7 @@ class Joined(msgspec.Struct, frozen=True):
     def all(self, waiting: list[tuple[Parked, str]], listed: Listed) -> Iterator[Reply]:
         """Every waiting member's answer, made one by one; the leader's list is made when its turn comes."""
         generation, protocol_type, leader_id = self.generation, self.protocol_type, self.leader_id
-        before, since = _names(self.turn, self.protocol_name)
+        before, since = protocol_name(self.protocol_name, 0), protocol_name(self.protocol_name, NULL_SINCE)
         for parked, member_id in waiting:
             answer = JoinGroupResponse(
                 generation_id=generation,
@@ -78,9 +69,9 @@ class Joined(msgspec.Struct, frozen=True):
             yield Reply(parked.ticket, answer)
 
 
-def joined(turn: Turn, group: Group, leader_id: str | None = None) -> Joined:
+def joined(group: Group, leader_id: str | None = None) -> Joined:
     """The facts of the current generation; `leader_id` overrides who is told to lead (SERVER-34)."""
-    return Joined(turn, group.generation, group.protocol_type, group.protocol_name, leader_id or group.leader_id or "")
+    return Joined(group.generation, group.protocol_type, group.protocol_name, leader_id or group.leader_id or "")
 
 
 def member_list(group: Group) -> Listed:
@@ -98,23 +89,24 @@ def member_list(group: Group) -> Listed:
     return listed
 
 
-def synced(turn: Turn, group: Group, version: int, member: Member) -> SyncGroupResponse:
+def synced(group: Group, version: int, member: Member) -> SyncGroupResponse:
     """A member's stored assignment."""
     return SyncGroupResponse(
         protocol_type=group.protocol_type,
-        protocol_name=protocol_name(turn, group.protocol_name, version),
+        protocol_name=protocol_name(group.protocol_name, version),
         assignment=member.assignment,
     )
 
 
-def all_synced(turn: Turn, group: Group, waiting: list[tuple[Parked, bytes]]) -> Iterator[Reply]:
+def all_synced(group: Group, waiting: list[tuple[Parked, bytes]]) -> Iterator[Reply]:
     """Every waiting SyncGroup's answer, made one by one."""
-    protocol_type, (before, since) = group.protocol_type, _names(turn, group.protocol_name)
+    protocol_type, name = group.protocol_type, group.protocol_name
+    before, since = protocol_name(name, 0), protocol_name(name, NULL_SINCE)
 
     def made() -> Iterator[Reply]:
         for parked, assignment in waiting:
-            name = since if parked.version >= NULL_SINCE else before
-            yield Reply(parked.ticket, SyncGroupResponse(protocol_type=protocol_type, protocol_name=name, assignment=assignment))
+            told = since if parked.version >= NULL_SINCE else before
+            yield Reply(parked.ticket, SyncGroupResponse(protocol_type=protocol_type, protocol_name=told, assignment=assignment))
 
     return made()
 

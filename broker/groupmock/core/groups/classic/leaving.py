@@ -1,7 +1,7 @@
 """Members that go: LeaveGroup entries and session expiry (docs/kafka/group-protocol.md#leavegroup-and-expiry).
 
 What leaves is the member; what the group does about it is asked of the table of states once, after all entries of a request (SERVER-46), in
-2.8 and 3.9 after each. In Kafka: GroupMetadataManager.classicGroupLeave and expireClassicGroupMemberHeartbeat.
+3.9 after each. In Kafka: GroupMetadataManager.classicGroupLeave and expireClassicGroupMemberHeartbeat.
 """
 
 from __future__ import annotations
@@ -12,10 +12,6 @@ from ..causes import Why
 from . import membership, rebalance
 from .group import Group, Member
 from .states import ANSWERS, EMPTY, PREPARING, Do, Question
-
-
-class WholeRequestFails(Exception):
-    """2.8 only: an entry with a reserved id and an unmapped instance id makes the whole LeaveGroup -1."""
 
 
 def leave(turn: Turn, group: Group, member_id: str, group_instance_id: str | None, reason: str | None) -> tuple[int, bool]:
@@ -33,12 +29,8 @@ def leave(turn: Turn, group: Group, member_id: str, group_instance_id: str | Non
 
 
 def _leave_reserved(turn: Turn, group: Group, member_id: str, group_instance_id: str | None) -> tuple[int, bool]:
-    if group_instance_id is not None and turn.quirks.reserved_id_with_instance_fails_leave:
-        if group_instance_id in group.static_members:
-            return codes.FENCED_INSTANCE_ID, False
-        raise WholeRequestFails
     membership.drop_reservation(turn, group, member_id, causes.reservation_left(member_id))
-    # Kafka 4 counts it as somebody that left, so that a Stable group rebalances for nothing; 2.8 and 3.9 look at a join phase alone
+    # Kafka 4 counts it as somebody that left, so that a Stable group rebalances for nothing; 3.9 looks at a join phase alone
     return codes.NONE, group.state is PREPARING or not turn.quirks.leaving_reservation_starts_nothing
 
 

@@ -30,7 +30,7 @@ class JoinTerms(msgspec.Struct, gc=False, frozen=True):
     group_instance_id: str | None
 
 
-def validate(turn: Turn, group: Group, member_id: str, group_instance_id: str | None, joining: bool = False) -> int:
+def validate(turn: Turn, group: Group, member_id: str, group_instance_id: str | None) -> int:
     """The code that these ids earn: 25 for an unknown instance or id, 82 for an instance of another member, else 0.
 
     The instance decides first (ClassicGroup.validateMember): a process that was replaced must learn that it is fenced for good, not that
@@ -38,9 +38,9 @@ def validate(turn: Turn, group: Group, member_id: str, group_instance_id: str | 
     """
     if group_instance_id is not None:
         mapped = group.static_members.get(group_instance_id)
-        if mapped is None and (joining or not turn.quirks.unmapped_instance_ignored):  # 2.8 looks at it in JoinGroup alone
+        if mapped is None:
             return codes.UNKNOWN_MEMBER_ID
-        if mapped is not None and mapped != member_id:
+        if mapped != member_id:
             return codes.FENCED_INSTANCE_ID
     return codes.NONE if member_id in group.members else codes.UNKNOWN_MEMBER_ID
 
@@ -52,7 +52,7 @@ def new_id(turn: Turn, group: Group, client_id: str | None, group_instance_id: s
     """
     prefix = group_instance_id
     if prefix is None:
-        prefix = client_id if client_id is not None else ("null" if turn.quirks.null_client_id_prefix else "")
+        prefix = client_id or ""
     if len(prefix) > LONG and len(prefix.encode("utf-8", "surrogatepass")) > LONGEST_TEXT - ROOM_FOR_UUID:
         raise OverBudget(f"a client id or instance id of {len(prefix)} characters: no answer can carry a member id that is longer still")
     while True:  # the same seed may be given twice (`reseed`), and then draws what it drew before
@@ -109,9 +109,8 @@ def update(turn: Turn, group: Group, member: Member, request: Request, terms: Jo
     if member.protocols != terms.protocols:
         group.relist(member, terms.protocols)
         telling.changed(turn, group, member.member_id, "updated", causes.protocols_changed(member.member_id), member)
-    if not turn.quirks.rejoin_keeps_timeouts:
-        member.session_timeout_ms = terms.session_timeout_ms
-        member.rebalance_timeout_ms = terms.rebalance_timeout_ms
+    member.session_timeout_ms = terms.session_timeout_ms
+    member.rebalance_timeout_ms = terms.rebalance_timeout_ms
     earlier = group.park_join(member, Parked(request.ticket, request.version))
     if earlier is not None and not earlier.answered:
         # Kafka replaces the callback and so loses it; the connection waits for an answer and is read no more (P1-d6)
@@ -170,7 +169,7 @@ def refuse(turn: Turn, group: Group, member_id: str, why: Why) -> bool:
 def replace(turn: Turn, group: Group, old: Member, request: Request, terms: JoinTerms) -> Member:
     """A static member came back without its id: a new id takes the old one's place (docs/kafka/group-protocol.md#static-membership).
 
-    `pending_syncs` keeps the old id on purpose: Kafka forgets to rewrite it (2.8 does), so a sync timer may start a rebalance later.
+    `pending_syncs` keeps the old id on purpose: Kafka forgets to rewrite it, so a sync timer may start a rebalance later.
     The old session timer is left to the caller.
     """
     assert old.group_instance_id is not None
@@ -186,14 +185,10 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, terms: Join
         is_new=old.is_new and turn.quirks.replacement_stays_new,
     )
     swap(group, old, new)
-    if turn.quirks.replacement_takes_over_debts and old.member_id in group.pending_syncs:
-        group.pending_syncs.remove(old.member_id)
-        group.pending_syncs.add(member_id)
     telling.changed(turn, group, member_id, "replaced", causes.instance_replaced(old.group_instance_id, member_id, old.member_id), new)
     group.relist(new, terms.protocols)
-    if not turn.quirks.rejoin_keeps_timeouts:
-        new.session_timeout_ms = terms.session_timeout_ms
-        new.rebalance_timeout_ms = terms.rebalance_timeout_ms
+    new.session_timeout_ms = terms.session_timeout_ms
+    new.rebalance_timeout_ms = terms.rebalance_timeout_ms
     group.park_join(new, Parked(request.ticket, request.version))
     return new
 

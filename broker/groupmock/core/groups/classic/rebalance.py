@@ -235,7 +235,7 @@ def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     # Static members that did not join owe one as well (P1-b2)
     group.pending_syncs = set(group.members)
     turn.timers.set(("sync", group.group_id), turn.after(group.rebalance_timeout_ms()))
-    turn.replies(answers.joined(turn, group).all(waiting, answers.member_list(group)))
+    turn.replies(answers.joined(group).all(waiting, answers.member_list(group)))
     return FINE
 
 
@@ -313,7 +313,7 @@ def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
     telling.moved(turn, group, group.move(STABLE, turn.wall_ms), causes.leader_assigned(group.leader_id))
     storage.store(turn, group)
     waiting = _take_syncs(turn, group)
-    turn.replies(answers.all_synced(turn, group, waiting))
+    turn.replies(answers.all_synced(group, waiting))
 
 
 def on_sync_timer(turn: Turn, group: Group) -> bool:

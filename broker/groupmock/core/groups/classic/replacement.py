@@ -40,7 +40,7 @@ def _undo(turn: Turn, group: Group, request: Request, old: Member, new: Member, 
     membership.swap(group, new, old)  # the old timer runs on: it was not ended yet
     sessions.end(turn, group, new.member_id)
     telling.changed(turn, group, old.member_id, "replaced", causes.replacement_undone(new.member_id), old)
-    refused = answers.joined(turn, group, led).to(request.version, "", [])  # Kafka names all but the member
+    refused = answers.joined(group, led).to(request.version, "", [])  # Kafka names all but the member
     refused.error_code = codes.UNKNOWN_SERVER_ERROR
     turn.reply(request.ticket, refused)
 
@@ -55,8 +55,8 @@ def written(turn: Turn, group: Group, member_id: str) -> bool:
     leads = group.is_leader(member)
     if join.version >= 9:
         members = answers.member_list(group)() if leads else []
-        message = answers.joined(turn, group).to(join.version, member_id, members, skip_assignment=leads)
+        message = answers.joined(group).to(join.version, member_id, members, skip_assignment=leads)
     else:
-        message = answers.joined(turn, group, join.led).to(join.version, member_id, [])
+        message = answers.joined(group, join.led).to(join.version, member_id, [])
     turn.reply(join.ticket, message)
     return True

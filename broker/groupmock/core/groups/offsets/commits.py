@@ -40,12 +40,10 @@ def admit_transactional(turn: Turn, group: GroupType | None, by: Committer, at: 
     """The same for a transaction: who only knows the group's name may commit whatever its state (KIP-447; TX-75)."""
     if group is not None:
         return group.admit_transactional_commit(turn, by, at)
-    if turn.quirks.lax_transactional_commits and by.member_id:
-        return codes.UNKNOWN_MEMBER_ID
-    if by.generation < 0 or (turn.quirks.lax_transactional_commits and by.generation == 0):
+    if by.generation < 0:
         return codes.NONE
     old = turn.quirks.transactional_commit_to_unknown_group_is_unknown_member
-    return codes.ILLEGAL_GENERATION if turn.quirks.lax_transactional_commits or not old else codes.UNKNOWN_MEMBER_ID
+    return codes.UNKNOWN_MEMBER_ID if old else codes.ILLEGAL_GENERATION
 
 
 def utf16_length(text: str) -> int:
@@ -67,21 +65,12 @@ def asked_for(turn: Turn, commits: list[Commit]) -> list[At]:
 def write(turn: Turn, group: GroupType, commits: list[Commit]) -> list[int]:
     """Store what may be stored; a code per commit. The last one of a partition wins."""
     errors = [refused_metadata(turn, one.metadata) for one in commits]
-    if turn.quirks.refused_commit_lingers and not all(errors):
-        _on_its_way(group, commits, errors)
     if too_large(turn, group.home, group.partition, group.group_id, commits):
         return [error or size_error(turn) for error in errors]
     for commit, error in zip(commits, errors, strict=True):
         if not error:
             group.offsets.commit((commit.topic, commit.partition), stored_offset(turn, commit))
     return errors
-
-
-def _on_its_way(group: GroupType, commits: list[Commit], errors: list[int]) -> None:
-    """2.8 notes all partitions of a commit as on their way, and never takes off the refused ones (KAFKA-16371)."""
-    for commit, error in zip(commits, errors, strict=True):
-        note = group.offsets.linger if error else group.offsets.arrive
-        note((commit.topic, commit.partition))
 
 
 def stored_offset(turn: Turn, commit: Commit) -> Offset:

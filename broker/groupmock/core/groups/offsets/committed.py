@@ -42,14 +42,13 @@ class _Topic(Timeline):
 class CommittedOffsets(dict[At, Offset]):
     """(topic, partition) -> what was committed last, in the order of the first commits. Changed only by the methods below."""
 
-    __slots__ = ("_filed", "_lingering", "_owner", "_pending", "_scala_table", "_tables", "_topics")
+    __slots__ = ("_filed", "_owner", "_pending", "_scala_table", "_tables", "_topics")
 
     def __init__(self) -> None:
         super().__init__()
         self._topics = Timeline()
         self._tables: dict[str, _Topic] = {}
         self._scala_table = SMALLEST_TABLE
-        self._lingering: dict[str, set[int]] | None = None  # seldom: see `linger`
         self._pending: PendingOffsets | None = None  # from the first offset that a transaction commits on
         self._filed: ByTopic | None = None
         self._owner: Owner = (0, "")
@@ -65,12 +64,12 @@ class CommittedOffsets(dict[At, Offset]):
     def _named(self) -> set[str]:
         """Return every topic of which something is here."""
         pending = self._pending.places() if self._pending is not None else ()
-        return {*self._tables, *(self._lingering or {}), *(at[0] for at in pending)}
+        return {*self._tables, *(at[0] for at in pending)}
 
     @property
     def used_up(self) -> bool:
         """Does nothing here keep an Empty group alive?"""
-        return not self and not self._lingering and not self._pending
+        return not self and not self._pending
 
     def commit(self, at: At, offset: Offset) -> None:
         """A plain commit, which is later than all that transactions have written so far."""
@@ -133,51 +132,23 @@ class CommittedOffsets(dict[At, Offset]):
             self._topics = Timeline()
 
     def _left(self, topic: str) -> None:
-        """No offset of that topic is here any more, or none lingers."""
-        if topic in self._tables or (self._lingering and topic in self._lingering) or (self._pending and self._pending.in_topic(topic)):
+        """Unfile the topic if no offset of it is here any more."""
+        if topic in self._tables or (self._pending and self._pending.in_topic(topic)):
             return
         if self._filed is not None:
             self._filed.discard(topic, self._owner)
 
     @property
-    def lingering(self) -> frozenset[At]:
-        """Every partition that lingers."""
-        return frozenset((topic, partition) for topic, partitions in (self._lingering or {}).items() for partition in partitions)
-
-    @property
     def unstable(self) -> frozenset[At]:
-        """Partitions in which a commit is on its way: a transaction's, or one that lingers."""
-        return self.lingering | self._pending.places() if self._pending else self.lingering
+        """Partitions in which an open transaction has a commit."""
+        return self._pending.places() if self._pending else frozenset()
 
     def is_unstable(self, at: At) -> bool:
         """Is that one of them?"""
-        return self.lingers(at) or (self._pending is not None and at in self._pending)
-
-    def lingers(self, at: At) -> bool:
-        """Does a commit of that partition count as on its way until another one comes (quirk `refused_commit_lingers`)?"""
-        return self._lingering is not None and at[1] in self._lingering.get(at[0], ())
-
-    def linger(self, at: At) -> None:
-        """A commit of that partition was refused and yet counts as on its way."""
-        if self._lingering is None:
-            self._lingering = {}
-        self._lingering.setdefault(at[0], set()).add(at[1])
-        if self._filed is not None:
-            self._filed.add(at[0], self._owner)
-
-    def arrive(self, at: At) -> None:
-        """Another commit of that partition has come: none is on its way."""
-        if not self.lingers(at):
-            return
-        assert self._lingering is not None
-        self._lingering[at[0]].discard(at[1])
-        if not self._lingering[at[0]]:
-            del self._lingering[at[0]]
-            self._left(at[0])
+        return self._pending is not None and at in self._pending
 
     def discard(self, at: At, awaited: bool = False) -> None:
         """Forget a partition; nothing happens when it has no offset. `awaited`: the end of its transactions is, all the same."""
-        self.arrive(at)
         if self._pending is not None:
             self._pending.discard(at, awaited)
         if at in self:
@@ -189,8 +160,6 @@ class CommittedOffsets(dict[At, Offset]):
         """Forget a topic; its partitions that had an offset."""
         table = self._tables.get(name)
         found = [] if table is None else [(name, partition) for partition in table.partitions]
-        if self._lingering:
-            self._lingering.pop(name, None)
         if self._pending is not None:
             self._pending.discard_topic(name, awaited)
         for at in found:
@@ -216,7 +185,6 @@ class CommittedOffsets(dict[At, Offset]):
         super().clear()
         self._pending = None
         self._tables.clear()
-        self._lingering = None
         self._topics = Timeline()
 
     def listed(self, scala: bool) -> list[At]:

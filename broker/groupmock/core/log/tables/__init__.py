@@ -19,10 +19,8 @@ class ConfigRow(NamedTuple):
 
 
 def rows(release: str) -> Iterator[ConfigRow]:
-    """The table of that release: 2.8, 3.9 or 4.3. Each is imported when it is first asked for, which a server that starts does not."""
-    if release == "2.8":
-        from .kafka_2_8 import ROWS
-    elif release == "3.9":
+    """The table of that release: 3.9 or 4.3. Each is imported when it is first asked for, which a server that starts does not."""
+    if release == "3.9":
         from .kafka_3_9 import ROWS
     else:
         from .kafka_4_3 import ROWS

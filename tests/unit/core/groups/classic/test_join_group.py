@@ -7,17 +7,15 @@ import re
 from cases import for_each
 from core_world import RANGE, World, subscription
 
-from groupmock.core.settings import Quirks
-
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 
 
 @for_each(
-    ("client", "prefix", "quirks"),
-    [("shop", "shop", Quirks()), (None, "", Quirks()), ("", "", Quirks()), (None, "null", Quirks(null_client_id_prefix=True))],
+    ("client", "prefix"),
+    [("shop", "shop"), (None, ""), ("", "")],
 )
-def test_a_reserved_id_starts_with_the_client_id(client: str | None, prefix: str, quirks: Quirks) -> None:
-    world = World.make(quirks=quirks)
+def test_a_reserved_id_starts_with_the_client_id(client: str | None, prefix: str) -> None:
+    world = World.make()
     answer = world.join(client=client).answer
     assert answer.error_code == 79
     assert re.fullmatch(f"{prefix}-{UUID}", answer.member_id)
@@ -82,9 +80,9 @@ def test_answers_of_leader_and_follower(version: int, name: str) -> None:
     assert first.answer.protocol_type == "consumer"
 
 
-@for_each(("version", "quirks", "name"), [(6, Quirks(), ""), (7, Quirks(), None), (7, Quirks(empty_protocol_name_kept=True), "")])
-def test_a_protocol_without_a_name(version: int, quirks: Quirks, name: str | None) -> None:
-    world = World.make(quirks=quirks)
+@for_each(("version", "name"), [(6, ""), (7, None)])
+def test_a_protocol_without_a_name(version: int, name: str | None) -> None:
+    world = World.make()
     _, asked = world.enter(version=version, protocols=[("", b"")], protocol_type="junk")
     world.sleep(3000)
     assert (asked.error, asked.answer.protocol_name) == (0, name)
@@ -116,14 +114,13 @@ def test_an_immediate_answer_changes_neither_timeouts_nor_session() -> None:
     assert world.group().state == "Stable"
 
 
-@for_each(("quirks", "timeouts"), [(Quirks(), (20_000, 5)), (Quirks(rejoin_keeps_timeouts=True), (10_000, 60_000))])
-def test_the_park_path_takes_over_the_timeouts(quirks: Quirks, timeouts: tuple[int, int]) -> None:
-    world = World.make(quirks=quirks)
+def test_the_park_path_takes_over_the_timeouts() -> None:
+    world = World.make()
     _leader, follower = world.stable(2)
     world.enter()
     world.join(follower, session=20_000, rebalance=5)
     member = world.group().members[follower]
-    assert (member.session_timeout_ms, member.rebalance_timeout_ms) == timeouts
+    assert (member.session_timeout_ms, member.rebalance_timeout_ms) == (20_000, 5)
 
 
 def test_a_lone_leader_that_rejoins_gets_the_next_generation_at_once() -> None:

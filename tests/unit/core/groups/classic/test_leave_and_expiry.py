@@ -91,19 +91,6 @@ def test_a_reserved_id_that_expires_in_stable_starts_nothing() -> None:
     assert (world.group().state, world.group().pending_joins) == ("Stable", set())
 
 
-@for_each(("instance", "code"), [("nobody", "whole"), ("i", 82)])
-def test_2_8_fails_on_a_reserved_id_with_an_instance(instance: str, code: int | str) -> None:
-    world = World.make(quirks=Quirks(reserved_id_with_instance_fails_leave=True))
-    world.join(instance="i")
-    reserved = world.join().answer.member_id
-    answer = world.leave((reserved, instance), version=4).answer
-    if code == "whole":
-        assert (answer.error_code, answer.members) == (-1, [])
-    else:
-        assert [one.error_code for one in answer.members] == [code]
-    assert reserved in world.group().pending_joins
-
-
 # -- sessions ----------------------------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ def test_every_flag_names_its_releases() -> None:
     assert set(DOCUMENTED) == {field.name for field in msgspec.structs.fields(Quirks)}
 
 
-@for_each("release", ["4.3", "3.9", "2.8"])
+@for_each("release", ["4.3", "3.9"])
 def test_profiles_have_the_flags_their_comments_promise(release: str) -> None:
     assert profiles.load(f"kafka-{release}").quirks == {name for name, releases in DOCUMENTED.items() if release in releases}
 

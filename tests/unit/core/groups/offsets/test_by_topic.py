@@ -32,18 +32,6 @@ def test_a_group_is_filed_while_it_has_offsets_of_a_topic() -> None:
     assert len(index) == 0
 
 
-def test_what_lingers_of_a_topic_files_the_group_too() -> None:
-    index, offsets = filed()
-    offsets.linger(("t", 0))
-    offsets["t", 1] = SOME
-    offsets.discard(("t", 1))
-    assert index.owners("t") == [(1, "g")] and set(offsets.lingering) == {("t", 0)}
-    assert (offsets.discard_topic("t"), offsets.used_up, len(index)) == ([], True, 0)
-    offsets.linger(("t", 0))
-    offsets.arrive(("t", 0))
-    assert (offsets.used_up, len(index)) == (True, 0)
-
-
 def test_a_topics_partitions_are_found_in_the_order_of_their_commits() -> None:
     _, offsets = filed()
     for at in [("t", 3), ("u", 0), ("t", 1), ("t", 3)]:

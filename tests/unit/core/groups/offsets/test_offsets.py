@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from cases import for_each
@@ -104,31 +103,28 @@ def test_3_9_answers_22_in_v9_too() -> None:
     assert world.commit("x", 3).answer.topics[0].partitions[0].error_code == 22
 
 
-# What is asked, then the answer in the order of Kafka 4.3, 3.9 and 2.8: the latter two answer an accepted partition once, in the order
-# of their hash maps (tools/fidelity compares random ones with the real brokers).
+# What is asked, then the answer in the order of Kafka 4.3 and 3.9, which answers an accepted partition once, in the order of its hash
+# maps (tools/fidelity compares random ones with the real brokers).
 ORDERS = [
     (
         [("t2", [2, 0]), ("nope", [0]), ("t1", [1, 77, 0])],
         [("nope", [(0, 3)]), ("t1", [(77, 3), (1, 0), (0, 0)]), ("t2", [(2, 0), (0, 0)])],
         [("nope", [(0, 3)]), ("t1", [(77, 3), (1, 0), (0, 0)]), ("t2", [(0, 0), (2, 0)])],
-        [("nope", [(0, 3)]), ("t1", [(1, 0), (0, 0), (77, 3)]), ("t2", [(0, 0), (2, 0)])],
     ),
     (
         [("t2", [2]), ("t1", [0, 0]), ("t2", [1])],
         [("t2", [(2, 0)]), ("t1", [(0, 0), (0, 0)]), ("t2", [(1, 0)])],
         [("t2", [(2, 0), (1, 0)]), ("t1", [(0, 0)])],
-        [("t1", [(0, 0)]), ("t2", [(2, 0), (1, 0)])],
     ),
-    ([("t1", []), ("t2", [0])], [("t2", [(0, 0)])], [("t2", [(0, 0)])], [("t2", [(0, 0)])]),
+    ([("t1", []), ("t2", [0])], [("t2", [(0, 0)])], [("t2", [(0, 0)])]),
 ]
 V39 = Quirks(duplicates_answered_once=True)
-V28 = Quirks(duplicates_answered_once=True, refused_commits_in_place=True)
 
 
-@for_each(("asked", "v43", "v39", "v28"), ORDERS)
-def test_order_of_a_commit_answer(asked: Listed, v43: object, v39: object, v28: object) -> None:
-    found = [commit(World.make(topics=TOPICS, quirks=quirks), *asked) for quirks in (Quirks(), V39, V28)]
-    assert found == [v43, v39, v28]
+@for_each(("asked", "v43", "v39"), ORDERS)
+def test_order_of_a_commit_answer(asked: Listed, v43: object, v39: object) -> None:
+    found = [commit(World.make(topics=TOPICS, quirks=quirks), *asked) for quirks in (Quirks(), V39)]
+    assert found == [v43, v39]
 
 
 def test_of_a_partition_listed_twice_the_last_value_wins() -> None:
@@ -193,80 +189,11 @@ def test_a_commit_larger_than_a_batch(quirks: Quirks, code: int) -> None:
     assert bool(world.group().offsets) is (code == 0)
 
 
-def refused_in_part(before: Sequence[int] = (), **how: Any) -> World:
-    """A group with an offset in t1-0 whose t1-1 was refused in the same commit; 2.8 takes the latter to be on its way.
-
-    `before`: partitions of t1 that were committed before."""
-    quirks = Quirks(refused_commit_lingers=True, last_offset_deletes_group=True)
-    world = World.make(topics=TOPICS, quirks=quirks, offset_metadata_max_bytes=10, **how)
-    if before:
-        commit(world, ("t1", list(before)), version=7)
-    partitions = [
-        OffsetCommitRequestPartition(partition_index=index, committed_offset=7, committed_metadata=metadata)
-        for index, metadata in enumerate(["", "x" * 11])
-    ]
-    message = OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="t1", partitions=partitions)])
-    (topic,) = world.send(message, 8, 7).answer.topics
-    assert [one.error_code for one in topic.partitions] == [0, 12]
-    return world
-
-
-def stable_codes(world: World, listed: Listed | None = None) -> dict[tuple[str, int], int]:
-    answer = world.send(
-        OffsetFetchRequest(
-            group_id="g",
-            topics=None if listed is None else [OffsetFetchRequestTopic(name=name, partition_indexes=at) for name, at in listed],
-            require_stable=True,
-        ),
-        9,
-        7,
-    ).answer
-    return {(topic.name, one.partition_index): one.error_code for topic in answer.topics for one in topic.partitions}
-
-
-def test_a_refused_commit_lingers_and_keeps_its_group_alive() -> None:
-    world = refused_in_part()
-    assert stable_codes(world, [("t1", [0, 1])]) == {("t1", 0): 0, ("t1", 1): 88}
-    assert fetched(fetch(world, [("t1", [1])], 7), 7) == [("t1", [(1, -1, -1, "", 0)])]
-    delete(world, ("t1", [0]))
-    assert world.group().state == "Empty"
-    delete(world, ("t1", [1]))
-    assert world.cluster.groups.find("g") is None
-
-
-def test_another_commit_ends_what_lingers() -> None:
-    world = refused_in_part()
-    commit(world, ("t1", [1]), version=7)
-    assert stable_codes(world) == {("t1", 0): 0, ("t1", 1): 0}
-    delete(world, ("t1", [0, 1]))
-    assert world.cluster.groups.find("g") is None
-
-
-def test_what_lingers_does_not_expire_and_goes_with_its_topic() -> None:
-    world = refused_in_part([1, 2], offsets_retention_minutes=1, offsets_retention_check_interval_ms=1000)
-    world.sleep(120_000)
-    assert (world.group().state, list(world.group().offsets)) == ("Empty", [("t1", 1)])
-    world.cluster.groups.topic_deleted(world.turn(), "t1")
-    assert world.group().offsets.used_up
-
-
-def test_a_commit_that_is_refused_as_a_whole_does_not_linger() -> None:
-    world = World.make(topics=TOPICS, quirks=Quirks(refused_commit_lingers=True), offset_metadata_max_bytes=10)
-    commit(world, ("t1", [0, 1]), committed_metadata="x" * 11)
-    assert world.group().offsets.used_up
-
-
-@for_each(("version", "metadata"), [(0, "35"), (0, "zookeeper")])
-def test_version_0(version: int, metadata: str) -> None:
-    kept = metadata == "zookeeper"
-    world = World.make(topics=TOPICS, quirks=Quirks(zookeeper_offsets=kept))
-    refused_as_a_whole = [("t1", [(0, 35)]), ("nope", [(0, 35)])]
-    answered = commit(world, ("t1", [0]), ("nope", [0]), version=version)
-    assert answered == ([("nope", [(0, 3)]), ("t1", [(0, 0)])] if kept else refused_as_a_whole)
-    nothing = (1, -1, -1, "", 3 if kept else 35)
-    found = (0, 7, -1, "", 0) if kept else (0, -1, -1, "", 35)
+def test_version_0_is_refused_as_a_whole() -> None:
+    world = World.make(topics=TOPICS)
+    assert commit(world, ("t1", [0]), ("nope", [0]), version=0) == [("t1", [(0, 35)]), ("nope", [(0, 35)])]
     ((topic, told),) = fetched(fetch(world, [("t1", [0, 1])], 0), 0)
-    assert (topic, sorted(told)) == ("t1", sorted([found, nothing]))
+    assert (topic, sorted(told)) == ("t1", [(0, -1, -1, "", 35), (1, -1, -1, "", 35)])
     assert world.cluster.groups.find("g") is None
 
 
@@ -344,24 +271,23 @@ def test_delete_of_offsets_in_an_empty_group() -> None:
 
 
 V43, V39 = Quirks(), Quirks(duplicates_answered_once=True)
-V28 = Quirks(duplicates_answered_once=True, refused_commits_in_place=True)
 Told = list[tuple[str, list[tuple[int, int]]]]
-WITHOUT_PARTITIONS: list[tuple[list[tuple[str, list[int]]], Told, Told]] = [  # what is asked, 4.3.0 and 3.9.1, 2.8.2
-    ([("nope", [])], [("nope", [])], []),
-    ([("t1", [])], [], []),
-    ([("t1", [1]), ("nope", [])], [("nope", []), ("t1", [(1, 0)])], [("t1", [(1, 0)])]),
-    ([("nope", []), ("nope", [1])], [("nope", [(1, 3)])], [("nope", [(1, 3)])]),
-    ([("nope", []), ("nope", [])], [("nope", [])], []),
-    ([("a", [0]), ("t1", [5]), ("nope", [])], [("a", [(0, 3)]), ("nope", []), ("t1", [(5, 0)])], [("a", [(0, 3)]), ("t1", [(5, 0)])]),
-    ([("t1", [6]), ("nope", []), ("t1", [7])], [("nope", []), ("t1", [(6, 0), (7, 0)])], [("t1", [(7, 0), (6, 0)])]),
-    ([("t1", [70]), ("nope", []), ("also", [])], [("t1", [(70, 3)]), ("nope", []), ("also", [])], [("t1", [(70, 3)])]),
+WITHOUT_PARTITIONS: list[tuple[list[tuple[str, list[int]]], Told]] = [
+    ([("nope", [])], [("nope", [])]),
+    ([("t1", [])], []),
+    ([("t1", [1]), ("nope", [])], [("nope", []), ("t1", [(1, 0)])]),
+    ([("nope", []), ("nope", [1])], [("nope", [(1, 3)])]),
+    ([("nope", []), ("nope", [])], [("nope", [])]),
+    ([("a", [0]), ("t1", [5]), ("nope", [])], [("a", [(0, 3)]), ("nope", []), ("t1", [(5, 0)])]),
+    ([("t1", [6]), ("nope", []), ("t1", [7])], [("nope", []), ("t1", [(6, 0), (7, 0)])]),
+    ([("t1", [70]), ("nope", []), ("also", [])], [("t1", [(70, 3)]), ("nope", []), ("also", [])]),
 ]
 
 
-@for_each(("asked", "later", "old"), WITHOUT_PARTITIONS)
-def test_delete_names_unknown_topics_without_partitions(asked: list[tuple[str, list[int]]], later: Told, old: Told) -> None:
-    """Seen on 4.3.0, 3.9.1 (alike) and 2.8.2, which answers partitions only."""
-    for quirks, wanted in ((V43, later), (V39, later), (V28, old)):
+@for_each(("asked", "wanted"), WITHOUT_PARTITIONS)
+def test_delete_names_unknown_topics_without_partitions(asked: list[tuple[str, list[int]]], wanted: Told) -> None:
+    """Seen on 4.3.0 and 3.9.1 alike."""
+    for quirks in (V43, V39):
         world = World.make(topics={"t1": 10}, quirks=quirks)
         commit(world, ("t1", [0]))
         assert told(delete(world, *asked)) == wanted
