@@ -1,7 +1,7 @@
 """Profiles: what a release advertises, its defaults and its quirks, as data. One file per profile; the listing is the list.
 
-`groupmock` (the default) is Kafka's newest semantics on the widest versions that any of Kafka 2.8, 3.9 and 4.3 has, quick to start.
-The others are one release each, rows copied from what running brokers answered (ApiVersions of 4.3.0, 3.9.1, 2.8.2).
+`groupmock` (the default) is Kafka's newest semantics on the widest versions that any of Kafka 2.8 to 4.3 has, quick to start.
+The others are one release each, rows copied from what running brokers answered (ApiVersions of 4.3.0 and 3.9.1).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""groupmock's own profile: every version that any of Kafka 2.8, 3.9 and 4.3 advertises, settings as `core.settings` declares them."""
+"""groupmock's own profile: every version that any of Kafka 2.8 to 4.3 advertises, settings as `core.settings` declares them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from . import FeatureLevel, Profile
 
 PROFILE = Profile(
     name="groupmock",
-    about="Kafka 4.3 semantics on the widest versions of 2.8, 3.9 and 4.3, quick to start.",
+    about="Kafka 4.3 semantics on the widest versions of 2.8 to 4.3, quick to start.",
     versions={
         0: (0, 13),  # Produce; without v3 librdkafka reads no records either (docs/kafka/clients.md#version-quirks, 4)
         1: (0, 18),  # Fetch

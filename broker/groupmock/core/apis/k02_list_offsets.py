@@ -70,7 +70,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
                 rows.append((place, _refused(place.partition, ErrorCode.INVALID_REQUEST)))
             else:
                 rows.append((place, _answer(cluster, request, asked, topic.name, wanted, room)))
-    # 4.3 answers a partition once, 42 if it was listed twice; 3.9 and 2.8 row by row:
+    # 4.3 answers a partition once, 42 if it was listed twice; 3.9 row by row:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     topics = _merged(rows) if merged else _in_order(asked, rows)
     turn.reply(request.ticket, ListOffsetsResponse(topics=topics))

@@ -114,7 +114,7 @@ def _claimed(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupR
             cluster.groups.mislay(turn, other, causes.MISLAID)
         _refuse(turn, request, codes.UNKNOWN_MEMBER_ID, message.member_id)
         return None
-    # 3.9 and 2.8 write no record of a group that only has a 79 or a 23 (P1-c4).
+    # 3.9 writes no record of a group that only has a 79 or a 23 (P1-c4).
     why, recorded = causes.first_join(request.client_id), not turn.quirks.empty_group_not_recorded
     group = cluster.groups.claim(turn, message.group_id, ClassicGroup, why, recorded)
     if group is None:
@@ -194,7 +194,6 @@ def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupReques
             _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
         else:
             outcome = _add(turn, group, request, member_id, terms, message.reason)
-    # joining: 2.8 lets an unmapped instance id pass everywhere but here (P1-c12).
     elif error := membership.validate(turn, group, member_id, instance):
         _refuse(turn, request, error, member_id)
     else:
@@ -232,7 +231,7 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTe
 def _add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
     """Add the member, then begin a rebalance or see whether the phase is over."""
     do = ANSWERS[group.state, JOIN_NEW].do
-    # 3.9 and 2.8 extend the delay of a group that never had a generation, 4.3 that of any emptied group (P1-c1, SERVER-09).
+    # 3.9 extends the delay of a group that never had a generation, 4.3 that of any emptied group (P1-c1, SERVER-09).
     initial = group.generation == 0 if turn.quirks.new_member_at_generation_zero else group.previous_state is EMPTY
     if group.state is PREPARING and initial:
         group.new_member_added = True
@@ -270,7 +269,7 @@ def _replace(turn: Turn, group: Group, request: Request, old: Member, terms: Joi
     leader_before, do = group.leader_id, ANSWERS[group.state, Question.JOIN_REPLACE].do
     new = membership.replace(turn, group, old, request, terms)
     if do is Do.KEEP:
-        # 3.9 and 2.8 break ties in another hash order (P1-c9).
+        # 3.9 breaks ties in another hash order (P1-c9).
         voted = select_protocol(group, turn.quirks.scala_vote_order)
         if voted is None:
             return FAILED  # Kafka's vote throws, with the replacement done

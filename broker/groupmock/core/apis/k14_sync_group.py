@@ -49,7 +49,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     elif answer.do is Do.ASSIGNMENT:
         # Who gets its assignment owes no SyncGroup any longer; else the sync timer would remove it (SERVER-41).
         rebalance.settle(turn, group, member)
-        # 3.9 and 2.8 only: a SyncGroup counts as a sign of life there (P1-c3).
+        # 3.9 only: a SyncGroup counts as a sign of life there (P1-c3).
         if turn.quirks.sync_renews_session:
             sessions.renew(turn, group, member)
         turn.reply(request.ticket, answers.synced(group, request.version, member))
@@ -64,7 +64,7 @@ def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequ
     if not message.group_id:
         return codes.INVALID_GROUP_ID, None
     error, group = cluster.groups.reach(message.group_id, request.node)
-    # 3.9 and 2.8: 27 makes the member rejoin (P2-c1). The 14 of 4.3 is fatal to the Java client:
+    # 3.9: 27 makes the member rejoin (P2-c1). The 14 of 4.3 is fatal to the Java client:
     # docs/kafka/clients.md#the-java-classic-client
     if error == codes.COORDINATOR_LOAD_IN_PROGRESS and turn.quirks.sync_while_loading_rebalances:
         return codes.REBALANCE_IN_PROGRESS, None
@@ -85,7 +85,7 @@ def _names_fit(turn: Turn, group: Group, message: SyncGroupRequest) -> bool:
     """S6. A group that never had a generation has no name to differ from, which the old coordinator takes for a difference."""
     if message.protocol_type != group.protocol_type:
         return False
-    # 3.9 and 2.8: 23 instead of 27 in the initial delay (P1-c5).
+    # 3.9: 23 instead of 27 in the initial delay (P1-c5).
     if group.protocol_name is None:
         return not turn.quirks.sync_before_first_generation_inconsistent
     # Kafka takes null and "" for one name inside: docs/kafka/apis.md#gates-in-front-of-the-coordinator

@@ -24,7 +24,7 @@ GROUP_COST: Final = 9  # core.budget
 MEMBER_COST: Final = 4
 NOT_ASKED: Final = -(2**31)
 ALL_OPERATIONS: Final = 3400  # READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11 as bits
-# 3.9 and 2.8 know no configs of groups (P2-c14).
+# 3.9 knows no configs of groups (P2-c14).
 ALL_OPERATIONS_WITHOUT_CONFIGS: Final = 328
 
 
@@ -35,7 +35,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration = _price(cluster, turn, message.groups)
     asked = message.include_authorized_operations and request.version >= 3
     operations = _operations(turn) if asked else NOT_ASKED
-    # 4.3 answers by offsets partitions, 3.9 and 2.8 as asked: docs/kafka/differences.md#groups
+    # 4.3 answers by offsets partitions, 3.9 as asked: docs/kafka/differences.md#groups
     described: dict[str, DescribedGroup] = {}  # a group that is named often is looked at once
     sizes: dict[str, int] = {}
     groups = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
@@ -48,12 +48,12 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     wanted = [topic for topic in asked.topics if seen[topic.name] == 1]
     whole = _whole_refused(cluster, asked, wanted, turn)
     if whole is not None:
-        results = [refused(topic.name, whole) for topic in asked.topics]
+        results = [_refused(topic.name, whole) for topic in asked.topics]
     else:
         twice = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         shown = TopicConfigs(cluster.topics.broker_overrides(request.node), turn.settings)
         results = [_result(cluster, shown, topic, asked.validate_only, turn) for topic in wanted]
-        results += [refused(name, twice) for name, times in seen.items() if times > 1]
+        results += [_refused(name, twice) for name, times in seen.items() if times > 1]
     turn.reply(request.ticket, CreateTopicsResponse(topics=results))
 
 
@@ -66,7 +66,7 @@ def _whole_refused(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[Cr
     # Kafka adds them up in an int, which overflows: two topics of 2^31-1 pass there (docs/kafka/differences.md#work-and-answers)
     if partitions_of(cluster, wanted) > MOST_PARTITIONS:
         return TopicRefused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
-    return too_much(cluster, asked, wanted, turn)
+    return _too_much(cluster, asked, wanted, turn)
 
 
 def partitions_of(cluster: Cluster, wanted: Iterable[CreatableTopic]) -> int:
@@ -77,7 +77,7 @@ def partitions_of(cluster: Cluster, wanted: Iterable[CreatableTopic]) -> int:
     )
 
 
-def too_much(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[CreatableTopic], turn: Turn) -> TopicRefused | None:
+def _too_much(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[CreatableTopic], turn: Turn) -> TopicRefused | None:
     """What making all of these topics, or saying what they would be, would cost beyond the budget of one request (44 for each of them).
 
     Raises OverBudget for a request that is too much to be answered at all.
@@ -103,31 +103,28 @@ def _result(cluster: Cluster, shown: TopicConfigs, wanted: CreatableTopic, valid
     try:
         plan = _plan(cluster, wanted)
     except TopicRefused as trouble:
-        return refused(wanted.name, trouble)
-    # 4.3 and 3.9 show a config as it was written, DescribeConfigs as it was read; 2.8 shows what was read here, too:
-    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-    return done(cluster, shown, wanted.name, plan, plan.settings, validate_only, turn)
-
-
-def done(
-    cluster: Cluster, configs_of: TopicConfigs, name: str, plan: TopicPlan, shown: Mapping[str, str], validate_only: bool, turn: Turn
-) -> CreatableTopicResult:
-    """Make the topic, or only say what it would be; `shown`: configs that are answered as they were written, not as they were read."""
+        return _refused(wanted.name, trouble)
     if validate_only:
         topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller makes one up here too
     else:
-        topic_id = cluster.topics.add(turn, name, plan.replicas, plan.settings).topic_id
+        topic_id = cluster.topics.add(turn, wanted.name, plan.replicas, plan.settings).topic_id
     return CreatableTopicResult(
-        name=name,
+        name=wanted.name,
         topic_id=topic_id,
         error_message=None,
         num_partitions=len(plan.replicas),
         replication_factor=len(plan.replicas[0]),
         configs=[
+            # Kafka shows a config as it was written here, and as it was read in DescribeConfigs:
+            # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
             CreatableTopicConfigs(
-                name=each.name, value=shown.get(each.name, each.value), read_only=False, config_source=each.source, is_sensitive=False
+                name=each.name,
+                value=plan.settings.get(each.name, each.value),
+                read_only=False,
+                config_source=each.source,
+                is_sensitive=False,
             )
-            for each in configs_of.of(plan.settings)
+            for each in shown.of(plan.settings)
         ],
     )
 
@@ -145,10 +142,10 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> TopicPlan:
         settings = configs.check_all(given, topic_keys(cluster.environment.settings.quirks))
     except configs.BadConfig as bad:
         raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
-    return TopicPlan(_assigned(cluster, wanted) if wanted.assignments else placed(cluster, wanted), settings)
+    return TopicPlan(_assigned(cluster, wanted) if wanted.assignments else _placed(cluster, wanted), settings)
 
 
-def placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
+def _placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
     """Replicas of each partition, placed by the broker. Raises TopicRefused."""
     settings = cluster.environment.settings
     partitions = settings.num_partitions if wanted.num_partitions == DEFAULT else wanted.num_partitions
@@ -156,7 +153,7 @@ def placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
     return cluster.topics.place(wanted.name, partitions, factor)
 
 
-def check_numbers_and_assignments(wanted: CreatableTopic) -> None:
+def _check_numbers_and_assignments(wanted: CreatableTopic) -> None:
     """Raises TopicRefused for a topic that has both."""
     if not wanted.assignments:
         return
@@ -166,7 +163,7 @@ def check_numbers_and_assignments(wanted: CreatableTopic) -> None:
 
 
 def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
-    check_numbers_and_assignments(wanted)
+    _check_numbers_and_assignments(wanted)
     by_index: dict[int, list[int]] = {}
     nodes, factor = {node.node_id for node in cluster.environment.identity.nodes}, None
     for assignment in wanted.assignments:
@@ -182,6 +179,6 @@ def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
     return [by_index[index] for index in sorted(by_index)]
 
 
-def refused(name: str, why: TopicRefused) -> CreatableTopicResult:
+def _refused(name: str, why: TopicRefused) -> CreatableTopicResult:
     """The answer about a topic that is not made."""
     return CreatableTopicResult(name=name, error_code=why.code, error_message=why.message or None, configs=[])

@@ -28,15 +28,15 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Delete each topic with its records and committed offsets; parked fetches of it are answered."""
     asked = request.message
     assert isinstance(asked, DeleteTopicsRequest)
-    states = states_of(asked, request.version)
-    check_price(cluster, states, turn)
+    states = _states_of(asked, request.version)
+    _check_price(cluster, states, turn)
     wrong = list(_wrong(cluster, states))
     bad = {(row.name, row.topic_id) for row in wrong if row.error_code == ErrorCode.INVALID_REQUEST}
     formed = any((state.name, state.topic_id) not in bad for state in states)
     # What the request alone shows to be wrong goes before the 7:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if formed and asked.timeout_ms < 0:
-        late = [refused(state.name, state.topic_id, ErrorCode.REQUEST_TIMED_OUT, None) for state in states]
+        late = [_refused(state.name, state.topic_id, ErrorCode.REQUEST_TIMED_OUT, None) for state in states]
         turn.reply(request.ticket, DeleteTopicsResponse(responses=late))
         return
     bad = {(row.name, row.topic_id) for row in wrong}
@@ -55,7 +55,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     turn.out.insert(place, Reply(request.ticket, DeleteTopicsResponse(responses=wrong + done)))
 
 
-def check_price(cluster: Cluster, states: list[DeleteTopicState], turn: Turn) -> None:
+def _check_price(cluster: Cluster, states: list[DeleteTopicState], turn: Turn) -> None:
     """Of every topic, as often as it is named, and of the partitions that go. Raises OverBudget."""
     ration = Ration(turn.settings)
     ration.take_names([state.name or "" for state in states], TOPIC_COST)
@@ -63,7 +63,7 @@ def check_price(cluster: Cluster, states: list[DeleteTopicState], turn: Turn) ->
         ration.take(0 if name is None else cluster.topics.partitions(name) or 0)
 
 
-def states_of(asked: DeleteTopicsRequest, version: int) -> list[DeleteTopicState]:
+def _states_of(asked: DeleteTopicsRequest, version: int) -> list[DeleteTopicState]:
     """What to delete, by name or by id."""
     return asked.topics if version >= BY_ID_SINCE else [DeleteTopicState(name=name) for name in asked.topic_names]
 
@@ -93,21 +93,21 @@ def _unknown(cluster: Cluster, names: Counter[str], ids: Counter[bytes]) -> Iter
     topics = cluster.topics
     for topic_id, times in ids.items():
         if times == 1 and topics.name_of(topic_id) is None:
-            yield refused(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, NO_SUCH_ID)
+            yield _refused(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, NO_SUCH_ID)
     for name, times in names.items():
         known = topics.topic_id(name)
         if times > 1:
             continue
         if known is None:
-            yield refused(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NO_SUCH_TOPIC)
+            yield _refused(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NO_SUCH_TOPIC)
         elif known in ids:
             yield _invalid(name, known, "The provided topic name maps to an ID that was already supplied.")
 
 
 def _invalid(name: str | None, topic_id: bytes, message: str) -> DeletableTopicResult:
-    return refused(name, topic_id, ErrorCode.INVALID_REQUEST, message)
+    return _refused(name, topic_id, ErrorCode.INVALID_REQUEST, message)
 
 
-def refused(name: str | None, topic_id: bytes, code: ErrorCode, message: str | None) -> DeletableTopicResult:
+def _refused(name: str | None, topic_id: bytes, code: ErrorCode, message: str | None) -> DeletableTopicResult:
     """The row of a topic that is not deleted."""
     return DeletableTopicResult(name=name, topic_id=topic_id, error_code=code, error_message=message)

@@ -78,7 +78,7 @@ def _commit(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, t
         group = groups.create_simple(turn, asked.group_id, causes.first_commit(request.client_id))
     if error or group is None:
         return [error] * len(lines)
-    if asked.producer_epoch == NONE:  # nobody asked a coordinator, which knows better (2.8; MemoryRecordsBuilder.validateProducerState)
+    if asked.producer_epoch == NONE:  # without verification nobody has asked a coordinator (MemoryRecordsBuilder.validateProducerState)
         return None
     return groups.write_pending(turn, group, wanted, asked.producer_id, asked.producer_epoch)
 

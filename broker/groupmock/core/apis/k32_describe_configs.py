@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
@@ -41,16 +40,10 @@ CHANGED_COST: Final = 5
 COPIES: Final = 2  # a value is its own and that of its first synonym
 KINDS: Final = frozenset((2, 4, 8, 16, 32))
 """Topics, brokers, brokers' loggers, client metrics, groups."""
-WrongName = Callable[[str], str | None]
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One result per resource, in request order; null or no keys mean all of them. A kind of resource that is not known spoils all."""
-    describe(cluster, request, turn, _wrong_name)
-
-
-def describe(cluster: Cluster, request: Request, turn: Turn, wrong_name: WrongName) -> None:
-    """Answer; `wrong_name` says what is wrong with the name of a topic."""
     asked = request.message
     assert isinstance(asked, DescribeConfigsRequest)
     _check_price(cluster, request.node, asked, turn)
@@ -69,7 +62,7 @@ def describe(cluster: Cluster, request: Request, turn: Turn, wrong_name: WrongNa
         turn.reply(request.ticket, DescribeConfigsResponse(results=refused))
         return
     telling = _Telling(cluster, request.node, asked)
-    turn.reply(request.ticket, DescribeConfigsResponse(results=[telling.result(resource, wrong_name) for resource in asked.resources]))
+    turn.reply(request.ticket, DescribeConfigsResponse(results=[telling.result(resource) for resource in asked.resources]))
 
 
 def _check_price(cluster: Cluster, node: int, asked: DescribeConfigsRequest, turn: Turn) -> None:
@@ -102,11 +95,11 @@ class _Telling:
         self._topics = TopicConfigs(self._overrides, self._settings)
         self._rows: dict[int, DescribeConfigsResourceResult] = {}  # of `self._topics.standard`, by identity
 
-    def result(self, resource: DescribeConfigsResource, wrong_name: WrongName) -> DescribeConfigsResult:
+    def result(self, resource: DescribeConfigsResource) -> DescribeConfigsResult:
         """What is told of one resource."""
         result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
         try:
-            found = self._describe(resource, wrong_name)
+            found = self._describe(resource)
         except TopicRefused as refused:
             result.error_code, result.error_message = refused.code, refused.message
             return result
@@ -122,12 +115,12 @@ class _Telling:
             row = self._rows[id(found)] = _config(found, self._asked)
         return row
 
-    def _describe(self, resource: DescribeConfigsResource, wrong_name: WrongName) -> list[Described]:
+    def _describe(self, resource: DescribeConfigsResource) -> list[Described]:
         cluster, node, name = self._cluster, self._node, resource.resource_name
         if resource.resource_type == TOPIC:
-            reason = wrong_name(name)
+            reason = names.why_invalid(name)
             if reason is not None:
-                raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+                raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
             topic = cluster.topics.get(name)
             if topic is None:
                 raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
@@ -141,11 +134,6 @@ class _Telling:
             return cluster_configs(self._overrides, self._settings.quirks)
         static = started(self._settings, cluster.environment.identity, node)
         return node_configs(static, self._overrides, self._settings.quirks)
-
-
-def _wrong_name(name: str) -> str | None:
-    reason = names.why_invalid(name)
-    return None if reason is None else f"Topic name is invalid: {reason}"
 
 
 def _config(found: Described, asked: DescribeConfigsRequest) -> DescribeConfigsResourceResult:

@@ -16,7 +16,7 @@ from groupmock_codec.messages.k33_alter_configs import (
 
 from ..budget import Ration, within
 from ..groups.configs import GROUP
-from ..log.altering import BROKER, TOPIC, Alter, alter, check_changes
+from ..log.altering import BROKER, TOPIC, alter, check_changes
 from ..log.change import SET, Alteration, Change
 from ..log.refusal import TopicRefused
 
@@ -39,8 +39,17 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, AlterConfigsRequest)
     check_price(cluster, request.node, asked.resources, turn)
-    if not abandoned(request, asked, turn):
-        turn.reply(request.ticket, altered(cluster, request.node, asked, turn, alter))
+    times = Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
+    # The handler of 4.3 dies of it; 3.9 answers 42:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
+    if turn.quirks.repeated_alteration_unanswered and max(times.values(), default=1) > 1:
+        turn.abandon(request.ticket, "AlterConfigs names a resource twice")
+        return
+    responses = [
+        _altered(cluster, turn, request.node, each, asked.validate_only, times[each.resource_type, each.resource_name] > 1)
+        for each in asked.resources
+    ]
+    turn.reply(request.ticket, AlterConfigsResponse(responses=responses))
 
 
 def check_price(cluster: Cluster, node: int, resources: Sequence[AlterConfigsResource | Incremental], turn: Turn) -> None:
@@ -60,31 +69,7 @@ def check_price(cluster: Cluster, node: int, resources: Sequence[AlterConfigsRes
             ration.take_names([*overrides.node.values(), *overrides.cluster.values()], CHANGE_COST)
 
 
-def abandoned(request: Request, asked: AlterConfigsRequest, turn: Turn) -> bool:
-    """Does the release's handler die of this request? Then it is never answered."""
-    # 4.3 and 2.8; 3.9 answers 42: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-    dies = turn.quirks.repeated_alteration_unanswered and max(_times(asked).values(), default=1) > 1
-    if dies:
-        turn.abandon(request.ticket, "AlterConfigs names a resource twice")
-    return dies
-
-
-def altered(cluster: Cluster, node: int, asked: AlterConfigsRequest, turn: Turn, alter: Alter) -> AlterConfigsResponse:
-    """Change each resource or say why not."""
-    times = _times(asked)
-    return AlterConfigsResponse(
-        responses=[
-            _altered(cluster, turn, node, each, asked.validate_only, times[each.resource_type, each.resource_name] > 1, alter)
-            for each in asked.resources
-        ]
-    )
-
-
-def _times(asked: AlterConfigsRequest) -> Counter[tuple[int, str]]:
-    return Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
-
-
-def alter_resource(cluster: Cluster, turn: Turn, node: int, wanted: Alteration, validate_only: bool, alter: Alter) -> None:
+def alter_resource(cluster: Cluster, turn: Turn, node: int, wanted: Alteration, validate_only: bool) -> None:
     """Change one resource, or only say whether it could be changed; groups are not the log's. Raises TopicRefused."""
     if wanted.kind == GROUP and not turn.quirks.no_group_configs:
         check_changes(wanted)
@@ -94,7 +79,7 @@ def alter_resource(cluster: Cluster, turn: Turn, node: int, wanted: Alteration, 
 
 
 def _altered(
-    cluster: Cluster, turn: Turn, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool, alter: Alter
+    cluster: Cluster, turn: Turn, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool
 ) -> AlterConfigsResourceResponse:
     answer = AlterConfigsResourceResponse(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
     changes = [Change(config.name, SET, config.value) for config in resource.configs]
@@ -102,7 +87,7 @@ def _altered(
         if twice:
             raise TopicRefused(ErrorCode.INVALID_REQUEST, TWICE)
         wanted = Alteration(resource.resource_type, resource.resource_name, changes, replace=True)
-        alter_resource(cluster, turn, node, wanted, validate_only, alter)
+        alter_resource(cluster, turn, node, wanted, validate_only)
     except TopicRefused as refused:
         answer.error_code, answer.error_message = refused.code, refused.message or None
     return answer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
@@ -14,7 +13,7 @@ from groupmock_codec.messages.k37_create_partitions import (
     CreatePartitionsTopicResult,
 )
 
-from ..budget import OverBudget, Ration, fitting
+from ..budget import OverBudget, Ration
 from ..effects import Reply
 from ..java.hashes import java_hash
 from ..java.orders import java_order
@@ -41,21 +40,18 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if asked.timeout_ms < 0 and 1 in Counter(topic.name for topic in asked.topics).values():
         results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.REQUEST_TIMED_OUT) for topic in asked.topics]
     else:
-        results = grown(cluster, asked, turn, "Duplicate topic name.", lambda name: None)
+        results = _grown(cluster, asked, turn)
     turn.out.insert(place, Reply(request.ticket, CreatePartitionsResponse(results=results)))
 
 
-def grown(
-    cluster: Cluster, asked: CreatePartitionsRequest, turn: Turn, twice: str, absent: Callable[[str], str | None]
-) -> list[CreatePartitionsTopicResult]:
-    """Grow each topic or say why not; `twice`, `absent`: the release's words for one that is listed twice, or that is not there."""
+def _grown(cluster: Cluster, asked: CreatePartitionsRequest, turn: Turn) -> list[CreatePartitionsTopicResult]:
     seen = Counter(topic.name for topic in asked.topics)
     wanted = {topic.name: topic for topic in asked.topics}
     once = [name for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka goes through sets of names
     excess = _excess(cluster, [wanted[name] for name in once], turn)
-    often = TopicRefused(ErrorCode.INVALID_REQUEST, twice)
+    often = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     results = [_refused(name, often) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
-    return results + [_grow(cluster, wanted[name], asked.validate_only, turn, absent, excess) for name in once]
+    return results + [_grow(cluster, wanted[name], asked.validate_only, turn, excess) for name in once]
 
 
 def _excess(cluster: Cluster, wanted: list[CreatePartitionsTopic], turn: Turn) -> TopicRefused | None:
@@ -81,17 +77,11 @@ def _excess(cluster: Cluster, wanted: list[CreatePartitionsTopic], turn: Turn) -
 
 
 def _grow(
-    cluster: Cluster,
-    wanted: CreatePartitionsTopic,
-    validate_only: bool,
-    turn: Turn,
-    absent: Callable[[str], str | None],
-    excess: TopicRefused | None,
+    cluster: Cluster, wanted: CreatePartitionsTopic, validate_only: bool, turn: Turn, excess: TopicRefused | None
 ) -> CreatePartitionsTopicResult:
     topic = cluster.topics.get(wanted.name)
     if topic is None:
-        code, text = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, absent(wanted.name)
-        return CreatePartitionsTopicResult(name=wanted.name, error_code=code, error_message=None if text is None else fitting(text))
+        return CreatePartitionsTopicResult(name=wanted.name, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=None)
     try:
         replicas = _replicas(cluster, topic, wanted, excess)
     except TopicRefused as refused:

@@ -24,7 +24,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     Ration(turn.settings).take_names(message.groups_names, GROUP_COST)
     results = [
         DeletableGroupResult(group_id=group_id, error_code=_delete(cluster, turn, request, group_id))
-        # 4.3: by offsets partitions, within one as a hash set has the names; 3.9 and 2.8: as a Scala map has them:
+        # 4.3: by offsets partitions, within one as a hash set has the names; 3.9: as a Scala map has them:
         # docs/kafka/differences.md#groups
         for group_id in cluster.groups.in_order(turn, dict.fromkeys(message.groups_names), deleted=True)
     ]

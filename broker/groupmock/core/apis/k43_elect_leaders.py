@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
@@ -28,19 +27,16 @@ TOP_ERROR_SINCE: Final = 1
 TOPIC_COST: Final = 3  # core.budget
 PARTITION_COST: Final = 4
 
-Election = Callable[[str, int], None]
-"""Of one partition; raises TopicRefused."""
-
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """A row per partition, as asked. Of all partitions (null) only those are told that had an election, below the name of every topic."""
     asked = request.message
     assert isinstance(asked, ElectLeadersRequest)
-    check_price(cluster, asked, turn)
+    _check_price(cluster, asked, turn)
     place = len(turn.out)  # what follows from new leaders comes after the answer
     failure = _failure(asked)
     if failure is not None:
-        answer = ElectLeadersResponse(replica_election_results=refused(asked, failure))
+        answer = ElectLeadersResponse(replica_election_results=_refused(asked, failure))
         if request.version >= TOP_ERROR_SINCE:
             answer.error_code = failure.code
     else:
@@ -48,7 +44,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     turn.out.insert(place, Reply(request.ticket, answer))
 
 
-def check_price(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> None:
+def _check_price(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> None:
     """Of what is named, or of all there is. Raises OverBudget."""
     ration = Ration(turn.settings)
     if asked.topic_partitions is None:
@@ -67,55 +63,48 @@ def _failure(asked: ElectLeadersRequest) -> TopicRefused | None:
     return TopicRefused(ErrorCode.REQUEST_TIMED_OUT, "") if asked.timeout_ms <= 0 else None
 
 
-def refused(asked: ElectLeadersRequest, failure: TopicRefused) -> list[ReplicaElectionResult]:
+def _refused(asked: ElectLeadersRequest, failure: TopicRefused) -> list[ReplicaElectionResult]:
     """The same for every partition that is named."""
     return [
-        ReplicaElectionResult(topic=each.topic, partition_result=[row(index, failure) for index in each.partitions])
+        ReplicaElectionResult(topic=each.topic, partition_result=[_row(index, failure) for index in each.partitions])
         for each in asked.topic_partitions or ()
     ]
 
 
 def _results(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> list[ReplicaElectionResult]:
-    def election(topic: str, index: int) -> None:
-        if topic not in cluster.topics:
-            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {topic}")
-        partition = cluster.topics.find(topic, index)
-        if partition is None:
-            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {topic}-{index}")
-        reassigning.elect(turn, cluster.topics, topic, partition, asked.election_type)
+    rows = [
+        ReplicaElectionResult(
+            topic=each.topic, partition_result=[_elect(cluster, turn, each.topic, index, asked.election_type) for index in each.partitions]
+        )
+        for each in _wanted(cluster, asked)
+    ]
+    if asked.topic_partitions is None:  # where none was needed is not told then
+        for each in rows:
+            each.partition_result = [one for one in each.partition_result if one.error_code != ErrorCode.ELECTION_NOT_NEEDED]
+    return rows
 
-    return elected(wanted(cluster, asked), election, every=asked.topic_partitions is None)
 
-
-def wanted(cluster: Cluster, asked: ElectLeadersRequest) -> list[TopicPartitions]:
+def _wanted(cluster: Cluster, asked: ElectLeadersRequest) -> list[TopicPartitions]:
     """What is asked for; null: every partition there is."""
     if asked.topic_partitions is not None:
         return asked.topic_partitions
     return [TopicPartitions(topic=name, partitions=list(range(cluster.topics.partitions(name) or 0))) for name in cluster.topics.names()]
 
 
-def elected(partitions: list[TopicPartitions], election: Election, every: bool) -> list[ReplicaElectionResult]:
-    """Hold the election of each. `every`: where none was needed is not told."""
-    rows = [
-        ReplicaElectionResult(topic=each.topic, partition_result=[tried(index, each.topic, election) for index in each.partitions])
-        for each in partitions
-    ]
-    if every:
-        for each in rows:
-            each.partition_result = [one for one in each.partition_result if one.error_code != ErrorCode.ELECTION_NOT_NEEDED]
-    return rows
-
-
-def tried(index: int, topic: str, election: Election) -> PartitionResult:
-    """The row of one election."""
+def _elect(cluster: Cluster, turn: Turn, topic: str, index: int, election_type: int) -> PartitionResult:
+    partition = cluster.topics.find(topic, index)
     try:
-        election(topic, index)
+        if topic not in cluster.topics:
+            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {topic}")
+        if partition is None:
+            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {topic}-{index}")
+        reassigning.elect(turn, cluster.topics, topic, partition, election_type)
     except TopicRefused as failure:
-        return row(index, failure)
-    return row(index, None)
+        return _row(index, failure)
+    return _row(index, None)
 
 
-def row(index: int, failure: TopicRefused | None) -> PartitionResult:
+def _row(index: int, failure: TopicRefused | None) -> PartitionResult:
     """A failure's text may be none."""
     if failure is None:
         return PartitionResult(partition_id=index, error_message=None)

@@ -13,7 +13,6 @@ from groupmock_codec.messages.k44_incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 
-from ..log.altering import Alter, alter
 from ..log.change import Alteration, Change
 from ..log.refusal import TopicRefused
 from .k33_alter_configs import TWICE, alter_resource, check_price
@@ -29,24 +28,16 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, IncrementalAlterConfigsRequest)
     check_price(cluster, request.node, asked.resources, turn)
-    turn.reply(request.ticket, altered(cluster, request.node, asked, asked.resources, turn, alter))
-
-
-def altered(
-    cluster: Cluster, node: int, asked: IncrementalAlterConfigsRequest, resources: list[AlterConfigsResource], turn: Turn, alter: Alter
-) -> IncrementalAlterConfigsResponse:
-    """Change each of these resources or say why not."""
-    seen = Counter((resource.resource_type, resource.resource_name) for resource in resources)
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            _altered(cluster, turn, node, each, asked.validate_only, seen[each.resource_type, each.resource_name] > 1, alter)
-            for each in resources
-        ]
-    )
+    seen = Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
+    responses = [
+        _altered(cluster, turn, request.node, each, asked.validate_only, seen[each.resource_type, each.resource_name] > 1)
+        for each in asked.resources
+    ]
+    turn.reply(request.ticket, IncrementalAlterConfigsResponse(responses=responses))
 
 
 def _altered(
-    cluster: Cluster, turn: Turn, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool, alter: Alter
+    cluster: Cluster, turn: Turn, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool
 ) -> AlterConfigsResourceResponse:
     answer = AlterConfigsResourceResponse(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
     changes = [Change(config.name, config.config_operation, config.value) for config in resource.configs]
@@ -54,7 +45,7 @@ def _altered(
         if twice:
             raise TopicRefused(ErrorCode.INVALID_REQUEST, TWICE)
         wanted = Alteration(resource.resource_type, resource.resource_name, changes, replace=False)
-        alter_resource(cluster, turn, node, wanted, validate_only, alter)
+        alter_resource(cluster, turn, node, wanted, validate_only)
     except TopicRefused as refused:
         answer.error_code, answer.error_message = refused.code, refused.message or None
     return answer

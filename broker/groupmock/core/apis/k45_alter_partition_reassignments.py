@@ -32,7 +32,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """A row per partition, as asked; each for itself."""
     asked = request.message
     assert isinstance(asked, AlterPartitionReassignmentsRequest)
-    check_price(asked, turn)
+    _check_price(asked, turn)
     place = len(turn.out)  # what follows from new leaders comes after the answer
     late = ErrorCode.REQUEST_TIMED_OUT if asked.timeout_ms <= 0 and asked.topics else ErrorCode.NONE
     answer = AlterPartitionReassignmentsResponse(
@@ -55,7 +55,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     turn.out.insert(place, Reply(request.ticket, answer))
 
 
-def check_price(asked: AlterPartitionReassignmentsRequest, turn: Turn) -> None:
+def _check_price(asked: AlterPartitionReassignmentsRequest, turn: Turn) -> None:
     """Of every topic, partition and replica that is named. Raises OverBudget."""
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
@@ -70,8 +70,8 @@ def _tried(
     try:
         _reassign(cluster, turn, topic, wanted, may_change_factor)
     except TopicRefused as refused:
-        return row(wanted.partition_index, refused)
-    return row(wanted.partition_index, None)
+        return _row(wanted.partition_index, refused)
+    return _row(wanted.partition_index, None)
 
 
 def _reassign(cluster: Cluster, turn: Turn, topic: str, wanted: ReassignablePartition, may_change_factor: bool) -> None:
@@ -86,7 +86,7 @@ def _reassign(cluster: Cluster, turn: Turn, topic: str, wanted: ReassignablePart
     reassigning.reassign(turn, cluster.topics, topic, partition, wanted.replicas)
 
 
-def row(index: int, refused: TopicRefused | None) -> ReassignablePartitionResponse:
+def _row(index: int, refused: TopicRefused | None) -> ReassignablePartitionResponse:
     """A refusal's text may be none."""
     if refused is None:
         return ReassignablePartitionResponse(partition_index=index, error_message=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
@@ -30,24 +30,16 @@ ANY: Final = 2
 ENTITY_COST: Final = 4  # core.budget; all of quotas.MOST_ENTITIES can be told
 COMPONENT_COST: Final = 2
 
-Check = Callable[[list[QuotaFilterComponent]], None]
-"""Raises TopicRefused for a filter that cannot be."""
-
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """`strict`: nothing but the types of the filter may be in an entity. Without components all, or strictly none."""
-    answer(cluster, request, turn, check)
-
-
-def answer(cluster: Cluster, request: Request, turn: Turn, check: Check) -> None:
-    """Check the filter in the words of the release, then look."""
     asked = request.message
     assert isinstance(asked, DescribeClientQuotasRequest)
     ration = Ration(turn.settings)
     ration.take_names([each.entity_type for each in asked.components], COMPONENT_COST)
     ration.take(len(cluster.quotas), ENTITY_COST, cluster.quotas.text)
     try:
-        check(asked.components)
+        _check(asked.components)
     except TopicRefused as refused:
         text = refused.message or None
         turn.reply(request.ticket, DescribeClientQuotasResponse(error_code=refused.code, error_message=text, entries=None))
@@ -57,7 +49,7 @@ def answer(cluster: Cluster, request: Request, turn: Turn, check: Check) -> None
     turn.reply(request.ticket, DescribeClientQuotasResponse(entries=entries))
 
 
-def check(components: list[QuotaFilterComponent]) -> None:
+def _check(components: list[QuotaFilterComponent]) -> None:
     """One after the other, as ClientQuotasImage.describe does. Raises TopicRefused."""
     seen: set[str] = set()
     for each in components:

@@ -34,7 +34,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """A row per entity, in the order of a map of them; each is done or refused as a whole."""
     asked = request.message
     assert isinstance(asked, AlterClientQuotasRequest)
-    check_price(asked, turn)
+    _check_price(asked, turn)
     listed = [(quotas.entity_of((each.entity_type, each.entity_name) for each in entry.entity), entry.ops) for entry in asked.entries]
     times = Counter(entity for entity, _ in listed)
     last = dict(listed)
@@ -42,14 +42,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     for entity in java_order(times, quotas.hash_of):
         try:
             changes = _changes(entity, last[entity], times[entity])
-            keep(cluster, entity, changes, asked.validate_only)
-            results.append(result(entity, None))
+            _keep(cluster, entity, changes, asked.validate_only)
+            results.append(_result(entity, None))
         except QuotaRefused as refused:
-            results.append(result(entity, refused))
+            results.append(_result(entity, refused))
     turn.reply(request.ticket, AlterClientQuotasResponse(entries=results))
 
 
-def check_price(asked: AlterClientQuotasRequest, turn: Turn) -> None:
+def _check_price(asked: AlterClientQuotasRequest, turn: Turn) -> None:
     """Of every entity, name and change. Raises OverBudget."""
     ration = Ration(turn.settings)
     ration.take(len(asked.entries), ENTRY_COST)
@@ -65,13 +65,13 @@ def _changes(entity: Entity, operations: list[QuotaOperation], times: int) -> Ma
         raise QuotaRefused(f"Ignoring duplicate entity {quotas.printed(entity)}")
     kinds = quotas.keys_of(entity, IP_WITH_OTHERS)
     for each in operations:
-        kind = known(each.key, kinds)
+        kind = _known(each.key, kinds)
         if not each.remove:
             quotas.check_value(each.key, each.value, kind)
     return {each.key: None if each.remove else each.value for each in operations}
 
 
-def known(key: str, kinds: Mapping[str, Kind]) -> Kind:
+def _known(key: str, kinds: Mapping[str, Kind]) -> Kind:
     """What the quota's values are. Raises QuotaRefused."""
     found = kinds.get(key)
     if found is None:
@@ -79,7 +79,7 @@ def known(key: str, kinds: Mapping[str, Kind]) -> Kind:
     return found
 
 
-def keep(cluster: Cluster, entity: Entity, changes: Mapping[str, float | None], validate_only: bool) -> None:
+def _keep(cluster: Cluster, entity: Entity, changes: Mapping[str, float | None], validate_only: bool) -> None:
     """Keep checked changes. Raises QuotaRefused where there is no room for another entity."""
     if not cluster.quotas.has_room(entity):
         raise QuotaRefused(quotas.TOO_MANY)
@@ -87,7 +87,7 @@ def keep(cluster: Cluster, entity: Entity, changes: Mapping[str, float | None], 
         cluster.quotas.change(entity, changes)
 
 
-def result(entity: Entity, refused: QuotaRefused | None) -> QuotaAlterationResult:
+def _result(entity: Entity, refused: QuotaRefused | None) -> QuotaAlterationResult:
     """One row."""
     named = [AlteredQuotaEntity(entity_type=kind, entity_name=name) for kind, name in entity]
     if refused is None:

@@ -98,7 +98,7 @@ class ByPartition:
 
 
 class InOneMap:
-    """Kafka 3.9 and 2.8: one map a node."""
+    """Kafka 3.9: one map a node."""
 
     def __init__(self) -> None:
         self._groups: dict[int, Concurrent[str]] = {}

@@ -12,7 +12,7 @@ Where it knowingly differs from Apache Kafka 4.3 (tests/unit/core/log/test_where
 - Markers of transactions outlive compaction.
 - ListOffsets v0 knows one segment, and a fetch does not end where a segment does.
 - Partition leaders follow from the topic's name; leaders and the controller move by command only, or when their node is stopped.
-- Two topics of one CreateTopics request that collide by '.' and '_' are told so under every profile (4.3 and 3.9 make both, 2.8 does not).
+- Two topics of one CreateTopics request that collide by '.' and '_' are told so under every profile (4.3 and 3.9 make both).
 - AlterConfigs with a resource listed twice is refused (4.3 never answers; its profile does not either).
 - Configs of clients and loggers are not served.
 """

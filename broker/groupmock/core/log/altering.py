@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
@@ -20,12 +19,9 @@ if TYPE_CHECKING:
 TOPIC: Final = 2
 BROKER: Final = 4
 
-Alter = Callable[["Turn", "Topics", int, Alteration, bool], None]
-"""Change one resource, asked of that node, or only say whether it could be changed (True). Raises TopicRefused."""
-
 
 def alter(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
-    """See `Alter`."""
+    """Change one resource, asked of that node. `validate_only`: only say whether it could be changed. Raises TopicRefused."""
     check_changes(wanted)
     if wanted.kind == TOPIC:
         _alter_topic(turn, topics, node, wanted, validate_only)

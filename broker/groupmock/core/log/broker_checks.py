@@ -139,9 +139,6 @@ def _check_listeners(keys: Mapping[str, BrokerKey], old: Values, new: Values) ->
         _number(new, PER_IP) != 0 or bool(new(f"{PER_IP}.overrides")),
         f"{PER_IP} can be set to zero only if {PER_IP}.overrides property is set.",
     )
-    if keys["compression.type"].key.refuse("") is None:  # Kafka 2.8 has no bounds for it
-        codec = new("compression.type")
-        _require(codec in CODECS, f"compression.type : {codec} is not valid. Valid options are {','.join(CODECS)}")
 
 
 def _pool_trouble(keys: Mapping[str, BrokerKey], old: Values, new: Values) -> str | None:
