@@ -47,7 +47,7 @@ def test_the_default_profile_says_what_it_bounds() -> None:
 
 def test_limits_of_sockets_are_told_and_an_address_that_is_not_the_advertised_one() -> None:
     with Broker(profile="kafka-4.3", advertise="localhost", settings={"socket.request.max.bytes": 5_000_000}) as broker:
-        port = broker.bootstrap.removeprefix("localhost:")
+        port = broker.advertised.removeprefix("localhost:")
         found = started_with(broker)
     assert (found["socket.request.max.bytes"], found["advertised.listeners"]) == ("5000000", f"PLAINTEXT://localhost:{port}")
     assert found["listeners"] == f"PLAINTEXT://127.0.0.1:{port}"
