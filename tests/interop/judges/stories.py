@@ -11,7 +11,7 @@ from pathlib import Path
 
 from plan_runs import COUNT, HEARTBEAT_MS, RECORDS, SESSION_MS, SETTINGS, TOPIC, WHERE_IT_IS, shortened
 from transaction_histories import CLIENTS, PLANS, History, drawn, of_plan
-from transaction_play import played
+from transaction_play import JAVA, played
 
 from groupmock import Broker, FaultNotSeen
 from groupmock.faults.facts import for_consumer_groups, for_producers
@@ -22,7 +22,7 @@ from tools.story_check.judge import View
 from tools.story_check.trial import story_of, tried, view_of
 
 from .building import Program, built
-from .catalogue import JUDGES, Judge
+from .catalogue import JUDGES, Judge, java_program
 from .member import Member
 from .telling import Mismatch, wait
 
@@ -65,7 +65,12 @@ def runs() -> list[Run]:
         if not for_producers(plan) and (client.kind == "consumer" or not for_consumer_groups(plan))
     ]
     histories = [*(of_plan(client, plan) for client in CLIENTS for plan in PLANS), *(drawn(*each) for each in product(CLIENTS, SEEDS))]
-    return [*found, *(Run(f"{each.client}, transactions", str(each), None, partial(_of_transactions, each)) for each in histories)]
+    return [*found, *map(_transactional, histories)]
+
+
+def _transactional(history: History) -> Run:
+    program = java_program(JAVA) if history.client == "java" else None
+    return Run(f"{history.client}, transactions", str(history), program, partial(_of_transactions, history))
 
 
 def _of_transactions(history: History, number: int, folder: Path) -> Told:
