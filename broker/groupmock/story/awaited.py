@@ -19,17 +19,20 @@ from .words import MOST, listed, member_text, partitions_text, seconds, text
 
 
 class OpenRequest(NamedTuple):
-    """A request that has no answer yet, and when the core saw it (ns)."""
+    """A request that has no answer yet, and since when (ns). `rule`: the fault rule that keeps it or its answer, None: none does."""
 
     api: str
     since: int
+    rule: str | None
 
 
 class Known(NamedTuple):
     """What is known beside the group's own rows. `sessions`: member id -> the deadline of its session (ns); `requests`: the open requests
-    of a member's client other than those by which it waits for the group."""
+    of a member's client, JoinGroup, SyncGroup and Fetch only where a rule keeps them; `held`: the state in which a command holds the
+    group."""
 
     sessions: Mapping[str, int] = {}
+    held: str | None = None
     requests: Callable[[Person], Iterable[OpenRequest]] = lambda person: ()
 
 
@@ -38,6 +41,11 @@ NOTHING_ELSE: Final = Known()
 
 def awaited(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now: int, known: Known = NOTHING_ELSE) -> list[str]:
     """A text for each thing that the group waits for now (ns of the run); [] where it waits for nothing."""
+    held = [f"its release from {text(fold.state)} (hold_group)"] if known.held is not None and known.held == fold.state else []
+    return [*_awaited(fold, people, reserved, now, known), *held]
+
+
+def _awaited(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now: int, known: Known) -> list[str]:
     rebalance = fold.rebalance
     if rebalance is None or not rebalance.phases:
         return list(_unsynced(fold, people, now))
@@ -74,6 +82,8 @@ def _joins(fold: GroupFold, rebalance: Rebalance, people: People, reserved: Iter
         return
     began = rebalance.phases[-1].began
     joined = [member for member, at in rebalance.joined.items() if at >= began and member in fold.members]
+    # The row of a request stands before the fault that keeps it from the coordinator.
+    joined = [member for member in joined if not _keeps_join(people.here.get(member), known)]
     missing = sorted(fold.members.difference(joined), key=people.name)
     for member in missing:
         person = people.here.get(member)
@@ -84,6 +94,10 @@ def _joins(fold: GroupFold, rebalance: Rebalance, people: People, reserved: Iter
     for row in reserved:
         told = f"was told at {seconds(row.t)} to come back with this id (KIP-394)"
         yield f"JoinGroup of {member_text(row.member_id, row.client_id)}, which {told}"
+
+
+def _keeps_join(person: Person | None, known: Known) -> bool:
+    return person is not None and any(each.api == "JoinGroup" for each in known.requests(person))
 
 
 def _earlier(person: Person, joined: Iterable[str], people: People) -> str:
@@ -139,7 +153,10 @@ def _assignments(rebalance: Rebalance, people: People, now: int, known: Known) -
 
 def _waits_itself(person: Person, known: Known) -> Iterator[str]:
     for each in list(known.requests(person))[:MOST]:
-        yield f"it waits for the answer to its {text(each.api)} since {seconds(each.since)}"
+        if each.rule is None:
+            yield f"it waits for the answer to its {text(each.api)} since {seconds(each.since)}"
+        else:
+            yield f"fault rule {text(each.rule)} keeps its {text(each.api)} since {seconds(each.since)}"
 
 
 def _given_up(fold: GroupFold, rebalance: Rebalance, people: People, now: int) -> Iterator[str]:

@@ -53,6 +53,7 @@ class Tale:
         self._joining: Asked | None = None  # the JoinGroup that was handed in last
         self._started: set[tuple[str, Partition]] = set()  # who read what since the last generation
         self._held: Line | None = None  # somebody came or went: perhaps a rebalance comes of it
+        self._hold: str | None = None  # the state in which a command holds the group
         self._undealt: MovedRow | None = None  # the move with which a sync phase began that has not ended
         self._reserved: dict[str, MemberRow] = {}  # ids that were given to clients, which have not come back with them
 
@@ -106,7 +107,7 @@ class Tale:
 
     def waiting(self, now: int, known: Known) -> str | None:
         """What the group waits for; None: for nothing."""
-        return waiting_for(self.fold, self.people, self._reserved.values(), now, known)
+        return waiting_for(self.fold, self.people, self._reserved.values(), now, known._replace(held=self._hold))
 
     # -- what the coordinator says
 
@@ -396,6 +397,8 @@ class Tale:
             return
         if row.name in ORDERS:
             self._ordered = (row.t, row.name)
+        if row.name in ("hold_group", "release_group"):
+            self._hold = row.arguments.get("state")
         self.tally.orders.more(text(row.name))
         member = row.arguments.get("member")
         ids = self.people.matching(member) if isinstance(member, str) else ()

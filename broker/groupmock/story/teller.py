@@ -56,6 +56,8 @@ OPEN: Final = 100_000
 CLIENTS: Final = 1000
 EARLIER: Final = 20
 """Lines that are kept until it is known whose they are."""
+KEEPS: Final = frozenset(("delay", "hold", "drop", "swallow"))
+"""Faults by which a request, or its answer, does not arrive for some time or for ever."""
 NOBODY_CAME: Final = "no client has connected"
 SHOWN: Final = 20
 """Lines about clients that were not served."""
@@ -151,6 +153,7 @@ class StoryTeller:
         self._sections: dict[str, Section] = {}
         self._others: set[str] = set()
         self._asked: OrderedDict[int, tuple[str | None, Asked]] = OrderedDict()  # ticket -> its group, and what it was
+        self._kept: dict[int, str] = {}  # ticket -> the fault rule that keeps the request or its answer
         self._groups_of: dict[str, set[str]] = {}  # client id -> groups that it joined
         self._earlier: dict[str, deque[tuple[ReplyRow, Asked]]] = {}  # client id -> refusals before it joined any
         self._for_all: deque[Line] = deque(maxlen=EARLIER)
@@ -192,7 +195,7 @@ class StoryTeller:
     def close(self, now: int | None = None, sessions: Sessions | None = None) -> None:
         """There are no more rows; `now`, `sessions`: see `tell`."""
         for name, section in self._sections.items():
-            known = Known((sessions or {}).get(name, {}), self._open_requests)
+            known = Known((sessions or {}).get(name, {}), requests=self._open_requests)
             for line in section.tale.end(self._now if now is None else max(now, self._now), known):
                 self._line(section, line)
         self.flush()
@@ -200,16 +203,17 @@ class StoryTeller:
     def awaited(self, group: str, now: int, sessions: Sessions) -> list[str]:
         """What the group waits for, in words."""
         section = self._sections.get(group)
-        waiting = section.tale.waiting(now, Known(sessions.get(group, {}), self._open_requests)) if section is not None else None
+        waiting = section.tale.waiting(now, Known(sessions.get(group, {}), requests=self._open_requests)) if section is not None else None
         held_up = section.tale.reading.held_up if section is not None else []
         return [*([] if waiting is None else [waiting]), *held_up[:SHOWN]]
 
     def _open_requests(self, person: Person) -> Iterator[OpenRequest]:
-        """Of a member's client, but for those that wait by their nature."""
-        for _, asked in self._asked.values():
+        """Of a member's client; of those that wait by their nature the ones that a fault rule keeps."""
+        for ticket, (_, asked) in self._asked.items():
             mine = asked.connection == person.connection or (asked.client_id is not None and asked.client_id == person.client_id)
-            if mine and asked.api not in WAITING:
-                yield OpenRequest(asked.api, asked.at)
+            rule = self._kept.get(ticket)
+            if mine and (rule is not None or asked.api not in WAITING):
+                yield OpenRequest(asked.api, asked.at, rule)
 
     def tale(self, group: str) -> Tale | None:
         """The group as of the last row; None while nothing was told of it."""
@@ -305,6 +309,7 @@ class StoryTeller:
 
     def _reply(self, row: ReplyRow, _: Any) -> Iterator[tuple[Section, Line]]:
         group, asked = self._asked.pop(row.ticket, (None, None))
+        self._kept.pop(row.ticket, None)
         if asked is None:
             return
         self._learn(row)
@@ -352,6 +357,10 @@ class StoryTeller:
 
     def _fault(self, row: FaultRow, _: Any) -> Iterator[tuple[Section, Line]]:
         group, asked = self._asked.get(row.ticket, (None, None)) if row.ticket is not None else (None, None)
+        if row.ticket is not None:
+            self._kept.pop(row.ticket, None)
+            if row.action in KEEPS and asked is not None:
+                self._kept[row.ticket] = row.rule
         section = self._section(group) if group is not None else self._of_client(asked.client_id) if asked is not None else None
         if section is not None:
             yield section, section.tale.struck(row, asked)

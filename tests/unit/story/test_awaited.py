@@ -100,10 +100,31 @@ def test_sync_phase_awaits_the_leader() -> None:
 
 def test_sync_phase_says_what_its_leader_waits_for_itself() -> None:
     stage = completing()
-    stage.rig.command("add_faults", rules=[{"when": {"api": "OffsetFetch"}, "do": {"kind": "delay", "seconds": 60}}], origin="the test")
+    stage.rig.command(
+        "add_faults", rules=[{"name": "late", "when": {"api": "OffsetFetch"}, "do": {"kind": "delay", "seconds": 60}}], origin="the test"
+    )
     stage.send(9, 7, OffsetFetchRequest(group_id="kitchen", topics=[]), connection="anna", client_id="anna")
     stage.sleep(1000)
-    assert "(it waits for the answer to its OffsetFetch since 6.000; its session" in awaited(stage)
+    assert "(fault rule late keeps its OffsetFetch since 6.000; its session" in awaited(stage)
+
+
+def test_a_request_that_a_fault_rule_keeps_is_awaited_by_the_name_of_the_rule() -> None:
+    stage = TwoMembers()
+    when = {"api": "JoinGroup", "client_id": "anna"}
+    stage.rig.command("add_faults", rules=[{"name": "slow", "when": when, "stage": "request", "do": {"kind": "hold"}}], origin="the test")
+    stage.consumer("cleo").join()
+    stage.ben.join()
+    stage.anna.join()
+    stage.sleep(1000)
+    assert awaited(stage).startswith("JoinGroup of anna#017f (last heard of at 6.000; fault rule slow keeps its JoinGroup since 6.000; its")
+
+
+def test_a_group_that_is_held_awaits_its_release() -> None:
+    stage = TwoMembers()
+    stage.rig.command("hold_group", group="kitchen", state="Stable")
+    assert last_line(stage) == "6.000  awaited: its release from Stable (hold_group)"
+    stage.rig.command("release_group", group="kitchen")
+    assert "awaited" not in last_line(stage)
 
 
 def test_a_sync_phase_that_ends_without_assignments_is_told() -> None:
