@@ -125,7 +125,7 @@ def echo(cores: Cores) -> Iterator[RunningServer]:
 def cmock(cores: Cores, delay_ms: int = 200) -> Iterator[RunningServer]:
     """librdkafka's mock cluster with that initial rebalance delay."""
     if importlib.util.find_spec("confluent_kafka") is None:
-        raise Missing("confluent-kafka is not installed (pip install 'groupmock[test]')")
+        raise Missing("confluent-kafka is not installed (pip install --group test)")
     with started([sys.executable, "-m", "benchmarks.peers.cmock", str(delay_ms)], cores) as server:
         yield server
 

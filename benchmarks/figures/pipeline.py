@@ -125,7 +125,7 @@ def run(bench: Bench) -> None:
     """Every job at every size once, the engines at 10^6 rows; `all` as often as is asked for."""
     for module in ("pyspark", "duckdb"):
         if importlib.util.find_spec(module) is None:
-            raise Missing(f"{module} is not importable: pip install 'groupmock[pipeline,dev]'")
+            raise Missing(f"{module} is not importable: pip install '.[pipeline]' --group dev")
     for _ in range(bench.repeat):
         with tempfile.TemporaryDirectory(prefix="groupmock-bench-all-") as folder:
             _awaited(bench, Path(folder))

@@ -20,7 +20,7 @@ from .markdown import cell, notice, table
 
 CONTROL = """
 `groupmock serve --control PORT` (or `run --control PORT`) serves it beside the cluster, on loopback; port 0 picks a free one. The line that
-`serve` prints when it is ready has the URL as `control`. It needs the extra `control`: `pip install 'groupmock[control]'`. With
+`serve` prints when it is ready has the URL as `control`. It needs the extra `control` ([install](../start/first-steps.md#install)). With
 `--token TOKEN` every request must carry `Authorization: Bearer TOKEN`; on any address but loopback a token is required. Whoever
 lists the processes of the machine sees a flag: `GROUPMOCK_TOKEN`, or `token` in the file of `--config`, keeps it apart. It is printed
 nowhere. Requests that a web page of another site makes (`Origin`, `Sec-Fetch-Site`, `Host`) are refused, whatever their method.

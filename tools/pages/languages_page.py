@@ -16,7 +16,7 @@ INTRO: Final = f"""\
 # Test a consumer in Java, Node, Go or any other language
 
 groupmock is a server: a test in any language starts it as a process, points its consumers at the port, and says over HTTP what shall happen
-to them. Nothing of it is bound to Python but the installation: `pip install 'groupmock[control]'`, or the
+to them. Nothing of it is bound to Python but the installation: `pip install '.[control]'` in a checkout, or the
 [container image](https://github.com/groupmock/groupmock/tree/main/docker).
 
 Small services with their tests stand in [examples/](https://github.com/groupmock/groupmock/tree/main/examples): a second member, a crash,

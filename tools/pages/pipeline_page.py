@@ -27,7 +27,7 @@ NOT_RUN = "<!-- not run: Spark is no part of the environment that runs these pag
 INTRO = f"""\
 # The pipeline: Spark over the journals of many runs
 
-One run makes one file; a CI farm makes a hundred thousand. `pip install 'groupmock[pipeline]'` brings PySpark, and a Java for machines that
+One run makes one file; a CI farm makes a hundred thousand. `pip install '.[pipeline]'` brings PySpark, and a Java for machines that
 have none; a job is a command, on all cores of this machine or on a cluster:
 
 {NOT_RUN}
@@ -108,7 +108,7 @@ CLUSTER = f"""\
 
 {NOT_RUN}
 ```text
-pip install 'groupmock[pipeline]'                                    # the same version of it, and of Python, everywhere
+pip install /path/to/groupmock'[pipeline]'                            # the same version of it, and of Python, everywhere
 export SPARK_HOME=$(python -c 'import pyspark; print(pyspark.__path__[0])')
 export PYSPARK_PYTHON=$(command -v python)
 $SPARK_HOME/bin/spark-class org.apache.spark.deploy.master.Master --host MASTER --port 7077     # on one of them
@@ -136,7 +136,7 @@ something makes the job say what.
 
 ## Spark Connect
 
-`pip install 'groupmock[pipeline,pipeline-connect]'`, and `--remote sc://HOST[:PORT]` in place of `--master`: the job runs on a Spark
+`pip install '.[pipeline,pipeline-connect]'`, and `--remote sc://HOST[:PORT]` in place of `--master`: the job runs on a Spark
 Connect server (Spark 4.1 or newer), this machine has no Java at work. Paths are the server's. The settings that figures depend on are set
 for the session; others are the server's, and a `--set` that it does not let a session change is refused.
 

@@ -123,7 +123,8 @@ class Commands(Calls[R], Generic[R, Lasting]):
 
     def fence_member(self, group: str, member: str) -> R:
         """Put a member of a consumer group at an epoch that its process does not know: its next heartbeat is FENCED_MEMBER_EPOCH, and it
-        joins again. CannotSteer for members of the classic protocol."""
+        joins again; a static member is refused until its session is over (UNRELEASED_INSTANCE_ID), as by Kafka. CannotSteer for members
+        of the classic protocol."""
         return self._command("fence_member", group=group, member=member)
 
     def rebalance(self, group: str, reason: str = "a test wants it") -> R:

@@ -8,12 +8,13 @@ from collections.abc import Callable
 import pytest
 from cases import for_each
 
-from groupmock.journal.rows import HTTP_REQUEST, NO_ACLS, NO_SASL, TLS_HELLO, CloseRow
+from groupmock.journal.rows import HTTP_REQUEST, NO_ACLS, NO_SASL, TLS_HELLO, UNSERVED, CloseRow
 from groupmock.net.strangers import reason
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import request
 from groupmock.rig.wire_rig import Wire, WireRig
 from groupmock.watch.log import LogSink
+from groupmock_codec import APIS
 from groupmock_codec.frame import FrameError
 from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeRequest
 from groupmock_codec.messages.k29_describe_acls import DescribeAclsRequest
@@ -66,6 +67,11 @@ ASKED: dict[str, tuple[Callable[[Wire], object], str]] = {
     "a share group": (lambda wire: wire.send(unserved(76)), "ShareGroupHeartbeat: groupmock serves no share groups (KIP-932)"),
     "a streams group": (lambda wire: wire.send(unserved(88)), "set group.protocol=classic in the Streams application"),
 }
+
+
+def test_what_is_said_not_to_be_served_is_not_served() -> None:
+    """Whoever serves it has the sentences of README and of docs/reference/apis.md to correct."""
+    assert not UNSERVED.keys() & set(APIS)
 
 
 def unserved(key: int) -> bytes:
