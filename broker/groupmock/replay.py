@@ -29,7 +29,7 @@ from .journal.file import without_empty_tags
 from .journal.journal import Journal, Repeated, Sink
 from .journal.read import JournalReader as Source
 from .journal.read import LeftOut, UnknownRow
-from .journal.rows import DISCONNECTED, SURROUNDINGS, Header, Row
+from .journal.rows import DISCONNECTED, GOES_ON, PAUSES, SURROUNDINGS, Header, Row
 from .journal.source import opened
 from .net.alarm import NoAlarm
 from .net.backlog import Backlog
@@ -37,6 +37,7 @@ from .net.connection import Connection
 from .net.driver import Driver
 from .net.fault_gate import OVER
 from .net.limits import Limits
+from .net.slices import Slices
 from .net.turns import Turns
 
 Fields = dict[str, Any]
@@ -194,6 +195,23 @@ class _Recorded(Backlog):
                 answer(reply, now)
 
 
+class _Paused(Slices):
+    """Slices end where the journal says that they did."""
+
+    def __init__(self, next_row: Callable[[], Fields | None]) -> None:
+        super().__init__(None)
+        self._next_row = next_row
+
+    def over(self) -> bool:
+        """See `Slices.over`."""
+        row = self._next_row()
+        here = {"slice": self.number, "steps": self.steps}
+        return row is not None and row["kind"] == "note" and row["what"] == PAUSES and row["fields"] == here
+
+    def order(self) -> None:
+        """The journal says when."""
+
+
 class _Player:
     def __init__(self, header: Header, rows: Iterable[Fields]) -> None:
         if header.cluster is None:
@@ -208,8 +226,9 @@ class _Player:
         produced = _Produced()
         self.produced = produced.window
         journal = Journal(header, [produced])
-        backlog, turns, alarm = _Recorded(self.expects_reply), Turns[Connection](None), NoAlarm()
-        self.driver = Driver(core, self.clock, journal, UNLIMITED, backlog=backlog, turns=turns, alarm=alarm)
+        backlog, slices = _Recorded(self.expects_reply), _Paused(self.next_row)
+        turns, alarm = Turns[Connection](None), NoAlarm()
+        self.driver = Driver(core, self.clock, journal, UNLIMITED, backlog=backlog, slices=slices, turns=turns, alarm=alarm)
         self.driver.use_leases(False)
         self.expected = _Window(rows)
         self.connections: dict[int, Connection] = {}
@@ -234,10 +253,15 @@ class _Player:
             self.produced.forget()
         return None
 
-    def expects_reply(self, reply: Reply, now: int) -> bool:
+    def next_row(self) -> Fields | None:
+        """The one that is to come out next."""
         # A peer may stop reading between two answers of one effect, and another effect's rows come behind the second
         while (row := self.expected.at(self.produced.end)) is not None and _of_surroundings(row):
             self._as_it_was(row)
+        return row
+
+    def expects_reply(self, reply: Reply, now: int) -> bool:
+        row = self.next_row()
         if row is None:
             return False
         return bool(row["kind"] in ("reply", "fault") and row.get("ticket") == reply.ticket and row["t"] == now)
@@ -298,6 +322,10 @@ class _Player:
             self._as_it_was(row)
         elif row["what"] == DISCONNECTED:
             self.driver.lost(self._connection(row["fields"]["connection"]), None)
+        elif row["what"] == GOES_ON:
+            self.driver.work_on(row["t"])
+        elif row["what"] == PAUSES:  # of timers that have told nothing yet
+            self.driver.expire(row["t"])
 
     def _feed_client(self, row: Fields) -> None:
         """A client's own words, which the core never heard."""

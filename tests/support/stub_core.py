@@ -66,7 +66,9 @@ class StubCore(Core):
             return [Close(ticket, "told to") for ticket in parked]
         raise KeyError(event.name)
 
-    def expire(self, now: int) -> Effects:
+    def expire(self, now: int) -> Effects | None:
+        if self.due is None:
+            return None
         self.fired.append(now)
         self.due = None
         return self.on_expire

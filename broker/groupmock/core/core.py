@@ -8,7 +8,7 @@ again (journal rows: docs/reference/journal.md; groupmock.replay).
 Order of effects. Effects are performed in the order of the list, and each entry's before the next entry. Within an entry a state moves
 before the answers that tell of it are given. A timer that did something is told in front of what it did (`TimerFired`). What a thousand
 members are answered at the end of a phase is one effect that makes the answers when they are asked for (`Replies`): the state has moved
-by then.
+by then. What takes long is an effect as well (`core.work`): whoever performs it calls `go_on` for each of its steps.
 
 Waiting. A request that cannot be answered yet is data (a ticket kept with the member or the fetch that waits), as Kafka keeps delayed
 operations in a purgatory (kafka.server.DelayedOperationPurgatory): a later entry's effects answer it, or nobody does.
@@ -42,11 +42,13 @@ from .events import Command, Disconnected, Event, Request
 from .timers import Key
 from .turn import TimerHandler, Turn
 from .units import NS_PER_MS
+from .work import keeps
 
 if TYPE_CHECKING:
     from .dice import Bits
     from .identity import Identity
     from .settings import Settings
+    from .work import Work
 
 
 def core_of(settings: Settings, identity: Identity, bits: Bits, epoch_ms: int) -> Core:
@@ -75,7 +77,9 @@ class Core:
         """Let one event happen. Parked requests are answered by a later call's effects."""
         environment = self.environment
         turn = Turn(environment, now, [])
-        if isinstance(event, Request) and environment.holds is NO_HOLDS:  # flat: this is the way of nearly every request
+        if (
+            isinstance(event, Request) and environment.holds is NO_HOLDS and not environment.busy
+        ):  # flat: this is the way of nearly every request
             try:
                 self.behaviour(event.key)(self.cluster, event, turn)
             except OverBudget as refusal:
@@ -86,13 +90,25 @@ class Core:
             self._let_ready(turn)
         return turn.out
 
-    def expire(self, now: int) -> Effects:
-        """Fire every timer whose deadline is at or before `now`, in deadline order."""
+    def expire(self, now: int) -> Effects | None:
+        """Fire the timer with the earliest deadline; None: none is due. Call until None."""
         turn = Turn(self.environment, now, [])
-        while (key := turn.timers.due(now)) is not None:
-            self._fire(key, turn)
-            if self.environment.ready:
-                self._let_ready(turn)
+        key = turn.timers.due(now)
+        if key is None:
+            return None
+        self._fire(key, turn)
+        if self.environment.ready:
+            self._let_ready(turn)
+        return turn.out
+
+    def go_on(self, work: Work, now: int) -> Effects | None:
+        """Do the next step of what was begun; None: it is done. Call until None."""
+        if work.over:
+            return None
+        turn: Turn = work.turn
+        turn.now, turn.out = now, []
+        if next(work.steps, work) is work:
+            self._stepped(work, turn)
         return turn.out
 
     def deadline(self) -> int | None:
@@ -106,7 +122,7 @@ class Core:
 
     def _let(self, event: Event, turn: Turn) -> None:
         if isinstance(event, Request):
-            if not self.environment.holds.keeps(event):
+            if not keeps(self.environment.busy, event) and not self.environment.holds.keeps(event):
                 self._ask(event, turn)
         elif isinstance(event, Disconnected):
             # Groups are not told: a JoinGroup or SyncGroup whose connection closed still counts (P1-d7)
@@ -114,6 +130,7 @@ class Core:
         elif isinstance(event, Command):
             from . import steering  # loaded by the first command
 
+            self._finish(turn)
             steering.steer(self.cluster, event, turn)
 
     def _ask(self, request: Request, turn: Turn) -> None:
@@ -123,14 +140,34 @@ class Core:
             turn.out.append(Close(request.ticket, str(refusal), over_budget=True))
 
     def _let_ready(self, turn: Turn) -> None:
-        """What was released happens. A timer that was set again meanwhile does not fire: a session renewed, a phase begun anew."""
         ready = self.environment.ready
         while ready:
-            released = ready.popleft()
-            if not isinstance(released, tuple):
-                self._let(released, turn)
-            elif released not in turn.timers:
-                self._fire(released, turn)
+            self._let_go(ready.popleft(), turn)
+
+    def _let_go(self, released: Event | Key, turn: Turn) -> None:
+        """What waited happens. A timer that was set again meanwhile does not fire: a session renewed, a phase begun anew."""
+        if not isinstance(released, tuple):
+            self._let(released, turn)
+        elif released not in turn.timers:
+            self._fire(released, turn)
+
+    def _stepped(self, work: Work, turn: Turn) -> None:
+        """The work itself is done: what waited for it happens, one by one."""
+        if work.waiting:
+            work.let_in = work.waiting.popleft()
+            self._let_go(work.let_in, turn)
+            if self.environment.ready:
+                self._let_ready(turn)
+            return
+        work.over = True
+        if work in self.environment.busy:
+            self.environment.busy.remove(work)
+
+    def _finish(self, turn: Turn) -> None:
+        """Nobody who steers finds a group in the midst of something."""
+        for work in [*self.environment.busy]:
+            while (effects := self.go_on(work, turn.now)) is not None:
+                turn.out += effects
 
     def _fire(self, key: Key, turn: Turn) -> None:
         """Do what a timer is for, and tell it if that changed anything."""

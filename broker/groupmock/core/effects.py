@@ -10,6 +10,8 @@ import msgspec
 
 from groupmock_codec.declare import Message
 
+from .work import Work
+
 if TYPE_CHECKING:
     from .timers import Timer
 
@@ -19,6 +21,9 @@ class Leasing(Protocol):
 
     group_id: str
     epoch: int
+
+    def end_leases(self) -> None:
+        """Raise it."""
 
 
 class Leased(Protocol):
@@ -136,5 +141,5 @@ class Note(msgspec.Struct, gc=False):
     fields: dict[str, object]
 
 
-Effect = Reply | Replies | Silent | Abandoned | Close | Moved | MemberChanged | TimerFired | NodeChanged | ClockStepped | Note
+Effect = Reply | Replies | Work | Silent | Abandoned | Close | Moved | MemberChanged | TimerFired | NodeChanged | ClockStepped | Note
 Effects = list[Effect]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .events import Event, Request
     from .identity import Identity, Listener, Node
     from .settings import Settings
+    from .work import Work
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -113,6 +114,8 @@ class Environment:
         self.holds: Holds = NO_HOLDS
         self.ready: deque[Event | Key] = deque()
         """What was held and may go on now: the core takes it from here, in order, before the entry that released it returns."""
+        self.busy: list[Work] = []
+        """Work that names groups, in the order in which it was begun."""
         self._epoch_ms = epoch_ms
 
     def known_as(self, identity: Identity) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import TYPE_CHECKING
 
 from groupmock_codec.declare import Message
 
-from .effects import Abandoned, Effects, Lease, Note, Replies, Reply
+from .effects import Abandoned, Effects, Lease, Leasing, Note, Replies, Reply
 from .units import NS_PER_MS
+from .work import OF_GROUPS, OF_OFFSETS, Asks, Steps, Work
 
 if TYPE_CHECKING:
     from .environment import Environment
@@ -58,6 +59,33 @@ class Turn:
     def replies(self, replies: Iterator[Reply]) -> None:
         """Answer many requests, each made when the driver gets to it."""
         self.out.append(Replies(replies))
+
+    def begin(self, steps: Callable[[Turn], Steps], group: Leasing | None = None) -> None:
+        """Do what may take long in steps (`core.work`), from here on. `steps` gets a turn of its own, which is the one to use in it.
+
+        `group`: nothing else happens to it until that is done, also none of its heartbeats is repeated.
+        """
+        if group is None:
+            self._begin(steps)
+        else:
+            group.end_leases()
+            self.environment.busy.append(self._begin(steps, (group.group_id,)))
+
+    def begin_on_offsets(self, steps: Callable[[Turn], Steps], groups: Container[str]) -> None:
+        """The same for work on the offsets of groups: who asks about those waits, members do not."""
+        self.environment.busy.append(self._begin(steps, groups, OF_OFFSETS))
+
+    def _begin(self, steps: Callable[[Turn], Steps], groups: Container[str] = (), asks: Asks = OF_GROUPS) -> Work:
+        turn = Turn(self.environment, self.now, [])
+        work = Work(steps(turn), turn, groups, asks)
+        self.out.append(work)
+        return work
+
+    def finish(self, work: Work) -> None:
+        """What is left of work that was begun is done now; what waits for it comes later."""
+        work.turn.now, work.turn.out = self.now, self.out
+        for _ in work.steps:
+            pass
 
     def abandon(self, ticket: int, reason: str) -> None:
         """Never answer a request, as Kafka does; its connection stays mute."""

@@ -68,4 +68,5 @@ class SettingKeywords(TypedDict, total=False):
     connection_write_buffer_bytes: int
     requests_slice_us: int
     request_max_elements: int
+    work_slice_us: int
     replies_slice_us: int

@@ -21,6 +21,11 @@ NOT_READING: Final = "the peer does not read its answers: it is not served until
 CANNOT_ACCEPT: Final = "cannot accept connections"
 DISCONNECTED: Final = "disconnected"
 """`what` of the note, in complete journals, that a connection we closed is gone: now the core was told."""
+PAUSES: Final = "work pauses"
+"""`what` of the note, in complete journals, that a slice of time ended before all was done that was begun, or due. `slice`: its number in
+the run; `steps`: how many it had."""
+GOES_ON: Final = "work goes on"
+"""`what` of the note, in complete journals, with which a later slice of such work begins. Rows behind it are of that work."""
 LEFT_OUT: Final = "the journal is full: rows are left out"
 """`what` of the note with which a journal file of limited size ends: `first` is the number of the first row that is not there, and, once
 the run is over, `rows` how many are not. Its own number is that of the row in whose place it stands."""

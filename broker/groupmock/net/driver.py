@@ -29,6 +29,10 @@ Slices. The end of a join phase answers everybody who waits for it, by one effec
 at once; the answers are made one by one, for about 2 ms (`replies_slice_us`) between two turns of the loop. Effects and requests that
 come meanwhile are dealt with at once, but an answer cannot overtake one that the same connection waits for: that connection is mute.
 
+Work. What would take long in one entry is done in steps (`core.work`), each performed before the next: at its place for a slice of about
+2 ms, and what is left goes on between later turns of the loop, as timers do that are due together (`net.slices`). Where a slice ends too
+early for something is a row of a complete journal, for a replay.
+
 Arrivals before timers. One alarm stands at the core's next deadline. When it rings, what has reached the sockets by then is handled first
 (`clock.LoopClock`): in Kafka 4 timers of the group coordinator are events of the queue in which its requests wait
 (org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime), so a heartbeat that came in time saves its member, however busy the
@@ -52,8 +56,9 @@ from groupmock_codec.errors import CodecError
 
 from ..core.effects import Abandoned, Close, Effects, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Event, Request
+from ..core.work import Work
 from ..journal.journal import ALWAYS, NEVER
-from ..journal.rows import DISCONNECTED, NOT_READING
+from ..journal.rows import DISCONNECTED, GOES_ON, NOT_READING, PAUSES
 from .alarm import ClockAlarm
 from .backlog import Backlog
 from .call import Call
@@ -63,6 +68,7 @@ from .nodes import Nodes
 from .not_taken import not_taken
 from .record import Recorder
 from .repeat import Repeat, Run
+from .slices import Slices
 from .tickets import Tickets
 from .turns import Turns
 
@@ -80,8 +86,8 @@ if TYPE_CHECKING:
 class Driver:
     """Owns the connections of one cluster and performs what its core wants. `vacated` is called when a connection is gone.
 
-    `tickets`, `backlog`, `turns` and `alarm` are what a server on a loop does not hand in: a replay, a virtual world or a rig has its own.
-    `admission`: who may ask what; None: everybody everything.
+    `tickets`, `backlog`, `slices`, `turns` and `alarm` are what a server on a loop does not hand in: a replay, a virtual world or a rig has
+    its own. `admission`: who may ask what; None: everybody everything.
     """
 
     def __init__(
@@ -93,6 +99,7 @@ class Driver:
         *,
         tickets: Tickets | None = None,
         backlog: Backlog | None = None,
+        slices: Slices | None = None,
         turns: Turns[Connection] | None = None,
         alarm: Alarm | None = None,
         admission: Admission | None = None,
@@ -118,10 +125,13 @@ class Driver:
         self._backlog = Backlog(limits.replies_slice_us) if backlog is None else backlog
         self._backlog.again = self._next_slice
         self._backlog.broken = partial(self._defect, "many answers")
+        self._slices = Slices(limits.work_slice_us) if slices is None else slices
+        self._slices.again = self._go_on_later
         self._alarm = ClockAlarm(clock) if alarm is None else alarm
         self._alarm.ring = self._ring
         self._performers: dict[type, Callable[[Any, int], None]] = {
             Replies: self._replies,
+            Work: self._work,
             Silent: self._silent,
             Abandoned: self._abandoned,
             Close: self._close,
@@ -298,14 +308,30 @@ class Driver:
     # Time
 
     def expire(self, now: int) -> None:
-        """Let every deadline that passed do what it does."""
-        try:
-            effects = self.core.expire(now)
-        except Exception as defect:
-            self._defect("a timer", defect)
-            effects = []
-        self.record.expired(effects, now)
-        self.perform(effects, now)
+        """Let every deadline that passed do what it does, for a slice: if there are more, the alarm rings again."""
+        self._slices.begin()
+        fired = self.record.timers
+        while not self._slice_over(now):
+            try:
+                effects = self.core.expire(now)
+            except Exception as defect:
+                self._defect("a timer", defect)
+                effects = []
+            if effects is None:
+                break
+            self.perform(effects, now)
+        self._slices.end()
+        if fired == self.record.timers:
+            self.record.looked(now)
+
+    def work_on(self, now: int) -> None:
+        """A slice of what was begun and is not done."""
+        if self.journal.details:
+            self.record.remark(GOES_ON, now)
+        self._slices.begin()
+        while self._slices.waiting and not self._slices.spent:
+            self._do(self._slices.waiting.popleft(), now)
+        self._slices.end()
 
     def settle(self) -> None:
         """After every entry: serve those whose turn it is, then look at the timers."""
@@ -317,6 +343,7 @@ class Driver:
         """No more timers, no more slices: what is still to be answered is answered now."""
         self._alarm.cancel()
         self._backlog.stop()
+        self._slices.stop()
         self.turns.stop()
         if "rules" in self.__dict__:
             self.rules.stop()
@@ -384,6 +411,43 @@ class Driver:
 
     def _next_slice(self) -> None:
         self.drain(self.now())
+        self.settle()
+
+    def _work(self, work: Work, now: int) -> None:
+        """In the slice of the timer or work that began it, or else in one of its own."""
+        slices = self._slices
+        if slices.running or slices.spent:
+            self._do(work, now)
+            return
+        slices.begin()
+        self._do(work, now)
+        slices.end()
+
+    def _do(self, work: Work, now: int) -> None:
+        """Step by step until it is done or the slice is over; then it waits behind the others."""
+        while not self._slice_over(now):
+            try:
+                effects = self.core.go_on(work, now)
+            except Exception as defect:
+                self._defect("work", defect)
+                effects = []
+            if effects is None:
+                return
+            self.perform(effects, now)
+        self._slices.waiting.append(work)
+
+    def _slice_over(self, now: int) -> bool:
+        """Before each step: is there no time for it?"""
+        slices = self._slices
+        if not slices.spent and slices.over():
+            slices.spent = True
+            if self.journal.details:
+                self.record.remark(PAUSES, now, slice=slices.number, steps=slices.steps)
+        slices.steps += 1
+        return slices.spent
+
+    def _go_on_later(self) -> None:
+        self.work_on(self.now())
         self.settle()
 
     def _silent(self, effect: Silent, now: int) -> None:

@@ -52,6 +52,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
             1,
         ),
     ] = 30_000
+    work_slice_us: Annotated[
+        int,
+        setting(
+            "groupmock.work.slice.us",
+            "longest stretch of work that was begun, and of timers that are due together, between two turns of the loop, in microseconds",
+            1,
+        ),
+    ] = 2000
     replies_slice_us: Annotated[
         int, setting("groupmock.replies.slice.us", "longest stretch of answers between two turns of the loop, in microseconds", 1)
     ] = 2000

@@ -13,7 +13,7 @@ import msgspec
 from groupmock_codec.error_codes import error_codes
 from groupmock_codec.errors import error_name
 
-from ..core.effects import Effects, MemberChanged, Moved, Note, TimerFired
+from ..core.effects import MemberChanged, Moved, Note, TimerFired
 from ..journal.journal import Journal
 from ..journal.rows import (
     MOST_ERRORS,
@@ -75,7 +75,9 @@ class Recorder:
         self._protocol_types: dict[str, str] = {}
         self.effects: dict[type, Callable[[Any, int], None]] = {
             effect: partial(self._effect, kind, make) for effect, (kind, make) in ROW_OF.items()
-        } | {Moved: self.moved}  # in the place of the plain one: it keeps the protocol types, whoever wants rows
+        } | {Moved: self.moved, TimerFired: self.fired}  # in the place of the plain ones: they keep something, whoever wants rows
+        self.timers = 0
+        """How many timers have fired and done something."""
 
     def opened(self, connection: Peer, now: int) -> None:
         """A client connected."""
@@ -242,9 +244,14 @@ class Recorder:
         """Nobody follows that group any more."""
         self._protocol_types.pop(group, None)
 
-    def expired(self, effects: Effects, now: int) -> None:
-        """Time was looked at; if nothing fired, that alone is a row for those who want to replay."""
-        if self._journal.details and "timer" in self._journal.wanted and not any(isinstance(effect, TimerFired) for effect in effects):
+    def fired(self, effect: TimerFired, now: int) -> None:
+        """A timer did something."""
+        self.timers += 1
+        self._effect(*ROW_OF[TimerFired], effect, now)
+
+    def looked(self, now: int) -> None:
+        """Time was looked at and nothing fired: that is a row for those who want to replay."""
+        if self._journal.details and "timer" in self._journal.wanted:
             self._journal.append(TimerRow(t=now))
 
     def fault(self, rule: Rule, action: str, connection: Peer, ticket: int | None, fields: dict[str, Any], now: int) -> None:

@@ -48,7 +48,7 @@ class Turns(Generic[Each]):
         self.waiting: deque[Each] = deque()
         self.slice_ns = NO_END if slice_us is None else slice_us * 1000
         self._clock = clock
-        self._soon = soon or _on_the_running_loop
+        self._soon = soon or on_the_running_loop
         self._next: Handle | None = None
         self._end = NO_END
 
@@ -94,7 +94,8 @@ class Turns(Generic[Each]):
         self.again()
 
 
-def _on_the_running_loop(callback: Callable[[], None]) -> Handle:
+def on_the_running_loop(callback: Callable[[], None]) -> Handle:
+    """In its next turn."""
     return asyncio.get_running_loop().call_soon(callback)
 
 

@@ -10,7 +10,7 @@ It keeps the rules that the driver keeps for a served cluster (net/driver.py), a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock_codec import APIS
@@ -19,6 +19,7 @@ from ..core.effects import Abandoned, Close, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Request
 from ..core.turn import Turn
 from ..core.units import NS_PER_MS
+from ..core.work import Work
 from .ask import ABANDONED, ANSWERED, CLOSED, LOST, PARKED, SILENT, Ask, Connection
 from .dice import FedDice
 from .making import EPOCH_MS, Topics, counted, make_core
@@ -28,13 +29,27 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..core.core import Core
-    from ..core.effects import Effect, Effects
+    from ..core.effects import Effect, Effects, Leasing
     from ..core.groups.type import GroupType
     from ..core.log.topics import Topic
+    from ..core.work import Steps
     from ..journal.rows import Row
     from .member import Member
 
 HOST: Final = "/127.0.0.1"
+
+
+class _AtOnce(Turn):
+    """Nobody performs its effects, so work that is begun is done there and then."""
+
+    def begin(self, steps: Callable[[Turn], Steps], group: Leasing | None = None) -> None:
+        if group is not None:
+            group.end_leases()
+        for _ in steps(self):
+            pass
+
+    def begin_on_offsets(self, steps: Callable[[Turn], Steps], groups: Container[str]) -> None:
+        self.begin(steps)
 
 
 class CoreRig:
@@ -196,7 +211,7 @@ class CoreRig:
                 return
             # What is overdue fires now: the clock never goes back.
             self.now = max(self.now, deadline)
-            self._perform(self.core.expire(self.now))
+            self._perform(self.core.expire(self.now) or [])
 
     # -- looking
 
@@ -220,7 +235,7 @@ class CoreRig:
 
     def turn(self) -> Turn:
         """An entry made by hand, for whoever calls a part of the core; its effects are nobody's."""
-        return Turn(self.core.environment, self.now, [])
+        return _AtOnce(self.core.environment, self.now, [])
 
     # -- inside
 
@@ -241,9 +256,13 @@ class CoreRig:
 
     def _perform(self, effects: Effects) -> None:
         for effect in effects:
+            kind = type(effect)
+            if kind is Work:
+                while (more := self.core.go_on(effect, self.now)) is not None:  # type: ignore[arg-type]  # asked by its type, for speed
+                    self._perform(more)
+                continue
             self.effects.append(effect)
             self._times.append(self.now)
-            kind = type(effect)
             if kind is Reply:
                 self._reply(effect)  # type: ignore[arg-type]  # asked by its type, for speed
             elif kind is Replies:

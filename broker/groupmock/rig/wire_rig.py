@@ -20,6 +20,7 @@ from ..net.backlog import Backlog
 from ..net.connection import Connection
 from ..net.driver import Driver
 from ..net.limits import Limits
+from ..net.slices import Slices
 from ..net.turns import Turns
 from ..version import __version__
 from .making import Topics, core_of_profile, counted, make_config
@@ -118,7 +119,7 @@ W = TypeVar("W", bound=Wire)
 
 class WireRig:
     """A driver on a virtual clock. `WireRig.make` makes one of a profile and settings. `sinks` get the journal's rows; `header`: the
-    journal's; `parts` go to the driver: `tickets`, `alarm`, `backlog`, `turns`."""
+    journal's; `parts` go to the driver: `tickets`, `alarm`, `backlog`, `slices`, `turns`."""
 
     drives: type[Driver] = Driver
     """What drives; a subclass of the rig may have one of the driver."""
@@ -137,6 +138,7 @@ class WireRig:
         self.clock = VirtualClock() if clock is None else clock
         self.journal = Journal(rig_header(self.clock) if header is None else header, list(sinks))
         parts.setdefault("backlog", Backlog(None))
+        parts.setdefault("slices", Slices(None))
         parts.setdefault("turns", Turns(None))
         self.driver = self.drives(core, self.clock, self.journal, Limits() if limits is None else limits, **parts)
         self.journal.begin(describe(core.environment))

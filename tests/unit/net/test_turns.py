@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import count
+
+from turned_loop import Loop
 
 from groupmock.net.turns import LEAST_NS, Turns
 from groupmock.rig.wire import request
@@ -11,27 +12,6 @@ from groupmock.rig.wire_rig import Wire, WireRig
 
 TICK = LEAST_NS // 5
 """A look at the clock; a request in a queue costs one look, so that the least part is about five requests."""
-
-
-class Loop:
-    """What `Turns` orders is done when the test says that the loop's turn is over."""
-
-    def __init__(self) -> None:
-        self.ordered: list[Callable[[], None]] = []
-        self.cancelled = 0
-
-    def soon(self, callback: Callable[[], None]) -> Loop:
-        self.ordered.append(callback)
-        return self
-
-    def cancel(self) -> None:
-        self.cancelled += 1
-        self.ordered.clear()
-
-    def turn(self) -> None:
-        for callback in self.ordered[:]:
-            self.ordered.remove(callback)
-            callback()
 
 
 def asked(first: int, many: int) -> bytes:

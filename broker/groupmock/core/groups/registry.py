@@ -8,19 +8,21 @@ come back, from what the log remembers, when another has loaded it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from groupmock_codec.compression import RecordsError
 
+from ..effects import TimerFired
 from ..hosting import Hosting
 from ..java.hashes import java_hash, partition_for, partition_hash
 from ..java.orders import java_order, scala_table_order
 from ..log.names import OFFSETS_TOPIC
 from ..turn import TimerHandler, Turn
 from ..units import NS_PER_MS
+from ..work import A_FEW, Steps, defers, on
 from . import causes, telling
 from .causes import Why
 from .classic.type import ClassicGroup
@@ -274,11 +276,16 @@ class GroupRegistry:
             return
         for group_id in self._in_transactions.pop((partition, marker.producer_id), ()):
             group, log = self._groups.get(group_id), self._logs.get(partition, {})
-            offsets = group.offsets if group is not None else log[group_id].offsets if group_id in log else None
-            if offsets is not None:
-                count = offsets.end_transaction(marker.producer_id, marker.committed)
-                why = (causes.transaction_committed if marker.committed else causes.transaction_aborted)(marker.producer_id)
-                turn.note("offsets_of_transaction", group=group_id, offsets=count, cause=why.cause, reason=why.sentence)
+            if group is not None:
+                turn.begin(partial(self._end_pending, group_id, group.offsets, marker), group)
+            elif group_id in log:
+                for _ in self._end_pending(group_id, log[group_id].offsets, marker, turn):
+                    pass
+
+    def _end_pending(self, group_id: str, offsets: CommittedOffsets, marker: Marker, turn: Turn) -> Steps:
+        count = yield from offsets.end_transaction(marker.producer_id, marker.committed)
+        why = (causes.transaction_committed if marker.committed else causes.transaction_aborted)(marker.producer_id)
+        turn.note("offsets_of_transaction", group=group_id, offsets=count, cause=why.cause, reason=why.sentence)
 
     def in_transaction(self, producer_id: int) -> list[str]:
         """Groups in which that producer has offsets that wait for its transaction's end."""
@@ -288,8 +295,16 @@ class GroupRegistry:
 
     def topic_changed(self, turn: Turn, name: str) -> None:
         """A topic was created, has grown or is gone."""
-        for group_id in list(self._following):
-            self._groups[group_id].topic_changed(turn, name)
+        if self._following:
+            turn.begin(partial(self._tell_changed, name))
+
+    def _tell_changed(self, name: str, turn: Turn) -> Steps:
+        for number, group_id in enumerate(list(self._following)):
+            group = self._groups.get(group_id)
+            if group is not None:
+                group.topic_changed(turn, name)
+            if not number % A_FEW:
+                yield
 
     def topic_deleted(self, turn: Turn, name: str) -> None:
         """A topic is gone: so are its offsets in every group; with the topic of offsets everything is that a log remembers."""
@@ -298,19 +313,46 @@ class GroupRegistry:
             self._remembered.clear()
             self._in_transactions.clear()
         self.topic_changed(turn, name)
-        for _, group_id in self._with_offsets.owners(name):
-            for at in self._groups[group_id].offsets.discard_topic(name, turn.quirks.last_offset_deletes_group):
-                turn.note("offset_removed", group=group_id, topic=name, partition=at[1], reason="the topic was deleted")
-        for partition, group_id in self._remembered.owners(name):  # in partitions that nobody leads just now
-            self._logs[partition][group_id].offsets.discard_topic(name)
-        if turn.quirks.deleted_topic_ends_idle_groups:
-            self._end_idle(turn)
+        left, remembered = self._with_offsets.take(name), self._remembered.take(name)
+        if left or remembered or turn.quirks.deleted_topic_ends_idle_groups:
+            turn.begin_on_offsets(partial(self._discard_topic, name, left, remembered), left)
 
-    def _end_idle(self, turn: Turn) -> None:
+    def _discard_topic(self, name: str, left: dict[str, int], remembered: dict[str, int], turn: Turn) -> Steps:
+        for group_id in sorted(left, key=left.__getitem__):
+            group = self._groups.get(group_id)
+            if group is None:  # its coordinator has left since
+                remembered[group_id] = self.hosting.partition_of(group_id)
+            else:
+                yield from self._discard_topic_in(group, name, turn)
+            del left[group_id]
+            yield
+        for _, group_id in sorted((partition, group_id) for group_id, partition in remembered.items()):
+            log = self._logs.get(remembered[group_id], {})
+            if group_id in log:
+                log[group_id].offsets.discard_topic(name)
+            yield
+        if turn.quirks.deleted_topic_ends_idle_groups:
+            yield from self._end_idle(turn)
+
+    def _discard_topic_in(self, group: GroupType, name: str, turn: Turn) -> Steps:
+        for number, at in enumerate(group.offsets.in_topic(name)):
+            was_committed = at in group.offsets
+            group.offsets.discard(at, turn.quirks.last_offset_deletes_group)
+            if was_committed:
+                turn.note("offset_removed", group=group.group_id, topic=name, partition=at[1], reason="the topic was deleted")
+            if number % A_FEW == A_FEW - 1:
+                yield
+
+    def _end_idle(self, turn: Turn) -> Steps:
         """Those that have nobody and nothing, whatever topic is gone (GroupMetadataManager.cleanupGroupMetadata)."""
-        for group in [each for each in self._groups.values() if each.is_empty() and each.offsets.used_up]:
-            if not self._environment.holds.keeps_group(group.group_id):
-                self.delete(turn, group, causes.NOTHING_LEFT)
+        for group in list(self._groups.values()):
+            self._end_if_idle(turn, group)
+            yield
+
+    def _end_if_idle(self, turn: Turn, group: GroupType) -> None:
+        idle = group.is_empty() and group.offsets.used_up and self._groups.get(group.group_id) is group
+        if idle and not on(self._environment.busy, group.group_id) and not self._environment.holds.keeps_group(group.group_id):
+            self.delete(turn, group, causes.NOTHING_LEFT)
 
     # -- timers --------------------------------------------------------------------------------------------------------
 
@@ -322,21 +364,37 @@ class GroupRegistry:
     def _of_group(self, name: str) -> TimerHandler:
         def fire(subject: tuple[str, ...], turn: Turn) -> bool:
             group = self._groups.get(subject[0])
-            fired = group is not None and name in group.timers and group.fire(turn, name, subject)
-            if fired and group is not None:
+            if group is None or name not in group.timers or defers(self._environment.busy, (name, *subject)):
+                return False
+            fired = group.fire(turn, name, subject)
+            if fired:
                 self.convert(turn, group)
             return fired
 
         return fire
 
     def _on_retention(self, subject: tuple[str, ...], turn: Turn) -> bool:
+        turn.begin(self._drop_expired)
+        return False
+
+    def _drop_expired(self, turn: Turn) -> Steps:
+        """The timer is told of in front of the first thing that is dropped."""
+        told = False
         for group in list(self._groups.values()):
-            # A reserved id keeps no group: its JoinGroup is 25 after the sweep (P2-d2)
-            if retention.sweep(turn, group) and not self._environment.holds.keeps_group(group.group_id):
-                self.delete(turn, group, causes.NOTHING_LEFT)
+            for _ in self._drop_expired_of(turn, group):
+                if turn.out and not told:
+                    told = True
+                    turn.out.insert(0, TimerFired("retention", ()))
+                yield
         if self._groups:
             self._arm_retention(turn)
-        return bool(turn.out)
+
+    def _drop_expired_of(self, turn: Turn, group: GroupType) -> Steps:
+        if not on(self._environment.busy, group.group_id):
+            yield from retention.sweep(turn, group)
+        # A reserved id keeps no group: its JoinGroup is 25 after the sweep (P2-d2)
+        self._end_if_idle(turn, group)
+        yield
 
     def _arm_retention(self, turn: Turn) -> None:
         """The sweeps are at fixed multiples of the interval; without groups there is none to wake up for."""
@@ -363,6 +421,8 @@ class GroupRegistry:
         why = causes.coordinator_left(partition, node)
         log = self._logs.setdefault(partition, {})
         for group in [group for group in self._groups.values() if group.partition == partition]:
+            for work in on(self._environment.busy, group.group_id):
+                turn.finish(work)
             log[group.group_id] = self._remember(group)
             group.unload(turn, why)
             self._forget(group)

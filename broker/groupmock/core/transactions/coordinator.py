@@ -22,6 +22,7 @@ from ..java.hashes import partition_for
 from ..log import internal
 from ..log.names import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from ..units import NS_PER_MS
+from ..work import A_FEW
 from . import causes, levels
 from .causes import Cause, Why
 from .codes import (
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from ..environment import Environment
     from ..log.topics import Topics
     from ..turn import TimerHandler, Turn
+    from ..work import Steps
 
 TIMEOUTS: Final = ("transaction_timeout",)
 EXPIRY: Final = ("transaction_expiry",)
@@ -348,29 +350,39 @@ class TransactionCoordinator:
             turn.timers.set(key, at)
 
     def _on_timeouts(self, subject: tuple[str, ...], turn: Turn) -> bool:
-        for known in list(self._ids.values()):
-            if known.state is State.ONGOING and not known.stuck:
-                if known.started_ms + known.timeout_ms < turn.wall_ms:
+        turn.begin(self._end_overdue)
+        return True
+
+    def _end_overdue(self, turn: Turn) -> Steps:
+        now_ms = turn.wall_ms
+        for number, known in enumerate(list(self._ids.values())):
+            if known.state is State.ONGOING and not known.stuck and self._ids.get(known.name) is known:
+                if known.started_ms + known.timeout_ms < now_ms:
                     self.abort(turn, known, causes.timed_out(known.timeout_ms))
                 else:
                     self._watch_timeout(turn, known)
+            if not number % A_FEW:
+                yield
         self.settle(turn)
-        return True
 
     def _watch_expiry(self, turn: Turn, known: TransactionalId) -> None:
         settings = turn.settings
         self._arm(turn, EXPIRY, known.changed_ms + settings.transactional_id_expiration_ms, settings.transactional_id_cleanup_interval_ms)
 
     def _on_expiry(self, subject: tuple[str, ...], turn: Turn) -> bool:
-        lifetime_ms = turn.settings.transactional_id_expiration_ms
-        for known in list(self._ids.values()):
-            if known.stuck:
-                continue
-            if known.state in IDLE and known.changed_ms + lifetime_ms <= turn.wall_ms:
-                self.forget(turn, known, causes.id_expired(lifetime_ms))
-            elif known.state in IDLE:
-                self._watch_expiry(turn, known)
+        turn.begin(self._forget_old)
         return True
+
+    def _forget_old(self, turn: Turn) -> Steps:
+        lifetime_ms, now_ms = turn.settings.transactional_id_expiration_ms, turn.wall_ms
+        for number, known in enumerate(list(self._ids.values())):
+            if known.state in IDLE and not known.stuck and self._ids.get(known.name) is known:
+                if known.changed_ms + lifetime_ms <= now_ms:
+                    self.forget(turn, known, causes.id_expired(lifetime_ms))
+                else:
+                    self._watch_expiry(turn, known)
+            if not number % A_FEW:
+                yield
 
     def forget(self, turn: Turn, known: TransactionalId, why: Why) -> None:
         """The next to come with an id that was idle is the first (TX-93)."""

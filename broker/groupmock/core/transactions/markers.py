@@ -1,7 +1,8 @@
 """The markers of transactions whose end is decided: one in every partition of each, as soon as it may be written.
 
-A decision is written behind the answer that tells of it (`settle`), or groupmock.transaction.markers.delay.ms later. It waits where
-somebody holds it (`hold_markers`), and for a leader where a partition has none; what has its marker is out of the transaction by then.
+A decision is written behind the answer that tells of it (`settle`), or groupmock.transaction.markers.delay.ms later, one partition per
+step of work: an id whose end is decided is busy, whatever else happens between them. It waits where somebody holds it (`hold_markers`), and
+for a leader where a partition has none; what has its marker is out of the transaction by then.
 Where a log refuses one, since it knows a later epoch, the transaction never ends: nobody sends it again.
 In Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
 """
@@ -9,6 +10,7 @@ In Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHan
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.compression import RecordsError
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from ..log.topics import Topics
     from ..log.transactions import Marker
     from ..turn import Turn
+    from ..work import Steps
     from .transactional_id import At, TransactionalId
 
 TIMER: Final = "markers"
@@ -33,7 +36,10 @@ class Markers:
     def __init__(self, environment: Environment, topics: Topics, complete: Callable[[Turn, TransactionalId], None]) -> None:
         self._environment, self._topics, self._complete = environment, topics, complete
         self._decided: list[TransactionalId] = []
+        self._writing: dict[str, list[At]] = {}
+        """Id -> where they were written by the work that is under way."""
         self._without_leader: dict[str, TransactionalId] = {}
+        self._elections = 0
         self._refused: set[str] = set()
         topics.when_led(lambda turn, topic: self._go_on(turn))
 
@@ -43,6 +49,7 @@ class Markers:
 
     def forget(self, turn: Turn, known: TransactionalId) -> None:
         """Its coordinator is gone; the next one owes them anew."""
+        self._writing.pop(known.name, None)
         self._without_leader.pop(known.name, None)
         self._refused.discard(known.name)
         turn.timers.cancel((TIMER, known.name))
@@ -68,20 +75,37 @@ class Markers:
 
     def write(self, turn: Turn, known: TransactionalId) -> None:
         """All of them that can be written."""
+        if known.name not in self._writing:
+            told = self._writing[known.name] = []
+            turn.begin(partial(self._write, known, told))
+
+    def _write(self, known: TransactionalId, told: list[At], turn: Turn) -> Steps:
         from ..log.transactions import Marker  # a server that listens has no need of it yet
 
         if self._environment.holds.keeps_markers(known.name):
             known.note(turn, "markers_held", causes.markers_held(len(known.partitions)))
+            self._writing.pop(known.name, None)
             return
         marker = Marker(known.producer_id, known.epoch, known.state is State.PREPARE_COMMIT, self._coordinator_epoch(known))
-        told = [at for at in list(known.partitions) if self._written(turn, known, at, marker)]
+        self._without_leader.pop(known.name, None)
+        seen = self._elections
+        for at in list(known.partitions):
+            if self._writing.get(known.name) is not told:
+                break  # its coordinator is gone, the next one owes what is left
+            if self._written(turn, known, at, marker):
+                told.append(at)
+            yield
         known.marked += len(told)
         self._topics.fetches.changed(turn, told)
-        self._without_leader.pop(known.name, None)
+        if self._writing.get(known.name) is not told:
+            return
+        del self._writing[known.name]
         if not known.partitions:
             self._complete(turn, known)
         elif known.name not in self._refused:
             self._without_leader[known.name] = known
+            if seen != self._elections:
+                self.write(turn, known)
 
     def _written(self, turn: Turn, known: TransactionalId, at: At, marker: Marker) -> bool:
         """Does it stand in the log now? A partition that is gone needs none any more."""
@@ -107,5 +131,6 @@ class Markers:
 
     def _go_on(self, turn: Turn) -> None:
         """Partitions have other leaders, or are gone: markers may wait for that."""
+        self._elections += 1
         for known in list(self._without_leader.values()):
             self.write(turn, known)

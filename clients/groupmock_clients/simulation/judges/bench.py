@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from groupmock.core.core import Core
 from groupmock.core.effects import Effects, Replies, Reply
 from groupmock.core.events import Event, Request
+from groupmock.core.work import Work
 
 from .budgets import BudgetJudge
 from .findings import Findings
@@ -61,11 +62,18 @@ class WatchedCore(Core):
         self._seen(effects)
         return effects
 
-    def expire(self, now: int) -> Effects:
+    def expire(self, now: int) -> Effects | None:
         """See Core."""
         self.bench.now = now
         effects = super().expire(now)
-        self._seen(effects)
+        self._seen(effects or [])
+        return effects
+
+    def go_on(self, work: Work, now: int) -> Effects | None:
+        """See Core."""
+        self.bench.now = now
+        effects = super().go_on(work, now)
+        self._seen(effects or [])
         return effects
 
     def renew(self, lease: Lease, now: int) -> None:

@@ -24,7 +24,9 @@ def steps(producers: int) -> list[int]:
     asked = (
         lambda: ("bills", 0) in pending,
         lambda: pending.in_topic("bills"),
-        lambda: pending.ended(0, True),
+        lambda: pending.wins(0, AT),
+        lambda: pending.settle(0, AT),
+        lambda: pending.ended(0),
         lambda: pending.overtaken(AT),
     )
     return [counted(each, ENOUGH, MOST_BYTES).steps for each in asked]
@@ -41,6 +43,8 @@ def test_what_is_over_leaves_nothing() -> None:
         pending.write(producer, ("bills", producer), offset(1))
     pending.discard(AT)
     assert AT not in pending and not pending.in_topic("orders") and pending.places() == {("bills", 1), ("bills", 2)}
-    assert pending.ended(1, True) == {("bills", 1): offset(1)}
-    pending.discard_topic("bills")
+    assert (pending.wins(1, AT), pending.wins(1, ("bills", 1))) == (None, offset(1))
+    assert pending.in_partitions("bills") == [("bills", 1), ("bills", 2)]
+    for at in pending.in_partitions("bills"):
+        pending.discard(at)
     assert not pending and not pending.places() and not pending.in_topic("bills") and not pending.of(2)

@@ -6,13 +6,14 @@ of topic partitions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 
 import msgspec
 
 from ...java.hashes import java_hash, partition_hash
 from ...java.orders import SMALLEST_TABLE, scala_map_order, scala_table_order, table_for
 from ...java.tables import Timeline, signed
+from ...work import A_FEW
 from .by_topic import ByTopic, Owner
 from .pending import PendingOffsets
 
@@ -85,20 +86,34 @@ class CommittedOffsets(dict[At, Offset]):
         if self._filed is not None:
             self._filed.add(at[0], self._owner)
 
-    def end_transaction(self, producer_id: int, committed: bool) -> int:
-        """What the producer has pending becomes the group's, or is dropped; how many offsets are new."""
+    def end_transaction(self, producer_id: int, committed: bool) -> Generator[None, None, int]:
+        """What the producer has pending becomes the group's, or is dropped, in steps; how many offsets are new."""
         if self._pending is None:
             return 0
-        topics = {at[0] for at in self._pending.of(producer_id)}
-        won = self._pending.ended(producer_id, committed)
+        mine = list(self._pending.of(producer_id))
         # Kafka 4.3 goes through the tables in which they waited (OffsetMetadataManager.replayEndTransactionMarker)
-        waited = CommittedOffsets()
-        waited.refill(won)
+        waited, count = CommittedOffsets(), 0
+        for number, at in enumerate(mine if committed else ()):
+            won = self._pending.wins(producer_id, at)
+            if won is not None:
+                waited[at] = won
+            if not number % A_FEW:
+                yield
         for at in waited.listed(scala=False):
-            self[at] = won[at]
-        for topic in topics:
+            if self._pending.wins(producer_id, at) is not None:  # a topic may go meanwhile
+                self[at] = waited[at]
+                self._pending.settle(producer_id, at)
+                count += 1
+            if not count % A_FEW:
+                yield
+        for number, at in enumerate(mine):
+            self._pending.drop(producer_id, at)
+            if not number % A_FEW:
+                yield
+        self._pending.ended(producer_id)
+        for topic in {at[0] for at in mine}:
             self._left(topic)
-        return len(won)
+        return count
 
     def refused_in_transaction(self, producer_id: int, at: At) -> None:
         """A commit of the producer there was refused, and what it had pending goes along (quirk `refused_commit_drops_pending`)."""
@@ -156,15 +171,27 @@ class CommittedOffsets(dict[At, Offset]):
         else:
             self._left(at[0])
 
-    def discard_topic(self, name: str, awaited: bool = False) -> list[At]:
-        """Forget a topic; its partitions that had an offset."""
+    def in_topic(self, name: str) -> list[At]:
+        """The partitions of a topic that have an offset, and then those in which one is on its way."""
         table = self._tables.get(name)
         found = [] if table is None else [(name, partition) for partition in table.partitions]
+<<<<<<< HEAD
         if self._pending is not None:
             self._pending.discard_topic(name, awaited)
         for at in found:
             del self[at]
         self._left(name)
+=======
+        lingering = [(name, partition) for partition in (self._lingering or {}).get(name, ())]
+        return list(dict.fromkeys(found + lingering + ([] if self._pending is None else self._pending.in_partitions(name))))
+
+    def discard_topic(self, name: str, awaited: bool = False) -> list[At]:
+        """Forget a topic; its partitions that had an offset."""
+        places = self.in_topic(name)
+        found = [at for at in places if at in self]
+        for at in places:
+            self.discard(at, awaited)
+>>>>>>> 8a28d9e8 (core: work that yields: what takes long in one entry is done in steps, so that transactions that time out together, offsets of a deleted topic, old offsets and news of topics stop nobody else)
         return found
 
     def refill(self, offsets: Mapping[At, Offset]) -> None:

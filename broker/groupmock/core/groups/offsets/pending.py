@@ -69,14 +69,19 @@ class PendingOffsets:
         if at in self:
             self._settled[at] = self._number
 
-    def ended(self, producer_id: int, committed: bool) -> dict[At, Offset]:
-        """The producer's transaction is over; what becomes the group's now."""
-        mine = self._by_producer.pop(producer_id, {})
-        won = {at: each for at, each in mine.items() if committed and each.number > self._settled.get(at, 0)}
-        self._settled.update({at: each.number for at, each in won.items()})
-        for at in mine:
-            self._gone(at, producer_id)
-        return {at: each.offset for at, each in won.items()}
+    def wins(self, producer_id: int, at: At) -> Offset | None:
+        """What the producer has there, if nothing later stands."""
+        mine = self._by_producer.get(producer_id, {}).get(at)
+        return mine.offset if mine is not None and mine.number > self._settled.get(at, 0) else None
+
+    def settle(self, producer_id: int, at: At) -> None:
+        """What the producer had there stands from now on."""
+        self._settled[at] = self._by_producer[producer_id][at].number
+        self.drop(producer_id, at)
+
+    def ended(self, producer_id: int) -> None:
+        """The producer's transaction is over; it has nothing any more."""
+        self._by_producer.pop(producer_id, None)
 
     def drop(self, producer_id: int, at: At) -> None:
         """What that producer has pending there is nothing any more."""
@@ -96,10 +101,9 @@ class PendingOffsets:
                 del self._by_producer[producer_id]
             self._gone(at, producer_id)
 
-    def discard_topic(self, topic: str, awaited: bool = False) -> None:
-        """Nothing of that topic is."""
-        for at in [at for at in self._producers if at[0] == topic]:
-            self.discard(at, awaited)
+    def in_partitions(self, topic: str) -> list[At]:
+        """The partitions of that topic in which somebody has one."""
+        return [at for at in self._producers if at[0] == topic] if topic in self._topics else []
 
     def _gone(self, at: At, producer_id: int) -> None:
         """That producer has none there any more."""

@@ -6,18 +6,23 @@ From when an offset's age counts is for the group's type to say: as long as some
 from __future__ import annotations
 
 from ...turn import Turn
+from ...work import A_FEW, Steps
 from ..type import GroupType
 from .committed import At, Offset
 
 
-def sweep(turn: Turn, group: GroupType) -> bool:
-    """Drop what has expired. True: nothing is left and the group may die."""
+def sweep(turn: Turn, group: GroupType) -> Steps:
+    """Drop what has expired."""
     base = group.offsets_age_from()
-    if base is not None:
-        for at in [at for at, offset in group.offsets.items() if _expired(turn, group, at, offset, base(offset))]:
+    if base is None:
+        return
+    for number, at in enumerate(list(group.offsets)):
+        offset = group.offsets.get(at)
+        if offset is not None and _expired(turn, group, at, offset, base(offset)):
             del group.offsets[at]
             turn.note("offset_expired", group=group.group_id, topic=at[0], partition=at[1])
-    return group.is_empty() and group.offsets.used_up
+        if number % A_FEW == A_FEW - 1:
+            yield
 
 
 def _expired(turn: Turn, group: GroupType, at: At, offset: Offset, base_ms: int) -> bool:

@@ -48,7 +48,7 @@ class Untouched(CommittedOffsets):
     def __iter__(self) -> Iterator[At]:
         raise AssertionError("a group without offsets of the topic was looked through")
 
-    def discard_topic(self, name: str, awaited: bool = False) -> list[At]:
+    def in_topic(self, name: str) -> list[At]:
         raise AssertionError("a group without offsets of the topic was asked")
 
 

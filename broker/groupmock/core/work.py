@@ -1,0 +1,86 @@
+"""Work that yields: what would take long in one entry is done in steps, and others have their turn between them.
+
+What may be long (a marker in each of a thousand partitions, the offsets of ten thousand groups) is a generator that does a little, less
+than a millisecond, and yields. `Turn.begin` makes it an effect at its place, as `Replies` is: whoever drives the core calls `Core.go_on`
+for step after step, and performs the effects of each before the next one. A driver with a loop stops when a slice of time is over and goes
+on in the loop's next turn; all others do all of it at its place, so that small work is done before anything else happens.
+
+Kafka has a thread for each partition of __consumer_offsets, in which long work delays the groups of that partition alone. Here work that
+names groups delays those: requests that name them too, and their timers, wait in order of arrival and happen when it is done, one per
+step. Between two steps of work that names no group anything may happen, so it looks at what there is, never at a copy of what there was.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from .events import Request
+    from .timers import Key
+
+Steps = Iterator[None]
+"""Each `next` does a little."""
+A_FEW: Final = 16
+"""So many small things are one step."""
+Asks = dict[int, Callable[[Any], Iterable[str]]]
+"""API key -> the groups that a request of it names."""
+
+
+def _one(message: Any) -> Iterable[str]:
+    return (message.group_id,)
+
+
+def _fetched(message: Any) -> Iterable[str]:
+    return [each.group_id for each in message.groups] or (message.group_id,)
+
+
+OF_OFFSETS: Final[Asks] = {8: _one, 9: _fetched, 28: _one, 42: lambda message: message.groups_names, 47: _one}
+"""Requests that read or change committed offsets, or delete a group with them."""
+OF_GROUPS: Final[Asks] = {
+    **OF_OFFSETS,
+    **dict.fromkeys((11, 12, 13, 14, 68), _one),
+    15: lambda message: message.groups,
+    69: lambda message: message.group_ids,
+}
+"""All that look at a group. A list of groups is none of them: it tells what there is at the moment, as Kafka's does."""
+
+
+class Work(msgspec.Struct, eq=False):
+    """Something that was begun. `turn`, which its steps have, is aimed anew before each. `groups`: no request that `asks` about them
+    happens meanwhile; what came is `waiting`. `let_in`: the one of those that happens now."""
+
+    steps: Steps
+    turn: Any  # a Turn: named, its file, this one and those between would be a circle
+    groups: Container[str] = ()
+    asks: Asks = msgspec.field(default_factory=lambda: OF_GROUPS)
+    waiting: deque[Request | Key] = msgspec.field(default_factory=deque)
+    let_in: Request | Key | None = None
+    over: bool = False
+
+
+def on(busy: list[Work], group_id: str) -> list[Work]:
+    """What is under way with a group, beyond its offsets."""
+    return [work for work in busy if work.asks is OF_GROUPS and group_id in work.groups]
+
+
+def keeps(busy: list[Work], request: Request) -> bool:
+    """Does this request wait for work on a group that it names? Then it is kept."""
+    for work in busy:
+        named = work.asks.get(request.key)
+        if named is not None and work.let_in is not request and any(group_id in work.groups for group_id in named(request.message)):
+            work.waiting.append(request)
+            return True
+    return False
+
+
+def defers(busy: list[Work], key: Key) -> bool:
+    """Does this timer of a group, whose id stands first in what it is set for, wait? Then it is kept."""
+    for work in on(busy, key[1]):
+        if work.let_in != key:
+            work.waiting.append(key)
+            return True
+    return False

@@ -1,0 +1,26 @@
+"""A loop whose next turn the test calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Loop:
+    """What is ordered is done when the test says that the loop's turn is over."""
+
+    def __init__(self) -> None:
+        self.ordered: list[Callable[[], None]] = []
+        self.cancelled = 0
+
+    def soon(self, callback: Callable[[], None]) -> Loop:
+        self.ordered.append(callback)
+        return self
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+        self.ordered.clear()
+
+    def turn(self) -> None:
+        for callback in self.ordered[:]:
+            self.ordered.remove(callback)
+            callback()

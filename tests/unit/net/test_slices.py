@@ -1,0 +1,251 @@
+"""Work that yields to others, decided by counts: a clock that ticks once per look, a loop whose next turn the test calls. What a peer sees
+between two steps, and that a replay sees the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from rig_journal import never
+from transaction_asks import adds, comes
+from turned_loop import Loop
+
+from groupmock.journal.file import FileSink
+from groupmock.net.slices import Slices
+from groupmock.replay import replay
+from groupmock.rig import Wire, WireRig
+from groupmock.rig.wire import read_response, request
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest
+from groupmock_codec.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest
+from groupmock_codec.messages.k26_end_txn import EndTxnRequest
+from groupmock_codec.messages.k28_txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+A_SLICE: Final = 5
+WIDE: Final = 100
+BUSY: Final = 51
+SETTINGS: Final = {
+    "group.consumer.session.timeout.ms": 10_000,
+    "offsets.retention.check.interval.ms": 30_000,
+    "offsets.retention.minutes": 1,
+}
+
+
+class Sliced:
+    """A server with the topics `orders`, of one partition, and `wide`, whose slices are of five steps."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.loop, self._ticks = path, Loop(), count(0)
+        slices = Slices(A_SLICE, lambda: next(self._ticks) * 1000, self.loop.soon)
+        told = [FileSink(str(path), never)]
+        self.rig = WireRig.make(topics={"orders": 1, "wide": WIDE}, settings=SETTINGS, seed=5, sinks=told, slices=slices)
+        self.cluster = self.rig.core.cluster
+
+    def turns(self) -> int:
+        """The loop goes on until nothing is ordered any more; how many turns that took."""
+        taken = 0
+        while self.loop.ordered:
+            self.loop.turn()
+            taken += 1
+        return taken
+
+    def state(self, name: str) -> str:
+        known = self.cluster.transactions.find(name)
+        assert known is not None
+        return str(known.state)
+
+    def marked(self) -> int:
+        """Partitions of `wide` in which there is a record or marker."""
+        return sum(partition.end > 0 for partition in self.cluster.topics.require("wide").partitions)
+
+
+@pytest.fixture
+def sliced(tmp_path: Path) -> Iterator[Sliced]:
+    """Whatever a test does in it can be played again, to the last row, and leaves nothing that waits."""
+    made = Sliced(tmp_path / "sliced.jsonl")
+    yield made
+    made.turns()
+    assert made.cluster.environment.busy == []
+    made.rig.close()
+    assert made.rig.driver.counters.internal_errors == 0
+    assert replay(made.path).difference is None
+
+
+def open_wide(wire: Wire, name: str, partitions: int = WIDE) -> Any:
+    given = wire.ask(22, 4, comes(name))
+    wire.ask(24, 3, adds(name, given, *range(partitions), topic="wide"))
+    return given
+
+
+def end(wire: Wire, name: str, given: Any, committed: bool = True) -> int:
+    ends = EndTxnRequest(transactional_id=name, producer_id=given.producer_id, producer_epoch=given.producer_epoch, committed=committed)
+    return int(wire.ask(26, 3, ends).error_code)
+
+
+def fetched(group: str, *partitions: int, topic: str = "wide") -> bytes:
+    """An OffsetFetch as bytes."""
+    wanted = [OffsetFetchRequestTopics(name=topic, partition_indexes=list(partitions))]
+    return request(9, 8, OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=wanted)]))
+
+
+def committed(wire: Wire) -> list[int]:
+    """What an OffsetFetch was answered; nothing: it waits."""
+    frames = wire.take()
+    if not frames:
+        return []
+    answer: Any = read_response(9, 8, frames[0])[1]
+    return [partition.committed_offset for partition in answer.groups[0].topics[0].partitions]
+
+
+def commit(group: str, topic: str, *partitions: int, offset: int = 1) -> bytes:
+    """An OffsetCommit of nobody's, as bytes."""
+    places = [OffsetCommitRequestPartition(partition_index=index, committed_offset=offset) for index in partitions]
+    return request(8, 6, OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=places)]))
+
+
+def pend(wire: Wire, name: str, group: str) -> Any:
+    """A transaction with an offset of the group for each partition of `wide`."""
+    given = wire.ask(22, 4, comes(name))
+    who = {"transactional_id": name, "producer_id": given.producer_id, "producer_epoch": given.producer_epoch, "group_id": group}
+    wire.ask(25, 3, AddOffsetsToTxnRequest(**who))
+    places = [TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=7) for index in range(WIDE)]
+    wire.ask(28, 3, TxnOffsetCommitRequest(**who, topics=[TxnOffsetCommitRequestTopic(name="wide", partitions=places)]))
+    return given
+
+
+def test_markers_of_a_large_transaction_leave_room_for_others(sliced: Sliced) -> None:
+    producer, other = sliced.rig.connect(), sliced.rig.connect()
+    given = open_wide(producer, "large")
+    assert end(producer, "large", given) == 0
+    assert (sliced.marked(), sliced.state("large")) == (A_SLICE, "PrepareCommit")
+    assert (
+        producer.ask(24, 3, adds("large", given, 0, topic="wide"))
+        .results_by_topic_v3_and_below[0]
+        .results_by_partition[0]
+        .partition_error_code
+        == BUSY
+    ), "as on Kafka, while markers are under way"
+    small = open_wide(other, "small", 2)
+    assert end(other, "small", small) == 0
+    sliced.loop.turn()
+    assert sliced.marked() == 2 * A_SLICE, "each turn of the loop has one slice"
+    assert sliced.turns() >= WIDE // A_SLICE - 3
+    assert (sliced.marked(), sliced.state("large"), sliced.state("small")) == (WIDE, "CompleteCommit", "CompleteCommit")
+
+
+def test_a_small_transaction_is_over_before_anything_else_happens(sliced: Sliced) -> None:
+    producer = sliced.rig.connect()
+    given = open_wide(producer, "small", 2)
+    assert (end(producer, "small", given), sliced.state("small"), sliced.loop.ordered) == (0, "CompleteCommit", [])
+
+
+def test_transactions_that_time_out_together_share_the_time(sliced: Sliced) -> None:
+    producer = sliced.rig.connect()
+    for number in range(20):
+        open_wide(producer, f"t{number}", 30)
+    sliced.rig.sleep(70_000)
+    assert sliced.rig.connect().ask(18, 0).api_keys
+    assert sliced.loop.ordered and sliced.state("t19") != "CompleteAbort"
+    ended = []
+    while sliced.loop.ordered:
+        sliced.loop.turn()
+        ended.append(sum(sliced.state(f"t{number}") == "CompleteAbort" for number in range(20)))
+    assert ended[-1] == 20 and ended[len(ended) // 2] == 0, "none is done long before the others"
+
+
+def test_a_coordinator_that_goes_amid_its_markers_leaves_the_rest_to_the_next(sliced: Sliced) -> None:
+    producer = sliced.rig.connect()
+    end(producer, "large", open_wide(producer, "large"))
+    sliced.rig.command("move_transaction_coordinator", transactional_id="large", node=1, loading_ms=1000)
+    sliced.turns()
+    assert sliced.marked() == A_SLICE
+    sliced.rig.sleep(1000)
+    sliced.turns()
+    assert (sliced.marked(), sliced.state("large")) == (WIDE, "CompleteCommit")
+
+
+def test_requests_that_name_a_group_wait_for_its_offsets_in_order_and_others_do_not(sliced: Sliced) -> None:
+    producer, first, second, other = (sliced.rig.connect() for _ in range(4))
+    given = pend(producer, "p", "g")
+    assert end(producer, "p", given) == 0
+    first.send(fetched("g", 0, WIDE - 1))
+    second.send(commit("g", "wide", 0, offset=9) + fetched("g", 0))
+    other.send(fetched("h", 0))
+    assert (committed(first), second.take(), committed(other)) == ([], [], [-1])
+    sliced.turns()
+    assert committed(first) == [7, 7], "it came before the commit"
+    assert [len(second.take()), sliced.state("p")] == [2, "CompleteCommit"]
+    other.send(fetched("g", 0))
+    assert committed(other) == [9]
+
+
+def test_a_command_finds_no_group_in_the_midst_of_something(sliced: Sliced) -> None:
+    producer, waiting = sliced.rig.connect(), sliced.rig.connect()
+    end(producer, "p", pend(producer, "p", "g"))
+    waiting.send(fetched("g", 0))
+    sliced.rig.command("create_topic", name="new")
+    assert committed(waiting) == [7]
+    assert sliced.cluster.environment.busy == []
+
+
+def test_offsets_of_a_deleted_topic_go_group_by_group_and_a_new_topics_commit_stays(sliced: Sliced) -> None:
+    committer, late = sliced.rig.connect(), sliced.rig.connect()
+    for number in range(30):
+        committer.send(commit(f"g{number}", "orders", 0))
+    committer.take()
+    committer.ask(20, 5, DeleteTopicsRequest(topic_names=["orders"], timeout_ms=1000))
+    committer.ask(
+        19, 5, CreateTopicsRequest(topics=[CreatableTopic(name="orders", num_partitions=1, replication_factor=1)], timeout_ms=1000)
+    )
+    late.send(commit("g29", "orders", 0, offset=4))
+    assert late.take() == [] and sliced.loop.ordered
+    sliced.turns()
+    late.take()
+    left = {group.group_id: [each.offset for each in group.offsets.values()] for group in sliced.cluster.groups.all()}
+    assert left == {f"g{number}": [4] if number == 29 else [] for number in range(30)}
+
+
+def test_sessions_that_end_together_let_requests_in_between(sliced: Sliced) -> None:
+    wire, seen = sliced.rig.connect(), []
+    for number in range(30):
+        beat = ConsumerGroupHeartbeatRequest(
+            group_id=f"g{number}",
+            member_id="m",
+            member_epoch=0,
+            rebalance_timeout_ms=5000,
+            subscribed_topic_names=["orders"],
+            topic_partitions=[],
+        )
+        wire.ask(68, 0, beat)
+    expire = sliced.rig.driver.expire
+
+    def watched(now: int) -> None:
+        expire(now)
+        seen.append(sum(bool(group.members) for group in sliced.cluster.groups.all()))
+
+    sliced.rig.driver.expire = watched  # type: ignore[method-assign]  # how many are left after each call
+    sliced.rig.sleep(20_000)
+    assert [before - after for before, after in zip([30, *seen], seen, strict=False)][: 30 // A_SLICE] == [A_SLICE] * (30 // A_SLICE)
+
+
+def test_old_offsets_of_many_groups_go_in_slices(sliced: Sliced) -> None:
+    wire = sliced.rig.connect()
+    for number in range(40):
+        wire.send(commit(f"g{number}", "orders", 0))
+    wire.take()
+    sliced.rig.sleep(30_000)
+    sliced.turns()
+    sliced.rig.sleep(30_000)
+    assert 0 < sum(1 for _ in sliced.cluster.groups.all()) < 40 and sliced.loop.ordered
+    sliced.turns()
+    assert list(sliced.cluster.groups.all()) == []
