@@ -323,7 +323,7 @@ class _Player:
         elif row["what"] == DISCONNECTED:
             self.driver.lost(self._connection(row["fields"]["connection"]), None)
         elif row["what"] == GOES_ON:
-            self.driver.work_on(row["t"])
+            self.driver.work_on()
         elif row["what"] == PAUSES:  # of timers that have told nothing yet
             self.driver.expire(row["t"])
 

@@ -143,3 +143,8 @@ class Note(msgspec.Struct, gc=False):
 
 Effect = Reply | Replies | Work | Silent | Abandoned | Close | Moved | MemberChanged | TimerFired | NodeChanged | ClockStepped | Note
 Effects = list[Effect]
+
+
+def changed_nothing(effects: Effects) -> bool:
+    """A heartbeat's effects: was it only answered, with leave to repeat?"""
+    return len(effects) == 1 and isinstance(effects[0], Reply) and effects[0].lease is not None

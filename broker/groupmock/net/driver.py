@@ -54,7 +54,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupmock_codec.errors import CodecError
 
-from ..core.effects import Abandoned, Close, Effects, Replies, Reply, Silent
+from ..core.effects import Abandoned, Close, Effects, Replies, Reply, Silent, changed_nothing
 from ..core.events import Command, Disconnected, Event, Request
 from ..core.work import Work
 from ..journal.journal import ALWAYS, NEVER
@@ -126,12 +126,12 @@ class Driver:
         self._backlog.again = self._next_slice
         self._backlog.broken = partial(self._defect, "many answers")
         self._slices = Slices(limits.work_slice_us) if slices is None else slices
-        self._slices.again = self._go_on_later
+        self._slices.driven(core.go_on, self.perform, self._defect, partial(self.record.replayed, PAUSES), self.work_on)
         self._alarm = ClockAlarm(clock) if alarm is None else alarm
         self._alarm.ring = self._ring
         self._performers: dict[type, Callable[[Any, int], None]] = {
-            Replies: self._replies,
-            Work: self._work,
+            Replies: lambda effect, now: self._backlog.send(self._answer, now, effect.replies),
+            Work: self._slices.begun,
             Silent: self._silent,
             Abandoned: self._abandoned,
             Close: self._close,
@@ -211,7 +211,7 @@ class Driver:
             self._defect(f"{codec.name} v{codec.version}", defect, call)
             return
         journal = self.journal
-        if codec.beats and not call.recorded and _changed_nothing(effects):
+        if codec.beats and not call.recorded and changed_nothing(effects):
             call.quiet = True
             if journal.pulse:
                 run = connection.run
@@ -236,8 +236,8 @@ class Driver:
             return
         if not connection.closing:
             self.record.closed(connection, "client", connection.how_it_ended(failure), now)
-        elif self.journal.details:  # replay needs this moment as well: only here the core hears of it
-            self.record.remark(DISCONNECTED, now, connection=connection.number)
+        else:  # replay needs this moment as well: only here the core hears of it
+            self.record.replayed(DISCONNECTED, now, connection=connection.number)
         self.forget(connection, now)
         self.settle()
         self.vacated()
@@ -309,29 +309,19 @@ class Driver:
 
     def expire(self, now: int) -> None:
         """Let every deadline that passed do what it does, for a slice: if there are more, the alarm rings again."""
-        self._slices.begin()
         fired = self.record.timers
-        while not self._slice_over(now):
-            try:
-                effects = self.core.expire(now)
-            except Exception as defect:
-                self._defect("a timer", defect)
-                effects = []
-            if effects is None:
-                break
-            self.perform(effects, now)
-        self._slices.end()
+        with self._slices.one():
+            self._slices.go_on("a timer", self.core.expire, now)
         if fired == self.record.timers:
             self.record.looked(now)
 
-    def work_on(self, now: int) -> None:
+    def work_on(self) -> None:
         """A slice of what was begun and is not done."""
-        if self.journal.details:
-            self.record.remark(GOES_ON, now)
-        self._slices.begin()
-        while self._slices.waiting and not self._slices.spent:
-            self._do(self._slices.waiting.popleft(), now)
-        self._slices.end()
+        now = self.now()
+        self.record.replayed(GOES_ON, now)
+        with self._slices.one():
+            self._slices.take(now)
+        self.settle()
 
     def settle(self) -> None:
         """After every entry: serve those whose turn it is, then look at the timers."""
@@ -342,9 +332,8 @@ class Driver:
     def stop(self) -> None:
         """No more timers, no more slices: what is still to be answered is answered now."""
         self._alarm.cancel()
-        self._backlog.stop()
-        self._slices.stop()
-        self.turns.stop()
+        for each in self._backlog, self._slices, self.turns:
+            each.stop()
         if "rules" in self.__dict__:
             self.rules.stop()
         now = self.now()
@@ -406,66 +395,23 @@ class Driver:
         """Send what is due of the answers that came as one effect."""
         self._backlog.send(self._answer, now)
 
-    def _replies(self, effect: Replies, now: int) -> None:
-        self._backlog.send(self._answer, now, effect.replies)
-
     def _next_slice(self) -> None:
         self.drain(self.now())
         self.settle()
 
-    def _work(self, work: Work, now: int) -> None:
-        """In the slice of the timer or work that began it, or else in one of its own."""
-        slices = self._slices
-        if slices.running or slices.spent:
-            self._do(work, now)
-            return
-        slices.begin()
-        self._do(work, now)
-        slices.end()
-
-    def _do(self, work: Work, now: int) -> None:
-        """Step by step until it is done or the slice is over; then it waits behind the others."""
-        while not self._slice_over(now):
-            try:
-                effects = self.core.go_on(work, now)
-            except Exception as defect:
-                self._defect("work", defect)
-                effects = []
-            if effects is None:
-                return
-            self.perform(effects, now)
-        self._slices.waiting.append(work)
-
-    def _slice_over(self, now: int) -> bool:
-        """Before each step: is there no time for it?"""
-        slices = self._slices
-        if not slices.spent and slices.over():
-            slices.spent = True
-            if self.journal.details:
-                self.record.remark(PAUSES, now, slice=slices.number, steps=slices.steps)
-        slices.steps += 1
-        return slices.spent
-
-    def _go_on_later(self) -> None:
-        self.work_on(self.now())
-        self.settle()
-
     def _silent(self, effect: Silent, now: int) -> None:
-        call = self._closed(effect.ticket)
-        if call is not None:
+        if (call := self._closed(effect.ticket)) is not None:
             self.record.reply(call, None, 0, now)
             self.go_on(call.connection)
 
     def _abandoned(self, effect: Abandoned, now: int) -> None:
-        call = self._closed(effect.ticket)
-        if call is not None:
+        if (call := self._closed(effect.ticket)) is not None:
             self.counters.abandoned += 1
             self.record.abandoned(call, effect.reason, now)
             call.connection.wedge()
 
     def _close(self, effect: Close, now: int) -> None:
-        call = self._closed(effect.ticket)
-        if call is not None:
+        if (call := self._closed(effect.ticket)) is not None:
             self.counters.over_budget += effect.over_budget
             self.refuse(call.connection, effect.reason, now)
 
@@ -530,8 +476,7 @@ class Driver:
         self.settle()
 
     def _expire_due(self, now: int) -> None:
-        deadline = self.core.deadline()
-        if deadline is not None and deadline <= now:
+        if (deadline := self.core.deadline()) is not None and deadline <= now:
             self.expire(now)
 
     def _nobody_asked(self, ticket: int) -> None:
@@ -547,8 +492,3 @@ class Driver:
         if call is not None:
             self.tickets.close(call.ticket)
             self.shut(call.connection, f"internal error in {where}: {error}")
-
-
-def _changed_nothing(effects: Effects) -> bool:
-    """A heartbeat's effects: was it only answered, with leave to repeat?"""
-    return len(effects) == 1 and isinstance(effects[0], Reply) and effects[0].lease is not None

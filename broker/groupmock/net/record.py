@@ -280,6 +280,11 @@ class Recorder:
         if "client" in self._journal.wanted:
             self._journal.append(ClientRow(t=now, client=client, what=what, fields=fields))
 
+    def replayed(self, what: str, now: int, **fields: object) -> None:
+        """A note of the driver, for those who want to replay."""
+        if self._journal.details:
+            self.remark(what, now, **fields)
+
     def remark(self, what: str, now: int, **fields: object) -> None:
         """A note of the driver."""
         if "note" in self._journal.wanted:

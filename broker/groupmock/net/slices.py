@@ -8,51 +8,100 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from .turns import NO_END, on_the_running_loop
 
 if TYPE_CHECKING:
     from ..clock import Handle
+    from ..core.effects import Effects
     from ..core.work import Work
 
 
 class Slices:
-    """Handed to the driver. `slice_us`, `clock`, `soon`: as of `Turns`. The driver sets `again`, which is called for the next slice.
+    """Handed to the driver. `slice_us`, `clock`, `soon`: as of `Turns`.
 
     `waiting`: what was begun and is not done, whose turn is next first. `number`, `steps`: of the slice that runs, or ran last; a replay
-    goes by them.
+    goes by them. `spent`: a slice has ended too early since the last turn of the loop, and what is begun has none of its own.
     """
 
     def __init__(
         self, slice_us: int | None, clock: Callable[[], int] = time.monotonic_ns, soon: Callable[[Callable[[], None]], Handle] | None = None
     ) -> None:
-        self.again: Callable[[], None] = _nobody
         self.waiting: deque[Work] = deque()
         self.number = self.steps = 0
-        self.running = False
-        self.spent = False
-        """Has a slice ended too early since the last turn of the loop? What is begun has none of its own then."""
+        self.spent = self._runs = False
         self._slice_ns = NO_END if slice_us is None else slice_us * 1000
         self._clock = clock
         self._soon = soon or on_the_running_loop
         self._end = NO_END
         self._next: Handle | None = None
 
-    def begin(self) -> None:
-        """A slice begins; it has one step at least."""
+    def driven(
+        self,
+        step: Callable[[Work, int], Effects | None],
+        perform: Callable[[Effects, int], None],
+        broken: Callable[[str, Exception], None],
+        paused: Callable[..., None],
+        again: Callable[[], None],
+    ) -> None:
+        """By whoever can do the next `step` of work and `perform` what it wants. `broken`: one raised; `paused`: a slice ended too early;
+        it gets the time, `slice` and `steps`; `again`: called for the next slice."""
+        self._step, self._perform, self._broken, self._paused, self._again = step, perform, broken, paused, again
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """A slice, of one step at least."""
         self.number += 1
         self.steps = 0
-        self.running, self.spent = True, False
+        self._runs, self.spent = True, False
         if self._slice_ns is not NO_END:
             self._end = self._clock() + self._slice_ns
-
-    def end(self) -> None:
-        """It ends."""
-        self.running, self.spent = False, self.spent and bool(self.waiting)
+        yield
+        self._runs, self.spent = False, self.spent and bool(self.waiting)
         if self.waiting:
             self.order()
+
+    def begun(self, work: Work, now: int) -> None:
+        """In the slice of the timer or work that began it, or else in one of its own."""
+        if self._runs or self.spent:
+            self._do(work, now)
+        else:
+            with self.one():
+                self._do(work, now)
+
+    def take(self, now: int) -> None:
+        """One after the other of those that wait."""
+        while self.waiting and not self.spent:
+            self._do(self.waiting.popleft(), now)
+
+    def go_on(self, what: str, step: Callable[[int], Effects | None], now: int) -> bool:
+        """Step by step until nothing is left; False: the slice is over before that."""
+        while not self._is_over(now):
+            try:
+                effects = step(now)
+            except Exception as defect:
+                self._broken(what, defect)
+                continue
+            if effects is None:
+                return True
+            self._perform(effects, now)
+        return False
+
+    def _do(self, work: Work, now: int) -> None:
+        """Until it is done, or waits behind the others."""
+        if not self.go_on("work", partial(self._step, work), now):
+            self.waiting.append(work)
+
+    def _is_over(self, now: int) -> bool:
+        if not self.spent and self.over():
+            self.spent = True
+            self._paused(now, slice=self.number, steps=self.steps)
+        self.steps += 1
+        return self.spent
 
     def over(self) -> bool:
         """Asked before each step: has the slice had its time?"""
@@ -72,8 +121,4 @@ class Slices:
 
     def _turn(self) -> None:
         self._next = None
-        self.again()
-
-
-def _nobody() -> None:
-    """No driver was built with it."""
+        self._again()
