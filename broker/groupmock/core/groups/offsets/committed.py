@@ -175,15 +175,8 @@ class CommittedOffsets(dict[At, Offset]):
         """The partitions of a topic that have an offset, and then those in which one is on its way."""
         table = self._tables.get(name)
         found = [] if table is None else [(name, partition) for partition in table.partitions]
-<<<<<<< HEAD
-        if self._pending is not None:
-            self._pending.discard_topic(name, awaited)
-        for at in found:
-            del self[at]
-        self._left(name)
-=======
-        lingering = [(name, partition) for partition in (self._lingering or {}).get(name, ())]
-        return list(dict.fromkeys(found + lingering + ([] if self._pending is None else self._pending.in_partitions(name))))
+        pending = [] if self._pending is None else self._pending.in_partitions(name)
+        return list(dict.fromkeys(found + pending))
 
     def discard_topic(self, name: str, awaited: bool = False) -> list[At]:
         """Forget a topic; its partitions that had an offset."""
@@ -191,7 +184,6 @@ class CommittedOffsets(dict[At, Offset]):
         found = [at for at in places if at in self]
         for at in places:
             self.discard(at, awaited)
->>>>>>> 8a28d9e8 (core: work that yields: what takes long in one entry is done in steps, so that transactions that time out together, offsets of a deleted topic, old offsets and news of topics stop nobody else)
         return found
 
     def refill(self, offsets: Mapping[At, Offset]) -> None:
