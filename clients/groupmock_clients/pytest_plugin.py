@@ -198,10 +198,11 @@ def _add_section(report: pytest.TestReport, title: str, content: str) -> None:
     """Add a section directly below the failure. A section of the report itself would stand below the captured output and would go with
     `--show-capture=no`."""
     failure = report.longrepr
+    add = getattr(failure, "addsection", None)
     if isinstance(failure, str):  # a test that passed although it was expected to fail
         report.longrepr = f"{failure}\n{f' {title} '.center(SECTION_WIDTH, '-')}\n{content}"
-    elif hasattr(failure, "addsection"):
-        failure.addsection(title, content)
+    elif add is not None:
+        add(title, content)
     else:  # of doctests and of fixtures that do not exist pytest's representation takes no section
         report.sections.append((title, content))
 

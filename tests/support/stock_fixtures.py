@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from stock_team import Cluster, Team
 
-OF_STOCK_CLIENTS = ("capture", "clients", "cooperative")
+OF_STOCK_CLIENTS = ("clients", "cooperative")
 """Folders in which a library's own warnings, and the sockets it leaves behind, are no errors."""
 THEIRS = (
     "ignore:(read|open)_text is deprecated:DeprecationWarning",  # kafka-python on 3.11

@@ -55,11 +55,6 @@ def without_docker() -> str:
     return without("docker") or ("" if ended(["docker", "info"], 30).code == 0 else "no docker engine answers")
 
 
-def without_captures() -> str:
-    """What is on loopback may be read by root."""
-    return without("tcpdump") or ("" if os.geteuid() == 0 else "tcpdump captures for root alone")
-
-
 def without_browser() -> str:
     """Debian's chromium, and what steers and judges it from Python (the group `browser` of pyproject.toml)."""
     lacks = [each for each in ("playwright", "axe_playwright_python") if find_spec(each) is None]
@@ -67,7 +62,6 @@ def without_browser() -> str:
 
 
 NEEDS: Final[Mapping[str, Callable[[], str]]] = {
-    "capture": without_captures,
     "java": partial(without, "java", "mvn"),
     "judge": without_kafka,
     "kafka": without_kafka,

@@ -20,7 +20,7 @@ when it speaks again: what it sent may have been held up.
 
 Heartbeats that merely repeat are taken down and not judged (`repeating`).
 
-Rows that are missing (numbers of rows that jump, a capture that lost packets) make a hole in all of this: what was open is forgotten
+Rows that are missing (their numbers jump) make a hole in all of this: what was open is forgotten
 (`lost`), and what comes after it is judged afresh.
 """
 

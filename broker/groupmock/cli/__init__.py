@@ -36,7 +36,7 @@ CANNOT_START: Final = 3
 UNKNOWN: Final = 4
 INTERRUPTED: Final = 128 + signal.SIGINT
 
-ENDLESS: Final = {"serve": (), "record": ("--pcap", "--"), "watch": ("--once",)}
+ENDLESS: Final = {"serve": (), "record": ("--",), "watch": ("--once",)}
 """Verbs that last until a signal comes, each with the words that give it an end of its own."""
 
 

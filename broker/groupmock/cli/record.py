@@ -4,9 +4,6 @@ Stands between them: clients connect here, every address that they are told is o
 audit, timeline and pipeline read it. Prints ONE JSON line on stdout when it answers, as `serve` does, and records until SIGINT or SIGTERM.
 With a COMMAND it prints nothing, tells it the addresses in GROUPMOCK_BOOTSTRAP, KAFKA_BOOTSTRAP and KAFKA_BOOTSTRAP_SERVERS, ends when that
 ends and passes its status on (own failures: 125). docs/how-to/record.md says more.
-
-Where no proxy may stand: groupmock record --pcap FILE [--port PORT[,PORT...]] [--journal FILE] makes the same journal of a packet capture
-(pcap, pcapng; - is stdin), on stdout by default. Exit code 4: the capture has not all of it, as sentences on stderr say.
 """
 
 from __future__ import annotations
@@ -31,9 +28,7 @@ OWN_FAILURE: Final = 125
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.usage = "groupmock record --upstream HOST:PORT[,HOST:PORT...] --journal FILE [OPTIONS] [-- COMMAND [ARGUMENT ...]]"
-    parser.usage += "\n       groupmock record --pcap FILE [--port PORT[,PORT...]] [--journal FILE]"
     add = parser.add_argument
-    add("--pcap", metavar="FILE", help="a packet capture (pcap, pcapng) in place of --upstream; --port: of its brokers (default: guessed)")
     add("--upstream", metavar="HOST:PORT[,...]", help="the cluster's bootstrap servers; the other nodes are found")
     add("--journal", metavar="FILE", help="write what passes by to this file (JSON Lines); DIR/: to RUN.jsonl in it")
     add("--journal-max-bytes", metavar="BYTES", help="of that file: whole rows, the last says what is left out (default: no limit)")
@@ -53,10 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; returns the exit code."""
-    if arguments.pcap is not None:
-        from ._capture import run_capture
-
-        return run_capture(arguments)
     from ..faults.plan import BadPlan
     from ..net.loops import UnknownLoop
     from ..net.loops import run as run_loop

@@ -1,13 +1,12 @@
 """Whole frames of connections that pass by, both directions, to journal rows: exactly those that groupmock's own server would have written.
 
-No sockets and no clock here: a proxy feeds it, and so can a capture of packets. How to use it:
+No sockets and no clock here: a proxy feeds it. How to use it:
 
     dialogue = Dialogue(journal)              # `journal` begun with `header(...)`
     line = dialogue.opened(number, node, client_host, client_port, t)     # one per connection, an open row
     dialogue.asked(line, frame, t)            # a request's frame without its four length bytes, when its last byte was seen; with its size
                                               # where only its head was kept
     dialogue.answered(line, frame, t)         # an answer's
-    dialogue.missed(line, reason, t)          # frames were lost here (a capture): what is open stays without an answer
     dialogue.closed(line, by, reason, t, cut_bytes)                       # "client" or "server"; a close row, once
     dialogue.ended()                          # nothing more comes
 
@@ -238,13 +237,6 @@ class Dialogue:
         if self._beats and call.codec.key == HEARTBEAT and isinstance(call.codec, WireCodec) and not line.pending:
             fine = message is not None and call.message is not None and not getattr(message, "error_code", 1)
             line.beat = Beat(call, call.codec, frame, message, self.overheard.member(call)) if fine and message is not None else None
-
-    def missed(self, line: Line, reason: str, now: int) -> None:
-        """Frames were lost: what is open is forgotten, each with a note."""
-        if line.beat is not None:
-            self._forget_beat(line, line.beat)
-        while line.pending:
-            self._unseen(line.pending[0], reason, now)
 
     def closed(self, line: Line, by: str, reason: str, now: int, cut_bytes: int = 0) -> None:
         """The connection ended."""
