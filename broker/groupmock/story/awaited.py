@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from ..journal.rows import MemberRow
+from ..journal.rows import MemberRow, MovedRow
 from ..rounds import GroupFold, Rebalance
 from ..rounds.rebalance_model import ASSIGNING, COMPLETING, NS_PER_MS, PREPARING, RECONCILING, STABLE
 from .people import People, Person
-from .words import MOST, listed, member_text, partitions_text, seconds, text
+from .words import MOST, count, listed, member_text, partitions_text, seconds, text
 
 
 class OpenRequest(NamedTuple):
@@ -37,6 +37,36 @@ class Known(NamedTuple):
 
 
 NOTHING_ELSE: Final = Known()
+
+
+class SyncPhases:
+    """The sync phases of one group that end without assignments, because the leader does not bring them."""
+
+    def __init__(self) -> None:
+        self._began: MovedRow | None = None
+        self._in_a_row = 0
+        self._last = ""
+
+    def moved(self, row: MovedRow, name: Callable[[str], str]) -> str | None:
+        """The group changed its state; returns whom a sync phase awaited that ends with it, None: none ended without assignments."""
+        if row.before == row.after:  # a command set the generation
+            return None
+        began, self._began = self._began, row if row.after == COMPLETING else None
+        if row.after == STABLE:
+            self._in_a_row = 0
+        if began is None or began.leader is None or row.after == STABLE:
+            return None
+        took = (row.t - began.t) // NS_PER_MS
+        told = f"{name(began.leader)}, which led generation {began.generation}, had not brought the assignments (SyncGroup) after {took} ms"
+        self._in_a_row += 1
+        self._last = f"{seconds(row.t)}: {told}"
+        return told
+
+    @property
+    def failed(self) -> str | None:
+        """How often in a row they ended so, and whom the last one awaited; None: the last one had assignments."""
+        many = count(self._in_a_row, "sync phase")
+        return f"{many} in a row ended without assignments, the last at {self._last}" if self._in_a_row else None
 
 
 def awaited(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now: int, known: Known = NOTHING_ELSE) -> list[str]:

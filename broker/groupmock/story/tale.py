@@ -13,8 +13,8 @@ from ..journal.rows import AbandonedRow, CloseRow, CommandRow, FaultRow, Finding
 from ..journal.whose import field
 from ..rounds import GroupFold, Partition, Rebalance
 from ..rounds.group_fold import BEHIND_THEIR_BACKS, LIVES_ON, LOADED, replaced_by
-from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING, STABLE
-from .awaited import Known, waiting_for
+from ..rounds.rebalance_model import DEAD, EMPTY, PREPARING, STABLE
+from .awaited import Known, SyncPhases, waiting_for
 from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, Asked, TopicNames, errors_of, items, named, offsets_said, said
 from .folding import Commits, Line, Offsets, Together
 from .people import People, how_closed, waits
@@ -54,7 +54,7 @@ class Tale:
         self._started: set[tuple[str, Partition]] = set()  # who read what since the last generation
         self._held: Line | None = None  # somebody came or went: perhaps a rebalance comes of it
         self._hold: str | None = None  # the state in which a command holds the group
-        self._undealt: MovedRow | None = None  # the move with which a sync phase began that has not ended
+        self.sync_phases = SyncPhases()
         self._reserved: dict[str, MemberRow] = {}  # ids that were given to clients, which have not come back with them
 
     @property
@@ -170,11 +170,9 @@ class Tale:
 
     def moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[Line]:
         """The group changed its state; `over`: the rebalance that ended with it."""
-        undealt, self._undealt = self._undealt, None
-        if row.after == COMPLETING:
-            self._undealt = row
+        never_dealt = self.sync_phases.moved(row, self.people.name)
         if row.after == PREPARING:
-            yield from self._rebalances(row, self._never_dealt(undealt, row.t))
+            yield from self._rebalances(row, f"; {never_dealt}" if never_dealt else "")
         elif row.after == STABLE and over is not None and over.classic:
             yield from self.flush()
             yield from self._dealt(row, over)
@@ -208,14 +206,6 @@ class Tale:
         if over.ended != over.began:
             told = arrivals_told(over, self.people.name)
             yield Line(row.t, f"everybody is at epoch {row.generation} {how_it_ended(over)}{': ' if told else ''}{told}")
-
-    def _never_dealt(self, undealt: MovedRow | None, now: int) -> str:
-        """Who was awaited when a sync phase ended without assignments; "" where none did."""
-        if undealt is None or undealt.leader is None:
-            return ""
-        leader = self.people.name(undealt.leader)
-        took = (now - undealt.t) // NS_PER_MS
-        return f"; {leader}, which led generation {undealt.generation}, had not brought the assignments (SyncGroup) after {took} ms"
 
     def _rebalances(self, row: MovedRow, never_dealt: str) -> Iterator[Line]:
         new = "; the group is new" if row.generation == 0 and row.before in ("", EMPTY) else ""

@@ -203,9 +203,11 @@ class StoryTeller:
     def awaited(self, group: str, now: int, sessions: Sessions) -> list[str]:
         """What the group waits for, in words."""
         section = self._sections.get(group)
-        waiting = section.tale.waiting(now, Known(sessions.get(group, {}), requests=self._open_requests)) if section is not None else None
-        held_up = section.tale.reading.held_up if section is not None else []
-        return [*([] if waiting is None else [waiting]), *held_up[:SHOWN]]
+        if section is None:
+            return []
+        tale = section.tale
+        waiting = tale.waiting(now, Known(sessions.get(group, {}), requests=self._open_requests))
+        return [*(each for each in (waiting, tale.sync_phases.failed) if each is not None), *tale.reading.held_up[:SHOWN]]
 
     def _open_requests(self, person: Person) -> Iterator[OpenRequest]:
         """Of a member's client; of those that wait by their nature the ones that a fault rule keeps."""
@@ -291,11 +293,14 @@ class StoryTeller:
         if (section := self._section(row.group)) is None:
             return
         yield from ((section, line) for line in section.tale.member(row))
-        if row.client_id is not None and len(self._groups_of) < CLIENTS:
-            groups = self._groups_of.setdefault(row.client_id, set())
+        # A static member that is replaced keeps the client id in the group's row, as in Kafka; who came has another one.
+        came = section.tale.people.here.get(row.member_id)
+        client_id = came.client_id if came is not None else row.client_id
+        if client_id is not None and len(self._groups_of) < CLIENTS:
+            groups = self._groups_of.setdefault(client_id, set())
             if len(groups) < 2:  # whether there is one alone is all that is asked
                 groups.add(row.group)
-            for reply, asked in self._earlier.pop(row.client_id, ()):
+            for reply, asked in self._earlier.pop(client_id, ()):
                 yield from ((section, line) for line in section.tale.answered(reply, asked))
 
     def _request(self, row: RequestRow, _: Any) -> Iterator[tuple[Section, Line]]:

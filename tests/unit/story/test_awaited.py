@@ -6,7 +6,7 @@ from typing import Any
 
 from kitchen_of_two import TwoMembers
 
-from groupmock.story.teller import tell
+from groupmock.story.teller import obstacles, tell
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from tools.mistakes.stage import Stage
@@ -131,7 +131,10 @@ def test_a_sync_phase_that_ends_without_assignments_is_told() -> None:
     stage = completing()
     stage.sleep(45_000)
     told = "\n".join(tell(stage.ring.rows))
-    assert "-> rebalance; anna#017f, which led generation 3, had not brought the assignments (SyncGroup) after 45000 ms" in told
+    undealt = "anna#017f, which led generation 3, had not brought the assignments (SyncGroup) after 45000 ms"
+    assert f"-> rebalance; {undealt}" in told
+    kept = obstacles(stage.ring.rows, "kitchen", now=stage.rig.clock.now(), sessions={}, dropped=0)
+    assert kept[-1] == f"1 sync phase in a row ended without assignments, the last at 51.000: {undealt}"
 
 
 def test_a_stable_group_awaits_a_member_that_has_not_asked_for_its_assignment() -> None:

@@ -63,6 +63,19 @@ def test_an_expiry_that_was_ordered_is_told_from_one_that_came_of_itself() -> No
     assert "ben#b604 is gone: its session expired, nothing was heard of it for 45000 ms -> rebalance" in story(stage)
 
 
+def test_what_a_client_reads_that_replaced_a_static_member_is_told() -> None:
+    stage = Stage({"orders": 1})
+    old, new = (stage.consumer(name, instance_id="desk-1") for name in ("old", "new"))
+    stage.together(old)
+    old.start()
+    new.join()
+    stage.sleep(0)
+    new.sync()
+    new.start()
+    begins = [line for line in story(stage) if "begins to read" in line]
+    assert len(begins) == 2 and begins[0].split()[0] != begins[1].split()[0]
+
+
 def test_a_fault_rule_that_strikes_is_named_with_what_it_did() -> None:
     stage = TwoMembers()
     rule = {"name": "lost", "when": {"api": "Heartbeat"}, "do": {"kind": "error", "code": 25}}
