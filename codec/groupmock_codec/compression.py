@@ -10,6 +10,7 @@ from .errors import ErrorCode
 
 NONE: Final = 0
 GZIP: Final = 1
+FED_AT_ONCE: Final = 256 * 1024
 GZIP_MAGIC: Final = b"\x1f\x8b"
 COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 MOST_MEMBERS: Final = 16
@@ -56,8 +57,9 @@ def decompress(data: bytes, code: int, limit: int = MAX_DECOMPRESSED) -> bytes:
     if limit <= 0:  # which zlib takes for no limit
         raise OverLimit("no more bytes may be decompressed")
     parts: list[bytes] = []
-    rest = data
-    while rest.startswith(GZIP_MAGIC) or not parts:  # as Java's GZIPInputStream: one member behind the other, what follows is left alone
+    rest = memoryview(data)
+    # As Java's GZIPInputStream: one member behind the other, what follows is left alone
+    while bytes(rest[: len(GZIP_MAGIC)]) == GZIP_MAGIC or not parts:
         if len(parts) == MOST_MEMBERS:
             raise OverLimit(f"more than {MOST_MEMBERS} members of gzip")
         part, rest = _member(rest, limit)
@@ -66,17 +68,22 @@ def decompress(data: bytes, code: int, limit: int = MAX_DECOMPRESSED) -> bytes:
     return b"".join(parts)
 
 
-def _member(data: bytes, limit: int) -> tuple[bytes, bytes]:
-    try:
-        unzip = zlib.decompressobj(wbits=31)
-        found = unzip.decompress(data, max(1, limit))  # zlib takes 0 for no limit
-    except zlib.error as error:
-        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"bad gzip: {error}") from None
-    if unzip.unconsumed_tail or len(found) > limit:
-        raise OverLimit(f"more than {limit} bytes when decompressed")
+def _member(data: memoryview, limit: int) -> tuple[bytes, memoryview]:
+    """What the first member holds, and what comes behind it. Fed in pieces, because zlib copies all that it was given and does not need."""
+    unzip, found, size, at = zlib.decompressobj(wbits=31), [], 0, 0
+    while at < len(data) and not unzip.eof:
+        piece = data[at : at + FED_AT_ONCE]
+        try:
+            found.append(unzip.decompress(piece, max(1, limit - size)))  # zlib takes 0 for no limit
+        except zlib.error as error:
+            raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"bad gzip: {error}") from None
+        size += len(found[-1])
+        if unzip.unconsumed_tail or size > limit:
+            raise OverLimit(f"more than {limit} bytes when decompressed")
+        at += len(piece) - len(unzip.unused_data)
     if not unzip.eof:
         raise RecordsError(ErrorCode.CORRUPT_MESSAGE, "gzip ends too early")
-    return found, unzip.unused_data
+    return b"".join(found), data[at:]
 
 
 def _unsupported(code: int) -> RecordsError:

@@ -29,6 +29,9 @@ READERS: Final[Mapping[str, object]] = {
     "read_text_or_null": runtime.read_compact_text_or_null,
     "read_bytes": runtime.read_compact_bytes,
     "read_bytes_or_null": runtime.read_compact_bytes_or_null,
+    "part": runtime.part,
+    "read_records": runtime.read_compact_records,
+    "read_records_or_null": runtime.read_compact_records_or_null,
     "unpack_from": struct.unpack_from,
 }
 
@@ -39,12 +42,14 @@ class DecodeSource(Source):
     def __init__(self, version: int, flexible: bool, max_elements: int | None = None) -> None:
         super().__init__(READERS)
         self.version, self.flexible, self.max_elements = version, flexible, max_elements
+        self.viewed = False  # are records views of the frame?
         self.path = ""
         self.run: list[tuple[str, str]] = []
         self.ahead = 0
 
     def function(self, message: type[Message]) -> None:
         """The whole function `decode(data, o)`."""
+        self.viewed = message.__name__.endswith("Request")  # records of answers are for clients, who may expect bytes
         # A default of a parameter costs nothing where nothing is counted
         self.line("def decode(data, o):" if self.max_elements is None else f"def decode(data, o, left={self.max_elements}):")
         with self.block():
@@ -117,9 +122,10 @@ class DecodeSource(Source):
         if wire.kind == "struct":
             return self.nullable_struct(wire) if nullable else self.struct(wire.struct)
         text = ".decode('utf-8', 'groupmock-java')" if wire.kind == "string" else ""
-        return self.compact(text, nullable) if self.flexible else self.prefixed(text, nullable)
+        viewed = self.viewed and wire.kind == "records"
+        return self.compact(text, nullable, viewed) if self.flexible else self.prefixed(text, nullable, viewed)
 
-    def prefixed(self, text: str, nullable: bool) -> str:
+    def prefixed(self, text: str, nullable: bool, viewed: bool) -> str:
         """String (int16 length) or bytes (int32 length) of the non-flexible versions; negative is null."""
         length = self.fixed("h" if text else "i", self.fresh("n"))
         self.flush()
@@ -131,11 +137,12 @@ class DecodeSource(Source):
             else:
                 self.line("raise Refused")
         with self.block("else:") if nullable else self.here():
-            self.line(f"p = {begin} + {length}; {name} = data[{begin}:p]{text}; o = p")
+            read = f"part(data, {begin}, p)" if viewed else f"data[{begin}:p]{text}"
+            self.line(f"p = {begin} + {length}; {name} = {read}; o = p")
         self.ahead = 0
         return name
 
-    def compact(self, text: str, nullable: bool) -> str:
+    def compact(self, text: str, nullable: bool, viewed: bool) -> str:
         """Compact string or bytes: the first byte of the varint length joins the run before it."""
         length = self.fixed("B", self.fresh("n"))
         self.flush()
@@ -145,7 +152,7 @@ class DecodeSource(Source):
             self.line(f"p = {before} + {length}; {name} = data[{self.at()}:p]{text}; o = p")
         if nullable:
             self.line(f"elif not {length}: {name} = None; o = {self.at()}")
-        reader = ("read_text" if text else "read_bytes") + ("_or_null" if nullable else "")
+        reader = ("read_text" if text else "read_records" if viewed else "read_bytes") + ("_or_null" if nullable else "")
         self.line(f"else: {name}, o = {reader}(data, {before})")
         self.ahead = 0
         return name

@@ -127,12 +127,12 @@ def _snappy(library: Any, data: bytes, most: int) -> bytes:
 
 def _blocks(data: bytes) -> Iterator[bytes]:
     """Of a stream by snappy-java, or of several; anything else is one block. A length that is not all there ends the stream."""
-    if not data.startswith(XERIAL):
+    if data[: len(XERIAL)] != XERIAL:
         yield data
         return
     at = XERIAL_BYTES
     while at + LENGTH_BYTES <= len(data):
-        if data.startswith(XERIAL, at):
+        if data[at : at + len(XERIAL)] == XERIAL:
             at += XERIAL_BYTES
             continue
         end = at + LENGTH_BYTES + int.from_bytes(data[at : at + LENGTH_BYTES])

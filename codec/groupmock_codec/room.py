@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from .compression import MAX_DECOMPRESSED, NONE, OverLimit, decompress
 from .opening import unpacked
 from .records import COMPRESSION_MASK, HEADER_BYTES, Batch
+from .runtime import VIEWED_FROM
 
 MOST_INFLATED: Final = (1, 1032, 22, 255, 44_000)
 """So many bytes does a compression make of one at most, by its code: gzip (zlib's technical details), snappy (64 by a copy of 3), lz4 (a
@@ -39,7 +40,9 @@ class Room:
 
     def unpacked(self, batch: Batch) -> bytes:
         """The records' bytes. Raises as `decompress`, OverLimit for more bytes than are left."""
-        return self.opened(batch.data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK)
+        # A slice of a view copies nothing: records that are not compressed are looked at where they lie
+        data = cast(bytes, memoryview(batch.data)) if len(batch.data) >= VIEWED_FROM else batch.data
+        return self.opened(data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK)
 
     def opened(self, data: bytes, code: int) -> bytes:
         """`data` out of compression `code`. What was unpacked in vain is spent as well: of a thousand batches each may end in an error."""

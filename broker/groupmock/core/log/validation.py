@@ -17,7 +17,7 @@ from groupmock_codec.records import (
     Batch,
     Head,
     RecordsError,
-    check_produced,
+    check_header,
     iter_batches,
     iter_heads,
     read_batches,
@@ -94,7 +94,7 @@ def read_produced(data: bytes, version: int, room: Room) -> list[Batch]:
     From Produce v3 on there must be exactly one batch of magic 2; bytes after it that are no whole batch are ignored, as Kafka does.
     """
     if version < ONE_BATCH_SINCE:
-        return _read_old(data, room)
+        return _read_old(bytes(data), room)
     first = _first_batch(data)
     codec = first.attributes & COMPRESSION_MASK
     # From v7 on the log meets it, and refuses that partition alone (docs/kafka/differences.md)
@@ -172,7 +172,7 @@ def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room)
         raise Refused(ErrorCode.MESSAGE_TOO_LARGE, f"{len(batch.data)} bytes, {limits.max_message_bytes} are allowed", logged=False)
     if not batch.crc_holds:
         raise Refused(ErrorCode.CORRUPT_MESSAGE, f"the CRC over the bytes from {CHECKED_FROM} on does not fit", logged=False)
-    check_produced(batch)
+    check_header(batch)
     try:
         _check_records(batch, limits, wall_ms, where, room)
     except OverLimit as error:

@@ -1,0 +1,72 @@
+"""A large Produce frame costs its own memory and the log's: it is received into one buffer, looked at where it lies, and copied once."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+
+from cases import for_each
+
+from groupmock.rig import Wire, WireRig
+from groupmock.rig.wire import read_response, request
+from groupmock_codec.compression import GZIP
+from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from groupmock_codec.records import HEADER_BYTES, Batch, NewRecord, _sealed, encode_batch, read_batches
+
+MIB = 1024 * 1024
+SIZE = 16 * MIB
+READ = 256 * 1024
+"""Bytes that a socket hands over at a time."""
+SMALL = 3 * MIB
+"""Beside frame and log: pieces, a buffer that is an eighth larger than what is in it, messages."""
+BATCH = read_batches(encode_batch([NewRecord(value=bytes(range(256)) * (SIZE // 256), timestamp=1)]))[0]
+
+
+def produce(wire: Wire, version: int, batch: Batch) -> tuple[int, int]:
+    """The error code and the most bytes that there were at a time while the frame came and was answered."""
+    data = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch.data)])
+    frame = request(0, version, ProduceRequest(acks=1, timeout_ms=1000, topic_data=[data]), 1)
+    pieces = [frame[at : at + READ] for at in range(0, len(frame), READ)]
+    del frame
+    tracemalloc.start()
+    try:
+        while pieces:
+            wire.send(pieces.pop(0))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    answer = read_response(0, version, wire.take()[0], 1)[1]
+    return answer.responses[0].partition_responses[0].error_code, most  # type: ignore[attr-defined]
+
+
+def rig() -> WireRig:
+    found = WireRig.make(topics={"t": 1})
+    found.command("configure_topic", name="t", set={"max.message.bytes": str(100 * MIB)})
+    warm = found.connect()
+    produce(warm, 3, read_batches(encode_batch([NewRecord(value=b"first", timestamp=1)]))[0])
+    return found
+
+
+@for_each("version", [3, 9])
+def test_large_batch_is_copied_once_on_its_way_into_the_log(version: int) -> None:
+    stage = rig()
+    code, most = produce(stage.connect(), version, BATCH)
+    assert (code, stage.core.cluster.topics.require("t").partitions[0].end) == (0, 2)
+    assert most < 2 * SIZE + SMALL
+    (stored,) = stage.core.cluster.topics.require("t").partitions[0]._batches[1:]
+    assert stored.data[61:] == BATCH.data[61:] and stored.crc_holds and isinstance(stored.data, bytes)
+
+
+def test_large_batch_that_is_refused_is_not_copied() -> None:
+    stage = rig()
+    code, most = produce(stage.connect(), 9, BATCH._replace(data=BATCH.data[:-1] + b"x"))
+    assert code == 2, "CORRUPT_MESSAGE"
+    assert most < SIZE + SMALL
+
+
+def test_large_batch_is_unpacked_from_where_it_lies() -> None:
+    stage = rig()
+    packed = _sealed(BATCH._replace(attributes=GZIP), gzip.compress(BATCH.data[HEADER_BYTES:], 0))
+    code, most = produce(stage.connect(), 9, packed)
+    assert code == 10, "MESSAGE_TOO_LARGE: of unpacked records there may be less"
+    assert most < SIZE + stage.core.environment.settings.room().bytes + SMALL
