@@ -159,9 +159,10 @@ def _seed(config: Config, plan: Plan | None) -> int:
 
 def _listen(config: Config, ports: Sequence[int]) -> dict[int, socket.socket]:
     listeners: dict[int, socket.socket] = {}
-    for node in range(1, config.nodes + 1):
+    for place in range(config.nodes):
+        node = config.first_node_id + place
         try:
-            listeners[node] = listener_of(config, ports[node - 1] if ports else port_of(config, node))
+            listeners[node] = listener_of(config, ports[place] if ports else port_of(config, node))
         except OSError as failure:
             for listener in listeners.values():
                 listener.close()
@@ -170,7 +171,7 @@ def _listen(config: Config, ports: Sequence[int]) -> dict[int, socket.socket]:
 
 
 def _identity(config: Config, listeners: dict[int, socket.socket], random: Random) -> Identity:
-    racks = dict(enumerate(config.racks, 1))
+    racks = dict(enumerate(config.racks, config.first_node_id))
     nodes = [node_at(config, node, listener, racks.get(node)) for node, listener in listeners.items()]
     return identity_of(config.profile, config.settings, _cluster_id(random), nodes, _limits(config))
 

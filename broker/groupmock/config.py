@@ -34,6 +34,8 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 UNROUTABLE: Final = ("0.0.0.0", "::", "")  # clients connect to what Metadata and FindCoordinator say, not to what was bound
 TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as org.apache.kafka.common.internals.Topic has it
 MAX_NODES: Final = 64
+MAX_NODE_ID: Final = 1_000_000
+"""Largest id of the first node."""
 MAX_RUN_NAME: Final = 200
 MAX_RACK_NAME: Final = 200
 MAX_COPIED: Final = 100_000
@@ -90,6 +92,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     port: int
     advertise: Address | None
     nodes: int
+    first_node_id: int
     racks: tuple[str, ...]
     topics: tuple[TopicSpec, ...]
     journal: str | None
@@ -155,6 +158,7 @@ def resolve(
         port=whole_number(values["port"], options.origins["port"], 0, 65536 - nodes),  # the last node listens on port + nodes - 1
         advertise=address_of(values["advertise"], options.origins["advertise"], nodes),
         nodes=nodes,
+        first_node_id=whole_number(values["first-node-id"], options.origins["first-node-id"], 0, MAX_NODE_ID),
         racks=_racks(values["racks"], options.origins["racks"], nodes),
         topics=topics_of(values["topic"], options.origins["topic"]),
         journal=_path(values["journal"], options.origins["journal"]),

@@ -11,7 +11,7 @@ from .net.listen import bracketed, listen
 
 def port_of(config: Config, node: int) -> int:
     """The port that a node is to listen on; 0: any free one."""
-    return config.port + node - 1 if config.port else 0
+    return config.port + node - config.first_node_id if config.port else 0
 
 
 def listener_of(config: Config, port: int) -> socket.socket:
@@ -28,5 +28,5 @@ def node_at(config: Config, node: int, listener: socket.socket, rack: str | None
     port: int = listener.getsockname()[1]
     listens = f"{bracketed(config.host)}:{port}" if config.advertise is not None else None
     if config.advertise is not None and config.advertise.port is not None:
-        port = config.advertise.port + node - 1
+        port = config.advertise.port + node - config.first_node_id
     return Node(node, config.advertise.host if config.advertise else config.host, port, rack, listens)

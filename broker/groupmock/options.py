@@ -19,9 +19,10 @@ class Option(NamedTuple):
 
 OPTIONS: Final = (
     Option("host", "HOST", "address to listen on", "127.0.0.1"),
-    Option("port", "PORT", "port of the first node; nodes 2..N take the next ones; 0: each a free one", 9092),
+    Option("port", "PORT", "port of the first node; the others take the next ones; 0: each a free one", 9092),
     Option("advertise", "HOST[:PORT]", "address that clients are told to connect to, where it differs from the one listened on", None),
     Option("nodes", "N", "brokers in this process, each on a port of its own", 1),
+    Option("first-node-id", "N", "id of the first node, the others count on from it (clients' own tests often expect node 0)", 1),
     Option("racks", "RACK[,RACK...]", "broker.rack of each node, the first node's first (fetch from follower: replica.selector.class)", ()),
     Option("topic", "NAME[:PARTITIONS]", "topic to have from the start (repeatable)", ()),
     Option("profile", "NAME", "whose versions, defaults and quirks", profiles.DEFAULT),

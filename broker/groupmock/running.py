@@ -122,8 +122,9 @@ class Running:
         from .core.steering import NotNow
         from .node_sockets import listener_of, node_at, port_of
 
-        number = self.core.environment.identity.nodes[-1].node_id + 1
-        if number > MAX_NODES:
+        nodes = self.core.environment.identity.nodes
+        number = nodes[-1].node_id + 1
+        if len(nodes) >= MAX_NODES:
             raise NotNow(f"there are {MAX_NODES} nodes, and no more than that in one process")
         try:
             listener = listener_of(self.config, port_of(self.config, number) if port is None else port)

@@ -11,6 +11,7 @@ from msgspec import Meta
 from ..core.groups.registry import TYPES
 from ..core.groups.view import GroupView
 from ..core.steering.find import group_of
+from ..core.steering.register import NodeId
 from ..core.units import NS_PER_MS
 from ..version import __version__
 from .context import ControlContext, Done
@@ -32,7 +33,7 @@ class GroupAsk(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 class NodePath(msgspec.Struct):
     """One node."""
 
-    node: Annotated[int, Meta(description="node id, from 1", ge=1)]
+    node: NodeId
 
 
 class TopicPath(msgspec.Struct):

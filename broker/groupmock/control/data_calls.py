@@ -8,8 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from ..core.steering import checked
-from ..core.steering.find import group_of, node_of, topic_of
+from ..core.steering.find import group_of, node_or_all, topic_of
 from ..core.steering.offsets import Reset, ResetOffsets, resets
+from ..core.steering.register import NodeOrAllId
 from ..data import facts
 from ..data.facts import ConfigRow, TopicFacts, TopicRow
 from ..data.lag import GroupLag, lag_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class NodeOrAll(msgspec.Struct):
     """One node, or what holds for all."""
 
-    node: Annotated[int, Meta(description="node id, from 1; 0: all nodes", ge=0)]
+    node: NodeOrAllId
 
 
 class DryRun(msgspec.Struct, forbid_unknown_fields=True):
@@ -60,7 +61,7 @@ async def configs_of_topic(context: ControlContext, call: ControlCall) -> dict[s
 async def configs_of_node(context: ControlContext, call: ControlCall) -> dict[str, ConfigRow]:
     """Of one node, or of all. Raises NoSuch."""
     cluster = context.running.cluster
-    return facts.configs_of_node(cluster, node_of(cluster, call.path.node) if call.path.node else 0)
+    return facts.configs_of_node(cluster, node_or_all(cluster, call.path.node))
 
 
 async def lag(context: ControlContext, call: ControlCall) -> GroupLag:

@@ -5,7 +5,7 @@ partition is the one that answers, and when another takes over it has to read th
 lost it 16 (docs/kafka/group-protocol.md#load-unload-deletion). In Kafka: CoordinatorRuntime, one per internal topic.
 
 What lives there is a `Tenant` and is handed in, and so are the topic's name and its partitioner: the hosting knows neither groups nor
-transactions. Partition p starts on node 1 + p mod N and moves by unload and load.
+transactions. Partition p starts on the (p mod N)-th of N nodes and moves by unload and load.
 """
 
 from __future__ import annotations

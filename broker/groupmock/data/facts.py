@@ -121,11 +121,13 @@ def topic_configs(cluster: Cluster, topic: Topic) -> dict[str, ConfigRow]:
     return _rows(found)
 
 
-def configs_of_node(cluster: Cluster, node: int) -> dict[str, ConfigRow]:
-    """Every config of a node; of 0 what was set for all of them at run time."""
-    environment, overrides = cluster.environment, cluster.topics.broker_overrides(node)
-    if not node:
+def configs_of_node(cluster: Cluster, node: int | None) -> dict[str, ConfigRow]:
+    """Every config of a node; of None what was set for all of them at run time."""
+    environment = cluster.environment
+    if node is None:
+        overrides = cluster.topics.broker_overrides(NO_LEADER)  # no node has that id
         return _rows(cluster_configs(overrides, environment.settings.quirks))
+    overrides = cluster.topics.broker_overrides(node)
     static = started(environment.settings, environment.identity, node)
     return _rows(node_configs(static, overrides, environment.settings.quirks))
 

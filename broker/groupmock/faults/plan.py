@@ -93,7 +93,7 @@ ABOUT: Final[dict[str, str]] = {
     "producer_epoch": "producer epoch that a request to the transaction's or the group's coordinator names",
     "transaction_state": "state of that transactional id at that moment, as `Ongoing`",
     "committed": "EndTxn: true where it commits, false where it aborts",
-    "node": "node (1..N) whose listener it came in on",
+    "node": "id of the node whose listener it came in on",
     "nth": "only the n-th call for which all of the above holds, from 1",
     "every": "every n-th such call",
     "after": "only after the rule of that name fired",

@@ -61,14 +61,14 @@ class Data(Calls[R], Generic[R, Facts, Configs, Behind, Moved, Wrote, Sown]):
         return done
 
     def node_configs(self, node: int) -> Configs:
-        """Every config of a node; of 0 what was set for all nodes at run time."""
+        """Every config of a node; of -1, or of 0 where no node has that id, what was set for all nodes at run time."""
 
         def look() -> dict[str, ConfigRow]:
-            from ..core.steering.find import node_of
+            from ..core.steering.find import node_or_all
             from ..data.facts import configs_of_node
 
             cluster = self._up().cluster
-            return configs_of_node(cluster, node_of(cluster, node) if node else 0)
+            return configs_of_node(cluster, node_or_all(cluster, node))
 
         done: Configs = self._ask(look)
         return done
@@ -78,7 +78,7 @@ class Data(Calls[R], Generic[R, Facts, Configs, Behind, Moved, Wrote, Sown]):
         return self._command("configure_topic", name=name, **_changes(set, unset))
 
     def configure_node(self, node: int, set: ConfigValues | None = None, unset: Iterable[str] = ()) -> R:
-        """The same of broker configs that may change at run time, of one node or (0) of all."""
+        """The same of broker configs that may change at run time, of one node or of all (-1, or 0 where no node has that id)."""
         return self._command("configure_node", node=node, **_changes(set, unset))
 
     def write_records(

@@ -81,7 +81,7 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, tag_field=
 
     seq: Annotated[int, about("number of the row, from 1")] = 0
     t: Annotated[int, about("when, ns since epoch_ns")]
-    node: Annotated[int | None, about("the node (1..N) it happened on, where it happened on one")] = None
+    node: Annotated[int | None, about("id of the node it happened on, where it happened on one")] = None
 
 
 class OpenRow(Row, tag="open", kw_only=True):

@@ -41,7 +41,7 @@ class Host(Protocol):
 
 
 def first_node(name: str, nodes: int) -> int:
-    """0-based place of partition 0's leader; internal topics start at node 1 (offsets partition p lives on node 1 + p mod N)."""
+    """0-based place of partition 0's leader; internal topics start at the first node (the (p mod N)-th has offsets partition p)."""
     return 0 if name in INTERNAL else crc32(name.encode()) % nodes
 
 

@@ -10,8 +10,8 @@ from ..log.altering import BROKER, TOPIC, alter
 from ..log.broker_configs import CLUSTER_WIDE
 from ..log.change import DELETE, SET, Alteration, Change
 from ..log.refusal import TopicRefused
-from .find import node_of, partitions_of
-from .register import Arguments, BadArguments, TopicName, steers
+from .find import node_or_all, partitions_of
+from .register import Arguments, BadArguments, NodeOrAllId, TopicName, steers
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -39,7 +39,7 @@ def configure_topic(cluster: Cluster, arguments: ConfigureTopic, turn: Turn) -> 
 class ConfigureNode(Arguments):
     """Set broker configs that Kafka lets be changed at run time, of one node or of all of them, or let them go back."""
 
-    node: Annotated[int, Meta(description="node id; 0: the default of all nodes", ge=0)] = 0
+    node: NodeOrAllId = 0
     set: Set = None
     unset: Unset = None
 
@@ -47,10 +47,10 @@ class ConfigureNode(Arguments):
 @steers("configure_node", ConfigureNode)
 def configure_node(cluster: Cluster, arguments: ConfigureNode, turn: Turn) -> None:
     """Refused where IncrementalAlterConfigs refuses it, a config that is read at start among it; all of it or nothing."""
-    if not arguments.node:
+    node = node_or_all(cluster, arguments.node)
+    if node is None:
         _alter(cluster, turn, cluster.topics.controller(), BROKER, CLUSTER_WIDE, arguments)
     else:
-        node = node_of(cluster, arguments.node)
         _alter(cluster, turn, node, BROKER, str(node), arguments)
 
 

@@ -118,10 +118,19 @@ def first_not_older(topic: str, partition: Partition, timestamp: int, room: Room
 
 def node_of(cluster: Cluster, node: int) -> int:
     """A node id that exists. Raises NoSuch."""
-    last = len(cluster.environment.identity.nodes)
-    if not 1 <= node <= last:
-        raise NoSuch(f"no node {node}: there are 1 to {last}" if last > 1 else f"no node {node}: there is node 1 only (serve --nodes N)")
+    nodes = cluster.environment.identity.nodes
+    first, last = nodes[0].node_id, nodes[-1].node_id
+    if not first <= node <= last:
+        there = f"there are {first} to {last}" if last > first else f"there is node {first} only (serve --nodes N)"
+        raise NoSuch(f"no node {node}: {there}")
     return node
+
+
+def node_or_all(cluster: Cluster, node: int) -> int | None:
+    """A node id that exists; None: all nodes are meant, by -1, and by 0 where no node has that id. Raises NoSuch."""
+    if node < 0 or not (node or cluster.environment.identity.nodes[0].node_id == 0):
+        return None
+    return node_of(cluster, node)
 
 
 def live_node(cluster: Cluster, node: int) -> int:

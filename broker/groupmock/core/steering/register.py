@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 Group = Annotated[str, Meta(description="group id", min_length=1)]
 MemberName = Annotated[str, Meta(description="member id, instance id, or a client id that one member alone has", min_length=1)]
 TransactionalIdName = Annotated[str, Meta(description="transactional id", min_length=1)]
-NodeId = Annotated[int, Meta(description="node id, from 1", ge=1)]
+NodeId = Annotated[int, Meta(description="node id; the first is 1, or what --first-node-id says", ge=0)]
+NodeOrAllId = Annotated[int, Meta(description="node id; -1, or 0 where no node has that id: the default of all nodes", ge=-1)]
 TopicName = Annotated[str, Meta(description="topic name", min_length=1)]
 Milliseconds = Annotated[int, Meta(ge=0, le=10**12)]
 

@@ -19,7 +19,7 @@ class MoveCoordinator(Fault, tag="move_coordinator", frozen=True, kw_only=True):
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
     NEEDS: ClassVar[tuple[str, ...]] = ("group",)
-    node: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="where to; left out: the next node that runs")] = None
+    node: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="where to; left out: the next node that runs")] = None
     loading_seconds: Annotated[float, Meta(ge=0, le=86_400, description="how long the new one loads")] = 0
 
     def act(self, target: Target) -> Steer | CallOff:

@@ -18,7 +18,7 @@ class MoveLeader(Fault, tag="move_leader", frozen=True, kw_only=True):
     CAUSES: ClassVar[bool] = True
     topic: Annotated[str, Meta(min_length=1, description="of this topic")]
     partition: Annotated[int, Meta(ge=0, description="this partition")]
-    node: Annotated[int, Meta(ge=1, description="goes to this node")]
+    node: Annotated[int, Meta(ge=0, description="goes to this node")]
 
     def act(self, target: Target) -> Steer:
         """Move the leader of the partition."""

@@ -17,14 +17,13 @@ class StallNode(Fault, tag="stall_node", frozen=True, kw_only=True):
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
-    node: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="which; left out: where the call came in")] = None
+    node: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="which; left out: where the call came in")] = None
     seconds: Annotated[Annotated[float, Meta(gt=0, le=86_400)] | None, Meta(description="for how long; left out: until started")] = None
 
     def act(self, target: Target) -> Steer:
         """Stall the node."""
         ms = None if self.seconds is None else int(self.seconds * MS_PER_S)
-        # `or` will do: nodes are numbered from 1.
-        return Steer([("stall_node", {"node": self.node or target.facts.node, "ms": ms})])
+        return Steer([("stall_node", {"node": target.facts.node if self.node is None else self.node, "ms": ms})])
 
 
 KIND = StallNode

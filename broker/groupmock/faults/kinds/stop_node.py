@@ -17,14 +17,14 @@ class StopNode(Fault, tag="stop_node", frozen=True, kw_only=True):
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
-    node: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="which; left out: where the call came in")] = None
+    node: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="which; left out: where the call came in")] = None
     clean: Annotated[bool, Meta(description="a controlled shutdown")] = True
     loading_seconds: Annotated[float, Meta(ge=0, le=86_400, description="how long its coordinators load where they go")] = 0
 
     def act(self, target: Target) -> Steer:
         """Stop the node."""
-        # `or` will do: nodes are numbered from 1.
-        arguments = {"node": self.node or target.facts.node, "clean": self.clean, "loading_ms": int(self.loading_seconds * MS_PER_S)}
+        node = target.facts.node if self.node is None else self.node
+        arguments = {"node": node, "clean": self.clean, "loading_ms": int(self.loading_seconds * MS_PER_S)}
         return Steer([("stop_node", arguments)])
 
 
