@@ -78,7 +78,7 @@ def test_unknown_marker_argument_is_named(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
-    takes = "plan, must_fire, audit, audit_waivers, seed, seed_data, topics, nodes, profile, settings, clear"
+    takes = "plan, must_fire, audit, audit_waivers, seed, seed_data, topics, nodes, first_node_id, profile, settings, clear"
     result.stdout.fnmatch_lines([f"*@pytest.mark.groupmock takes {takes} by name, not seeed*"])
 
 
