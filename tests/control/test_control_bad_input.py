@@ -28,7 +28,10 @@ BAD: dict[str, tuple[str, str, Any, int, str]] = {
     "a list": ("POST", "/v1/groups/g/expire", ["a"], 400, "body: Expected `object`, got `array`"),
     "bytes": ("POST", "/v1/groups/g/expire", b"\xff\xfe{}", 400, "body: not UTF-8: invalid start byte at byte 0"),
     "body where there is none": ("POST", "/v1/groups/g/complete", {"now": True}, 400, "unknown field `now` (it takes: nothing)"),
-    "node is no number": ("POST", "/v1/nodes/two/stop", {}, 400, "path: Expected `int`, got `str` - at `$.node` (node: node id; the first is 1, or what --first-node-id says)"),
+    "node is no number": (
+        "POST", "/v1/nodes/two/stop", {}, 400,
+        "path: Expected `int`, got `str` - at `$.node` (node: node id; the first is 1, or what --first-node-id says)",
+    ),
     "unknown node": ("POST", "/v1/nodes/3/stop", {}, 404, "no node 3: there are 1 to 2"),
     "unknown topic": ("POST", "/v1/topics/nope/leader", {"partition": 0, "node": 1}, 404, "no topic 'nope': there are orders"),
     "unknown partition": ("POST", "/v1/topics/orders/leader", {"partition": 2, "node": 1}, 404, "no partition 2 of topic 'orders'"),
