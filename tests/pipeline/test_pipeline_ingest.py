@@ -390,7 +390,7 @@ def test_an_ingest_that_is_overtaken_before_its_take_is_counted_counts_it_all_th
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, other: str, names: set[str]
 ) -> None:
     """By one that planned before the take was there and leaves a batch of nothing, or by one that takes another journal and counts both.
-    `tools.pipeline_proof kill` saw two ingests of which each overtook the other, so that neither did its work."""
+    `tools.pipeline_proof` saw two ingests of which each overtook the other, so that neither did its work."""
     commit, beaten = sink.commit, list[int]()
 
     def beaten_once(due: sink.Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> sink.Counts:
@@ -418,7 +418,7 @@ def test_an_ingest_that_is_overtaken_before_its_take_is_counted_counts_it_all_th
 def test_a_batch_of_nothing_keeps_no_ingest_from_its_take(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, takes: list[str]
 ) -> None:
-    """Its last one: what cannot be read as a whole is a second take. `tools.pipeline_proof kill` saw two ingests 3 s apart that both ended
+    """Its last one: what cannot be read as a whole is a second take. `tools.pipeline_proof` saw two ingests 3 s apart that both ended
     with 2: one left a batch of nothing in the place of the other's second take."""
     commit, begun = sink.commit, list[int]()
 

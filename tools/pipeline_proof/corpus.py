@@ -1,4 +1,4 @@
-"""Journals that a pipeline has to be right about: what its tests are made of, runs of the simulation, lines that hurt; in three stages.
+"""Journals that a pipeline has to be right about: files that are odd as files, and scenarios with damaged copies; in two stages.
 
 A stage is what came since: new files, files that grew, better copies, another run at the same place. Its files are laid over those before.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import random
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,112 +16,12 @@ from typing import Any, Final
 import zstandard
 
 from groupmock.cli import main as groupmock
-from groupmock_clients.simulation.draw import draw
-from groupmock_clients.simulation.plan import KINDS
-from groupmock_clients.simulation.play import Playing
-from tools.runs import ROOT
 
-MIXTURES: Final = 150
-SIMULATED: Final = 140
 EPOCH: Final = 1_790_000_000_000_000_000
 LONG: Final = json.dumps({"kind": "note", "seq": 1, "t": 1, "what": "x" * (1 << 20)})
-GOOD: Final = (
-    '{"kind":"note","seq":%d,"t":%d,"what":"x"}',
-    '{"kind":"timer","seq":%d,"t":%d}',
-    '{"kind":"member","seq":%d,"t":%d,"group":"g","member_id":"m","what":"added","reason":"r"}',
-)
-BAD: Final = (
-    '{"kind":"no',
-    "x",
-    '{"kind":"other","seq":%d,"t":%d}',
-    '{"kind":"note","seq":%d,"t":"%d","what":"x"}',
-    '{"kind":"note","t":%d%d,"what":"x"}',
-)
 NOT_UTF8: Final = {
     "half": b"\xe4\xb8", "over": b"\xc0\x80", "surrogate": b"\xed\xa0\x80", "five": b"\xf8\x88\x80\x80\x80", "above": b"\xf4\x90\x80\x80",
 }  # fmt: skip
-HOSTILE: Final = (
-    "null",
-    "true",
-    "1",
-    "-0",
-    "[]",
-    "{}",
-    '""',
-    "[{}]",
-    "NaN",
-    "{{}}",
-    "}{",
-    "{",
-    "}",
-    '{"kind":null}',
-    '{"kind":1}',
-    '{"kind":["note"]}',
-    '{"kind":"note","seq":1,"t":1.0,"what":"x"}',
-    '{"kind":"note","seq":1,"t":1e3,"what":"x"}',
-    '{"kind":"note","seq":1,"t":-1,"what":"x"}',
-    '{"kind":"note","seq":1,"t":9223372036854775807,"what":"x"}',
-    '{"kind":"note","seq":1,"t":9223372036854775808,"what":"x"}',
-    '{"kind":"note","seq":1,"t":NaN,"what":"x"}',
-    '{"kind":"note","seq":1,"t":01,"what":"x"}',
-    '{"kind":"note","seq":1,"t":+1,"what":"x"}',
-    '{"kind":"note","seq":1,"t":null,"what":"x"}',
-    '{"kind":"note","seq":true,"t":1,"what":"x"}',
-    '{"kind":"note","seq":"1","t":1,"what":"x"}',
-    '{"kind":"note","seq":1,"t":1,"what":null}',
-    '{"kind":"note","seq":1,"t":1,"what":1}',
-    '{"kind":"note","seq":1,"t":1,"what":true}',
-    '{"kind":"note","seq":1,"t":1,"what":[]}',
-    '{"kind":"note","seq":1,"t":1,"what":{}}',
-    '{"kind":"note","seq":1,"t":1,"what":{"a":1}}',
-    '{"kind":"note","seq":1,"t":1,"what":"-1"}',
-    '{"kind":"note","seq":1,"t":1,"what":"[x"}',
-    '{"kind":"note","seq":1,"t":1,"what":"true"}',
-    '{"kind":"note","seq":1,"t":1,"what":"{\\"a\\":1}"}',
-    '{"kind":"note","seq":1,"t":1,"what":""}',
-    "{'kind':'note','seq':1,'t':1,'what':'x'}",
-    '{"kind":"note","seq":1,"t":1,"what":"x"}x',
-    '{"kind":"note","seq":1,"t":1,"what":"x"}{"kind":"note","seq":2,"t":2,"what":"x"}',
-    '{"kind":"note","seq":1,"t":1,"what":"x"},',
-    '{"kind":"note","seq":1,"t":1,"what":"x",}',
-    '{"kind":"note","seq":1,"t":1,"what":"x"}]}',
-    ' {"kind":"note","seq":1,"t":1,"what":"x"} ',
-    '\t{"kind":"note","seq":1,"t":1,"what":"x"}\t',
-    '\ufeff{"kind":"note","seq":1,"t":1,"what":"x"}',
-    '{"kind":"note","seq":1,"t":1,"what":"x","what":"y"}',
-    '{"kind":"note","seq":1,"t":1,"t":2,"what":"x"}',
-    '/* c */{"kind":"note","seq":1,"t":1}',
-    '{"kind":"note","seq":1,"t":1,"what":"\\u0000"}',
-    '{"kind":"note","seq":1,"t":1,"what":"\\ud800"}',
-    '{"kind":"note","seq":1,"t":1,"what":"\\ud83d\\ude00"}',
-    '{"kind":"note","seq":1,"t":1,"what":"a\u2028b\u0085c\x0bd\x0ce"}',
-    '{"kind":"note","seq":1,"t":1,"what":"a\x00b"}',
-    '{"kind":"note","seq":1,"t":1,"what":"a\tb"}',
-    '{"kind":"note","seq":1,"t":1,"what":"x","new":1}',
-    '{"kind":"note","seq":1,"t":1,"what":"x","new":{"deep":[1,2.50,null]}}',
-    '{"kind":"note","seq":1,"t":1,"what":"x","Kind":"y"}',
-    '{"KIND":"note","seq":1,"t":1,"what":"x"}',
-    '{"kind":"Note","seq":1,"t":1,"what":"x"}',
-    '{"kind":"note","seq":1,"t":1,"what":"\\q"}',
-    '{"kind":"note","seq":1,"t":1,"what":"x',
-    '{"kind":"note","seq":1,"t":1,"what":x}',
-    '{"kind":"note","seq":1,"t":1,"what":"x" "y":1}',
-    '{kind:"note","seq":1,"t":1,"what":"x"}',
-    '{"kind":"note","seq":0,"t":1,"what":"x"}',
-    '{"kind":"note","seq":1,"t":1,"what":"x","_corrupt_record":"y"}',
-    '{"kind":"note","seq":1,"t":1,"what":"x","":1}',
-    '{"row":[{"kind":"note","seq":1,"t":1,"what":"x"}]}',
-    '{"kind":"note","seq":1,"t":99999999999999999999999999,"what":"x"}',
-    '{"kind":"note","seq":1,"t":1,"what":"' + "\u00e9\u4e2d\U0001f600" * 50 + '"}',
-    '{"kind":"note","seq":1,"t":1,"what":"' + "[" * 3000 + '"}',
-    '{"kind":"request","seq":1,"t":1}',
-    '{"kind":"moved","seq":1,"t":1,"group":"g"}',
-    '{"kind":"moved","seq":1,"t":1,"group":1}',
-    '{"kind":"moved","seq":1,"t":1,"group":null,"before":null,"after":null}',
-    '{"kind":"note","seq":1,"t":1,"what":"x","message":' + "[" * 600 + "]" * 600 + "}",
-    '{"a":' * 1200 + "1" + "}" * 1200,
-)
-"""Texts that readers of JSON have been wrong about."""
 
 
 def header(run: str, epoch: int = EPOCH, **more: Any) -> str:
@@ -146,67 +45,6 @@ def write(path: Path, *lines: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))
     return path
-
-
-def mixtures(folder: Path, dice: random.Random) -> None:
-    """Good, broken, hostile and blank lines, as chance has them; some packed, some cut, some without a last line's end."""
-    for number in range(MIXTURES):
-        lines = [header(f"mixed-{number}", EPOCH + number * 3_600 * 1_000_000_000)]
-        for at, kind in enumerate(dice.choices("gbh ", [6, 2, 2, 1], k=dice.randrange(40)), 1):
-            text = dice.choice({"g": GOOD, "b": BAD, "h": HOSTILE, " ": ("", " ", "\r", "\t ")}[kind])
-            lines.append(text % (at, at * 7) if text.count("%d") == 2 else text)
-        data = ("\n".join(lines) + dice.choice(["\n", "", "\r\n", "\n\n"])).encode()
-        _packed(folder / f"mixed-{number}.jsonl", data, dice)
-
-
-def _packed(path: Path, data: bytes, dice: random.Random) -> None:
-    match dice.choice(["plain", "plain", "plain", "gzip", "zstd", "cut", "cut gzip", "cut zstd", "crlf"]):
-        case "plain":
-            path.write_bytes(data)
-        case "crlf":
-            path.write_bytes(data.replace(b"\n", b"\r\n"))
-        case "cut":
-            path.write_bytes(data[: dice.randrange(1, len(data) + 1)])
-        case "gzip":
-            path.with_suffix(".jsonl.gz").write_bytes(gzip.compress(data, mtime=0))
-        case "cut gzip":
-            whole = gzip.compress(data, mtime=0)
-            path.with_suffix(".jsonl.gz").write_bytes(whole[: dice.randrange(1, len(whole))])
-        case "zstd":
-            path.with_suffix(".jsonl.zst").write_bytes(zstandard.compress(data))
-        case _:
-            whole = zstandard.compress(data)
-            path.with_suffix(".jsonl.zst").write_bytes(whole[: dice.randrange(1, len(whole))])
-
-
-def hostile(folder: Path) -> None:
-    """Each text by itself in a journal, between two rows that are good; all of them in one; and as a first line."""
-    for number, text in enumerate(HOSTILE):
-        write(folder / "hostile" / f"line-{number:03}.jsonl", header(f"hostile-{number}"), notes(1, 1)[0], text, notes(3, 3)[0])
-        write(folder / "hostile" / f"first-{number:03}.jsonl", text, *notes(1, 2))
-    write(folder / "hostile" / "all.jsonl", header("all"), *HOSTILE)
-
-
-def heads(folder: Path) -> None:
-    """First lines that are nearly headers."""
-    good: dict[str, Any] = json.loads(header("head"))
-    changed: dict[str, Any] = {
-        "v-0": {"v": 0}, "v-minus": {"v": -1}, "v-2": {"v": 2}, "v-text": {"v": "1"}, "v-float": {"v": 1.0}, "run-null": {"run": None},
-        "run-number": {"run": 7}, "run-odd": {"run": "a/b c\u00e9%\n'\"" + "x" * 90}, "run-empty": {"run": ""}, "epoch-0": {"epoch_ns": 0},
-        "epoch-minus": {"epoch_ns": -86_400_000_000_001}, "epoch-most": {"epoch_ns": 2**63 - 1}, "epoch-over": {"epoch_ns": 2**63},
-        "epoch-float": {"epoch_ns": 1.5}, "epoch-1700": {"epoch_ns": -8_520_336_000_000_000_000}, "config-list": {"config": []},
-        "seed-null": {"seed": None}, "more": {"strange": {"a": [1, 2.50]}}, "complete-text": {"complete": "no"},
-    }  # fmt: skip
-    for name, change in changed.items():
-        write(folder / "heads" / f"{name}.jsonl", json.dumps(good | change), *notes(1, 2), end(3))
-    for gone in good:
-        rest = {key: value for key, value in good.items() if key != gone}
-        write(folder / "heads" / f"without-{gone}.jsonl", json.dumps(rest), *notes(1, 2))
-    write(folder / "heads" / "twice.jsonl", header("twice"), header("twice"), *notes(1, 2))
-    write(folder / "heads" / "late.jsonl", "", header("late"), *notes(1, 2))
-    write(folder / "heads" / "alone.jsonl", header("alone"))
-    write(folder / "heads" / "marked.jsonl", "\ufeff" + header("marked"), *notes(1, 2))
-    (folder / "heads" / "no-end.jsonl").write_text(header("no-end"))
 
 
 def odd(folder: Path) -> None:
@@ -300,39 +138,6 @@ def scenarios(folder: Path) -> None:
     (folder / "e-broken.jsonl").write_bytes(b"".join([*lines[:50], b"broken\n", *lines[51:]]))
 
 
-def recorded(folder: Path) -> None:
-    """Journals that are in the repository; and files of its tests that are JSON lines and no journals."""
-    for path in sorted((ROOT / "tests").rglob("*.jsonl*")):
-        if path.stat().st_size < 1 << 20:
-            name = "-".join(path.relative_to(ROOT / "tests").parts)
-            (folder / "recorded").mkdir(exist_ok=True)
-            shutil.copyfile(path, folder / "recorded" / name)
-
-
-def simulated(folder: Path, seed: int) -> None:
-    """Runs of the simulation, of every kind: groups, steering, faults, bad bytes."""
-    (folder / "simulated").mkdir(parents=True)
-    kinds = sorted(KINDS)
-    for number in range(SIMULATED):
-        kind = kinds[number % len(kinds)]
-        run = Playing(draw(seed + number, kind), False)
-        run.run()
-        run.end()
-        (folder / "simulated" / f"{kind}-{number}.jsonl").write_bytes(run.world.journal.data())
-
-
-def first(folder: Path, seed: int) -> None:
-    """What is there at first."""
-    folder.mkdir(parents=True)
-    mixtures(folder, random.Random(seed))
-    hostile(folder)
-    heads(folder)
-    odd(folder)
-    scenarios(folder)
-    recorded(folder)
-    simulated(folder, seed)
-
-
 def second(folder: Path, before: Path) -> None:
     """Files grew, were replaced by others, and better copies came."""
     write(folder / "live.jsonl", header("live"), *notes(1, 9), end(10))
@@ -347,25 +152,6 @@ def second(folder: Path, before: Path) -> None:
     write(folder / "no-header.jsonl", header("has one now"), *notes(1, 4))
     write(folder / "heads" / "alone.jsonl", header("alone"), *notes(1, 3))
     write(folder / "new" / "new.jsonl", header("new"), *notes(1, 20), end(21))
-
-
-def third(folder: Path, before: Path) -> None:
-    """The best copy is written again by another run, a run shrinks, and one that has nothing left."""
-    write(folder / "d-better.jsonl", header("no copy any more"), *notes(1, 5), end(6))
-    write(folder / "live.jsonl", header("live"), *notes(1, 3))
-    write(folder / "backwards.jsonl", "x")
-    (folder / "b-one.jsonl").write_bytes(b"".join((before / "b-one.jsonl").read_bytes().splitlines(keepends=True)[:30]))
-
-
-def stages(work: Path, seed: int) -> list[Path]:
-    """The folders of the three stages, made where they are not there yet."""
-    made = [work / name for name in ("stage-1", "stage-2", "stage-3")]
-    if work.exists():
-        return made
-    first(made[0], seed)
-    second(made[1], made[0])
-    third(made[2], made[0])
-    return made
 
 
 def laid(stages: Sequence[Path], journals: Path) -> Iterator[int]:
