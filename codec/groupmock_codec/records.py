@@ -14,7 +14,7 @@ are in `message_sets.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -290,6 +290,7 @@ def encode_batch(
     return _sealed(batch, compress(payload, code)).data
 
 
+@lru_cache(maxsize=1)  # one for each partition of a transaction, all alike
 def marker_batch(committed: bool, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp: int) -> Batch:
     """The control batch that ends a transaction: one record, of 78 bytes with its header (KIP-98; EndTransactionMarker).
 

@@ -337,6 +337,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int,
         setting("groupmock.cluster.max.transactional.ids", "most transactional ids that are remembered; further ones are refused (53)", 1),
     ] = 10_000
+    cluster_max_transaction_partitions: Annotated[
+        int,
+        setting(
+            "groupmock.cluster.max.transaction.partitions",
+            "most partitions of all transactions together that are open or without markers; no further ones are added (44)",
+            1,
+        ),
+    ] = 25_000
     transaction_max_partitions: Annotated[
         int,
         setting("groupmock.transaction.max.partitions", "most partitions that one transaction may have; no further ones are added (44)", 1),

@@ -59,6 +59,7 @@ class SettingKeywords(TypedDict, total=False):
     group_max_bytes: int
     cluster_max_partitions: int
     cluster_max_transactional_ids: int
+    cluster_max_transaction_partitions: int
     transaction_max_partitions: int
     socket_request_max_bytes: int
     queued_max_request_bytes: int

@@ -3,7 +3,6 @@ that one that was replaced writes no more, and by which coordinator its last tra
 
 from __future__ import annotations
 
-from collections import deque
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -40,13 +39,13 @@ class Written(NamedTuple):
     timestamp: int
 
 
-class ProducerState(msgspec.Struct):
+class ProducerState(msgspec.Struct, gc=False):
     """One producer id at one partition. `seen`: wall clock (ms) of its last append, for expiry; `timestamp`: of its last batch or marker;
     `coordinator_epoch`: of the coordinator that ended its last transaction here."""
 
     epoch: int
     seen: int
-    batches: deque[Written]
+    batches: tuple[Written, ...] = ()
     timestamp: int = -1
     coordinator_epoch: int = NO_COORDINATOR
 
@@ -152,7 +151,8 @@ class ProducerStates:
         if state is None or state.epoch != batch.producer_epoch:
             state = self._entered(batch.producer_id, batch.producer_epoch, wall_ms, state)
         state.seen, state.timestamp = wall_ms, batch.max_timestamp
-        state.batches.append(Written(batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp))
+        written = Written(batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp)
+        state.batches = (*state.batches[1 - REMEMBERED :], written)
         if batch.transactional:
             self._tried.pop(batch.producer_id, None)
             if self.transactions is None:
@@ -188,7 +188,7 @@ class ProducerStates:
 
     def _entered(self, producer_id: int, epoch: int, wall_ms: int, before: ProducerState | None) -> ProducerState:
         coordinator = NO_COORDINATOR if before is None else before.coordinator_epoch
-        state = ProducerState(epoch, wall_ms, deque(maxlen=REMEMBERED), coordinator_epoch=coordinator)
+        state = ProducerState(epoch, wall_ms, coordinator_epoch=coordinator)
         self._states[producer_id] = state
         return state
 

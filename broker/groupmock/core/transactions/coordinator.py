@@ -192,9 +192,15 @@ class TransactionCoordinator:
         if len(known.partitions) + len(fresh) > most:
             turn.note("partitions_refused", transactional_id=name, reason=f"groupmock.transaction.max.partitions is {most}")
             return TOO_MANY_PARTITIONS
+        most = turn.settings.cluster_max_transaction_partitions
+        if self._markers.partitions + len(fresh) > most:
+            turn.note("partitions_refused", transactional_id=name, reason=f"groupmock.cluster.max.transaction.partitions is {most}")
+            return TOO_MANY_PARTITIONS
         if before is not State.ONGOING:
             known.state, known.started_ms, known.marked = State.ONGOING, turn.wall_ms, 0
+        self._markers.partitions -= len(known.partitions)
         known.partitions.update(dict.fromkeys(fresh))
+        self._markers.partitions += len(known.partitions)
         known.changed_ms = turn.wall_ms
         if before is not State.ONGOING:
             self._moved(turn, known, before, why)
@@ -318,6 +324,7 @@ class TransactionCoordinator:
 
     def _topic_deleted(self, turn: Turn, topic: str) -> None:
         if topic == TRANSACTION_TOPIC:
+            self._markers.partitions -= sum(len(known.partitions) for log in self._logs.values() for known in log.values())
             self._logs.clear()
         else:
             self._markers.topic_deleted(turn)

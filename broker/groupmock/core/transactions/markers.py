@@ -41,6 +41,8 @@ class Markers:
         self._without_leader: dict[str, TransactionalId] = {}
         self._elections = 0
         self._refused: set[str] = set()
+        self.partitions = 0
+        """How many are in transactions that are open, or have no marker yet."""
         topics.when_led(lambda turn, topic: self._go_on(turn))
 
     def owe(self, known: TransactionalId) -> None:
@@ -113,7 +115,7 @@ class Markers:
         if partition is not None and partition.leader not in {node.node_id for node in self._environment.up}:
             return False
         if partition is None:
-            del known.partitions[at]
+            self._done(known, at)
             return False
         try:
             self._topics.mark(turn, self._topics.require(at[0]), partition, marker)
@@ -121,8 +123,12 @@ class Markers:
             self._refused.add(known.name)
             turn.note("marker_refused", topic=at[0], partition=at[1], producer_id=marker.producer_id, reason=refused.reason)
             return False
-        del known.partitions[at]
+        self._done(known, at)
         return True
+
+    def _done(self, known: TransactionalId, at: At) -> None:
+        del known.partitions[at]
+        self.partitions -= 1
 
     def _coordinator_epoch(self, known: TransactionalId) -> int:
         """That of its partition's leader."""

@@ -208,3 +208,16 @@ def test_only_so_many_partitions_are_in_a_transaction() -> None:
     assert [each.topic for each in world.described()[0].topics] == ["t", "__consumer_offsets"]
     assert [note["transactional_id"] for note in world.notes("partitions_refused")] == ["x", "x"]
     assert [world.end(pid), world.add(pid, 0, 1), world.end(pid)] == [0, [0, 0], 0]
+
+
+def test_only_so_many_partitions_are_in_all_transactions_together() -> None:
+    """What ends makes room, whether it ends by its producer, by a timeout or with its topic."""
+    world = TransactionWorld(cluster_max_transaction_partitions=2)
+    x, y = world.init(), world.init("y")
+    assert [world.add(x, 0), world.add(y, 0, 1, name="y"), world.add(y, 1, name="y")] == [[0], [44, 44], [0]]
+    assert [world.end(x), world.add(x, 0, 1), world.add(x, 0)] == [0, [44, 44], [0]]
+    world.sleep(100_000)
+    assert world.add(world.init("z"), 0, 1, name="z") == [0, 0]
+    world.command("delete_topic", name="t")
+    world.sleep(100_000)
+    assert world.cluster.transactions._markers.partitions == 0
