@@ -25,6 +25,10 @@ COMMITS_OFTEN: Final = re.compile(
 )
 BACK: Final = re.compile(r": BACK from (-?\d+)")
 NOT_ITS_OWN: Final = re.compile(r", NOT ITS OWN: generation (\d+) gave it to (.+?)( \(\d+ times, until \d+\.\d+\))?")
+PUTS: Final = re.compile(rf"(?P<who>.+?) puts (?P<offsets>{_OFFSETS}) into its transaction")
+WON: Final = re.compile(rf".*: (?P<offsets>{_OFFSETS}) (?:is|are) the group's now")
+NOT_IN_THESE: Final = "its state is not in these rows"
+DROPPED: Final = re.compile(r"\((\d+) older rows are no longer kept\)")
 PENDING: Final = re.compile(r".*\b(?:pending|transaction)\b.*")
 """What a line says behind offsets that only count if their transaction is committed."""
 GENERATION: Final = re.compile(
@@ -107,7 +111,10 @@ def read_section(lines: Sequence[str]) -> Told:
 
 def read_head(line: str, group: str) -> Claim:
     """The first line of the story of the group that is printed as `group`."""
-    found = HEAD.fullmatch(line.removeprefix(f"{group}: "))
+    said = line.removeprefix(f"{group}: ")
+    if said == NOT_IN_THESE:
+        return Claim("stateless", 0, line)
+    found = HEAD.fullmatch(said)
     return Claim("unread", 0, line) if found is None else Claim("head", 0, line, head=found.groupdict(), rest=found["rest"])
 
 
@@ -130,6 +137,10 @@ def _claims(number: int, line: str, at: str, said: str, generation: tuple[str, i
     elif (found := BEGINS.fullmatch(said)) is not None:
         offsets, whole = offsets_of(found["offsets"])
         yield Claim("begins", number, line, at, found["who"], partitions=offsets, whole=whole)
+    elif (found := PUTS.fullmatch(said) or WON.fullmatch(said)) is not None:
+        offsets, whole = offsets_of(found["offsets"])
+        who = found.groupdict().get("who") or ""
+        yield Claim("pending" if who else "won", number, line, at, who, partitions=offsets, whole=whole)
     elif (found := COMMITS_OFTEN.fullmatch(said)) is not None:
         offsets, whole = offsets_of(found["offsets"])
         who, times, until, rest = found["who"], int(found["times"]), found["until"], found["rest"]

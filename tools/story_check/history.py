@@ -66,7 +66,7 @@ class Fetch:
 @dataclass(slots=True)
 class Commit:
     """Offsets that an answer accepted. `transaction`: the producer id, for TxnOffsetCommit; `seq`, `t`: of the answer; `asked`: when the
-    request came."""
+    request came; `won`: when its transaction was committed."""
 
     seq: int
     t: int
@@ -76,6 +76,7 @@ class Commit:
     offsets: dict[Partition, int]
     before: dict[Partition, int]
     transaction: int | None
+    won: int | None = None
 
 
 @dataclass(slots=True)
@@ -301,6 +302,7 @@ class History:
             for commit in mine:
                 commit.transaction = None if request["committed"] else -1
                 if request["committed"]:
+                    commit.won = asked.t
                     group.committed |= commit.offsets
 
     # -- topics

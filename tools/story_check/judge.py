@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from .bench import Bench, Verdict, named, printed
-from .claims import Claim, Partition, Partitions, read_head, read_section, sections_of, times_of
+from .claims import DROPPED, Claim, Partition, Partitions, read_head, read_section, sections_of, times_of
 from .history import NOTHING, Commit, GroupFacts, History, Plan
 from .reading import begins
 
@@ -36,13 +36,17 @@ class View:
 def judge(lines: Sequence[str], history: History, views: Mapping[str, View] | None = None) -> list[Verdict]:
     """A verdict for every claim of the printed story, in order. `views`: group -> what its server has, else the rows say it."""
     verdicts: list[Verdict] = []
+    dropped = 0
     called = {facts.shown: facts for facts in history.groups.values()}
     for section in sections_of(lines):
         if OF_NO_GROUP.match(section[0]):
             continue
-        if section[0].startswith("("):
+        if (older := DROPPED.fullmatch(section[0])) is not None:
+            dropped = int(older[1])
+        elif section[0].startswith("("):
             true = COULD_NOT not in section[0]
             verdicts.append(Verdict("", Claim("untold", 0, section[0]), true, "every row of a journal of ours can be told"))
+        if section[0].startswith("("):
             continue
         name = max((name for name in called if section[0].startswith(f"{name}: ")), key=len, default=None)
         if name is None:
@@ -51,7 +55,8 @@ def judge(lines: Sequence[str], history: History, views: Mapping[str, View] | No
         facts = called[name]
         view = (views or {}).get(facts.name) or view_of_rows(facts, history)
         bench = Bench(facts, history)
-        verdicts.append(_head(bench, read_head(section[0], name), view))
+        head = read_head(section[0], name)
+        verdicts.append(_stateless(bench, head, dropped) if head.kind == "stateless" else _head(bench, head, view))
         verdicts += (_JUDGES[claim.kind](bench, claim) for claim in read_section(section).claims)
     return verdicts
 
@@ -95,6 +100,12 @@ def _head(bench: Bench, claim: Claim, view: View) -> Verdict:
         wrong += _lag(bench, int(told["lag"]), view)
     rows = [bench.group.moves[-1].seq] if bench.group.moves else []
     return bench.verdict(claim, not wrong, "; ".join(wrong), rows)
+
+
+def _stateless(bench: Bench, claim: Claim, dropped: int) -> Verdict:
+    """No row that is kept has the state. Rows are numbered from 1, the first of them are those that were dropped."""
+    rows = [move.seq for move in bench.group.moves if move.seq > dropped]
+    return bench.verdict(claim, bool(dropped) and not rows, "rows have its state", rows[:3])
 
 
 def _lag(bench: Bench, lag: int, view: View) -> list[str]:
@@ -276,6 +287,16 @@ def _ended(bench: Bench, claim: Claim, commits: list[Commit]) -> Verdict:
     return bench.verdict(claim, True)
 
 
+def _won(bench: Bench, claim: Claim) -> Verdict:
+    """Offsets of a transaction, which was committed before."""
+    won = [each for each in bench.group.commits if each.won is not None and float(printed(each.won)) <= float(claim.at)]
+    offsets: dict[Partition, int] = {}
+    for each in won:
+        offsets |= each.offsets
+    true = claim.partitions.items() <= offsets.items() if claim.whole else claim.partitions.keys() <= offsets.keys()
+    return bench.verdict(claim, true, f"committed transactions have {offsets}", [each.seq for each in won])
+
+
 def _back(bench: Bench, claim: Claim) -> Verdict:
     before = int(claim.rest.rpartition(" ")[2])
     for each in bench.group.commits:
@@ -324,6 +345,7 @@ _JUDGES: Final = {
     "begins": begins,
     "commits": _commits,
     "pending": _commits,
+    "won": _won,
     "back": _back,
     "not its own": _not_own,
 }
