@@ -30,10 +30,11 @@ class Verdict:
 
 @dataclass(slots=True)
 class Bench:
-    """One group's story on trial."""
+    """One group's story on trial. `leader`: at the end of what the story tells."""
 
     group: GroupFacts
     history: History
+    leader: str | None
 
     def verdict(self, claim: Claim, true: bool | None, why: str = "", rows: Iterable[int] = ()) -> Verdict:
         return Verdict(self.group.name, claim, true, "" if true else why, tuple(rows))

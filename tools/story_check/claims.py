@@ -37,6 +37,7 @@ GENERATION: Final = re.compile(
 SHARE: Final = re.compile(rf"(?P<who>.+?) (?P<first>keeps|gets|loses|has) (?P<what>(?:{_PARTS}|nothing).*)")
 _PART_OF_SHARE: Final = re.compile(rf"(?P<verb>keeps|gets|loses|has) (?P<partitions>{_PARTS}|nothing)(?P<new> \(new\))?(?:, |$|(?= \(\d))")
 AT_EPOCH: Final = re.compile(r"(?P<who>.+?) is at epoch (?P<number>\d+) with (?P<has>.+?)(?: and waits for (?P<awaited>.+))?")
+AWAITED: Final = re.compile(r"its rebalance is under way for .*\bSyncGroup of (?P<who>.+?), which leads\b.*")
 OWES: Final = re.compile(r"(?P<who>.+?) owes the broker (?P<owed>.+)")
 HEAD: Final = re.compile(
     r"(?P<state>[A-Za-z ]+), generation (?P<generation>\d+)(?:, (?P<protocol>.+?))?, (?P<members>\d+) members?"
@@ -151,6 +152,8 @@ def _claims(number: int, line: str, at: str, said: str, generation: tuple[str, i
     elif (found := AT_EPOCH.fullmatch(said)) is not None:
         has, whole = _listed(found["has"])
         yield Claim("epoch", number, line, at, found["who"], int(found["number"]), dict.fromkeys(has, -1), whole)
+    elif (found := AWAITED.fullmatch(said)) is not None:
+        yield Claim("leads now", number, line, at, found["who"])
     elif (found := OWES.fullmatch(said)) is not None:
         owed, whole = _listed(found["owed"])
         yield Claim("owes", number, line, at, found["who"], partitions=dict.fromkeys(owed, -1), whole=whole)

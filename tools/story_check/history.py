@@ -186,6 +186,8 @@ class History:
             self._learn(row.fields.get("topic_id"), row.fields.get("topic"))
 
     def _command(self, row: CommandRow) -> None:
+        if isinstance(name := row.arguments.get("group"), str):
+            self.group(name)
         if row.name == "append":
             place = (row.arguments["topic"], row.arguments["partition"])
             self.ends[place] = self.ends.get(place, 0) + _records_in(row.arguments["batch"]["base64"])

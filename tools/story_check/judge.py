@@ -54,7 +54,7 @@ def judge(lines: Sequence[str], history: History, views: Mapping[str, View] | No
             continue
         facts = called[name]
         view = (views or {}).get(facts.name) or view_of_rows(facts, history)
-        bench = Bench(facts, history)
+        bench = Bench(facts, history, view.leader)
         head = read_head(section[0], name)
         verdicts.append(_stateless(bench, head, dropped) if head.kind == "stateless" else _head(bench, head, view))
         verdicts += (_JUDGES[claim.kind](bench, claim) for claim in read_section(section).claims)
@@ -151,6 +151,10 @@ def _leads(bench: Bench, claim: Claim) -> Verdict:
     return bench.verdict(claim, true, f"{', '.join(map(str, leaders)) or 'nobody'} leads", [move.seq for move in same])
 
 
+def _leads_now(bench: Bench, claim: Claim) -> Verdict:
+    return bench.verdict(claim, bench.leader in bench.ids(claim.who), f"{bench.leader or 'nobody'} leads")
+
+
 def _share(bench: Bench, claim: Claim) -> Verdict:
     plan = _plan(bench, claim)
     if plan is None:
@@ -175,10 +179,9 @@ def _one_share(bench: Bench, claim: Claim, plan: Plan, member: str) -> Verdict:
         return bench.verdict(claim, False, f"it is no member of generation {plan.number}", rows)
     truth = {"keeps": had & has, "gets": has - had, "loses": had - has}
     wrong = [f"it {verb} {named(right)}" for verb, right in truth.items() if getattr(claim, verb) != right]
-    if (crowd := TOO_MANY.fullmatch(claim.rest)) is not None:
-        places = sum(len(share or ()) for share in plan.shares.values())
-        if int(crowd[1]) > len(plan.shares) or int(crowd[2]) < places or has:
-            wrong.append(f"{len(plan.shares)} members have {places} partitions")
+    crowd = TOO_MANY.fullmatch(claim.rest)
+    if crowd is not None and (int(crowd[1]) > len(plan.shares) or int(crowd[2]) >= int(crowd[1]) or has):
+        wrong.append(f"{len(plan.shares)} members are there, and it has {named(has)}")
     return bench.verdict(claim, not wrong, "; ".join(wrong), rows)
 
 
@@ -338,6 +341,7 @@ _JUDGES: Final = {
     "order": _order,
     "unread": _unread,
     "leads": _leads,
+    "leads now": _leads_now,
     "share": _share,
     "has": _has,
     "epoch": _epoch,
