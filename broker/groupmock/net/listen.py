@@ -67,10 +67,18 @@ Adopt = Callable[[socket.socket, str, int], None]
 
 
 class Acceptor:
-    """Accepts on one listener while `room()` says so; `adopt(socket, host, port)` takes what comes."""
+    """Accepts on one listener while `room()` says so; `adopt(socket, host, port)` takes what comes, at most `at_once` in one turn."""
 
-    def __init__(self, listener: socket.socket, adopt: Adopt, room: Callable[[], bool], trouble: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        adopt: Adopt,
+        room: Callable[[], bool],
+        trouble: Callable[[str], None],
+        at_once: int = ACCEPT_AT_ONCE,
+    ) -> None:
         self._listener = listener
+        self._at_once = at_once
         self._adopt = adopt
         self._room = room
         self._trouble = trouble
@@ -118,7 +126,7 @@ class Acceptor:
             self._loop.remove_reader(self._listener)
 
     def _ready(self) -> None:
-        for _ in range(ACCEPT_AT_ONCE):
+        for _ in range(self._at_once):
             if not self._room():
                 self._rest()
                 return

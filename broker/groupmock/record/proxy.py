@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from .struck import Striker
 
 FLUSH_EVERY_S: Final = 0.25
+ACCEPT_AT_ONCE: Final = 16
+"""Clients accepted between two turns of the loop: each needs a connection to its node, which takes half a millisecond and a descriptor."""
 CLOSE_WITHIN_S: Final = 1.0
 FINISH_WITHIN_NS: Final = 2_000_000_000
 SLICE_US: Final = 500
@@ -210,7 +212,8 @@ class Proxy:
             self.dialogue.record.remark(NEW_NODE, self.now(), node=node.number, upstream=str(node.where), told=node.told)
 
     def _accept(self, node: Node) -> None:
-        node.acceptor = Acceptor(node.listener, adopt_for(node, self._adopt), lambda: True, partial(self._remark, CANNOT_ACCEPT))
+        trouble = partial(self._remark, CANNOT_ACCEPT)
+        node.acceptor = Acceptor(node.listener, adopt_for(node, self._adopt), lambda: True, trouble, ACCEPT_AT_ONCE)
 
     def _remark(self, what: str, reason: str) -> None:
         self.dialogue.record.remark(what, self.now(), reason=reason)

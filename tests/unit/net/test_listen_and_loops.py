@@ -88,6 +88,18 @@ async def test_a_client_that_gave_up_before_it_was_accepted_is_no_trouble():
     assert await accepting(errno.ECONNABORTED, 2) == ([], 0)
 
 
+async def test_acceptor_takes_so_many_clients_at_once():
+    listener, taken = listen("127.0.0.1", 0), []
+    acceptor = Acceptor(listener, lambda accepted, host, port: taken.append(accepted), lambda: True, lambda reason: None, 2)
+    clients = [socket.create_connection(listener.getsockname()) for _ in range(5)]
+    for most in (2, 4, 5):
+        acceptor._ready()
+        assert len(taken) == most
+    acceptor.close()
+    for each in (*clients, *taken):
+        each.close()
+
+
 def test_uvloop_is_the_default(monkeypatch):
     monkeypatch.delenv("GROUPMOCK_LOOP", raising=False)
     assert loop_factory() is uvloop.new_event_loop
