@@ -178,7 +178,7 @@ def _assignments(rebalance: Rebalance, people: People, now: int, known: Known) -
     closed = [_connection_ended(person.closed)] if person.closed is not None else []
     last = now if person.closed is None else max(person.closed, began)
     facts = [*closed, *_waits_itself(person, known), *_ends(person, last, people, began, now, known)]
-    return f"SyncGroup of {person.name}, which leads, with the assignments{_brackets(facts)}"
+    return f"SyncGroup of the leader {person.name}, with the assignments{_brackets(facts)}"
 
 
 def _waits_itself(person: Person, known: Known) -> Iterator[str]:

@@ -93,7 +93,7 @@ def test_sync_phase_awaits_the_leader() -> None:
     stage.sleep(800)
     sessions = {"kitchen": {stage.anna.member_id: 51 * SECOND}}
     assert awaited(stage, sessions=sessions) == (
-        "SyncGroup of anna#017f, which leads, with the assignments (its session of 45000 ms ends in 44.200 s unless it is heard of again; "
+        "SyncGroup of the leader anna#017f, with the assignments (its session of 45000 ms ends in 44.200 s unless it is heard of again; "
         "the rebalance timeout of 300000 ms is over in 299.200 s)"
     )
 
