@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,18 +181,30 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     """A failed test says its seed, the story of its groups and where their picture is, while the cluster is still up."""
+    shared = _server(item)
+    brokers = [*item.stash.get(BROKERS, []), *([shared] if shared is not None else [])]
+    if call.excinfo is not None and brokers:
+        _tell_once(call.excinfo.value, {broker.bootstrap for broker in brokers})
     report = yield
     if report.failed:
         item.stash[FAILED] = True
-        shared = _server(item)
         if shared is not None:
             item.config.stash[FAILED] = True
-        for number, broker in enumerate([*item.stash.get(BROKERS, []), *([shared] if shared is not None else [])]):
+        for number, broker in enumerate(brokers):
             told = [_last_words(broker, broker is shared), *_drawn(item, report, broker, number)]
             _add_section(report, "groupmock", "\n".join(told))
             if found := _findings(broker, "error", "warning"):
                 _add_section(report, "groupmock audit", "\n".join(found))
     return report
+
+
+def _tell_once(error: BaseException | None, told: Collection[str]) -> None:
+    """Take the story out of the text of a GroupTimeout, because the section below the failure tells it. `told`: the clusters whose stories
+    follow, by their bootstrap addresses."""
+    while error is not None:
+        if getattr(error, "bootstrap", None) in told and hasattr(error, "missed"):
+            error.args = (error.missed,)
+        error = error.__cause__ or error.__context__
 
 
 def _add_section(report: pytest.TestReport, title: str, content: str) -> None:

@@ -265,7 +265,8 @@ def test_failure_shows_the_seed_and_the_story(pytester: pytest.Pytester) -> None
     result.stdout.fnmatch_lines(
         [
             "*GroupTimeout: group 'billing' did not reach state Stable, members 2 within 0.2 s: it is *",
-            "*billing: Stable, generation 1, range, 1 member *leads), nothing committed",
+            "*- groupmock -*",
+            "billing: Empty, generation 2, *",
             "*gets orders/0-1 (new)*",
             "*repeat with @pytest.mark.groupmock(seed=*",
         ]
@@ -408,6 +409,31 @@ def test_a_fault_for_a_block_must_fire(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess("-W", "ignore::ResourceWarning")
     result.assert_outcomes(passed=4, failed=1)
     result.stdout.fnmatch_lines(['*FaultNeverFired: rule "lost" never fired: no call came at its stage'])
+
+
+WAITS_IN_VAIN = """
+from groupmock import Broker
+
+def test_own_cluster(groupmock):
+    groupmock.hold("kitchen", "Empty")
+    groupmock.wait_for("kitchen", state="Stable", timeout=0)
+
+def test_another_cluster(groupmock):
+    with Broker() as broker:
+        broker.hold("kitchen", "Empty")
+        broker.wait_for("kitchen", state="Stable", timeout=0)
+"""
+
+
+def test_the_story_of_a_group_timeout_is_told_once(pytester: pytest.Pytester) -> None:
+    """The section of a fixture's cluster tells it; of another cluster the text of the exception alone does."""
+    pytester.makepyfile(WAITS_IN_VAIN)
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(failed=2)
+    own, another = result.stdout.str().partition("_ test_another_cluster _")[::2]
+    ordered = "ordered by the test: hold_group state=Empty"
+    assert own.count(ordered) == 1
+    assert another.count(ordered) == 1 and "did not reach state Stable" in own
 
 
 FAILS_IN_FOUR_WAYS = """

@@ -35,6 +35,13 @@ class GroupTimeout(AssertionError):
 
     __module__ = "groupmock"  # a report calls it what a test imports
 
+    def __init__(self, missed: str, story: Iterable[str] = (), bootstrap: str = "") -> None:
+        super().__init__("\n".join([missed, *story]))
+        self.missed = missed
+        """The text without the story."""
+        self.bootstrap = bootstrap
+        """Of the cluster whose story it is."""
+
 
 class InProcess(
     Commands[R, Lasting],
@@ -222,7 +229,7 @@ class InProcess(
         running = self._up()
         found = await reach(running, wanted, timeout)
         if isinstance(found, Missed):
-            raise GroupTimeout("\n".join([str(found.lines), *await running.story(wanted.group)]))
+            raise GroupTimeout(str(found.lines), await running.story(wanted.group), running.bootstrap)
         return found
 
 
