@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
 import msgspec
@@ -33,10 +34,13 @@ if TYPE_CHECKING:
     from .data.transactions import TransactionDetails, TransactionRow
     from .faults.plan import Plan
     from .faults.registry import RuleReport
+    from .story.head import ServerView
 
 T = TypeVar("T")
 ANY: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 """Every address of the machine, as a node may listen, and the one to connect to."""
+MOST_VIEWS: Final = 100
+"""Groups whose stories begin with what the server has: a story of all groups tells of fewer."""
 CHANGES: Final = frozenset(("moved", "member"))
 """Kinds of rows that say what a group is."""
 
@@ -207,13 +211,23 @@ class Running:
         if self.ring is None:
             return []
         self.server.journal.flush()  # the last line names the file
-        from .data.lag import readable_end
+        rows, now, sessions, views = list(self.ring.rows), self.clock.now(), self._sessions(), self._views(group)
+        return await asyncio.to_thread(_told, rows, group, member, self.seed, self.journal, self.ring.dropped, views, now, sessions)
 
-        topics = self.cluster.topics
-        logs = {(name, place): each for name in topics.names() for place, each in enumerate(topics.require(name).partitions)}
-        ends = {where: (each.end, readable_end(each)) for where, each in logs.items()}
-        rows, now, sessions = list(self.ring.rows), self.clock.now(), self._sessions()
-        return await asyncio.to_thread(_told, rows, group, member, self.seed, self.journal, self.ring.dropped, ends, now, sessions)
+    def _views(self, group: str | None) -> dict[str, ServerView]:
+        """The group, or the first ones, as they are at this moment: for the first lines of their stories."""
+        from .data.lag import lag_of, lag_of_markers
+        from .story.head import ServerView
+
+        groups, found = self.cluster.groups, {}
+        for each in islice(groups.all(), MOST_VIEWS) if group is None else [groups.find(group)]:
+            if each is not None:
+                view, committed = each.view(), {at: commit.offset for at, commit in each.offsets.items()}
+                facts = (view.state, view.generation, view.protocol_name, view.leader, len(view.members))
+                lag = lag_of(self.cluster, view)
+                markers = sum(part.lag or 0 for part in lag_of_markers(self.cluster, lag))
+                found[each.group_id] = ServerView(*facts, committed, lag.lag, only_markers=markers == lag.lag)
+        return found
 
     async def obstacles(self, group: str) -> list[str]:
         """What keeps a group from going on, as far as the rows are kept: whom it awaits, and clients that were never served."""
@@ -322,17 +336,15 @@ def _told(
     seed: int,
     journal: str | None,
     dropped: int,
-    ends: dict[tuple[str, int], tuple[int, int]],
+    views: dict[str, ServerView],
     now: int,
     sessions: dict[str, dict[str, int]],
 ) -> list[str]:
     from .story.teller import NotTold, tell
 
     try:
-        end = ends.get
         told = tell(
-            rows, group=group, member=member, seed=seed, journal=journal, dropped=dropped, ends=lambda *each: end(each), now=now,
-            sessions=sessions,
+            rows, group=group, member=member, seed=seed, journal=journal, dropped=dropped, views=views, now=now, sessions=sessions,
         )  # fmt: skip
         return list(told)
     except NotTold:

@@ -41,7 +41,8 @@ AWAITED: Final = re.compile(r"its rebalance is under way for .*\bSyncGroup of (?
 OWES: Final = re.compile(r"(?P<who>.+?) owes the broker (?P<owed>.+)")
 HEAD: Final = re.compile(
     r"(?P<state>[A-Za-z ]+), generation (?P<generation>\d+)(?:, (?P<protocol>.+?))?, (?P<members>\d+) members?"
-    r"(?: \((?P<leader>.+) leads\))?(?:, (?:lag (?P<lag>\d+)|(?P<nothing>nothing committed)))?(?P<rest>.*)"
+    r"(?: \((?P<leader>.+) leads\))?(?:, (?:lag (?P<lag>\d+)|(?P<nothing>nothing committed)"
+    r"|committed offsets unknown|committed (?P<committed>.+)))?(?P<rest>.*)"
 )
 LIKE_A_CLAIM: Final = re.compile(r"begins to read at|(?<!last )\bcommits \S|\d commits until| leads\b|(?:keeps|gets|loses) \S+/\d")
 """A line with such words that none of the above reads is reported, so that a sentence that changed is not passed over."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from .bench import Bench, Verdict, named, printed
-from .claims import DROPPED, Claim, Partition, Partitions, read_head, read_section, sections_of, times_of
+from .claims import DROPPED, Claim, Partition, Partitions, offsets_of, read_head, read_section, sections_of, times_of
 from .history import NOTHING, Commit, GroupFacts, History, Plan
 from .reading import begins
 
@@ -96,6 +96,10 @@ def _head(bench: Bench, claim: Claim, view: View) -> Verdict:
         wrong.append(f"its protocol is {view.protocol}")
     if told["nothing"] is not None and view.committed:
         wrong.append(f"committed is {dict(view.committed)}")
+    if told["committed"] is not None and view.committed is not None:
+        offsets, whole = offsets_of(told["committed"])
+        if not offsets.keys() <= view.committed.keys() or (whole and offsets != dict(view.committed)):
+            wrong.append(f"committed is {dict(view.committed)}")
     if told["lag"] is not None:
         wrong += _lag(bench, int(told["lag"]), view)
     rows = [bench.group.moves[-1].seq] if bench.group.moves else []

@@ -69,13 +69,6 @@ def _swapped(line: str, others: Lines) -> Iterator[str]:
         yield f"{start}{end[0]} {end[1]} {end[6]}{end[3]}; {end[4]} {end[5]} {end[2]}{end[7]}"
 
 
-def _lag(line: str, others: Lines) -> Iterator[str]:
-    """A lag that is smaller than what is known to be missing."""
-    found = re.search(r", lag ([1-9]\d*)$", line)
-    if found is not None:
-        yield f"{line[: found.start()]}, lag 0"
-
-
 CLAIMS: Final = r"begins to read at|commits \S+/\d|: \d+ commits until|generation \d+ after"
 LIES: Final[dict[str, Callable[[str, Lines], Iterator[str]]]] = {
     "begins at another offset": _each(r"begins to read at .*= (?P<x>\d+)", _more),
@@ -100,7 +93,7 @@ LIES: Final[dict[str, Callable[[str, Lines], Iterator[str]]]] = {
     "first line: another generation": _each(r"^\S+: [A-Za-z ]+, generation (?P<x>\d+)", _more),
     "first line: a member more": _each(r"^\S+: .*, (?P<x>\d+) members?\b", _more),
     "first line: another leader": _somebody_else(r"^\S.* members? \((?P<x>\S+) leads\)"),
-    "first line: nothing committed": _each(r"^\S.*(?P<x>, lag \d+)$", lambda found: ", nothing committed"),
-    "first line: less lag": _lag,
+    "first line: nothing committed": _each(r"^\S.*(?P<x>, committed \S+/.*)$", lambda found: ", nothing committed"),
+    "first line: other offsets": _each(r"^\S.*, committed .* = (?P<x>\d+)", _more),
 }
 """Name -> what it makes of a line, given the others."""

@@ -21,7 +21,7 @@ class Ownership:
     somebody calls `forget`. `changed`: who wants to hear of each change, for whom that is history."""
 
     def __init__(self, changed: Changed | None = None) -> None:
-        self._changed = changed
+        self.changed = changed
         self.first: dict[Partition, int] = {}
         self._owned: dict[str, Partitions] = {}
         self._owners: dict[Partition, set[str]] = {}
@@ -44,8 +44,8 @@ class Ownership:
                 # Rows come in the journal's order, which is not always that of their times.
                 gap.until = max(at, gap.since)
         gaps = [self._lost(partition, at) for partition in sorted(before - partitions) if self._let_go(partition, member)]
-        if self._changed is not None and before != partitions:
-            self._changed(member, before, partitions, at, gaps)
+        if self.changed is not None and before != partitions:
+            self.changed(member, before, partitions, at, gaps)
         return gaps
 
     def __len__(self) -> int:

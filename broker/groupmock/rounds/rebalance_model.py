@@ -221,10 +221,11 @@ class Rebalance:
         return sum(each.state == state for each in self.phases)
 
     def shares(self) -> dict[str, Share]:
-        """What each member had and has, those that went and came included; {} without a plan."""
+        """What each member had and has, that of members which are gone included; {} without a plan."""
         plan = self.plan
         if plan is None:
             return {}
         nothing: Partitions = frozenset()
         has = {member: told.assigned for member, told in plan.told.items()}
-        return {member: Share(self.had.get(member, nothing), has.get(member, nothing)) for member in {**self.had, **has}}
+        concerned = {**{member: had for member, had in self.had.items() if had}, **has}
+        return {member: Share(self.had.get(member, nothing), has.get(member, nothing)) for member in concerned}

@@ -3,31 +3,50 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableSequence
+
+Entry = tuple[int, str]
+"""When (ns), and the line."""
 
 
 class FirstAndLast:
-    """Keeps `most` lines, a quarter of them from the beginning. `count`: how many there were."""
+    """Keeps `most` lines in the order of time, a quarter of them from the beginning. `count`: how many there were."""
 
     def __init__(self, most: int) -> None:
         self.count = 0
         self._left_out = 0
-        self._first: list[str] = []
+        self._first: list[Entry] = []
         self._most_first = max(1, most // 4)
-        self._last: deque[str] = deque(maxlen=max(1, most - self._most_first))
+        self._last: deque[Entry] = deque(maxlen=max(1, most - self._most_first))
 
-    def add(self, line: str) -> None:
-        """One more."""
+    def add(self, line: str, at: int) -> None:
+        """One more. Some lines are made when more is known than at their time: they go where they belong."""
         self.count += 1
+        entry = (at, line)
         if len(self._first) < self._most_first:
-            self._first.append(line)
-        else:
-            self._left_out += len(self._last) == self._last.maxlen
-            self._last.append(line)
+            _insert(self._first, entry)
+            return
+        if at < self._first[-1][0]:
+            _insert(self._first, entry)
+            entry = self._first.pop()
+        if len(self._last) == self._last.maxlen:
+            self._left_out += 1
+            if entry[0] < self._last[0][0]:
+                return
+            self._last.popleft()
+        _insert(self._last, entry)
 
     def lines(self) -> Iterator[str]:
         """In order, with a line in place of those that were left out."""
-        yield from self._first
+        yield from (line for _, line in self._first)
         if self._left_out:
             yield f"{'...':>9}  {self._left_out} lines are left out here"
-        yield from self._last
+        yield from (line for _, line in self._last)
+
+
+def _insert(lines: MutableSequence[Entry], entry: Entry) -> None:
+    """Behind all that are not later."""
+    place = len(lines)
+    while place and lines[place - 1][0] > entry[0]:
+        place -= 1
+    lines.insert(place, entry)

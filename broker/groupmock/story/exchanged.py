@@ -11,22 +11,12 @@ from typing import Any, Final, NamedTuple
 
 from groupmock_codec.errors import error_name
 
-from ..journal.rows import ReplyRow, RequestRow
+from ..journal.rows import ReplyRow
 from ..journal.whose import field
 from ..rounds import Partition
 
 EARLIEST, LATEST = -2, -1
 """Timestamps with which ListOffsets asks for the log's beginning and end."""
-
-
-class Asked:
-    """A request whose answer is not there yet."""
-
-    __slots__ = ("api", "at", "client_id", "connection", "message")
-
-    def __init__(self, row: RequestRow) -> None:
-        self.at = row.t
-        self.api, self.client_id, self.connection, self.message = row.api_name, row.client_id, row.connection, row.message
 
 
 class Shape(NamedTuple):
@@ -49,6 +39,7 @@ ASKED: Final = {
 ANSWERED: Final = {
     "OffsetCommit": Shape(),
     "TxnOffsetCommit": Shape(),
+    "OffsetDelete": Shape(),
     "OffsetFetch": Shape(value="committed_offset"),
     "Fetch": Shape("responses", topic="topic", value="high_watermark", more="log_start_offset"),
     "Produce": Shape("responses", "partition_responses", number="index", value="base_offset"),

@@ -87,10 +87,10 @@ class Together(Line):
 
 
 class Offsets(Line):
-    """Partitions and where somebody begins there, collected over several answers."""
+    """Partitions and where somebody begins there, collected over several requests of one moment."""
 
     def __init__(self, at: int, name: str, what: str, offsets: dict[Partition, int], none: Iterable[Partition], who: Iterable[str]) -> None:
-        super().__init__(at, "", who, (what, name))
+        super().__init__(at, "", who, (what, name, at))
         self._name, self._what = name, what
         self._offsets, self._none = dict(offsets), set(none)
 

@@ -165,9 +165,9 @@ class People:
         found = self._by_client.get(client_id, ())
         return self.here[next(iter(found))] if len(found) == 1 else None
 
-    def has_client(self, client_id: str | None) -> bool:
-        """Is any member of that client here?"""
-        return bool(self._by_client.get(client_id))
+    def ids_of(self, client_id: str | None) -> list[str]:
+        """The members that call themselves so."""
+        return sorted(self._by_client.get(client_id, ()))
 
     def of_connection(self, connection: int) -> list[Person]:
         """Whoever joined by it."""

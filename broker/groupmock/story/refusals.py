@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..journal.whose import field
+from .asked import PARKED, Asked, GroupNow
 from .words import listed, seconds, text
 
-if TYPE_CHECKING:
-    from .tale import Tale
 
-
-def why(tale: Tale, error: str, asked: Any) -> str:
-    """In brackets, "" where nothing more is known. `asked`: the request's message."""
+def why(group: GroupNow, error: str, asked: Asked) -> str:
+    """In brackets, "" where nothing more is known."""
+    if asked.rule is not None:
+        return f" (fault rule {text(asked.rule)} made it)"
     tell = WHY.get(error)
-    known = tell(tale, asked) if tell is not None else ""
+    known = tell(group, asked) if tell is not None else ""
     return f" ({known})" if known else ""
 
 
@@ -35,50 +35,51 @@ def member_of(asked: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _generation(tale: Tale, asked: Any) -> str:
-    said = epoch_of(asked)
-    return f"it says generation {said}, it is {tale.generation}" if said is not None else f"it is generation {tale.generation}"
+def _generation(group: GroupNow, asked: Asked) -> str:
+    said, now = epoch_of(asked.message), group.generation if asked.api in PARKED else asked.generation
+    return f"it says generation {said}, it is {now}" if said is not None else f"it is generation {now}"
 
 
-def _unknown(tale: Tale, asked: Any) -> str:
-    member_id = member_of(asked)
-    if member_id in tale.people.gone:
-        at, how, _ = tale.people.gone[member_id]
+def _unknown(group: GroupNow, asked: Asked) -> str:
+    member_id = member_of(asked.message)
+    if member_id in group.people.gone:
+        at, how, _ = group.people.gone[member_id]
         return f"no member since {seconds(at)}: {how}"
     if not member_id:
-        return f"it names no member id, and the group has members: {tale.here}" if tale.people.here else "it names no member id"
-    if epoch_of(asked) == -1 and not tale.people.here:
+        return f"it names no member id, and the group has members: {group.here}" if group.people.here else "it names no member id"
+    if epoch_of(asked.message) == -1 and not group.people.here:
         return "the group has no members"
-    return f"no such member; there are: {tale.here}"
+    return f"no such member; there are: {group.here}"
 
 
-def _fenced(tale: Tale, asked: Any) -> str:
-    instance = field(asked, "group_instance_id")
-    owner = next((each for each in tale.people.here.values() if each.instance == instance and instance is not None), None)
+def _fenced(group: GroupNow, asked: Asked) -> str:
+    instance = field(asked.message, "group_instance_id")
+    owner = next((each for each in group.people.here.values() if each.instance == instance and instance is not None), None)
     return f"static id {text(instance)} is {owner.name}'s now" if owner is not None else ""
 
 
-def _rebalances(tale: Tale, asked: Any) -> str:
-    return f"the group is {tale.state} since {seconds(tale.since)}"
+def _rebalances(group: GroupNow, asked: Asked) -> str:
+    state, since = (group.state, group.since) if asked.api in PARKED else (asked.state, asked.since)
+    return f"the group is {state} since {seconds(since)}"
 
 
-def _protocols(tale: Tale, asked: Any) -> str:
-    offers = [str(field(each, "name")) for each in field(asked, "protocols") or ()]
-    there = tale.people.offered(member_of(asked))
+def _protocols(group: GroupNow, asked: Asked) -> str:
+    offers = [str(field(each, "name")) for each in field(asked.message, "protocols") or ()]
+    there = group.people.offered(member_of(asked.message))
     return (
         f"it offers {listed(list(map(text, offers))) or 'nothing'}; all others have {listed(list(map(text, there))) or 'nothing in common'}"
     )
 
 
-def _session(tale: Tale, asked: Any) -> str:
-    return f"session.timeout.ms {field(asked, 'session_timeout_ms')} is outside of what the broker allows"
+def _session(group: GroupNow, asked: Asked) -> str:
+    return f"session.timeout.ms {field(asked.message, 'session_timeout_ms')} is outside of what the broker allows"
 
 
-def _full(tale: Tale, asked: Any) -> str:
-    return f"group.max.size is reached, {len(tale.people.here)} are in it"
+def _full(group: GroupNow, asked: Asked) -> str:
+    return f"group.max.size is reached, {len(group.people.here)} are in it"
 
 
-WHY: Final[dict[str, Callable[[Tale, Any], str]]] = {
+WHY: Final[dict[str, Callable[[GroupNow, Asked], str]]] = {
     "ILLEGAL_GENERATION": _generation,
     "UNKNOWN_MEMBER_ID": _unknown,
     "FENCED_INSTANCE_ID": _fenced,

@@ -9,21 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from ..journal.rows import AbandonedRow, CloseRow, CommandRow, FaultRow, FindingRow, MemberRow, MovedRow, ReplyRow, RequestRow
+from ..journal.rows import (
+    AbandonedRow,
+    CloseRow,
+    CommandRow,
+    FaultRow,
+    FindingRow,
+    MemberRow,
+    MovedRow,
+    ReplyRow,
+    RequestRow,
+)
 from ..journal.whose import field
 from ..rounds import GroupFold, Partition, Rebalance
 from ..rounds.group_fold import BEHIND_THEIR_BACKS, LIVES_ON, LOADED, replaced_by
 from ..rounds.rebalance_model import DEAD, EMPTY, PREPARING, STABLE
+from . import offset_lines
+from .asked import Asked
 from .awaited import Known, SyncPhases, waiting_for
-from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, Asked, TopicNames, errors_of, items, named, offsets_said, said
-from .folding import Commits, Line, Offsets, Together
-from .people import People, how_closed, waits
+from .begun import Begun
+from .committed import Committed
+from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, items, named, offsets_said, said
+from .folding import Line, Offsets, Together
+from .people import People, Person, how_closed, waits
 from .reading import Reading
 from .rebalancing import UNSEEN_PLAN, arrivals_told, at_rest, beside_shares, how_it_ended, shares_told, who_leads
 from .refusals import member_of, why
 from .sentences import TOWARDS_TARGET, how_gone, member_did
 from .tally import Tally
-from .words import MOST, count, facts, listed, member_text, offsets_text, partitions_text, shortened, text
+from .words import MOST, count, facts, listed, member_text, partitions_text, shortened, text
 
 REMEMBERED: Final = 100_000
 """Partitions of which the last committed offset is."""
@@ -33,7 +47,10 @@ ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "fence_member"
 """Commands that make happen what otherwise happens by itself."""
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
 """Every first JoinGroup of a dynamic member meets it (KIP-394)."""
+BEAT: Final = "ConsumerGroupHeartbeat"
 HEARS: Final = "REBALANCE_IN_PROGRESS"
+NEWS: Final = ("Heartbeat", "SyncGroup", "OffsetFetch", "ListOffsets", "Metadata")
+"""Requests that change nothing for the group: an answer that does not arrive tells nobody anything."""
 
 
 class Tale:
@@ -44,14 +61,14 @@ class Tale:
         self.fold = fold
         self.people = People()
         self.tally = Tally()
-        self.committed: dict[Partition, int] = {}
-        self._names = names
+        self.committed = Committed()
+        self.names = names
         self.reading = Reading(names, open_on)
         self.owners: dict[Partition, str] = {}
         self._ordered: tuple[int, str] | None = None  # when and by what the test let something happen
         self._struck: tuple[int, str] | None = None  # when a fault rule did what, which may be a command
         self._joining: Asked | None = None  # the JoinGroup that was handed in last
-        self._started: set[tuple[str, Partition]] = set()  # who read what since the last generation
+        self._begun = Begun(fold, self.people)
         self._held: Line | None = None  # somebody came or went: perhaps a rebalance comes of it
         self._hold: str | None = None  # the state in which a command holds the group
         self.sync_phases = SyncPhases()
@@ -76,19 +93,6 @@ class Tale:
     def here(self) -> str:
         """The names of its members."""
         return listed([person.name for person in self.people.here.values()])
-
-    def head(self, lag: str | None, whole: bool = True) -> str:
-        """The group in one line. `whole`: are these all rows of the run?"""
-        parts = [self.state or "not there yet", f"generation {self.generation}"]
-        if self.fold.protocol and self.state not in (EMPTY, DEAD, ""):
-            parts.append(text(self.fold.protocol))
-        leads = f" ({self.people.name(self.fold.leader)} leads)" if self.fold.leader else ""
-        parts.append(count(self.fold.size or 0, "member") + leads)
-        if lag is not None:
-            parts.append(f"lag {lag}")
-        elif whole and self.generation > 0 and not self.committed:
-            parts.append("nothing committed")
-        return f"{text(self.fold.name)}: {', '.join(parts)}"
 
     def flush(self) -> Iterator[Line]:
         """What waits for the next row."""
@@ -170,6 +174,7 @@ class Tale:
 
     def moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[Line]:
         """The group changed its state; `over`: the rebalance that ended with it."""
+        self.committed.moved(row)
         never_dealt = self.sync_phases.moved(row, self.people.name)
         if row.after == PREPARING:
             yield from self._rebalances(row, f"; {never_dealt}" if never_dealt else "")
@@ -208,7 +213,8 @@ class Tale:
             yield Line(row.t, f"everybody is at epoch {row.generation} {how_it_ended(over)}{': ' if told else ''}{told}")
 
     def _rebalances(self, row: MovedRow, never_dealt: str) -> Iterator[Line]:
-        new = "; the group is new" if row.generation == 0 and row.before in ("", EMPTY) else ""
+        unused = row.generation == 0 and row.before in ("", EMPTY) and self.committed.known and not self.committed.offsets
+        new = "; the group is new" if unused else ""
         self.tally.causes.more((row.cause or "no cause").replace("_", " "))
         if self._held is not None and self._held.at == row.t and row.cause != "forced":
             self._held.append(f"{new} -> rebalance{never_dealt}")
@@ -220,7 +226,6 @@ class Tale:
     def _dealt(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
         """Who has which partitions now: in the line of the generation, of more than a few members each in a line of its own."""
         head, leads = f"generation {row.generation} {how_it_ended(over)}", who_leads(over, self.people.name)
-        self._started.clear()
         plan = over.plan
         if plan is None:
             yield Line(row.t, f"{head}: {leads}; {UNSEEN_PLAN}")
@@ -239,48 +244,63 @@ class Tale:
 
     # -- what members ask and are answered
 
-    def asked(self, row: RequestRow) -> Iterator[Line]:
-        """A request of the group."""
+    def asked(self, row: RequestRow, asked: Asked) -> Iterator[Line]:
+        """A request of the group was handled."""
         member_id = member_of(row.message)
         self.people.asks(member_id, row)
+        self.handled(asked, row.t, row.seq)
         if row.api_name == "JoinGroup":
-            self._joining = Asked(row)
             self.people.joins(member_id, row.message, row.connection)
-        elif row.api_name == "ConsumerGroupHeartbeat":
-            if field(row.message, "member_epoch") == 0:
-                self._joining = Asked(row)
-            if (told := self.people.beats(member_id, row.message, row.connection)) is not None:
-                yield from self.flush()
-                yield Line(row.t, told, (member_id,))
+        elif row.api_name == BEAT and (told := self.people.beats(member_id, row.message, row.connection)) is not None:
+            yield from self.flush()
+            yield Line(row.t, told, (member_id,))
+
+    def handled(self, asked: Asked, at: int, order: int) -> None:
+        """It is handled now: at once, or when a fault rule lets it go on."""
+        asked.handled(self, at, order)
+        if asked.api == "JoinGroup" or (asked.api == BEAT and field(asked.message, "member_epoch") == 0):
+            self._joining = asked
+
+    def reads(self, row: RequestRow) -> Iterator[Line]:
+        """A Fetch of a member's client: what it begins to read. The answer may come when the partition is another member's."""
+        wanted = {each.partition: each.value for each in said(row.message, ASKED["Fetch"], self.names)}
+        for member, offsets in self._begun.asks(row.client_id, wanted).items():
+            yield Offsets(row.t, self.people.name(member), "begins to read at", offsets, (), (member,))
 
     def answered(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
         """Its answer, or that of a request that a member sent elsewhere."""
         tell = _TELL.get(asked.api)
-        yield from tell(self, row, asked) if tell is not None else self._refused_whole(row, asked)
+        if row.delivered or asked.api not in NEWS:
+            yield from tell(self, row, asked) if tell is not None else self.refused_whole(row, asked)
         if not row.delivered and asked.api != "Fetch":
-            yield Line(row.t, f"{self._who(asked)}'s answer to {text(asked.api)} does not arrive", self._ids(asked))
+            yield Line(row.t, f"{self.who(asked)}'s answer to {text(asked.api)} does not arrive", self.ids(asked))
 
-    def _who(self, asked: Asked) -> str:
-        member_id = member_of(asked.message)
-        if not member_id and (person := self.people.of_client(asked.client_id)) is not None:
-            return person.name
-        return self.people.name(member_id, asked.client_id)
+    def who(self, asked: Asked) -> str:
+        """What the client of a request is called."""
+        member_id, person = member_of(asked.message), self._speaker(asked)
+        return self.people.name(member_id, asked.client_id) if member_id or person is None else person.name
 
-    def _ids(self, asked: Asked) -> tuple[str, ...]:
-        member_id = member_of(asked.message)
-        if member_id:
-            return (member_id,)
-        person = self.people.of_client(asked.client_id)
-        return (person.member_id,) if person is not None else ()
+    def ids(self, asked: Asked) -> tuple[str, ...]:
+        """The member whose request it is, if it is known."""
+        member_id, person = member_of(asked.message), self._speaker(asked)
+        return (member_id,) if member_id else (person.member_id,) if person is not None else ()
+
+    def _speaker(self, asked: Asked) -> Person | None:
+        """Who sent what names no member: by the client id, or by the connection where only the answer is known."""
+        if asked.message is not None:
+            return self.people.of_client(asked.client_id)
+        found = self.people.of_connection(asked.connection)
+        return found[0] if len(found) == 1 else None
 
     def refused(self, row: ReplyRow, asked: Asked, what: str, error: str) -> Line:
         """`what`: what was refused, without what changes from one to the next where repeats are to be one line."""
-        who = self._who(asked)
-        self.tally.refused(who, asked.api, error, row.t)
-        said_why = why(self, error, asked.message)
-        return Line(row.t, f"{who}'s {what} REFUSED: {error}{said_why}", self._ids(asked), ("refused", who, what, error, said_why))
+        who, at = self.who(asked), asked.told_at(row)
+        self.tally.refused(who, asked.api, error, at)
+        said_why = why(self, error, asked)
+        return Line(at, f"{who}'s {what} REFUSED: {error}{said_why}", self.ids(asked), ("refused", who, what, error, said_why))
 
-    def _refused_whole(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+    def refused_whole(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+        """Each error of an answer in a line."""
         for error in errors_of(row)[:MOST]:
             if error not in EXPECTED:
                 yield self.refused(row, asked, text(asked.api), error)
@@ -289,47 +309,13 @@ class Tale:
         if row.error == HEARS:
             key = ("hears", asked.api, self.since)
             by = f"of it by {text(asked.api)}"
-            yield Together(row.t, self._who(asked), f"hears {by}", f"hear {by}", self._ids(asked), key)
+            yield Together(row.t, self.who(asked), f"hears {by}", f"hear {by}", self.ids(asked), key)
         else:
-            yield from self._refused_whole(row, asked)
-
-    def _committed(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        wanted = {each.partition: each.value for each in said(asked.message, ASKED[asked.api], self._names)}
-        taken: dict[Partition, int] = {}
-        refused: dict[str, dict[Partition, int]] = {}
-        for each in said(row.message, ANSWERED[asked.api], self._names):
-            if each.partition in wanted:
-                (taken if each.error is None else refused.setdefault(each.error, {}))[each.partition] = wanted[each.partition]
-        if not taken and not refused:
-            yield from self._refused_whole(row, asked)
-        for error, offsets in refused.items():
-            yield self.refused(row, asked, f"commit of {offsets_text(offsets)}", error)
-        if taken:
-            yield from self._stored(row, asked, taken)
-
-    def _stored(self, row: ReplyRow, asked: Asked, taken: dict[Partition, int]) -> Iterator[Line]:
-        who, ids = self._who(asked), self._ids(asked)
-        self.tally.commits(who, taken)
-        back = {each: offset for each, offset in taken.items() if offset < self.committed.get(each, offset)}
-        theirs = {each: self.owners[each] for each in taken if each in self.owners and ids and self.owners[each] not in ids}
-        for each in list(back)[:MOST]:
-            self.tally.odd.more("commits that go BACK")
-            yield Line(row.t, f"{who} commits {offsets_text({each: back[each]})}: BACK from {self.committed[each]}", ids)
-        if theirs:
-            owners = listed(sorted({self.people.name(owner) for owner in theirs.values()}))
-            self.tally.odd.more("commits of partitions that are another member's")
-            mine = {each: taken[each] for each in theirs}
-            text_of = f"{who} commits {offsets_text(mine)}, NOT ITS OWN: generation {self.generation} gave it to {owners}"
-            yield Line(row.t, text_of, ids, ("not its own", who, owners, self.generation))
-        plain = {each: offset for each, offset in taken.items() if each not in back and each not in theirs}
-        if plain:
-            yield Commits(row.t, who, plain, ids)
-        if len(self.committed) < REMEMBERED:
-            self.committed |= taken
+            yield from self.refused_whole(row, asked)
 
     def _fetched(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
         found, none, refused = {}, [], dict.fromkeys(errors_of(row))
-        for each in offsets_said(row.message, self._names):
+        for each in offsets_said(row.message, self.names):
             if each.error is not None:
                 refused[each.error] = None
             elif each.value >= 0:
@@ -338,40 +324,32 @@ class Tale:
                 none.append(each.partition)
         self.reading.found_committed(asked.client_id, found, none)
         if found or none:
-            yield Offsets(row.t, self._who(asked), "finds committed:", found, none, self._ids(asked))
+            yield Offsets(asked.at, self.who(asked), "finds committed:", found, none, self.ids(asked))
         for error in refused:
             yield self.refused(row, asked, "fetch of committed offsets", error)
 
     def _read(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-        wanted = {each.partition: each.value for each in said(asked.message, ASKED["Fetch"], self._names)}
-        person = self.people.of_client(asked.client_id)
-        who = person.name if person is not None else text(asked.client_id)
-        ids = (person.member_id,) if person is not None else ()
-        new = {each: offset for each, offset in wanted.items() if (who, each) not in self._started}
-        # A Fetch of one that has left may still be answered.
-        if new and self.people.has_client(asked.client_id) and len(self._started) < REMEMBERED:
-            self._started |= {(who, each) for each in new}
-            yield Offsets(row.t, who, "begins to read at", new, (), ids)
-        for each in said(row.message, ANSWERED["Fetch"], self._names):
+        wanted = {each.partition: each.value for each in said(asked.message, ASKED["Fetch"], self.names)}
+        for each in said(row.message, ANSWERED["Fetch"], self.names):
             if each.error is not None:
                 at = f" from {wanted[each.partition]}" if each.partition in wanted else ""
                 log = f", the log has {each.more} to {each.value}" if each.more >= 0 and each.value >= 0 else ""
                 yield self.refused(row, asked, f"fetch of {partitions_text([each.partition])}{at}{log}", each.error)
         if (error := named(field(row.message, "error_code"))) is not None:
             yield self.refused(row, asked, "Fetch", error)
-        yield from self.reading.fetched(row, asked.message, asked.client_id, who, ids)
+        yield from self.reading.fetched(row, asked.message, asked.client_id, self.who(asked), self.ids(asked))
 
     def _looked_up(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
         """ListOffsets: the way of a consumer that finds nothing committed (auto.offset.reset)."""
-        wanted = {each.partition: each.value for each in said(asked.message, ASKED["ListOffsets"], self._names)}
+        wanted = {each.partition: each.value for each in said(asked.message, ASKED["ListOffsets"], self.names)}
         for stamp, what in ((EARLIEST, "asks where the log begins (auto.offset.reset earliest):"), (LATEST, "asks where the log ends:")):
-            answers = said(row.message, ANSWERED["ListOffsets"], self._names)
+            answers = said(row.message, ANSWERED["ListOffsets"], self.names)
             found = {each.partition: each.value for each in answers if wanted.get(each.partition) == stamp and each.error is None}
             if stamp == LATEST:
                 self.reading.looked_up_end(asked.client_id, found)
             if found:
-                yield Offsets(row.t, self._who(asked), what, found, (), self._ids(asked))
-        yield from self._refused_whole(row, asked)
+                yield Offsets(asked.at, self.who(asked), what, found, (), self.ids(asked))
+        yield from self.refused_whole(row, asked)
 
     def _topics(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
         """Metadata is refused topic by topic."""
@@ -390,31 +368,35 @@ class Tale:
         if row.name in ("hold_group", "release_group"):
             self._hold = row.arguments.get("state")
         self.tally.orders.more(text(row.name))
+        self.committed.ordered(row)
         member = row.arguments.get("member")
         ids = self.people.matching(member) if isinstance(member, str) else ()
         told = {name: value for name, value in row.arguments.items() if name != "group"}
         yield Line(row.t, f"ordered by the test: {text(row.name)} {facts(told)}".rstrip(), ids)
 
     def struck(self, row: FaultRow, asked: Asked | None) -> Line:
-        """A fault rule did something."""
+        """A fault rule did something. `asked`: to which request; None: to a connection, or to a heartbeat that no row tells of."""
         self._struck = (row.t, row.action)
         if row.action in ORDERS:
             self._ordered = (row.t, f"fault rule {text(row.rule)}")
         self.tally.faults.more(text(row.rule))
+        what, ids = self._struck_by(row, asked)
         done = f"{text(row.action)} {facts(row.fields)}".rstrip()
-        if asked is not None:
-            what, ids = f"{self._who(asked)}'s {text(asked.api)}", self._ids(asked)
-        else:  # a heartbeat: requests of heartbeats that change nothing are not kept
-            people = self.people.of_connection(row.connection) if row.connection is not None else []
-            names = " and ".join(each.name for each in people)
-            what = f"{names}'s {'answer' if row.stage == 'reply' else 'request'}" if people else "a connection"
-            ids = tuple(each.member_id for each in people)
         return Line(row.t, f"fault rule {text(row.rule)} strikes {what}: {done}", ids, ("fault", row.rule, what, done))
+
+    def _struck_by(self, row: FaultRow, asked: Asked | None) -> tuple[str, tuple[str, ...]]:
+        if asked is not None:
+            return f"{self.who(asked)}'s {text(asked.api)}", self.ids(asked)
+        # A heartbeat: requests of heartbeats that change nothing are not kept.
+        people = self.people.of_connection(row.connection) if row.connection is not None else []
+        names = " and ".join(each.name for each in people)
+        what = f"{names}'s {'answer' if row.stage == 'reply' else 'request'}" if people else "a connection"
+        return what, tuple(each.member_id for each in people)
 
     def abandoned(self, row: AbandonedRow, asked: Asked) -> Line:
         """There will be no answer."""
-        told = f"{self._who(asked)}'s {text(asked.api)} will never be answered: {shortened(row.reason)}"
-        return Line(row.t, told, self._ids(asked))
+        told = f"{self.who(asked)}'s {text(asked.api)} will never be answered: {shortened(row.reason)}"
+        return Line(row.t, told, self.ids(asked))
 
     def closed(self, row: CloseRow) -> Iterator[Line]:
         """The connection by which somebody joined ended, and it did not leave."""
@@ -434,8 +416,9 @@ class Tale:
 _TELL: Final = {
     "SyncGroup": Tale._heard,
     "Heartbeat": Tale._heard,
-    "OffsetCommit": Tale._committed,
-    "TxnOffsetCommit": Tale._committed,
+    "OffsetCommit": offset_lines.committed,
+    "TxnOffsetCommit": offset_lines.committed,
+    "OffsetDelete": offset_lines.deleted,
     "OffsetFetch": Tale._fetched,
     "Fetch": Tale._read,
     "ListOffsets": Tale._looked_up,

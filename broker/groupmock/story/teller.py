@@ -33,17 +33,23 @@ from ..journal.rows import (
 )
 from ..journal.whose import field, group_of
 from ..printable import one_line
-from ..rounds import Partition, Rebalances
+from ..rounds import Rebalances
+from ..rounds.fold import DELETED
+from .asked import Asked
 from .awaited import Known, OpenRequest
-from .bounded import FirstAndLast
-from .exchanged import ANSWERED, Asked, TopicNames, items, said
-from .folding import Folded, Line
+from .besides import NOBODY_CAME, SHOWN, besides
+from .committed import EXPIRED, OF_TRANSACTION, REMOVED
+from .exchanged import TopicNames, items
+from .folding import Line
+from .head import Ends, ServerView, head
 from .not_served import NotServed
+from .offset_lines import offset_gone, transaction_ended
 from .people import Person
+from .section import Section
 from .sentences import of_transaction
 from .tale import Tale
 from .transactional import Transactions
-from .words import SENTENCE, facts, listed, text
+from .words import count, facts, listed, text
 
 MOST: Final = 400
 """Lines of one group's story."""
@@ -56,11 +62,6 @@ OPEN: Final = 100_000
 CLIENTS: Final = 1000
 EARLIER: Final = 20
 """Lines that are kept until it is known whose they are."""
-KEEPS: Final = frozenset(("delay", "hold", "drop", "swallow"))
-"""Faults by which a request, or its answer, does not arrive for some time or for ever."""
-NOBODY_CAME: Final = "no client has connected"
-SHOWN: Final = 20
-"""Lines about clients that were not served."""
 SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
 """Commands that no story needs: what comes of them is told."""
 NOTES: Final = frozenset((NODE_STALLED, NODE_RESUMED, "internal error"))
@@ -71,8 +72,6 @@ WHO_WRITES: Final = frozenset(
 """Causes of notes about transactional ids that every story tells: whose producer it is, nobody says. The ends of its transactions are told
 by the group whose offsets they commit."""
 
-Ends = Callable[[str, int], tuple[int, int] | None]
-"""Topic and partition -> where its log ends, and where its records do: behind these are only transaction markers. None: not known."""
 Sessions = Mapping[str, Mapping[str, int]]
 """Group -> member id -> the deadline of its session (ns)."""
 WAITING: Final = frozenset(("JoinGroup", "SyncGroup", "Fetch"))
@@ -93,6 +92,7 @@ def tell(
     journal: str | None = None,
     dropped: int = 0,
     ends: Ends | None = None,
+    views: Mapping[str, ServerView] | None = None,
     now: int | None = None,
     sessions: Sessions | None = None,
     most: int = MOST,
@@ -101,14 +101,15 @@ def tell(
 
     `group`: this one alone, else each in a section; `member`: lines about it and about the whole group (client id, instance id, `anna#d7e8`
     or member id); `since`: ns of the run; `seed`, `journal`: for the last line; `dropped`: rows before these that are gone; `ends`: (topic,
-    partition) -> its `Ends`, where the caller knows; `now`: ns of the run (None: the time of the last row), `sessions`: group -> member
-    id -> when its session ends, where the caller knows; `most`: lines of a section. Raises NotTold, once the rows are read.
+    partition) -> its `Ends`, `views`: group -> what its server has, `sessions`: group -> member id -> when its session ends, each where
+    the caller knows; `now`: ns of the run (None: the time of the last row); `most`: lines of a section. Raises NotTold, once the rows are
+    read.
     """
     teller = StoryTeller(group, since=since, most=most, member=member)
     for row in rows:
         teller.feed(row)
     teller.close(now, sessions)
-    yield from map(one_line, teller.sections(ends, dropped))
+    yield from map(one_line, teller.sections(ends, dropped, views))
     last = [f"seed {seed}"] if seed is not None else []
     last += [f"journal: {journal}", f"`groupmock story {journal}` tells all of it"] if journal is not None else []
     if last:
@@ -127,15 +128,6 @@ def obstacles(rows: Iterable[Row], group: str, *, now: int, sessions: Sessions, 
     return list(map(one_line, found))
 
 
-class Section:
-    """The lines of one group: all of them while they are few, else the first and the last ones."""
-
-    def __init__(self, tale: Tale, most: int) -> None:
-        self.tale = tale
-        self.folded = Folded()
-        self.lines = FirstAndLast(most)
-
-
 class StoryTeller:
     """`feed` it rows; `sections` tells what they come to. `told`, if given, gets each line at once, with its group (a demo, a log)."""
 
@@ -152,15 +144,15 @@ class StoryTeller:
         self._only, self._member, self._since, self._most, self._told = group, member, since, most, told
         self._sections: dict[str, Section] = {}
         self._others: set[str] = set()
-        self._asked: OrderedDict[int, tuple[str | None, Asked]] = OrderedDict()  # ticket -> its group, and what it was
-        self._kept: dict[int, str] = {}  # ticket -> the fault rule that keeps the request or its answer
+        self._asked: OrderedDict[int, tuple[str | None, Asked, Section | None]] = OrderedDict()  # ticket -> its group, itself, its story
         self._groups_of: dict[str, set[str]] = {}  # client id -> groups that it joined
         self._earlier: dict[str, deque[tuple[ReplyRow, Asked]]] = {}  # client id -> refusals before it joined any
         self._for_all: deque[Line] = deque(maxlen=EARLIER)
         self.not_served = NotServed()
         self._names = TopicNames()
         self._transactions = Transactions(names=self._names, most=LONG, since=since)
-        self._ends: dict[Partition, int] = {}
+        self._unseen: FaultRow | None = None  # struck a request that no row tells of; its answer may come next
+        self._holding: list[Section] = []  # stories with a line that waits for the next row
         self._member_seen = member is None
         self._now = 0
         self._begins: int | None = None  # number of the first row: above 1 the run had begun before
@@ -170,6 +162,8 @@ class StoryTeller:
     def feed(self, row: Row | UnknownRow) -> None:
         """One more row."""
         take = _TAKE.get(row.__class__)
+        if self._holding and row.t > self._now:
+            self._let_go()
         self._now = max(self._now, row.t)
         if self._begins is None:
             self._begins = row.seq
@@ -178,6 +172,8 @@ class StoryTeller:
         try:
             self.not_served.feed(row)
             self._transactions.feed(row)
+            if self._unseen is not None:
+                self._struck_unseen(row)
             over = self._rebalances.feed(row)
             for section, line in take(self, row, over):
                 self._line(section, line)
@@ -194,6 +190,7 @@ class StoryTeller:
 
     def close(self, now: int | None = None, sessions: Sessions | None = None) -> None:
         """There are no more rows; `now`, `sessions`: see `tell`."""
+        self._struck_unseen(None)
         for name, section in self._sections.items():
             known = Known((sessions or {}).get(name, {}), requests=self._open_requests)
             for line in section.tale.end(self._now if now is None else max(now, self._now), known):
@@ -211,18 +208,17 @@ class StoryTeller:
 
     def _open_requests(self, person: Person) -> Iterator[OpenRequest]:
         """Of a member's client; of those that wait by their nature the ones that a fault rule keeps."""
-        for ticket, (_, asked) in self._asked.items():
+        for _, asked, _ in self._asked.values():
             mine = asked.connection == person.connection or (asked.client_id is not None and asked.client_id == person.client_id)
-            rule = self._kept.get(ticket)
-            if mine and (rule is not None or asked.api not in WAITING):
-                yield OpenRequest(asked.api, asked.at, rule)
+            if mine and (asked.kept_by is not None or asked.api not in WAITING):
+                yield OpenRequest(asked.api, asked.at, asked.kept_by)
 
     def tale(self, group: str) -> Tale | None:
         """The group as of the last row; None while nothing was told of it."""
         section = self._sections.get(group)
         return section.tale if section is not None else None
 
-    def sections(self, ends: Ends | None = None, dropped: int = 0) -> Iterator[str]:
+    def sections(self, ends: Ends | None = None, dropped: int = 0, views: Mapping[str, ServerView] | None = None) -> Iterator[str]:
         """The story of each group. Raises NotTold."""
         self._check()
         whole = not dropped and (self._begins or 0) <= 1
@@ -231,31 +227,16 @@ class StoryTeller:
         for place, section in enumerate(self._sections.values()):
             if place:
                 yield ""
-            yield section.tale.head(self._lag(section.tale, ends), whole)
+            yield head(section.tale, (views or {}).get(section.tale.fold.name), ends, whole)
             if section.lines.count > LONG:
                 yield from (f"  {line}" for line in section.tale.tally.lines(joined=section.tale.generation > 0))
             yield from section.lines.lines()
         if self._only is None and self._member is None:
-            yield from self._besides(whole)
+            yield from besides(self._transactions, self.not_served, self._now, self._since, bool(self._sections), whole)
         if self._others and self._only is None:
             yield f"({len(self._others)} more groups are not told: name one of {listed(sorted(self._others))})"
         if self.untold:
-            yield f"({self.untold} rows could not be told: their messages are not what their API has)"
-
-    def _besides(self, whole: bool) -> Iterator[str]:
-        """What belongs to no group: transactional ids, and clients that were never served."""
-        parts = list(self._transactions.sections(self._now))
-        if self._transactions.others:
-            parts.append(["(more transactional ids are not told)"])
-        lines = [line.text for line in self.not_served.lines() if line.at >= self._since]
-        more = [f"{'...':>9}  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
-        if lines:
-            parts.append(["clients that were not served:", *lines[:SHOWN], *more])
-        if whole and not self.not_served.connected and not self._sections and not parts:
-            parts.append([NOBODY_CAME])
-        for place, part in enumerate(parts):
-            yield from ([""] if self._sections or place else [])
-            yield from part
+            yield f"({count(self.untold, 'row')} could not be told: their messages are not what their API has)"
 
     # -- which story a row belongs to
 
@@ -269,7 +250,8 @@ class StoryTeller:
         if len(self._sections) >= GROUPS:
             self._others_add(group)
             return None
-        section = self._sections[group] = Section(Tale(self._rebalances.of(group), self._names, self._transactions.open_on), self._most)
+        tale = Tale(self._rebalances.of(group), self._names, self._transactions.open_on)
+        section = self._sections[group] = Section(tale, self._most)
         for line in self._for_all:
             self._line(section, line)
         return section
@@ -283,6 +265,13 @@ class StoryTeller:
         groups = self._groups_of.get(client_id or "", set())
         return self._sections.get(next(iter(groups))) if len(groups) == 1 else None
 
+    def _let_go(self) -> None:
+        """Time went on: nothing comes of what was held back."""
+        holding, self._holding = self._holding, []
+        for section in holding:
+            for line in section.tale.flush():
+                self._line(section, line)
+
     # -- rows
 
     def _moved(self, row: MovedRow, over: Any) -> Iterator[tuple[Section, Line]]:
@@ -293,6 +282,7 @@ class StoryTeller:
         if (section := self._section(row.group)) is None:
             return
         yield from ((section, line) for line in section.tale.member(row))
+        self._holding.append(section)
         # A static member that is replaced keeps the client id in the group's row, as in Kafka; who came has another one.
         came = section.tale.people.here.get(row.member_id)
         client_id = came.client_id if came is not None else row.client_id
@@ -304,40 +294,36 @@ class StoryTeller:
                 yield from ((section, line) for line in section.tale.answered(reply, asked))
 
     def _request(self, row: RequestRow, _: Any) -> Iterator[tuple[Section, Line]]:
-        group, asked = group_of(row), Asked(row)
-        self._asked[row.ticket] = group, asked
+        group, asked = group_of(row), Asked(row, row.message)
+        section = self._section(group) if group is not None else self._of_client(row.client_id)
+        self._asked[row.ticket] = group, asked, section
         if len(self._asked) > OPEN:
             self._asked.popitem(last=False)
-        section = self._section(group) if group is not None else None
-        if section is not None:
-            yield from ((section, line) for line in section.tale.asked(row))
+        if section is not None and group is not None:
+            yield from ((section, line) for line in section.tale.asked(row, asked))
+        elif section is not None and row.api_name == "Fetch":
+            yield from ((section, line) for line in section.tale.reads(row))
 
     def _reply(self, row: ReplyRow, _: Any) -> Iterator[tuple[Section, Line]]:
-        group, asked = self._asked.pop(row.ticket, (None, None))
-        self._kept.pop(row.ticket, None)
+        group, asked, section = self._asked.pop(row.ticket, (None, None, None))
         if asked is None:
             return
         self._learn(row)
-        section = self._section(group) if group is not None else self._of_client(asked.client_id)
+        section = section or (self._of_client(asked.client_id) if group is None else None)
         if section is not None:
             yield from ((section, line) for line in section.tale.answered(row, asked))
         elif group is None and asked.client_id is not None and row.error and len(self._earlier) < CLIENTS:
             self._earlier.setdefault(asked.client_id, deque(maxlen=EARLIER)).append((row, asked))
 
     def _learn(self, row: ReplyRow) -> None:
-        """What answers tell of topics and their logs."""
+        """What answers tell of topics."""
         if row.api_name == "Metadata":
             for topic in items(row.message, "topics"):
                 self._names.learn(field(topic, "topic_id"), field(topic, "name"))
-        elif row.api_name in ("Fetch", "Produce"):
-            more = row.api_name == "Produce"  # the first of the records that came
-            for each in said(row.message, ANSWERED[row.api_name], self._names):
-                if each.error is None and each.value >= 0 and len(self._ends) < OPEN:
-                    self._ends[each.partition] = max(self._ends.get(each.partition, 0), each.value + more)
 
     def _abandoned(self, row: AbandonedRow, _: Any) -> Iterator[tuple[Section, Line]]:
-        group, asked = self._asked.pop(row.ticket, (None, None))
-        if asked is not None and group is not None and (section := self._section(group)) is not None:
+        group, asked, section = self._asked.pop(row.ticket, (None, None, None))
+        if asked is not None and group is not None and section is not None:
             yield section, section.tale.abandoned(row, asked)
 
     def _opened(self, row: OpenRow, _: Any) -> Iterator[tuple[Section, Line]]:
@@ -361,18 +347,38 @@ class StoryTeller:
             self._for_all.append(Line(row.t, f"ordered by the test: {text(row.name)} {facts(row.arguments)}".rstrip()))
 
     def _fault(self, row: FaultRow, _: Any) -> Iterator[tuple[Section, Line]]:
-        group, asked = self._asked.get(row.ticket, (None, None)) if row.ticket is not None else (None, None)
-        if row.ticket is not None:
-            self._kept.pop(row.ticket, None)
-            if row.action in KEEPS and asked is not None:
-                self._kept[row.ticket] = row.rule
-        section = self._section(group) if group is not None else self._of_client(asked.client_id) if asked is not None else None
+        if row.ticket is not None and row.ticket not in self._asked:
+            self._unseen = row  # a heartbeat that changed nothing: rows in memory leave it out
+            return
+        group, asked, section = self._asked[row.ticket] if row.ticket is not None else (None, None, None)
+        if asked is not None:
+            asked.struck(row)
+            if section is not None and group is not None and not asked.applied:
+                section.tale.handled(asked, row.t, row.seq)
         if section is not None:
             yield section, section.tale.struck(row, asked)
         elif group is None:
-            sections, connection = list(self._sections.values()), row.connection
-            mine = [each for each in sections if connection is not None and each.tale.people.of_connection(connection)]
-            yield from ((each, each.tale.struck(row, asked)) for each in mine or sections)
+            yield from ((each, each.tale.struck(row, asked)) for each in self._speaking(row.connection))
+
+    def _speaking(self, connection: int | None) -> list[Section]:
+        """The stories of those who speak by the connection; all of them where nobody is known to."""
+        sections = list(self._sections.values())
+        mine = [each for each in sections if connection is not None and each.tale.people.of_connection(connection)]
+        return mine or sections
+
+    def _struck_unseen(self, row: Row | UnknownRow | None) -> None:
+        """The answer says what was asked; else only the connection is known. `row`: the next one, None: there is none."""
+        fault, self._unseen = self._unseen, None
+        if fault is None:
+            return
+        answer = row if isinstance(row, ReplyRow) and row.ticket == fault.ticket else None
+        asked = Asked(answer, None) if answer is not None else None
+        if asked is not None:
+            asked.struck(fault)
+        for section in self._speaking(fault.connection):
+            self._line(section, section.tale.struck(fault, asked))
+            for line in section.tale.answered(answer, asked) if answer is not None and asked is not None else ():
+                self._line(section, line)
 
     def _finding(self, row: FindingRow, _: Any) -> Iterator[tuple[Section, Line]]:
         section = self._section(row.group) if row.group is not None else None
@@ -390,10 +396,15 @@ class StoryTeller:
         elif row.what in NOTES:
             for section in self._sections.values():
                 yield section, Line(row.t, f"{text(row.what.replace('_', ' '))} {facts(row.fields)}".rstrip())
-        elif row.what == "offsets_of_transaction":
-            told = f"{text(row.fields['reason'], SENTENCE)} ({row.fields['offsets']} of the group's offsets are new)"
-            mine = self._section(row.fields["group"])
-            yield from ((mine, Line(row.t, told)),) if mine is not None else ()
+        elif row.what == OF_TRANSACTION:
+            if (mine := self._section(row.fields["group"])) is not None:
+                yield mine, transaction_ended(mine.tale, row)
+        elif row.what in (EXPIRED, REMOVED):
+            if (mine := self._section(row.fields["group"])) is not None:
+                yield from ((mine, line) for line in offset_gone(mine.tale, row))
+        elif row.what == DELETED:
+            for section in self._sections.values():
+                section.tale.committed.forget_topic(str(row.fields["topic"]))
         elif row.fields.get("cause") in WHO_WRITES and (said_so := of_transaction(row)) is not None:
             yield from ((section, Line(row.t, said_so)) for section in self._sections.values())
 
@@ -406,7 +417,7 @@ class StoryTeller:
     def _keep(self, section: Section, line: Line) -> None:
         if line.until < self._since or not self._about(section, line):
             return
-        section.lines.add(line.text)
+        section.lines.add(line.text, line.at)
         if self._told is not None:
             self._told(section.tale.fold.name, line)
 
@@ -424,20 +435,6 @@ class StoryTeller:
         if not self._member_seen:
             there = listed([person.name for section in self._sections.values() for person in section.tale.people.here.values()])
             raise NotTold(f"nothing is told of a member {text(self._member)!r}: there are {there or 'none'}")
-
-    def _lag(self, tale: Tale, ends: Ends | None) -> str | None:
-        """Records behind the committed offsets, if the end of every log is known in which something was committed."""
-        known = {each: ends(*each) if ends is not None else self._seen_end(each) for each in tale.committed}
-        found = [(tale.committed[each], end) for each, end in known.items() if end is not None]
-        if not found or len(found) < len(known):
-            return None
-        lag = sum(max(0, end - committed) for committed, (end, _) in found)
-        unread = sum(max(0, records - committed) for committed, (_, records) in found)
-        return f"{lag} (only transaction markers)" if lag and not unread else str(lag)
-
-    def _seen_end(self, partition: Partition) -> tuple[int, int] | None:
-        end = self._ends.get(partition)
-        return None if end is None else (end, end)
 
 
 _TAKE: Final[dict[type, Callable[[StoryTeller, Any, Any], Iterator[tuple[Section, Line]]]]] = {

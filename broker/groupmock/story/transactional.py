@@ -54,7 +54,7 @@ class OneId:
     def _add(self, lines: Iterable[Line]) -> None:
         for each in lines:
             if each.until >= self._from:
-                self._lines.add(each.text)
+                self._lines.add(each.text, each.at)
 
     def moves(self, row: NoteRow) -> None:
         """A note says what it is now."""

@@ -1,0 +1,83 @@
+"""A request whose answer is not in the rows yet, and what its group was when the request was handled.
+
+An answer may be written much later than its request was handled: a Fetch waits for records, a fault rule delays answers. What a line says
+of such a request is what was true when it was handled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+from ..journal.rows import FaultRow, FramePlace, ReplyRow, RequestRow
+from ..rounds import Partition
+from .committed import Committed
+from .exchanged import ASKED, TopicNames, said
+from .people import People
+
+PARKED: Final = ("JoinGroup", "SyncGroup", "Fetch")
+"""Requests that are answered when the group or a log has changed: their answers say what is true then."""
+ERROR: Final = "error"
+"""The kind of fault that makes an error of an answer."""
+KEEPS: Final = frozenset(("delay", "hold", "drop", "swallow"))
+"""Faults by which a request, or its answer, does not arrive for some time or for ever."""
+COMMITS: Final = ("OffsetCommit", "TxnOffsetCommit")
+
+
+class GroupNow(Protocol):
+    """A group as of the last row. `here`: the names of its members; `owners`: partition -> member id, by the plan of its generation."""
+
+    people: People
+    committed: Committed
+    names: TopicNames
+    owners: dict[Partition, str]
+
+    @property
+    def generation(self) -> int: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def since(self) -> int: ...
+    @property
+    def here(self) -> str: ...
+
+
+class Asked:
+    """`at`, `order`: when it was handled (ns) and as which row. `generation`, `state`, `since`: the group's then; `committed`, `owners`: of
+    the partitions that it commits. `rule`: the fault rule that made an error of its answer, `applied`: after it was handled; `kept_by`:
+    the rule that keeps it or its answer."""
+
+    __slots__ = (
+        "api", "applied", "at", "client_id", "committed", "connection", "generation", "kept_by", "message", "order", "owners", "rule",
+        "since", "state", "version",
+    )  # fmt: skip
+
+    def __init__(self, row: RequestRow | ReplyRow, message: Any) -> None:
+        self.api, self.version, self.connection, self.message = row.api_name, row.api_version, row.connection, message
+        self.client_id = row.client_id if isinstance(row, RequestRow) else None
+        self.at, self.order = row.t, row.seq
+        self.generation, self.state, self.since = 0, "", 0
+        self.committed: Mapping[Partition, int] = {}
+        self.owners: Mapping[Partition, str] = {}
+        self.rule: str | None = None
+        self.applied = False
+        self.kept_by: str | None = None
+
+    def told_at(self, row: FramePlace) -> int:
+        """The time of what the answer says."""
+        return row.t if self.api in PARKED else self.at
+
+    def struck(self, row: FaultRow) -> None:
+        """A fault rule did something to it, or what the rule did is over."""
+        self.rule = row.rule if row.action == ERROR else self.rule
+        self.kept_by = row.rule if row.action in KEEPS else None
+        self.applied = row.stage == "reply"
+
+    def handled(self, group: GroupNow, at: int, order: int) -> None:
+        """It is handled now, perhaps after a fault rule has kept it."""
+        self.at, self.order = at, order
+        self.generation, self.state, self.since = group.generation, group.state, group.since
+        if self.api in COMMITS:
+            wanted = [each.partition for each in said(self.message, ASKED[self.api], group.names)]
+            self.committed = {each: group.committed.offsets[each] for each in wanted if each in group.committed.offsets}
+            self.owners = {each: group.owners[each] for each in wanted if each in group.owners}

@@ -1,0 +1,30 @@
+"""What a story says beside groups: transactional ids, and clients that were never served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from .not_served import NotServed
+from .transactional import Transactions
+
+NOBODY_CAME: Final = "no client has connected"
+SHOWN: Final = 20
+"""Lines about clients that were not served."""
+
+
+def besides(transactions: Transactions, not_served: NotServed, now: int, since: int, after_groups: bool, whole: bool) -> Iterator[str]:
+    """Sections, with a blank line between two. `now`, `since`: ns of the run; `after_groups`: do groups come before them? `whole`: are
+    these all rows of the run?"""
+    parts = list(transactions.sections(now))
+    if transactions.others:
+        parts.append(["(more transactional ids are not told)"])
+    lines = [line.text for line in not_served.lines() if line.at >= since]
+    more = [f"{'...':>9}  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+    if lines:
+        parts.append(["clients that were not served:", *lines[:SHOWN], *more])
+    if whole and not not_served.connected and not after_groups and not parts:
+        parts.append([NOBODY_CAME])
+    for place, part in enumerate(parts):
+        yield from ([""] if after_groups or place else [])
+        yield from part

@@ -1,0 +1,103 @@
+"""What one group has committed, as far as rows say it.
+
+A plain commit counts at once. The offsets of a transaction count when it is committed, unless something was committed later there
+(docs/kafka/transactions.md#tx-70). Some changes leave no row that says all of it: then the offsets are not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ..journal.rows import CommandRow, MovedRow, NoteRow
+from ..rounds import Partition
+from ..rounds.group_fold import LIVES_ON
+from ..rounds.rebalance_model import DEAD
+
+REMEMBERED: Final = 100_000
+"""Partitions of one group."""
+PRODUCER: Final = re.compile(r"the transaction of producer (-?\d+) ")
+COMMIT, RESET = "commit_offsets", "reset_offsets"
+EXPIRED, REMOVED, OF_TRANSACTION = "offset_expired", "offset_removed", "offsets_of_transaction"
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+STAYS: Final = "its offsets stay"
+"""How the reason of a move to Dead ends that the log does not know of (core.groups.causes.MISLAID)."""
+
+
+class Committed:
+    """`offsets`: partition -> offset. `known`: do they say all? `waiting`: producer id -> offsets of its open transaction."""
+
+    def __init__(self) -> None:
+        self.offsets: dict[Partition, int] = {}
+        self.known = True
+        self.waiting: dict[int, dict[Partition, int]] = {}
+        self._orders: dict[Partition, int] = {}  # of the rows that brought the offsets
+        self._waiting_orders: dict[tuple[int, Partition], int] = {}
+
+    def store(self, offsets: Mapping[Partition, int], order: int) -> None:
+        """A plain commit, handled as that row."""
+        for partition, offset in offsets.items():
+            if order < self._orders.get(partition, 0):
+                continue
+            if partition not in self.offsets and len(self.offsets) >= REMEMBERED:
+                self.known = False
+                continue
+            self.offsets[partition], self._orders[partition] = offset, order
+
+    def wait(self, producer: int, offsets: Mapping[Partition, int], order: int) -> None:
+        """A transaction commits these, which counts when it is committed."""
+        if len(self._waiting_orders) + len(offsets) > REMEMBERED:
+            self.known = False
+            return
+        self.waiting.setdefault(producer, {}).update(offsets)
+        self._waiting_orders.update({(producer, partition): order for partition in offsets})
+
+    def end(self, row: NoteRow) -> dict[Partition, int]:
+        """A transaction has ended: the offsets that count now."""
+        found = PRODUCER.match(str(row.fields.get("reason", "")))
+        producer = int(found[1]) if found is not None else -1
+        mine = self.waiting.pop(producer, {})
+        orders = {partition: self._waiting_orders.pop((producer, partition)) for partition in mine}
+        if row.fields.get("cause") != "transaction_committed":
+            return {}
+        won = {each: offset for each, offset in mine.items() if orders[each] >= self._orders.get(each, 0)}
+        if len(won) != row.fields.get("offsets"):
+            self.known = False
+        for partition, offset in won.items():
+            self.store({partition: offset}, orders[partition])
+        return won
+
+    def forget(self, partitions: Iterable[Partition]) -> None:
+        """They were deleted."""
+        for partition in partitions:
+            self.offsets.pop(partition, None)
+            for producer, mine in self.waiting.items():
+                if mine.pop(partition, None) is not None:
+                    del self._waiting_orders[producer, partition]
+
+    def forget_topic(self, topic: str) -> None:
+        """It was deleted, and what was committed for it."""
+        if topic == OFFSETS_TOPIC:
+            self.known = False
+        waiting = {partition for mine in self.waiting.values() for partition in mine}
+        self.forget([each for each in (*self.offsets, *waiting) if each[0] == topic])
+
+    def moved(self, row: MovedRow) -> None:
+        """A group that is gone has nothing, unless it comes back as another type or from the log."""
+        if row.after == DEAD and row.cause not in (*LIVES_ON, "group_created") and not row.reason.endswith(STAYS):
+            self.forget(list(self.offsets))
+            self.waiting.clear()
+            self._waiting_orders.clear()
+            self._orders.clear()
+
+    def ordered(self, row: CommandRow) -> None:
+        """A command commits, or resets: where to, only the logs say."""
+        if row.name == COMMIT:
+            self.store({_place(each): int(each["offset"]) for each in row.arguments["offsets"]}, row.seq)
+        elif row.name == RESET:
+            self.known = False
+
+
+def _place(each: Mapping[str, Any]) -> Partition:
+    return str(each["topic"]), int(each["partition"])

@@ -1,0 +1,92 @@
+"""Lines about committed offsets: what members commit, what transactions make of theirs, what is deleted or too old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from ..journal.rows import NoteRow, ReplyRow
+from ..journal.whose import field
+from ..rounds import Partition
+from .asked import Asked
+from .exchanged import ANSWERED, ASKED, said
+from .folding import Commits, Line
+from .words import MOST, SENTENCE, listed, offsets_text, partitions_text, text
+
+if TYPE_CHECKING:
+    from .tale import Tale
+
+TRANSACTIONS: Final = "transactions"
+
+
+def committed(tale: Tale, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+    """An OffsetCommit or TxnOffsetCommit, partition by partition."""
+    wanted = {each.partition: each.value for each in said(asked.message, ASKED[asked.api], tale.names)}
+    taken: dict[Partition, int] = {}
+    refused: dict[str, dict[Partition, int]] = {}
+    for each in said(row.message, ANSWERED[asked.api], tale.names):
+        if each.partition in wanted:
+            (taken if each.error is None else refused.setdefault(each.error, {}))[each.partition] = wanted[each.partition]
+    if not taken and not refused:
+        yield from tale.refused_whole(row, asked)
+    # Version 0 is kept in ZooKeeper by old releases; of what a rule refuses after it was handled no row says whether it counts.
+    if asked.version == 0 or (refused and asked.rule is not None and asked.applied):
+        tale.committed.known = False
+    for error, offsets in refused.items():
+        yield tale.refused(row, asked, f"commit of {offsets_text(offsets)}", error)
+    if taken:
+        yield from _in_transaction(tale, asked, taken) if asked.api == "TxnOffsetCommit" else _stored(tale, asked, taken)
+
+
+def _in_transaction(tale: Tale, asked: Asked, taken: dict[Partition, int]) -> Iterator[Line]:
+    producer = field(asked.message, "producer_id")
+    tale.committed.wait(producer if isinstance(producer, int) else -1, taken, asked.order)
+    told = f"{tale.who(asked)} puts {offsets_text(taken)} into its transaction"
+    yield Line(asked.at, told, tale.ids(asked))
+
+
+def transaction_ended(tale: Tale, row: NoteRow) -> Line:
+    """A transaction that commits offsets of the group is over."""
+    won = tale.committed.end(row)
+    tale.tally.commits(TRANSACTIONS, won) if won else None
+    told = text(row.fields["reason"], SENTENCE)
+    if won:
+        return Line(row.t, f"{told}: {offsets_text(won)} {'is' if len(won) == 1 else 'are'} the group's now")
+    return Line(row.t, f"{told} ({row.fields['offsets']} of the group's offsets are new)")
+
+
+def offset_gone(tale: Tale, row: NoteRow) -> Iterator[Line]:
+    """Too old, or of a topic that was deleted."""
+    gone = [(str(row.fields["topic"]), int(row.fields["partition"]))]
+    tale.committed.forget(gone)
+    why_gone = f": {text(row.fields['reason'])}" if "reason" in row.fields else ", it is too old (offsets.retention.minutes)"
+    yield Line(row.t, f"the committed offset of {partitions_text(gone)} is gone{why_gone}", (), ("offset gone", *gone[0], why_gone))
+
+
+def _stored(tale: Tale, asked: Asked, taken: dict[Partition, int]) -> Iterator[Line]:
+    who, ids, at = tale.who(asked), tale.ids(asked), asked.at
+    tale.tally.commits(who, taken)
+    back = {each: offset for each, offset in taken.items() if offset < asked.committed.get(each, offset)}
+    theirs = {each: asked.owners[each] for each in taken if each in asked.owners and ids and asked.owners[each] not in ids}
+    for each in list(back)[:MOST]:
+        tale.tally.odd.more("commits that go BACK")
+        yield Line(at, f"{who} commits {offsets_text({each: back[each]})}: BACK from {asked.committed[each]}", ids)
+    if theirs:
+        owners = listed(sorted({tale.people.name(owner) for owner in theirs.values()}))
+        tale.tally.odd.more("commits of partitions that are another member's")
+        mine = {each: taken[each] for each in theirs}
+        text_of = f"{who} commits {offsets_text(mine)}, NOT ITS OWN: generation {asked.generation} gave it to {owners}"
+        yield Line(at, text_of, ids, ("not its own", who, owners, asked.generation))
+    plain = {each: offset for each, offset in taken.items() if each not in back and each not in theirs}
+    if plain:
+        yield Commits(at, who, plain, ids)
+    tale.committed.store(taken, asked.order)
+
+
+def deleted(tale: Tale, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+    """OffsetDelete, partition by partition."""
+    gone = [each.partition for each in said(row.message, ANSWERED["OffsetDelete"], tale.names) if each.error is None]
+    tale.committed.forget(gone)
+    if gone:
+        yield Line(asked.at, f"{tale.who(asked)} deletes the committed offsets of {partitions_text(gone)}", tale.ids(asked))
+    yield from tale.refused_whole(row, asked)
