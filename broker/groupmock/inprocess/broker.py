@@ -246,9 +246,11 @@ class Broker(
         try:
             return self._do(begin)
         except (GroupTimeout, FaultNotSeen) as late:
-            sentence, end, rest = str(late).partition("\n")
             cause = f"likely cause: {name}(...) {BLOCKS.format(blocks='blocked', stand='stood', name=name)}"
-            raise type(late)(f"{sentence}\n{cause}{end}{rest}") from None
+            late.args = (_with_cause(str(late), cause),)
+            if isinstance(late, GroupTimeout):
+                late.missed = _with_cause(late.missed, cause)
+            raise late from None
 
     def _lasting(self, do: Callable[[], None], undo: Callable[[], None]) -> Undo:
         do()
@@ -424,6 +426,12 @@ def _by_kafka_name(by_keyword: Mapping[str, Any]) -> list[tuple[str, Any]]:
             known = [*names, *inspect.signature(Broker).parameters]
             raise ConfigError(f"Broker({keyword}=...): no such argument: {did_you_mean(keyword, known) or '`groupmock config` lists them'}")
     return [(names[field], value) for field, value in by_keyword.items()]
+
+
+def _with_cause(told: str, cause: str) -> str:
+    """With the cause behind the first line."""
+    sentence, end, rest = told.partition("\n")
+    return f"{sentence}\n{cause}{end}{rest}"
 
 
 __all__ = ["AsyncBroker", "Broker", "CannotStart", "GroupTimeout"]

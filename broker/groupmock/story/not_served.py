@@ -1,7 +1,7 @@
 """Clients that were never served: they spoke TLS, asked for SASL, or only looked brokers and coordinators up, again and again.
 
 Such a client reaches no group, so no group's story has a line of it. Each kind of failure is one line with its remedy: how often, from when
-until when. A client that asked anything else was served, and is left out.
+until when. A client that asked anything else was served, and is left out, unless it asked for what groupmock has not.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from ..journal.read import UnknownRow
-from ..journal.rows import NO_SASL, CloseRow, OpenRow, ReplyRow, RequestRow, Row
+from ..journal.rows import NO_SASL, REMEDIES, UNSERVED, CloseRow, OpenRow, ReplyRow, RequestRow, Row
 from ..journal.whose import field
 from .exchanged import items, named
 from .folding import Line
@@ -60,8 +60,10 @@ class NotServed:
     """`feed` it rows; `lines` are told at the end."""
 
     def __init__(self) -> None:
-        self._hosts: dict[int, str] = {}  # connections that are open and have no answer yet -> whence
+        self._hosts: dict[int, str] = {}  # connections that are open -> whence
+        self._answered: set[int] = set()  # those of them that have an answer
         self._closed: dict[tuple[str, str], Repeated] = {}  # the server's reason and the host
+        self._refused: dict[tuple[str, str], Repeated] = {}  # API and remedy
         self._clients: dict[str, Client] = {}
         self._served: dict[str, None] = {}
         self._asked: dict[int, Client] = {}  # ticket -> whose lookup
@@ -77,6 +79,7 @@ class NotServed:
     def lines(self) -> list[Line]:
         """A line of each kind of failure, in the order in which they began."""
         found = [self._of_closed(reason, host, seen) for (reason, host), seen in self._closed.items()]
+        found += [Line(seen.first, f"{told}{seen.until} REFUSED: {remedy}") for (told, remedy), seen in self._refused.items()]
         found += [line for name, client in self._clients.items() for line in self._of_client(name, client)]
         return sorted(found, key=lambda line: line.at)
 
@@ -88,11 +91,12 @@ class NotServed:
             self._hosts[row.connection] = row.client_host.lstrip("/")
 
     def _ended(self, row: CloseRow) -> None:
-        host = self._hosts.pop(row.connection, None)
-        if host is None or row.by != "server" or row.reason.startswith("the server"):  # it was answered before, or the run is over
+        host, answered = self._hosts.pop(row.connection, None), row.connection in self._answered
+        self._answered.discard(row.connection)
+        if host is None or row.by != "server" or row.reason.startswith("the server"):  # the run is over
             return
-        if (row.reason, host) in self._closed or len(self._closed) < KEPT:
-            self._closed.setdefault((row.reason, host), Repeated(row.t)).more(row.t)
+        if not answered or row.reason in UNSERVED.values():
+            _count(self._closed, (row.reason, host), row.t)
 
     def _request(self, row: RequestRow) -> None:
         name = row.client_id or ""
@@ -108,7 +112,10 @@ class NotServed:
                 self._asked[row.ticket] = client
 
     def _reply(self, row: ReplyRow) -> None:
-        self._hosts.pop(row.connection, None)
+        if row.connection in self._hosts:
+            self._answered.add(row.connection)
+        if row.error and row.api_key in REMEDIES and row.api_name not in SASL:
+            _count(self._refused, (f"{text(row.api_name)} ({row.error})", REMEDIES[row.api_key]), row.t)
         client = self._asked.pop(row.ticket, None)
         if client is None or row.api_name in SASL:
             return
@@ -158,6 +165,11 @@ def _coordinator_of(message: Any) -> str:
     keys = field(message, "coordinator_keys") or [field(message, "key")]
     kind = "the transactional id" if field(message, "key_type") == 1 else "group"
     return f"the coordinator of {kind} {text(keys[0])}"
+
+
+def _count(kept: dict[tuple[str, str], Repeated], what: tuple[str, str], at: int) -> None:
+    if what in kept or len(kept) < KEPT:
+        kept.setdefault(what, Repeated(at)).more(at)
 
 
 _TAKE: Final[dict[type, Callable[[NotServed, Any], None]]] = {

@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 from kitchen_of_two import TwoMembers
 
+from groupmock.journal.rows import UNSERVED
 from groupmock.rig import WireRig
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.teller import obstacles, tell
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeRequest
+from groupmock_codec.messages.k29_describe_acls import DescribeAclsRequest
 
-METADATA, FIND_COORDINATOR, SASL_HANDSHAKE = 3, 10, 17
+METADATA, FIND_COORDINATOR, SASL_HANDSHAKE, DESCRIBE_ACLS, SHARE_GROUP_HEARTBEAT = 3, 10, 17, 29, 76
 PLAIN = "set security.protocol=PLAINTEXT in the client"
 ADVERTISE = "if it cannot reach that address, advertise another one (`Broker(advertise=...)`, `groupmock serve --advertise`)"
 
@@ -79,6 +81,18 @@ def test_a_rule_that_refuses_connections_is_named() -> None:
     cluster.rig.command("add_faults", rules=[{"name": "closed", "do": {"kind": "refuse"}}], origin="the test")
     cluster.rig.connect()
     assert cluster.story()[1:] == ['    0.000  1 connection from 127.0.0.1 closed: fault rule "closed"']
+
+
+def test_what_groupmock_does_not_have_is_told_although_the_client_was_answered_before() -> None:
+    cluster = Cluster()
+    wire = cluster.rig.connect()
+    wire.ask(METADATA, 9, MetadataRequest(topics=[]), client_id="anna")
+    wire.ask(DESCRIBE_ACLS, 1, DescribeAclsRequest(resource_type_filter=1, operation=1, permission_type=1), client_id="anna")
+    wire.send(bytes((0, 0, 0, 8, 0, SHARE_GROUP_HEARTBEAT, 0, 1, 0, 0, 0, 1)))
+    assert cluster.obstacles() == [
+        "DescribeAcls (SECURITY_DISABLED) REFUSED: groupmock has no ACLs, as a broker without an authorizer: everybody may do everything",
+        f"1 connection from 127.0.0.1 closed: {UNSERVED[SHARE_GROUP_HEARTBEAT]}",
+    ]
 
 
 def test_clients_that_were_served_are_left_out() -> None:
