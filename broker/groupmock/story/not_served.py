@@ -78,8 +78,8 @@ class NotServed:
 
     def lines(self) -> list[Line]:
         """A line of each kind of failure, in the order in which they began."""
-        found = [self._of_closed(reason, host, seen) for (reason, host), seen in self._closed.items()]
-        found += [Line(seen.first, f"{told}{seen.until} REFUSED: {remedy}") for (told, remedy), seen in self._refused.items()]
+        found = [Line(seen.first, f"{told}{seen.until} REFUSED: {remedy}") for (told, remedy), seen in self._refused.items()]
+        found += [self._of_closed(reason, host, seen) for (reason, host), seen in self._closed.items()]
         found += [line for name, client in self._clients.items() for line in self._of_client(name, client)]
         return sorted(found, key=lambda line: line.at)
 
