@@ -1,0 +1,84 @@
+"""Every line that a story tells of recorded and simulated runs is true, its first line is what the server has, and so it is from a part of
+the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from cases import for_each
+from told_runs import ToldRun, recorded_runs, scenario_runs, simulated_run, transactional_run
+
+from tools.story_check.bench import Verdict
+from tools.story_check.history import History
+from tools.story_check.judge import view_of_rows
+from tools.story_check.trial import story_of, tried
+
+SIMULATED = (*range(24), 69, 169, 170, 223)
+"""Those that are named are the ones among the first 260 in which something is told that the first ones do not tell."""
+
+
+@pytest.fixture(scope="module")
+def simulated() -> list[ToldRun]:
+    return [simulated_run(seed) for seed in SIMULATED]
+
+
+@pytest.fixture(scope="module")
+def scenarios() -> list[ToldRun]:
+    return list(scenario_runs())
+
+
+def no_lie(name: str, verdicts: Sequence[Verdict]) -> Counter[str]:
+    false = [str(each) for each in verdicts if each.true is False]
+    assert not false, "\n".join([name, *false])
+    return Counter(each.claim.kind for each in verdicts if each.true)
+
+
+@for_each("run", recorded_runs(), ids=lambda run: run.name)
+def test_story_of_a_recorded_run_is_true(run: ToldRun) -> None:
+    counted = no_lie(run.name, tried(run.rows, story_of(run.rows)))
+    assert counted.keys() >= {"begins", "head", "leads", "order", "share"}
+
+
+def test_story_of_a_simulated_run_is_true(simulated: list[ToldRun]) -> None:
+    counted = Counter[str]()
+    for run in simulated:
+        counted += no_lie(run.name, tried(run.rows, story_of(run.rows), run.moments[-1].views))
+    assert counted.keys() >= {"back", "begins", "commits", "head", "leads", "order", "share"}
+
+
+def test_story_of_a_scenario_is_true(scenarios: list[ToldRun]) -> None:
+    counted = Counter[str]()
+    for run in scenarios:
+        counted += no_lie(run.name, tried(run.rows, story_of(run.rows)))
+    assert counted.keys() >= {"commits", "epoch", "head", "leads", "order", "owes", "share"}
+
+
+def test_story_of_transactions_is_true() -> None:
+    run = transactional_run()
+    assert no_lie(run.name, tried(run.rows, story_of(run.rows), run.moments[-1].views)).keys() >= {"head", "pending", "won"}
+
+
+def test_story_told_in_the_middle_of_a_run_is_true(simulated: list[ToldRun]) -> None:
+    for run in simulated:
+        moment = run.moments[len(run.moments) // 2]
+        rows = run.rows[: moment.rows]
+        no_lie(f"{run.name}, {moment.rows} rows", tried(rows, story_of(rows), moment.views))
+
+
+def test_story_told_from_the_last_rows_is_true(simulated: list[ToldRun]) -> None:
+    for run in simulated:
+        for first in (len(run.rows) // 3, len(run.rows) * 2 // 3):
+            verdicts = tried(run.rows, story_of(run.rows[first:], dropped=first), run.moments[-1].views)
+            no_lie(f"{run.name}, from row {first + 1}", verdicts)
+
+
+def test_rows_show_the_judge_what_the_server_has(simulated: list[ToldRun]) -> None:
+    for run in simulated:
+        for moment in run.moments:
+            facts = History(run.rows[: moment.rows])
+            for name, view in moment.views.items():
+                seen = view_of_rows(facts.group(name), facts)
+                assert (seen.state, seen.generation, seen.members, seen.leader) == (view.state, view.generation, view.members, view.leader)
+                assert seen.committed is None or seen.committed == view.committed
