@@ -132,9 +132,8 @@ def resolve(
 ) -> Config:
     """Merge the layers and check every value. `flags`: option -> value (None: not given); `sets`: "KEY=VALUE" texts or pairs; `defaults`:
     of options, in place of those of `serve`; `place`: what an error calls the flag of an option."""
-    variables = environment or {}
     table = _read_file(file) if file else {}
-    options = _options(flags or {}, variables, table, file, defaults or {}, place)
+    options = _options(flags or {}, environment or {}, table, file, defaults or {}, place)
     profile = _profile(options)
     layers = _Layers()
     for key, value in profile.settings.items():
@@ -142,7 +141,7 @@ def resolve(
     if opening.available():
         layers.put(OPENS, True, f"{opening.LIBRARY} is installed")
     _file_settings(table, file, layers)
-    _environment_settings(variables, layers)
+    _environment_settings(environment or {}, layers)
     _flag_settings(sets, layers, place)
     settings, limits = _build(layers)
     _check_sessions(settings, layers)

@@ -213,7 +213,7 @@ def test_a_topic_with_an_error_of_its_own_is_told_without_partitions_and_another
 @for_each("version", range(14))
 def test_metadata_is_told_without_brokers(version: int) -> None:
     rig = house({"when": {"api": "Metadata"}, "do": {"kind": "leave_out", "level": "broker"}, "times": 1})
-    topics = None if version else []
+    topics: list[Any] | None = None if version else []
     first, second = (ask(rig, 3, version, MetadataRequest(topics=topics)) for _ in range(2))
     assert (first.brokers, len(second.brokers)) == ([], 1)
     assert [each.name for each in first.topics] == [each.name for each in second.topics] == ["orders", "bills"]

@@ -98,6 +98,13 @@ class Broker(
     CannotStart for a taken port.
     """
 
+    _thread: threading.Thread | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+    _running: Running | None = None
+    _control: Control | None = None
+    _stop: asyncio.Event | None = None
+    _trouble_at_end: Exception | None = None
+
     def __init__(
         self,
         topics: Topics = (),
@@ -153,12 +160,6 @@ class Broker(
         self._seed_data = _read_seed_data(seed_data) if seed_data is not None else None
         sets = [*_as_mapping(settings).items(), *_by_kafka_name(by_keyword)]
         self._config = resolve(flags, sets, environment=environment, defaults=DEFAULTS, place=_argument)
-        self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._running: Running | None = None
-        self._control: Control | None = None
-        self._stop: asyncio.Event | None = None
-        self._trouble_at_end: Exception | None = None
         self._journal = self._config.journal
 
     def __enter__(self) -> Broker:
