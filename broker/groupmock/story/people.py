@@ -6,11 +6,11 @@ from base64 import b64decode
 from collections.abc import Iterable
 from typing import Any, Final
 
-from ..journal.rows import CloseRow, MemberRow, RequestRow
+from ..journal.rows import MemberRow, RequestRow
 from ..journal.whose import field
 from ..rounds.embedded import claim_of
 from .exchanged import items
-from .words import listed, member_text, shortened, text
+from .words import listed, member_text, text
 
 GONE: Final = 1000
 """So many that are gone are remembered."""
@@ -195,14 +195,3 @@ class People:
             there.discard(person.member_id)
             if not there:
                 del self._by_connection[person.connection]
-
-
-def how_closed(row: CloseRow) -> str:
-    """By whom."""
-    return "by the client" if row.by == "client" else f"by the server: {shortened(row.reason)}"
-
-
-def waits(person: Person) -> str:
-    """What the group does about somebody who is silent."""
-    session = f" ({person.session_ms} ms)" if person.session_ms else ""
-    return f"the group keeps its partitions until its session expires{session}"

@@ -22,16 +22,17 @@ from ..journal.rows import (
 )
 from ..journal.whose import field
 from ..rounds import GroupFold, Partition, Rebalance
-from ..rounds.group_fold import BEHIND_THEIR_BACKS, LIVES_ON, LOADED, replaced_by
+from ..rounds.group_fold import BEHIND_THEIR_BACKS, LEFT, LIVES_ON, LOADED, replaced_by
 from ..rounds.rebalance_model import DEAD, EMPTY, PREPARING, STABLE
 from . import offset_lines
 from .asked import Asked
 from .awaited import Known, SyncPhases, waiting_for
 from .begun import Begun
 from .committed import Committed
+from .endings import Endings
 from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, items, named, offsets_said, said
 from .folding import Line, Offsets, Together
-from .people import People, Person, how_closed, waits
+from .people import People, Person
 from .reading import Reading
 from .rebalancing import UNSEEN_PLAN, arrivals_told, at_rest, beside_shares, how_it_ended, shares_told, who_leads
 from .refusals import member_of, why
@@ -70,6 +71,7 @@ class Tale:
         self._joining: Asked | None = None  # the JoinGroup that was handed in last
         self._begun = Begun(fold, self.people)
         self._held: Line | None = None  # somebody came or went: perhaps a rebalance comes of it
+        self._endings = Endings()
         self._hold: str | None = None  # the state in which a command holds the group
         self.sync_phases = SyncPhases()
         self._reserved: dict[str, MemberRow] = {}  # ids that were given to clients, which have not come back with them
@@ -100,9 +102,19 @@ class Tale:
             held, self._held = self._held, None
             yield held
 
+    def overdue(self, now: int) -> Iterator[Line]:
+        """What waited long enough; `now`: ns of the run."""
+        yield from self._endings.overdue(now)
+
+    @property
+    def holds(self) -> bool:
+        """Does a line wait for what comes?"""
+        return self._held is not None or bool(self._endings)
+
     def end(self, now: int, known: Known) -> Iterator[Line]:
         """What is to be told when there are no more rows; `now`: ns of the run."""
         yield from self.flush()
+        yield from self._endings.rest()
         for row in list(self._reserved.values())[:MOST]:
             who = f"{member_text(row.member_id, row.client_id)} asked to join, was told to come back with this id (KIP-394) and has not"
             yield Line(row.t, who, (row.member_id,))
@@ -128,6 +140,7 @@ class Tale:
             person = self.people.comes(row, self._first(), row.client_id)
             self._held = Line(row.t, f"{person.name} joins{person.wishes}{self._by_order(row.t)}", who)
         elif row.what == "removed":
+            yield from self._endings.gone(row.member_id)
             name, how = self.people.name(row.member_id, row.client_id), self._how_gone(row)
             self.people.goes(row.member_id, row.t, how)
             self.tally.gone.more(f"{name} ({how})")
@@ -175,6 +188,8 @@ class Tale:
     def moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[Line]:
         """The group changed its state; `over`: the rebalance that ended with it."""
         self.committed.moved(row)
+        if row.cause == LEFT:
+            yield from self._endings.rest(kept=False)
         never_dealt = self.sync_phases.moved(row, self.people.name)
         if row.after == PREPARING:
             yield from self._rebalances(row, f"; {never_dealt}" if never_dealt else "")
@@ -248,6 +263,7 @@ class Tale:
         """A request of the group was handled."""
         member_id = member_of(row.message)
         self.people.asks(member_id, row)
+        yield from self._endings.back(member_id)
         self.handled(asked, row.t, row.seq)
         if row.api_name == "JoinGroup":
             self.people.joins(member_id, row.message, row.connection)
@@ -399,12 +415,12 @@ class Tale:
         return Line(row.t, told, self.ids(asked))
 
     def closed(self, row: CloseRow) -> Iterator[Line]:
-        """The connection by which somebody joined ended, and it did not leave."""
+        """The connection by which somebody spoke last ended, and it did not leave."""
         for person in self.people.of_connection(row.connection):
             person.closed = row.t
-            yield Line(
-                row.t, f"{person.name}'s connection ends ({how_closed(row)}) and it has not left: {waits(person)}", (person.member_id,)
-            )
+            self._endings.add(person, row)
+        if self.fold.moved_because == LEFT:
+            yield from self._endings.rest(kept=False)
 
     def found(self, row: FindingRow) -> Line:
         """The audit's."""

@@ -163,7 +163,7 @@ class StoryTeller:
         """One more row."""
         take = _TAKE.get(row.__class__)
         if self._holding and row.t > self._now:
-            self._let_go()
+            self._let_go(row.t)
         self._now = max(self._now, row.t)
         if self._begins is None:
             self._begins = row.seq
@@ -265,12 +265,14 @@ class StoryTeller:
         groups = self._groups_of.get(client_id or "", set())
         return self._sections.get(next(iter(groups))) if len(groups) == 1 else None
 
-    def _let_go(self) -> None:
-        """Time went on: nothing comes of what was held back."""
+    def _let_go(self, now: int) -> None:
+        """Time went on: nothing comes of what was held back so long."""
         holding, self._holding = self._holding, []
         for section in holding:
-            for line in section.tale.flush():
+            for line in (*section.tale.flush(), *section.tale.overdue(now)):
                 self._line(section, line)
+            if section.tale.holds:
+                self._holding.append(section)
 
     # -- rows
 
@@ -282,7 +284,8 @@ class StoryTeller:
         if (section := self._section(row.group)) is None:
             return
         yield from ((section, line) for line in section.tale.member(row))
-        self._holding.append(section)
+        if section not in self._holding:
+            self._holding.append(section)
         # A static member that is replaced keeps the client id in the group's row, as in Kafka; who came has another one.
         came = section.tale.people.here.get(row.member_id)
         client_id = came.client_id if came is not None else row.client_id
@@ -334,6 +337,8 @@ class StoryTeller:
             return
         for section in self._sections.values():
             yield from ((section, line) for line in section.tale.closed(row))
+            if section.tale.holds and section not in self._holding:
+                self._holding.append(section)
 
     def _command(self, row: CommandRow, _: Any) -> Iterator[tuple[Section, Line]]:
         if row.name in SILENT:

@@ -231,3 +231,37 @@ def test_nobody_hears_of_a_rebalance_by_an_answer_that_does_not_arrive() -> None
     rule(stage, "reply", "Heartbeat", {"kind": "drop"})
     beat(stage, stage.anna)
     assert not [text for text in told(stage)[-3:] if "hears of it" in text]
+
+
+# -- connections
+
+
+def test_a_client_that_joins_again_by_another_connection_has_not_gone() -> None:
+    """kafka-go opens a connection for each generation."""
+    stage = TwoMembers()
+    stage.anna.hang_up()
+    stage.sleep(100)
+    stage.anna.join()
+    stage.sleep(10_000)
+    stage.ben.beat()
+    assert not [text for text in told(stage) if "connection ends" in text]
+
+
+@for_each("later", ["another member speaks", "its session ends", "no row comes"])
+def test_a_client_whose_connection_ends_and_that_is_not_back_is_told(later: str) -> None:
+    stage = TwoMembers()
+    stage.anna.hang_up()
+    at = stage.rig.clock.now() / 1e9
+    if later == "another member speaks":
+        stage.sleep(5000)
+        stage.ben.beat()
+    elif later == "its session ends":
+        stage.sleep(46_000)
+    ends = "anna#017f's connection ends (by the client) and it has not left: the group keeps its partitions until its session expires"
+    assert (round(at, 3), f"{ends} (45000 ms)") in lines(stage.ring.rows)
+
+
+def test_no_group_keeps_partitions_whose_coordinator_stops() -> None:
+    stage = TwoMembers()
+    stage.rig.command("stop_node", node=1, clean=False)
+    assert "anna#017f's connection ends (by the server: node 1 was stopped)" in told(stage)

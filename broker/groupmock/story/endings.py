@@ -1,0 +1,65 @@
+"""Ends of members' connections: a client may be back by another connection soon, as some open one for each generation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from ..journal.rows import CloseRow
+from .folding import Line
+from .people import Person
+from .words import shortened
+
+SOON: Final = 1_000_000_000
+"""ns in which a client is back that changes its connection."""
+
+
+class Ended(NamedTuple):
+    """`at`: ns; `text`: what happened, `waits`: what the group does about it; `by_client`: did the client end it?"""
+
+    at: int
+    text: str
+    waits: str
+    by_client: bool
+
+
+class Endings:
+    """By member id, as long as it is open whether the client is back."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Ended] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def add(self, person: Person, row: CloseRow) -> None:
+        """The connection by which it spoke last ended."""
+        how = "by the client" if row.by == "client" else f"by the server: {shortened(row.reason)}"
+        session = f" ({person.session_ms} ms)" if person.session_ms else ""
+        waits = f"the group keeps its partitions until its session expires{session}"
+        self._open[person.member_id] = Ended(row.t, f"{person.name}'s connection ends ({how})", waits, row.by == "client")
+
+    def back(self, member_id: str) -> Iterator[Line]:
+        """It spoke by another connection. That the server ended one is told all the same."""
+        ended = self._open.pop(member_id, None)
+        if ended is not None and not ended.by_client:
+            yield Line(ended.at, ended.text, (member_id,))
+
+    def gone(self, member_id: str) -> Iterator[Line]:
+        """It is no member any more."""
+        if member_id in self._open:
+            yield self._told(member_id)
+
+    def overdue(self, now: int) -> Iterator[Line]:
+        """Who was not back soon; `now`: ns of the run."""
+        for member_id in [member_id for member_id, ended in self._open.items() if now > ended.at + SOON]:
+            yield self._told(member_id)
+
+    def rest(self, kept: bool = True) -> Iterator[Line]:
+        """All of them. `kept`: does the group wait for them?"""
+        for member_id in list(self._open):
+            yield self._told(member_id, kept)
+
+    def _told(self, member_id: str, kept: bool = True) -> Line:
+        ended = self._open.pop(member_id)
+        return Line(ended.at, f"{ended.text} and it has not left: {ended.waits}" if kept else ended.text, (member_id,))
