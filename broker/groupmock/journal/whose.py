@@ -1,15 +1,23 @@
-"""Whose a row is: the group that it names itself, and a field of its message, however that was read."""
+"""Whose a row is: the group that it names itself, a field of its message, however that was read, and a refusal that is none."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from .rows import FindingRow, MemberRow, MovedRow, RequestRow, Row, TimerRow
+from .rows import FindingRow, MemberRow, MovedRow, ReplyRow, RequestRow, Row, TimerRow
 
 GROUP_APIS: Final = {
     "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete", "TxnOffsetCommit",
     "ConsumerGroupHeartbeat",
 }  # fmt: skip
+
+
+API_VERSIONS, UNKNOWN_VERSION = 18, "UNSUPPORTED_VERSION"
+
+
+def asks_again(row: ReplyRow) -> bool:
+    """Is it the answer to ApiVersions in a version that the broker has not? The client asks again in one that it has (KIP-511)."""
+    return row.api_key == API_VERSIONS and row.error == UNKNOWN_VERSION
 
 
 def field(message: Any, name: str) -> Any:

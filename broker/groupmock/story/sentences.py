@@ -22,7 +22,7 @@ from ..journal.rows import (
     TimerRow,
     kind_of,
 )
-from ..journal.whose import field
+from ..journal.whose import UNKNOWN_VERSION, asks_again, field
 from ..printable import printable
 from .words import NS_PER_S, SENTENCE, count, facts, listed, member_text, seconds, shortened, text
 
@@ -86,6 +86,8 @@ def _outcome(row: ReplyRow) -> str:
     """Its errors; where one stands if not for the whole answer."""
     if not row.error:
         return "answered without error"
+    if asks_again(row):
+        return f"answered in version 0 with {UNKNOWN_VERSION}: the client is to ask again in a version of the list (KIP-511)"
     told = [f"{each.error} at {each.path}" if each.path != WHOLE else each.error for each in row.errors or ()] or [row.error]
     return f"REFUSED: {text(listed(told), SENTENCE)}"
 

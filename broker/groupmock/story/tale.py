@@ -20,7 +20,7 @@ from ..journal.rows import (
     ReplyRow,
     RequestRow,
 )
-from ..journal.whose import field
+from ..journal.whose import asks_again, field
 from ..rounds import GroupFold, Partition, Rebalance
 from ..rounds.group_fold import BEHIND_THEIR_BACKS, LEFT, LIVES_ON, LOADED, replaced_by
 from ..rounds.rebalance_model import DEAD, EMPTY, PREPARING, STABLE
@@ -317,7 +317,7 @@ class Tale:
 
     def refused_whole(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
         """Each error of an answer in a line."""
-        for error in errors_of(row)[:MOST]:
+        for error in () if asks_again(row) else errors_of(row)[:MOST]:
             if error not in EXPECTED:
                 yield self.refused(row, asked, text(asked.api), error)
 

@@ -22,6 +22,7 @@ from ..journal.rows import (
     RequestRow,
     Row,
 )
+from ..journal.whose import API_VERSIONS, asks_again
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "finding", "member", "moved", "note", "request", "reply"))
 # Every first JoinGroup of a dynamic member meets the one (KIP-394), and by the other members learn of a round.
@@ -45,11 +46,11 @@ def level_of(row: Row) -> str | None:
 
 
 def _request(row: RequestRow) -> str | None:
-    return "warning" if row.note else None
+    return "warning" if row.note and row.api_key != API_VERSIONS else None
 
 
 def _reply(row: ReplyRow) -> str | None:
-    if not row.error:
+    if not row.error or asks_again(row):
         return None
     if row.api_key in REMEDIES:
         return "warning"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterable
 from typing import Any
 
 from cases import for_each
 from kitchen_of_two import TwoMembers
 
-from groupmock.journal.rows import RequestRow, Row
+from groupmock.journal.rows import ReplyRow, RequestRow, Row
+from groupmock.story.sentences import sentence
 from groupmock.story.teller import tell
+from groupmock.watch.levels import level_of
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
@@ -231,6 +234,19 @@ def test_nobody_hears_of_a_rebalance_by_an_answer_that_does_not_arrive() -> None
     rule(stage, "reply", "Heartbeat", {"kind": "drop"})
     beat(stage, stage.anna)
     assert not [text for text in told(stage)[-3:] if "hears of it" in text]
+
+
+def test_an_api_versions_request_that_is_answered_in_version_0_is_no_refusal() -> None:
+    """KIP-511: a client that is newer than its broker begins with a version which the broker has not."""
+    stage = TwoMembers()
+    wire = stage.rig.connect()
+    body = struct.pack(">hhih4sB", 18, 99, 1, 4, b"anna", 0)
+    wire.send(struct.pack(">i", len(body)) + body)
+    asked, answered = list(stage.ring.rows)[-2:]
+    assert isinstance(answered, ReplyRow) and answered.error == "UNSUPPORTED_VERSION"
+    assert not [text for text in told(stage) if "REFUSED" in text]
+    assert (level_of(asked), level_of(answered)) == (None, None)
+    assert "REFUSED" not in sentence(answered)
 
 
 # -- connections
