@@ -152,7 +152,7 @@ class StoryTeller:
         self._names = TopicNames()
         self._transactions = Transactions(names=self._names, most=LONG, since=since)
         self._unseen: FaultRow | None = None  # struck a request that no row tells of; its answer may come next
-        self._holding: list[Section] = []  # stories with a line that waits for the next row
+        self._holding: dict[Section, None] = {}  # stories with a line that waits for the next row
         self._member_seen = member is None
         self._now = 0
         self._begins: int | None = None  # number of the first row: above 1 the run had begun before
@@ -267,12 +267,12 @@ class StoryTeller:
 
     def _let_go(self, now: int) -> None:
         """Time went on: nothing comes of what was held back so long."""
-        holding, self._holding = self._holding, []
+        holding, self._holding = self._holding, {}
         for section in holding:
             for line in (*section.tale.flush(), *section.tale.overdue(now)):
                 self._line(section, line)
             if section.tale.holds:
-                self._holding.append(section)
+                self._holding[section] = None
 
     # -- rows
 
@@ -284,8 +284,7 @@ class StoryTeller:
         if (section := self._section(row.group)) is None:
             return
         yield from ((section, line) for line in section.tale.member(row))
-        if section not in self._holding:
-            self._holding.append(section)
+        self._holding[section] = None
         # A static member that is replaced keeps the client id in the group's row, as in Kafka; who came has another one.
         came = section.tale.people.here.get(row.member_id)
         client_id = came.client_id if came is not None else row.client_id
@@ -337,8 +336,7 @@ class StoryTeller:
             return
         for section in self._sections.values():
             yield from ((section, line) for line in section.tale.closed(row))
-            if section.tale.holds and section not in self._holding:
-                self._holding.append(section)
+            self._holding[section] = None
 
     def _command(self, row: CommandRow, _: Any) -> Iterator[tuple[Section, Line]]:
         if row.name in SILENT:
