@@ -171,6 +171,8 @@ def wanted_of(
     if assignment is not None:
         made.append(_assigned_to(named) if named else _all_assigned(_topics(assignment)))
     if offsets is not None:
+        if not isinstance(offsets, Mapping):
+            raise BadWait(f'offsets: {{"orders/0": 17}}, not {offsets!r}')
         made.append(_committed({_place(place): _offset(place, offset) for place, offset in offsets.items()}))
     if lag is not None:
         made.append(_lag(lag))

@@ -17,8 +17,9 @@ from groupmock.data.seed import Source
 from groupmock.group_wait import Assignment
 from groupmock.inprocess.both import InProcess, Json
 from groupmock.inprocess.broker import Topics
+from groupmock.inprocess.calls import ConfigValues
 from groupmock.inprocess.commands import Commands
-from groupmock.inprocess.data import ConfigValues, Data
+from groupmock.inprocess.data import Data
 from groupmock.inprocess.fault_rules import Faults, PlanLike
 from groupmock.inprocess.setting_keywords import SettingKeywords
 from groupmock_clients import pytest_plugin

@@ -115,6 +115,8 @@ def lines_of(given: str | bytes | Iterable[Mapping[str, Any]]) -> bytes:
     """JSON Lines of Python data, in which bytes are what they are. Raises BadLine for what JSON has no word for."""
     if isinstance(given, str | bytes):
         return given.encode() if isinstance(given, str) else given
+    if isinstance(given, Mapping):
+        raise BadLine(1, "several lines are wanted, each a mapping: [{...}]")
     return b"\n".join(_as_json(number, line) for number, line in enumerate(given, 1))
 
 

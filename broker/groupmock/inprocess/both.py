@@ -116,14 +116,14 @@ class InProcess(
         value: bytes | str | None,
         key: bytes | str | None = None,
         partition: int | None = None,
-        headers: Iterable[tuple[str, bytes | str | None]] = (),
+        headers: Iterable[tuple[str, bytes | str | None]] | Mapping[str, bytes | str | None] = (),
         timestamp: int | None = None,
     ) -> Number:
         """Append one record on the server's side; returns its offset. Without a `partition` its key decides, as Kafka's producers hash it
         (murmur2), and a record without a key goes to partition 0. Text is written as UTF-8; `timestamp`: ms since 1970, default now.
         A topic that is not there is made, with `num.partitions`, unless `auto.create.topics.enable` is off: then CannotSteer, as for a
         partition that is not there."""
-        each = [(name, _bytes(content)) for name, content in headers]
+        each = [(name, _bytes(content)) for name, content in (headers.items() if isinstance(headers, Mapping) else headers)]
         pair = _bytes(key), _bytes(value)
         done: Number = self._ask(lambda: self._up().produce(topic, partition, *pair, each, timestamp))
         return done

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -30,12 +30,22 @@ R = TypeVar("R")
 Text = TypeVar("Text")
 Texts = TypeVar("Texts")
 Number = TypeVar("Number")
+ConfigValues = Mapping[str, str | int | float | bool]
 
 
 def said(error: BaseException) -> BaseException:
     """An error to be raised on the caller's side. Of one that groupmock declares, the text says it all: the way it took on the cluster's
     thread is left out. Anything else would be a mistake in groupmock, to which that way leads."""
     return error.with_traceback(None) if type(error).__module__.partition(".")[0] == "groupmock" else error
+
+
+def config_texts(configs: ConfigValues | None) -> dict[str, str]:
+    """Kafka's configs are texts. Raises ValueError for what is no mapping."""
+    from ..data.seed import as_texts
+
+    if configs is not None and not isinstance(configs, Mapping):
+        raise ValueError(f'configs are a mapping: {{"retention.ms": 5}}, not {configs!r}')
+    return as_texts(configs or {})
 
 
 def called() -> tuple[str, int]:

@@ -7,13 +7,13 @@ that says why and what there is; nothing is changed then.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
 from typing import Any, Final, Generic, TypeVar
 
 from ..core.groups.view import State
 from ..core.units import MS_PER_S
-from .calls import Calls, R
+from .calls import Calls, ConfigValues, R, config_texts
 
 __tracebackhide__: Final = True
 Lasting = TypeVar("Lasting")
@@ -89,10 +89,10 @@ class Commands(Calls[R], Generic[R, Lasting]):
         """Something done, and how it is undone."""
 
     def create_topic(
-        self, name: str, partitions: int = 1, replication_factor: int | None = None, configs: Mapping[str, str] | None = None
+        self, name: str, partitions: int = 1, replication_factor: int | None = None, configs: ConfigValues | None = None
     ) -> R:
         """Create a topic. CannotSteer when it exists, the name is none, or a config is not what it can be."""
-        more = {"replication_factor": replication_factor, "configs": dict(configs) if configs else None}
+        more = {"replication_factor": replication_factor, "configs": config_texts(configs) or None}
         return self._command(
             "create_topic", name=name, partitions=partitions, **{name: each for name, each in more.items() if each is not None}
         )

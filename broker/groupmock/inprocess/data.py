@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from ..core.events import Command
-from .calls import Calls, R
+from .calls import Calls, ConfigValues, R, config_texts
 
 if TYPE_CHECKING:
     from ..core.steering.offsets import Reset
@@ -28,7 +28,6 @@ Moved = TypeVar("Moved")
 Wrote = TypeVar("Wrote")
 Sown = TypeVar("Sown")
 """What `topics`, `configs`, `lag`, `reset_offsets`, `write_records` and `seed_data` give: a value, or a coroutine of it."""
-ConfigValues = Mapping[str, str | int | float | bool]
 
 
 class Data(Calls[R], Generic[R, Facts, Configs, Behind, Moved, Wrote, Sown]):
@@ -112,6 +111,9 @@ class Data(Calls[R], Generic[R, Facts, Configs, Behind, Moved, Wrote, Sown]):
 
     def commit_offsets(self, group: str, offsets: Mapping[str, Mapping[int, int]]) -> R:
         """Commit for a group without members: {"orders": {0: 17}}, all or none. CannotSteer while it has members, as Kafka refuses."""
+        given: object = offsets  # whatever the caller's type checker did not see
+        if not (isinstance(given, Mapping) and all(isinstance(each, Mapping) for each in given.values())):
+            raise ValueError(f'offsets: {{"orders": {{0: 17}}}}, not {offsets!r}')
         rows = [{"topic": topic, "partition": index, "offset": offset} for topic, each in offsets.items() for index, offset in each.items()]
         return self._command("commit_offsets", group=group, offsets=rows)
 
@@ -174,6 +176,4 @@ class Data(Calls[R], Generic[R, Facts, Configs, Behind, Moved, Wrote, Sown]):
 
 
 def _changes(set: ConfigValues | None, unset: Iterable[str]) -> dict[str, Any]:
-    from ..data.seed import as_texts
-
-    return {"set": as_texts(set or {}), "unset": list(unset)}
+    return {"set": config_texts(set), "unset": list(unset)}

@@ -7,6 +7,7 @@ import json
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -78,6 +79,31 @@ def test_text_is_written_as_utf_8_and_a_topic_that_lacks_is_made() -> None:
             broker.produce("orders", "more", partition=3)
         with pytest.raises(TypeError, match="keys, values and headers are bytes, text or None, not dict"):
             broker.produce("orders", {"no": "text"})  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_headers_and_configs_as_mappings() -> None:
+    with Broker() as broker:
+        broker.create_topic("orders", configs={"retention.ms": 5, "preallocate": True})
+        assert broker.topics["orders"].configs == {"retention.ms": "5", "preallocate": "true"}
+        broker.produce("orders", b"v", headers={"h": "x"})
+        assert broker.records("orders")[0].headers == [("h", b"x")]
+
+
+MISSHAPEN: dict[str, tuple[Callable[[Broker], object], str]] = {
+    "configs": (lambda broker: broker.create_topic("t", configs=["a=b"]), 'configs are a mapping: {"retention.ms": 5}, not [\'a=b\']'),
+    "set": (lambda broker: broker.configure_topic("orders", set=["a=b"]), "configs are a mapping"),
+    "offsets": (lambda broker: broker.commit_offsets("g", {"orders": [1]}), 'offsets: {"orders": {0: 17}}, not {\'orders\': [1]}'),
+    "offsets waited for": (lambda broker: broker.wait_for("g", offsets=["orders/0"]), 'offsets: {"orders/0": 17}, not [\'orders/0\']'),
+    "lines": (lambda broker: broker.write_records("orders", {"value": 1}), "line 1: several lines are wanted, each a mapping: [{...}]"),
+    "isolation": (lambda broker: broker.records("orders", isolation="none"), "isolation is read_uncommitted or read_committed, not 'none'"),
+}
+
+
+@for_each(("asks", "text"), MISSHAPEN.values(), ids=MISSHAPEN)
+def test_what_is_asked_in_a_wrong_shape_is_refused_in_one_sentence(asks: Callable[[Broker], object], text: str) -> None:
+    with Broker(topics="orders") as broker, pytest.raises(ValueError) as refused:
+        asks(broker)
+    assert text in str(refused.value)
 
 
 def test_no_topic_is_made_where_clients_could_not_make_it() -> None:
