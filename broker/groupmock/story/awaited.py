@@ -120,7 +120,8 @@ def _joins(fold: GroupFold, rebalance: Rebalance, people: People, reserved: Iter
         if person is None:
             yield f"JoinGroup of {people.name(member)}"
         else:
-            yield f"JoinGroup of {person.name}{_earlier(person, joined, people)}{_how_long(person, people, began, now, known)}"
+            earlier = _earlier(person, joined, people, rebalance.began)
+            yield f"JoinGroup of {person.name}{earlier}{_how_long(person, people, began, now, known)}"
     for row in reserved:
         told = f"was told at {seconds(row.t)} to come back with this id (KIP-394)"
         yield f"JoinGroup of {member_text(row.member_id, row.client_id)}, which {told}"
@@ -130,10 +131,11 @@ def _keeps_join(person: Person | None, known: Known) -> bool:
     return person is not None and any(each.api == "JoinGroup" for each in known.requests(person))
 
 
-def _earlier(person: Person, joined: Iterable[str], people: People) -> str:
-    """An id that a client had before it came with a new one is awaited in vain, mostly because the client did not leave."""
-    later = [people.here[each] for each in joined if each in people.here]
-    same = [each.name for each in later if each.client_id == person.client_id and person.client_id and each.instance is None]
+def _earlier(person: Person, joined: Iterable[str], people: People, began: int) -> str:
+    """An id that a client had before it came with a new one is awaited in vain, mostly because the client did not leave. `began`: the
+    rebalance."""
+    came = [people.here[each] for each in joined if each in people.here and people.here[each].came >= began]
+    same = [each.name for each in came if each.client_id and each.client_id == person.client_id and each.came > person.came]
     return f", an earlier member of the same client id as {listed(same)}" if same and person.instance is None else ""
 
 
@@ -152,20 +154,21 @@ def _how_long(person: Person, people: People, began: int, now: int, known: Known
 
 def _ends(person: Person, last: int, people: People, began: int, now: int, known: Known) -> Iterator[str]:
     """When the session and the rebalance timeout are over. `last`: the latest time at which a sign of life can have come."""
-    exact, timeout = known.sessions.get(person.member_id), _rebalance_timeout(people)
+    exact, timeout = known.sessions.get(person.member_id), _rebalance_timeout(people, began)
     over = began + timeout * NS_PER_MS if timeout is not None else None
     end = exact if exact is not None else last + person.session_ms * NS_PER_MS if person.session_ms else None
-    if end is not None and (over is None or end < over or person.closed is None):
+    if end is not None and end >= now and (over is None or end < over or person.closed is None):
         most = "" if exact is not None else "at most "
         again = "" if person.closed is not None else " unless it is heard of again"
         yield f"its session{_of_ms(person.session_ms)} ends in {most}{_s(end - now)}{again}"
-    if over is not None and (end is None or over <= end or person.closed is None):
+    # A phase that only silent static members are left in begins anew without a row: its end is not known then.
+    if over is not None and over >= now and (end is None or over <= end or person.closed is None):
         yield f"the rebalance timeout of {timeout} ms is over in {_s(over - now)}"
 
 
-def _rebalance_timeout(people: People) -> int | None:
-    """The largest of all members, as the coordinator takes it; None where one is not known."""
-    found = [person.rebalance_ms for person in people.here.values()]
+def _rebalance_timeout(people: People, began: int) -> int | None:
+    """The largest of those that were members when the phase began, as the coordinator takes it; None where one is not known."""
+    found = [person.rebalance_ms for person in people.here.values() if person.came <= began]
     known = [each for each in found if each is not None]
     return max(known) if known and len(known) == len(found) else None
 
@@ -211,7 +214,7 @@ def _unsynced(fold: GroupFold, people: People, now: int) -> Iterator[str]:
     newest, last = fold.generation, fold.last
     if fold.state != STABLE or newest is None or newest.planned is None or last is None or not last.classic:
         return
-    timeout = _rebalance_timeout(people)
+    timeout = _rebalance_timeout(people, newest.began)
     for member in sorted(newest.claims.keys() & people.here.keys() - newest.heard.keys(), key=people.name):
         if people.here[member].synced == newest.number:
             continue

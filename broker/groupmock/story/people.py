@@ -19,8 +19,8 @@ NOBODY: Final = "a client that is no member"
 
 class Person:
     """One member. `topics`: what it subscribes to, `regex`: and by which regular expression (KIP-848); `offers`: its assignors;
-    `connection`: by which it spoke last, `closed`: when that ended (ns); `heard`: when its last request came (ns); `synced`: the generation
-    of its last SyncGroup."""
+    `connection`: by which it spoke last, `closed`: when that ended (ns); `came`: when it became a member (ns); `heard`: when its last
+    request came (ns); `synced`: the generation of its last SyncGroup."""
 
     def __init__(self, member_id: str, client_id: str | None, instance: str | None) -> None:
         self.member_id = member_id
@@ -34,6 +34,7 @@ class Person:
         self.rebalance_ms: int | None = None
         self.connection: int | None = None
         self.closed: int | None = None
+        self.came = 0
         self.heard: int | None = None
         self.synced: int | None = None
 
@@ -132,6 +133,7 @@ class People:
     def comes(self, row: MemberRow, first: tuple[Any, int] | None, client_id: str | None) -> Person:
         """It is a member now. `first`: the JoinGroup that is open, for one that had no id; `client_id`: who it is."""
         person = self.here[row.member_id] = Person(row.member_id, client_id, row.group_instance_id)
+        person.came = row.t
         wish = self._wished.pop(row.member_id, None) or first
         self._by_client.setdefault(client_id, set()).add(row.member_id)
         if wish is not None:

@@ -51,6 +51,14 @@ def test_join_phase_awaits_a_member_that_heartbeats_until_a_timeout_is_over() ->
     )
 
 
+def test_rebalance_timeout_of_a_member_that_came_later_does_not_count() -> None:
+    stage = TwoMembers()
+    stage.consumer("cleo").join()
+    stage.sleep(1000)
+    stage.consumer("dora", rebalance_ms=900_000).join()
+    assert "900000" not in awaited(stage) and "the rebalance timeout of 300000 ms is over in 299.000 s" in awaited(stage)
+
+
 def test_join_phase_awaits_an_earlier_member_of_the_same_client() -> None:
     stage = TwoMembers()
     stage.ben.hang_up()
