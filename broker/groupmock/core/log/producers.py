@@ -4,7 +4,7 @@ that one that was replaced writes no more, and by which coordinator its last tra
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -29,7 +29,7 @@ class Origin(StrEnum):
     COORDINATOR = "a coordinator, whose batches have no order of their own"
 
 
-class Written(NamedTuple):
+class Written(msgspec.Struct, gc=False, frozen=True):
     """One batch that was appended. `timestamp` is the batch's largest, what Kafka reports for a duplicate."""
 
     first_sequence: int

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from .committed import At, Offset
 
 
-class Pending(NamedTuple):
+class Pending(msgspec.Struct, gc=False, frozen=True):
     """One of them; `number`: in the order of writing."""
 
     offset: Offset
