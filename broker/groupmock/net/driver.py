@@ -310,8 +310,9 @@ class Driver:
     def expire(self, now: int) -> None:
         """Let every deadline that passed do what it does, for a slice: if there are more, the alarm rings again."""
         fired = self.record.timers
-        with self._slices.one():
-            self._slices.go_on("a timer", self.core.expire, now)
+        self._slices.begin()
+        self._slices.go_on("a timer", self.core.expire, now)
+        self._slices.end()
         if fired == self.record.timers:
             self.record.looked(now)
 
@@ -319,8 +320,7 @@ class Driver:
         """A slice of what was begun and is not done."""
         now = self.now()
         self.record.replayed(GOES_ON, now)
-        with self._slices.one():
-            self._slices.take(now)
+        self._slices.take(now)
         self.settle()
 
     def settle(self) -> None:

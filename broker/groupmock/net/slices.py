@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -52,15 +51,16 @@ class Slices:
         it gets the time, `slice` and `steps`; `again`: called for the next slice."""
         self._step, self._perform, self._broken, self._paused, self._again = step, perform, broken, paused, again
 
-    @contextmanager
-    def one(self) -> Iterator[None]:
-        """A slice, of one step at least."""
+    def begin(self) -> None:
+        """A slice begins, of one step at least."""
         self.number += 1
         self.steps = 0
         self._runs, self.spent = True, False
         if self._slice_ns is not NO_END:
             self._end = self._clock() + self._slice_ns
-        yield
+
+    def end(self) -> None:
+        """It ends; what is left goes on in the loop's next turn."""
         self._runs, self.spent = False, self.spent and bool(self.waiting)
         if self.waiting:
             self.order()
@@ -70,13 +70,16 @@ class Slices:
         if self._runs or self.spent:
             self._do(work, now)
         else:
-            with self.one():
-                self._do(work, now)
+            self.begin()
+            self._do(work, now)
+            self.end()
 
     def take(self, now: int) -> None:
-        """One after the other of those that wait."""
+        """A slice for those that wait, one after the other."""
+        self.begin()
         while self.waiting and not self.spent:
             self._do(self.waiting.popleft(), now)
+        self.end()
 
     def go_on(self, what: str, step: Callable[[int], Effects | None], now: int) -> bool:
         """Step by step until nothing is left; False: the slice is over before that."""
