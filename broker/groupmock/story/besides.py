@@ -19,7 +19,7 @@ def besides(transactions: Transactions, not_served: NotServed, now: int, since: 
     parts = list(transactions.sections(now))
     if transactions.others:
         parts.append(["(more transactional ids are not told)"])
-    lines = [line.text for line in not_served.lines() if line.at >= since]
+    lines = [line.text for line in not_served.lines(whole) if line.at >= since]
     more = [f"{'...':>9}  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
     if lines:
         parts.append(["clients that were not served:", *lines[:SHOWN], *more])

@@ -76,11 +76,12 @@ class NotServed:
         if take is not None:
             take(self, row)
 
-    def lines(self) -> list[Line]:
-        """A line of each kind of failure, in the order in which they began."""
+    def lines(self, whole: bool) -> list[Line]:
+        """A line of each kind of failure, in the order in which they began. `whole`: were these all rows of the run? Else nobody knows what
+        a client asked before."""
         found = [Line(seen.first, f"{told}{seen.until} REFUSED: {remedy}") for (told, remedy), seen in self._refused.items()]
         found += [self._of_closed(reason, host, seen) for (reason, host), seen in self._closed.items()]
-        found += [line for name, client in self._clients.items() for line in self._of_client(name, client)]
+        found += [line for name, client in self._clients.items() for line in self._of_client(name, client, whole)]
         return sorted(found, key=lambda line: line.at)
 
     # -- rows
@@ -104,7 +105,7 @@ class NotServed:
             self._clients.pop(name, None)
             if len(self._served) < KEPT:
                 self._served[name] = None
-        elif name not in self._served and (name in self._clients or len(self._clients) < KEPT):
+        elif name not in self._served and (name in self._clients or max(len(self._clients), len(self._served)) < KEPT):
             client = self._clients.setdefault(name, Client(row.t))
             client.seen.more(row.t)
             _looks(client, row)
@@ -132,12 +133,12 @@ class NotServed:
     def _of_closed(self, reason: str, host: str, seen: Repeated) -> Line:
         return Line(seen.first, f"{count(seen.times, 'connection')} from {text(host)}{seen.until} closed: {shortened(reason)}")
 
-    def _of_client(self, name: str, client: Client) -> Iterator[Line]:
+    def _of_client(self, name: str, client: Client, whole: bool) -> Iterator[Line]:
         who = f"client {text(name)}" if name else "a client without a name"
         if client.sasl:
             asked = f"{who} asked for SASL ({listed(list(map(text, client.sasl)))}){client.seen.until}, REFUSED"
             yield Line(client.seen.first, f"{asked}: {NO_SASL}")
-        elif client.coordinators or not self._served or sum(client.looked.values()) >= AGAIN:
+        elif whole and (client.coordinators or not self._served or sum(client.looked.values()) >= AGAIN):
             looked = listed([f"{what} {count(times, 'time')}" for what, times in client.looked.items()])
             what = f"{who} looked up {looked}{client.seen.until}"
             if client.errors:

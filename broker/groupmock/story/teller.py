@@ -122,7 +122,7 @@ def obstacles(rows: Iterable[Row], group: str, *, now: int, sessions: Sessions, 
     for row in rows:
         teller.feed(row)
     found = teller.awaited(group, now, sessions)
-    found += [line.told() for line in teller.not_served.lines()[:SHOWN]]
+    found += [line.told() for line in teller.not_served.lines(whole=not dropped)[:SHOWN]]
     if not teller.not_served.connected and not dropped:
         found.append(NOBODY_CAME)
     return list(map(one_line, found))

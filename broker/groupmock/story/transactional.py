@@ -22,6 +22,8 @@ MOST: Final = 400
 MOST_IDS: Final = 20
 """Ids whose stories are kept."""
 OPEN_REQUESTS: Final = 10_000
+OPEN_TRANSACTIONS: Final = 1000
+ONGOING: Final = "Ongoing"
 APIS: Final = frozenset(("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit", "Produce"))
 """Requests that name a transactional id."""
 WRITES: Final = frozenset(("AddPartitionsToTxn", "Produce"))
@@ -74,7 +76,7 @@ class OneId:
         parts = [text(self._state or "state unknown")]
         parts += [f"producer {self._producer}, epoch {self.epoch}"] if self.epoch is not None else []
         parts += [f"{times} {what}" for what, times in self._ended.items() if times]
-        parts += [f"open for {seconds(max(0, now - self._since))} s"] if self._state == "Ongoing" else []
+        parts += [f"open for {seconds(max(0, now - self._since))} s"] if self._state == ONGOING else []
         return f"transactional id {text(self.name)}: {', '.join(parts)}"
 
 
@@ -88,7 +90,7 @@ class Transactions:
         """How often an id was met for which there was no room."""
         self._only, self._most, self._since = only, most, since
         self._names = names or TopicNames()
-        self._open: dict[Partition, dict[str, None]] = {}  # partition -> ids whose transactions are open there
+        self._open: dict[str, set[Partition]] = {}  # id with an open transaction -> the partitions in it
         self._asked: OrderedDict[int, tuple[str, RequestRow]] = OrderedDict()  # ticket -> its id, and the request
 
     def feed(self, row: Row | UnknownRow) -> None:
@@ -105,7 +107,8 @@ class Transactions:
 
     def open_on(self, partition: Partition) -> list[str]:
         """The transactions that are open in a partition, by their ids."""
-        return [self.ids[each].state if each in self.ids else text(each) for each in self._open.get(partition, ())]
+        ids = [each for each, partitions in self._open.items() if partition in partitions]
+        return [self.ids[each].state if each in self.ids else text(each) for each in ids]
 
     def _of(self, name: Any) -> OneId | None:
         if not isinstance(name, str) or not name or (self._only is not None and name != self._only):
@@ -116,9 +119,12 @@ class Transactions:
         return self.ids.setdefault(name, OneId(name, self._most, self._since))
 
     def _note(self, row: NoteRow) -> None:
-        if row.what == "transaction_moved" and row.fields.get("after") in ENDED:
-            self._closes(row.fields.get("transactional_id"))
-        known = self._of(row.fields.get("transactional_id"))
+        name, after = row.fields.get("transactional_id"), row.fields.get("after")
+        if after in ENDED:
+            self._open.pop(str(name), None)
+        elif after == ONGOING and len(self._open) < OPEN_TRANSACTIONS:
+            self._open.setdefault(str(name), set())
+        known = self._of(name)
         if known is None:
             return
         if row.what == "transaction_moved":
@@ -151,10 +157,8 @@ class Transactions:
 
     def _opens(self, name: str, asked: RequestRow, row: ReplyRow) -> None:
         """AddPartitionsToTxn, or a Produce that adds on the way (KIP-890), was answered."""
-        if row.error or asked.api_name not in WRITES or len(self._open) >= OPEN_REQUESTS:
-            return
-        for topic, partition in self._partitions(asked):
-            self._open.setdefault((topic, partition), {})[name] = None
+        if row.error is None and asked.api_name in WRITES and name in self._open:
+            self._open[name].update(self._partitions(asked))
 
     def _partitions(self, asked: RequestRow) -> Iterator[Partition]:
         if asked.api_name == "Produce":
@@ -165,12 +169,6 @@ class Transactions:
         listed = items(asked.message, "transactions")
         for topic in items(listed[0], "topics") if listed else items(asked.message, "v3_and_below_topics"):
             yield from ((str(field(topic, "name")), each) for each in items(topic, "partitions"))
-
-    def _closes(self, name: Any) -> None:
-        for partition in [each for each, ids in self._open.items() if name in ids]:
-            del self._open[partition][name]
-            if not self._open[partition]:
-                del self._open[partition]
 
 
 def tell_id(rows: Iterable[Row | UnknownRow], transactional_id: str) -> list[str]:

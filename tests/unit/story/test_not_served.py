@@ -68,6 +68,12 @@ def test_a_client_that_never_comes_to_the_advertised_address_is_told_with_the_re
     assert cluster.obstacles() == [f"{looked}, was told {node.host}:{node.port}, and asked nothing else: {ADVERTISE}"]
 
 
+def test_what_a_client_asked_before_the_oldest_row_is_not_guessed() -> None:
+    cluster = Cluster()
+    look_up(cluster)
+    assert obstacles(cluster.kept.rows, "kitchen", now=0, sessions={}, dropped=1) == []
+
+
 def test_a_lookup_that_is_refused_says_so_instead_of_the_remedy() -> None:
     cluster = Cluster()
     topics = [MetadataRequestTopic(name="bills")]
