@@ -32,7 +32,7 @@ DROPPED: Final = re.compile(r"\((\d+) older rows are no longer kept\)")
 PENDING: Final = re.compile(r".*\b(?:pending|transaction)\b.*")
 """What a line says behind offsets that only count if their transaction is committed."""
 GENERATION: Final = re.compile(
-    r"generation (?P<number>\d+) after \d+ ms(?P<how>.*?): (?:(?P<leader>.+?) leads|nobody leads)(?P<rest>[;,] .*)?"
+    r"generation (?P<number>\d+) after \d+ ms(?P<how>.*): (?:(?P<leader>.+?) leads|nobody leads)(?P<rest>[;,] .*)?"
 )
 SHARE: Final = re.compile(rf"(?P<who>.+?) (?P<first>keeps|gets|loses|has) (?P<what>(?:{_PARTS}|nothing).*)")
 _PART_OF_SHARE: Final = re.compile(rf"(?P<verb>keeps|gets|loses|has) (?P<partitions>{_PARTS}|nothing)(?P<new> \(new\))?(?:, |$|(?= \(\d))")

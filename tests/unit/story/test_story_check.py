@@ -11,6 +11,7 @@ from cases import for_each
 from told_runs import recorded_runs, simulated_run, transactional_run
 
 from tools.story_check.bench import Verdict, printed
+from tools.story_check.claims import read_section
 from tools.story_check.history import History
 from tools.story_check.judge import View, judge
 from tools.story_check.lies import LIES, planted
@@ -78,3 +79,9 @@ def test_judge_counts_offsets_of_a_transaction_that_is_committed(group: str, lin
     at = next(each.t for each in facts.group(group).commits)
     verdicts = judge([f"{group}: Empty, generation 0, 0 members", f"{printed(at):>9}  {line}"], facts, run.moments[-1].views)
     assert [each.true for each in verdicts] == [True, True, true]
+
+
+def test_judge_finds_the_leader_behind_a_reason_with_a_colon() -> None:
+    line = "    0.303  generation 2 after 12 ms, member anna#d3b9 left: as ordered: ben#0c68 leads; ben#0c68 gets orders/0-3 (new)"
+    claims = read_section(["told: Stable, generation 2, range, 1 member (ben#0c68 leads)", line]).claims
+    assert [(each.kind, each.who) for each in claims[1:]] == [("leads", "ben#0c68"), ("share", "ben#0c68")]
