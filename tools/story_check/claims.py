@@ -18,7 +18,7 @@ _NUMBERS: Final = re.compile(r"(\d+)(?:-(\d+))?")
 _TIME: Final = re.compile(r" *(\d+\.\d{3})  (.*)")
 _LAST: Final = re.compile(r"seed \d+(?: · |$)|journal: ")
 
-BEGINS: Final = re.compile(rf"(?P<who>.+?) begins to read at (?P<offsets>{_OFFSETS})")
+BEGINS: Final = re.compile(rf"(?P<who>.+?) begins to read at (?P<offsets>{_OFFSETS})(?: \(until \d+\.\d+\))?")
 COMMITS: Final = re.compile(rf"(?P<who>.+?) commits (?P<offsets>{_OFFSETS})(?P<rest>.*)")
 COMMITS_OFTEN: Final = re.compile(
     rf"(?P<who>.+?): (?P<times>\d+) commits until (?P<until>\d+\.\d+), the last (?P<offsets>{_OFFSETS})(?P<rest>.*)"

@@ -25,6 +25,10 @@ class Line:
         self.key = key
         self.times = 1
 
+    def takes(self, other: Line) -> bool:
+        """May it be added, which has the same key?"""
+        return True
+
     def add(self, other: Line) -> None:
         """The same once more."""
         self.times += 1
@@ -87,12 +91,19 @@ class Together(Line):
 
 
 class Offsets(Line):
-    """Partitions and where somebody begins there, collected over several requests of one moment."""
+    """Partitions and where somebody begins there, collected over several requests for different partitions."""
 
     def __init__(self, at: int, name: str, what: str, offsets: dict[Partition, int], none: Iterable[Partition], who: Iterable[str]) -> None:
-        super().__init__(at, "", who, (what, name, at))
+        super().__init__(at, "", who, (what, name))
         self._name, self._what = name, what
         self._offsets, self._none = dict(offsets), set(none)
+
+    def takes(self, other: Line) -> bool:
+        """See `Line`."""
+        return isinstance(other, Offsets) and self._places().isdisjoint(other._places())
+
+    def _places(self) -> set[Partition]:
+        return self._none | self._offsets.keys()
 
     def add(self, other: Line) -> None:
         """See `Line`."""
@@ -105,7 +116,8 @@ class Offsets(Line):
         """See `Line`."""
         parts = [offsets_text(self._offsets)] if self._offsets else []
         parts += [f"nothing for {partitions_text(self._none)}"] if self._none else []
-        return f"{self._name} {self._what} {', '.join(parts) or 'nothing'}"
+        end = "" if seconds(self.until) == seconds(self.at) else f" (until {seconds(self.until)})"
+        return f"{self._name} {self._what} {', '.join(parts) or 'nothing'}{end}"
 
 
 class Folded:
@@ -119,8 +131,11 @@ class Folded:
         if line.key is None:
             yield from self.rest()
             yield line
-        elif line.key in self._held:
+        elif line.key in self._held and self._held[line.key].takes(line):
             self._held[line.key].add(line)
+        elif line.key in self._held:
+            yield self._held.pop(line.key)
+            self._held[line.key] = line
         else:
             if len(self._held) >= HELD:
                 yield self._held.pop(next(iter(self._held)))
