@@ -19,6 +19,7 @@ from groupmock.printable import lines, one_line
 
 from . import jobs
 from .errors import BadInput, SparkCannotStart, lacks, lacks_on_workers
+from .interrupts import came
 
 OK: Final = 0
 BAD_USE: Final = 2
@@ -104,6 +105,7 @@ def _run(name: str, words: Sequence[str], prog: str) -> int:
     arguments = parse(name, words, prog)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Printable("%(message)s"))
+    handler.addFilter(_of_no_interrupt)
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     log.setLevel(logging.INFO)
     try:
@@ -115,6 +117,14 @@ def _run(name: str, words: Sequence[str], prog: str) -> int:
         return _complain(CANNOT_START, f"{prog}: {problem}")
     except KeyboardInterrupt:
         return _complain(INTERRUPTED, f"{prog}: interrupted; what is in the lake is whole")
+
+
+def _of_no_interrupt(record: logging.LogRecord) -> bool:
+    """Py4J logs Ctrl-C with its traceback, and what became of the command in the middle of which PySpark's handler sent another one
+    (py4j.java_gateway.GatewayClient.send_command)."""
+    error = record.exc_info[1] if record.exc_info else None
+    reentrant = error is not None and isinstance(error.__context__, RuntimeError)
+    return error is None or not (came() or reentrant or isinstance(error, KeyboardInterrupt))
 
 
 class _Printable(logging.Formatter):

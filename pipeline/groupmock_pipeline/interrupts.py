@@ -38,7 +38,37 @@ def kept() -> Iterator[None]:
         _CAME.clear()
 
 
+@contextmanager
+def put_off() -> Iterator[None]:
+    """A first SIGINT is raised at the end of this, a second one at once: Java that is being started cannot be ended before PySpark knows
+    it, and would be left behind (pyspark.java_gateway.launch_gateway)."""
+    before = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or not callable(before):
+        yield
+        return
+    first = Event()
+
+    def wait(number: int, frame: FrameType | None) -> None:
+        if first.is_set():
+            before(number, frame)
+        first.set()
+
+    signal.signal(signal.SIGINT, wait)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is wait:  # else PySpark has set its own, which ends jobs
+            signal.signal(signal.SIGINT, before)
+        if first.is_set():
+            raise KeyboardInterrupt
+
+
+def came() -> bool:
+    """Did one come, while `kept` lasts?"""
+    return _CAME.is_set()
+
+
 def check() -> None:
     """Raises KeyboardInterrupt if one came."""
-    if _CAME.is_set():
+    if came():
         raise KeyboardInterrupt

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from . import class_archive, java
 from .errors import SparkCannotStart, lacks
+from .interrupts import put_off
 from .settings import LOCAL, NEEDED, suiting, this_machine
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ def _got(name: str, where: str | None, settings: dict[str, str]) -> SparkSession
     if where is not None:
         builder = builder.master(where)
     try:
-        return builder.getOrCreate()
+        with put_off():
+            return builder.getOrCreate()
     except (PySparkRuntimeError, Py4JError) as error:
         # Spark itself asks for about a minute whether somebody takes its application, and then says no more than that it has stopped.
         doubt = f" (is it a Spark master of this version that listens at {where}?)" if where and where.startswith("spark:") else ""
