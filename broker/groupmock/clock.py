@@ -115,21 +115,24 @@ class _Agenda(Generic[A]):
 
 
 class _Alarm(_Appointment):
-    """An appointment with the loop, to be made again when the clock steps."""
+    """An appointment with the loop, to be made again when the clock steps. One that is made meanwhile is armed at the end of the step: most
+    of those are over by then, and the loop's timers cost more than all else."""
 
     __slots__ = ("clock", "handle")
 
     def __init__(self, clock: LoopClock, when: int, callback: Callback) -> None:
         super().__init__(clock.alarms, when, callback)
         self.clock = clock
-        self.arm()
+        self.handle: asyncio.Handle | None = None
+        if not clock.stepping:
+            self.arm()
 
     def arm(self) -> None:
         """Rounded up to the millisecond: uvloop's timers have no more, and one that fires early would only be armed again. What is due at
         once waits one too: two requests sent together often reach the loop in two turns, and Kafka's timers are no faster (of twelve
         restarts overtaken 0.5 ms later, 4.3.0 fenced eight)."""
         milliseconds = max(1, -(-(self.when - self.clock.now()) // NS_PER_MS))
-        self.handle: asyncio.Handle = asyncio.get_running_loop().call_later(milliseconds / 1000, self.come)
+        self.handle = asyncio.get_running_loop().call_later(milliseconds / 1000, self.come)
 
     def come(self) -> None:
         """It is time. What has arrived by now goes first, as in Kafka 4's coordinator, whose timers queue behind the requests: the loop
@@ -143,18 +146,24 @@ class _Alarm(_Appointment):
     def cancel(self) -> None:
         """See `Handle`."""
         super().cancel()
-        self.handle.cancel()
+        self.disarm()
+
+    def disarm(self) -> None:
+        """The loop knows it no more."""
+        if self.handle is not None:
+            self.handle.cancel()
 
 
 class LoopClock:
     """Real time, which can be stepped on. Run time 0 is when this object was made."""
 
-    __slots__ = ("_origin", "alarms", "epoch_ns")
+    __slots__ = ("_origin", "alarms", "epoch_ns", "stepping")
 
     def __init__(self) -> None:
         self._origin = monotonic_ns()
         self.epoch_ns = time_ns()
         self.alarms = _Agenda[_Alarm]()
+        self.stepping = False
 
     def now(self) -> int:
         """Run time in ns."""
@@ -169,16 +178,20 @@ class LoopClock:
     def step(self, nanoseconds: int) -> None:
         """Be that much later now. Appointments on the way are kept at their own times, in order, those made meanwhile too."""
         target = self.now() + nanoseconds
-        while (first := self.alarms.first()) is not None and first.when <= target:
-            # Not below 0: an appointment that is late already would turn the time back, which `Clock.now` rules out.
-            self._origin -= max(0, first.when - self.now())
-            first.handle.cancel()
-            first.keep()
-        self._origin -= max(0, target - self.now())
-        for alarm in self.alarms:
-            # The loop's own time did not step: what is left of theirs is shorter now.
-            alarm.handle.cancel()
-            alarm.arm()
+        self.stepping = True
+        try:
+            while (first := self.alarms.first()) is not None and first.when <= target:
+                # Not below 0: an appointment that is late already would turn the time back, which `Clock.now` rules out.
+                self._origin -= max(0, first.when - self.now())
+                first.disarm()
+                first.keep()
+            self._origin -= max(0, target - self.now())
+        finally:
+            self.stepping = False
+            for alarm in self.alarms:
+                # The loop's own time did not step: what is left of theirs is shorter now.
+                alarm.disarm()
+                alarm.arm()
 
 
 class VirtualClock:

@@ -83,12 +83,13 @@ def _write(arguments: argparse.Namespace) -> int:
 def _parts(lines: list[Numbered]) -> Iterator[list[Numbered]]:
     """Lines that fit into one request."""
     from ..control.record_calls import MOST_BYTES
+    from ..data.writing import MOST_RECORDS
 
     part: list[Numbered] = []
     size = 0
     for line in lines:
         more = len(line.text) + (line.number - part[-1].number if part else 1)
-        if part and size + more > MOST_BYTES:
+        if part and (size + more > MOST_BYTES or len(part) == MOST_RECORDS):
             yield part
             part, size = [], 0
         part.append(line)

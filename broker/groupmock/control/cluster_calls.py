@@ -16,6 +16,7 @@ from ..core.units import NS_PER_MS
 from ..version import __version__
 from .context import ControlContext, Done
 from .route import ControlCall
+from .slicing import in_slices
 
 
 class GroupPath(msgspec.Struct):
@@ -168,20 +169,22 @@ async def health(context: ControlContext, call: ControlCall) -> Health:
 async def groups(context: ControlContext, call: ControlCall) -> list[GroupRow]:
     """Every group there is."""
     cluster = context.running.cluster
-    return [
-        GroupRow(
-            each.group_id,
-            each.group_type,
-            str(each.state),
-            each.generation,
-            each.protocol_name,
-            len(each.members),
-            each.leader_id,
-            cluster.groups.hosting.node_of(each.group_id),
-            cluster.environment.holds.of(each.group_id).state,
+    rows = []
+    async for each in in_slices(cluster.groups.all()):
+        rows.append(
+            GroupRow(
+                each.group_id,
+                each.group_type,
+                str(each.state),
+                each.generation,
+                each.protocol_name,
+                len(each.members),
+                each.leader_id,
+                cluster.groups.hosting.node_of(each.group_id),
+                cluster.environment.holds.of(each.group_id).state,
+            )
         )
-        for each in cluster.groups.all()
-    ]
+    return rows
 
 
 async def states(context: ControlContext, call: ControlCall) -> dict[str, list[StateRow]]:
@@ -237,4 +240,4 @@ async def metrics(context: ControlContext, call: ControlCall) -> bytes:
     # Here, not above: the table of routes imports this file and is read without the extra `control` too.
     from .metrics import text_of
 
-    return text_of(context.running)
+    return await text_of(context.running)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from groupmock_codec import APIS
 
 from ..printable import printable
+from .slicing import in_slices
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -32,17 +34,17 @@ TOTALS = {
 
 
 class Scrape:
-    """A prometheus-client collector."""
+    """The families of one moment. Those with a line per group are made in slices: there may be 20,000 of them."""
 
     def __init__(self, running: Running) -> None:
         self._running = running
 
-    def collect(self) -> Iterable[Metric]:
+    async def families(self) -> list[Metric]:
         """Every family."""
-        yield from self._counters()
-        yield from self._now()
+        found = [*self._counters(), *self._now(), *await self._groups(), *self._transactions()]
         if self._running.beside is not None:
-            yield from self._audited(self._running.audit())
+            found += self._audited(self._running.audit())
+        return found
 
     def _audited(self, audit: Audit) -> Iterator[Metric]:
         from prometheus_client.core import CounterMetricFamily
@@ -74,31 +76,49 @@ class Scrape:
     def _now(self) -> Iterator[Metric]:
         from prometheus_client.core import GaugeMetricFamily
 
-        from .transaction_metrics import transaction_metrics
-
         running = self._running
         yield GaugeMetricFamily("groupmock_connections", "connections now", value=len(running.server.driver.connections))
         yield GaugeMetricFamily("groupmock_held_bytes", "bytes of requests that wait now", value=running.server.counters.held_bytes)
+
+    async def _groups(self) -> list[Metric]:
+        from prometheus_client.core import GaugeMetricFamily
+
         groups = GaugeMetricFamily("groupmock_groups", "groups now, by state", labels=["state"])
         members = GaugeMetricFamily("groupmock_group_members", "members of a group now", labels=["group"])
         generations = GaugeMetricFamily("groupmock_group_generation", "generation of a group", labels=["group"])
         states: Counter[str] = Counter()
-        for group in running.cluster.groups.all():
+        async for group in in_slices(self._running.cluster.groups.all()):
             states[str(group.state)] += 1
             name = printable(group.group_id)
             members.add_metric([name], len(group.members))
             generations.add_metric([name], group.generation)
         for state, count in sorted(states.items()):
             groups.add_metric([state], count)
-        yield from (groups, members, generations)
+        return [groups, members, generations]
+
+    def _transactions(self) -> Iterator[Metric]:
+        from .transaction_metrics import transaction_metrics
+
+        running = self._running
         yield from transaction_metrics(running.cluster, running.core.environment.wall_ms(running.clock.now()))
 
 
-def text_of(running: Running) -> bytes:
-    """The exposition format."""
+class Collected:
+    """A prometheus-client collector of what was collected."""
+
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> list[Metric]:
+        """Every family."""
+        return self._families
+
+
+async def text_of(running: Running) -> bytes:
+    """The exposition format. The library makes all of it in one go, on another thread so that the loop has its turns meanwhile."""
     from prometheus_client import CollectorRegistry, generate_latest
 
     # Not the library's own registry, which adds figures of the process; auto_describe would collect once more just to register.
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Scrape(running))
-    return generate_latest(registry)
+    registry.register(Collected(await Scrape(running).families()))
+    return await asyncio.to_thread(generate_latest, registry)

@@ -7,6 +7,7 @@ nothing a string is a text and everything else is JSON, so a line that somebody 
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
@@ -22,6 +23,7 @@ from ..views import Outcome
 Form = Literal["text", "json", "base64"]
 NULL: Final = b"null"
 HEADER_LINE: Final = 'headers are [{"key": ..., "value": ...}] or {name: text}'
+NOT_BLANK: Final = re.compile(rb"\S")
 LONGEST_LINE: Final = 2 * 1024 * 1024
 """Bytes; more than the largest record that a topic takes by default."""
 LONGEST_TEXT: Final = 600
@@ -38,7 +40,7 @@ class BadLine(ValueError):
         self.number = number
 
 
-class NewHeader(msgspec.Struct, forbid_unknown_fields=True):
+class NewHeader(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A header; `value` and `value_as` as a record's."""
 
     key: str
@@ -46,7 +48,7 @@ class NewHeader(msgspec.Struct, forbid_unknown_fields=True):
     value_as: Form | None = None
 
 
-class RecordLine(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class RecordLine(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, gc=False):
     """A record to be written."""
 
     topic: Annotated[str | None, Meta(description="where it goes")] = None
@@ -89,7 +91,7 @@ class ShownRecord(msgspec.Struct, omit_defaults=True):
     marker: bool = False
 
 
-class Numbered(msgspec.Struct):
+class Numbered(msgspec.Struct, gc=False):
     """A line that says something, and its number in the file, from 1."""
 
     number: int
@@ -98,17 +100,16 @@ class Numbered(msgspec.Struct):
 
 def numbered(data: bytes, first: int = 1) -> Iterator[Numbered]:
     """The lines that are not blank, the first one having that number. Raises BadLine for one that is too long."""
-    at, number = 0, first - 1
-    while at < len(data):
-        end = data.find(b"\n", at)
+    at, number = 0, first
+    # Over blanks in one go: four megabytes of line ends one by one take four seconds, in which nothing is yielded
+    while (found := NOT_BLANK.search(data, at)) is not None:
+        number += data.count(b"\n", at, found.start())
+        end = data.find(b"\n", found.start())
         end = len(data) if end < 0 else end
-        number += 1
-        if end - at > LONGEST_LINE:
+        if end - found.start() > LONGEST_LINE:
             raise BadLine(number, f"more than {LONGEST_LINE} bytes")
-        text = data[at:end].strip()
-        if text:
-            yield Numbered(number, text)
-        at = end + 1
+        yield Numbered(number, data[found.start() : end].rstrip())
+        at = end
 
 
 def lines_of(given: str | bytes | Iterable[Mapping[str, Any]]) -> bytes:

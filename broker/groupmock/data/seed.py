@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 256 * 1024 * 1024
 RECORD_FIELDS: Final = ("key", "value", "headers")
-AT_ONCE: Final = 5_000
+AT_ONCE: Final = 1_000
 """So many records are one command."""
 SLICE: Final = 200
 Parsed = tuple[Numbered, Any]
@@ -47,7 +47,7 @@ class BadSeedData(ValueError):
     """Seed data that cannot be; the text names the file, the line, the field and the remedy."""
 
 
-class TopicLine(msgspec.Struct, forbid_unknown_fields=True):
+class TopicLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A topic to be made."""
 
     topic: Annotated[str, Meta(description="its name", min_length=1)]
@@ -59,7 +59,7 @@ class TopicLine(msgspec.Struct, forbid_unknown_fields=True):
     topic_id: Annotated[str | None, Meta(description="its id as Kafka's tools write it; null: a fresh one")] = None
 
 
-class OffsetLine(msgspec.Struct, forbid_unknown_fields=True):
+class OffsetLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """Where a partition's log goes on: its next record gets that offset. One without records begins at `start_offset`, or there too."""
 
     topic: Annotated[str, Meta(description="topic name", min_length=1)]
@@ -70,7 +70,7 @@ class OffsetLine(msgspec.Struct, forbid_unknown_fields=True):
     ] = None
 
 
-class CommitLine(msgspec.Struct, forbid_unknown_fields=True):
+class CommitLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """An offset that a group has committed."""
 
     group: Annotated[str, Meta(description="group id", min_length=1)]
@@ -80,7 +80,7 @@ class CommitLine(msgspec.Struct, forbid_unknown_fields=True):
     metadata: Annotated[str, Meta(description="any text")] = ""
 
 
-class NodeLine(msgspec.Struct, forbid_unknown_fields=True):
+class NodeLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """Broker configs that are set at run time."""
 
     node: Annotated[int, Meta(description="node id; 0: all of them", ge=0)]
@@ -111,7 +111,7 @@ SeedLine: Final = msgspec.defstruct(
 """Every field that a line can have, for documents and errors."""
 
 
-class _Kind(msgspec.Struct):
+class _Kind(msgspec.Struct, gc=False):
     """The fields by which a line says what it is."""
 
     topic: Any = msgspec.UNSET
@@ -154,7 +154,7 @@ class SeedData:
         """Do what they say, with a stop after each step. Raises BadSeedData."""
         self.done = Seeded()
         try:
-            _check(target, self._lines)
+            yield from _check(target, self._lines)
             for step in _steps(self._lines):
                 _do(target, step, self.done)
                 yield
@@ -210,11 +210,13 @@ def seed_data_of(data: bytes, origin: str) -> SeedData:
 # -- checking ----------------------------------------------------------------------------------------------------------
 
 
-def _check(target: Target, lines: Iterable[Parsed]) -> None:
-    """Does every line name what there is, or will be by then? Raises BadLine."""
+def _check(target: Target, lines: Iterable[Parsed]) -> Iterator[None]:
+    """Does every line name what there is, or will be by then? With a stop every so many. Raises BadLine."""
     topics, settings = target.cluster.topics, target.config.settings
     made: dict[str, int] = {}
-    for line, given in lines:
+    for number, (line, given) in enumerate(lines, 1):
+        if not number % SLICE:
+            yield
         if isinstance(given, TopicLine):
             if given.topic in made or given.topic in topics:
                 raise BadLine(line.number, f"topic: {given.topic!r} is there already: leave the line out, or choose another name")

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from ..core.log.topics import Topic
     from .target import Target
 
+LOOKED_AT_ONCE: Final = 10_000
 LARGEST_BATCH: Final = 512 * 1024
 MOST_IN_A_BATCH: Final = 500
 AROUND: Final = 40
 """Bytes of a record beside its key, value and headers, and of a header beside its own, at most: lengths, times, offsets."""
 SLICE: Final = 200
+MOST_RECORDS: Final = 50_000
+"""Of one request over HTTP: all of them are checked and written in one turn of the loop, a microsecond each."""
 
 
 class Written(msgspec.Struct):
@@ -55,6 +58,8 @@ class Reader:
     def read(self, data: bytes, partition: int | None = None, first_line: int = 1) -> Iterator[None]:
         """Read them, with a stop every so many; `partition`: for lines that name none."""
         for count, line in enumerate(numbered(data, first_line)):
+            if count == MOST_RECORDS:
+                raise BadLine(line.number, f"more than {MOST_RECORDS} records: write those from this line on in another request")
             self.add(line, read_line(line, RecordLine), partition)
             if not count % SLICE:
                 yield
@@ -77,13 +82,16 @@ class Writing:
 
     def __init__(self, target: Target, topic: Topic, lines: Sequence[Line]) -> None:
         self._target, self._topic = target, topic
-        self._batches = list(_batches(topic, target, lines))
+        self._lines = lines
+        self._batches: list[list[Line]] = []
         self._data: list[bytes] = []
 
     def slices(self) -> Iterator[None]:
-        """Make the batches, with a stop after each."""
-        for batch in self._batches:
-            self._data.append(encode_batch([line.record for line in batch]))
+        """Make the batches, with a stop after each, and after some lines of which none is whole yet."""
+        for batch in _batches(self._topic, self._target, self._lines):
+            if batch:
+                self._batches.append(batch)
+                self._data.append(encode_batch([line.record for line in batch]))
             yield
 
     def submit(self) -> list[Written]:
@@ -109,10 +117,12 @@ def write(target: Target, topic: Topic, lines: Sequence[Line]) -> list[Written]:
 
 
 def _batches(topic: Topic, target: Target, lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Each partition's records in the order of the lines, as many in a batch as its topic surely takes."""
+    """Each partition's records in the order of the lines, as many in a batch as its topic surely takes; [] now and then on the way."""
     by_partition: dict[int, list[Line]] = {}
-    for line in lines:
+    for count, line in enumerate(lines):
         by_partition.setdefault(line.partition, []).append(line)
+        if count % LOOKED_AT_ONCE == LOOKED_AT_ONCE - 1:
+            yield []
     for partition, mine in by_partition.items():
         most = min(LARGEST_BATCH, target.cluster.topics.limits(topic, topic.partitions[partition].leader).max_message_bytes)
         batch: list[Line] = []

@@ -29,9 +29,11 @@ def trimmed(text: str) -> str:
 def whole_number(text: str, bits: int) -> int | None:
     """`Integer.parseInt` and its kind for a number of `bits` bits beside its sign; None: no such number. Digits of any script count."""
     digits = text[1:] if text[:1] in ("-", "+") else text
-    if not digits.isdecimal() or max(digits) > LAST_OF_PLANE_0:
+    if not digits.isdecimal():
         return None
     if not digits.isascii():
+        if max(digits) > LAST_OF_PLANE_0:
+            return None
         digits = "".join(str(int(digit)) for digit in digits)
     significant = digits.lstrip("0")
     if len(significant) > MOST_DIGITS:

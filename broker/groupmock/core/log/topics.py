@@ -433,6 +433,7 @@ class Topics(TopicNews):
         return self._limits_of(name, {} if topic is None else topic.configs, node).max_message_bytes
 
     def _limits_of(self, name: str, set_on_topic: Mapping[str, str], node: int) -> LogLimits:
+        name = name if set_on_topic else ""  # of all topics without configs of their own they are the same: there may be thousands
         nodes = self._limits.get(name)
         known = None if nodes is None else nodes.get(node)
         if known is None:
