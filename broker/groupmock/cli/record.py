@@ -71,11 +71,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _record(settings: Settings, command: list[str]) -> tuple[int, str | None]:
+    from ..net.loops import shorten_collections
     from ..record.proxy import Proxy
 
     stop = asyncio.Event()
     proxy = Proxy(settings, on_failure=stop.set)
     await proxy.start()
+    shorten_collections()
     status = await _run(proxy, command) if command else await _serve(proxy, stop)
     return status, await proxy.close()
 

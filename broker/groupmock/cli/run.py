@@ -105,6 +105,7 @@ def _ran(config: Config, arguments: argparse.Namespace, journals: list[str] | No
 async def _run(config: Config, command: list[str], strict: bool, journals: list[str] | None) -> int:
     """`journals`: gets the file in which the run ended."""
     from ..assembly import start
+    from ..net.loops import shorten_collections
 
     running = await start(config, stories=config.control is not None)
     tell_not_copied("run", running.not_copied)
@@ -113,6 +114,7 @@ async def _run(config: Config, command: list[str], strict: bool, journals: list[
         from ..control.start import start_control
 
         control = await start_control(config, running)
+    shorten_collections()
     environment = os.environ | dict.fromkeys(VARIABLES, running.bootstrap)
     if control is not None:
         environment |= {"GROUPMOCK_CONTROL_URL": control.url} | ({"GROUPMOCK_TOKEN": config.token} if config.token else {})

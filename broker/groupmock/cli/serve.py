@@ -57,6 +57,7 @@ async def _serve(config: Config) -> Exception | None:
     import signal
 
     from ..assembly import start
+    from ..net.loops import shorten_collections
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -69,6 +70,7 @@ async def _serve(config: Config) -> Exception | None:
         from ..control.start import start_control
 
         control = await start_control(config, running, stop.set)
+    shorten_collections()
     os.write(1, running.ready_line(control.url if control is not None else None))
     await stop.wait()
     if control is not None:
