@@ -10,20 +10,10 @@ import random
 import sys
 import time
 
-from groupmock.core.groups.consumer.assignors import ASSIGNORS, Member, Spreads, Steps, Target, assign, subscription_of
+from groupmock.core.groups.consumer.assignors import ASSIGNORS, Member, Spreads, assign, at_once, subscription_of
 
 PARTITIONS = 100
 TRIES = 5
-
-
-def at_once(steps: Steps[dict[str, Target]]) -> dict[str, Target]:
-    """What the computation returns when nobody comes between its steps."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            found: dict[str, Target] = done.value
-            return found
 
 
 def joined(assignor: str, members: int, topics: int, alike: bool) -> float:

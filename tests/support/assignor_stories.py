@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from groupmock.core.groups.consumer.assignors import Member, Spreads, Target, assign, stored, subscription_of
+from groupmock.core.groups.consumer.assignors import Effort, Member, Spreads, Target, assign, at_once, stored, subscription_of
 from groupmock.core.groups.consumer.member_table import MemberTable
 
 Topics = dict[str, tuple[bytes, int]]
 Told = list[list[Any]]
-
-
-T = TypeVar("T")
-
-
-def at_once(steps: Generator[None, None, T]) -> T:
-    """What a computation in steps returns."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            result: T = done.value
-            return result
 
 
 class Subscriber(msgspec.Struct):
@@ -60,7 +47,7 @@ class Story:
 
     def put(self, member: str, instance: str | None, names: Sequence[str], target: Target, regex: str | None = None) -> None:
         """It is in the group, with that target as the log gives it."""
-        self._enter(Subscriber(member, instance, names, stored({}, target), regex, self._matched(regex)))
+        self._enter(Subscriber(member, instance, names, at_once(stored({}, target, Effort())), regex, self._matched(regex)))
 
     def heartbeat(self, member: str, instance: str | None, names: Sequence[str], regex: str | None = None, computes: bool = True) -> None:
         """It joins, subscribes anew, or takes the place of a static member; then the target of all is computed, if it is."""
@@ -75,7 +62,7 @@ class Story:
         computed = targets(self.assignor, subscribers, self.topics, replaced, alike=alike) if computes else {}
         if replaced is not None:
             self.leave(replaced)
-            new.target = stored({}, new.target)  # its record is written again for the new id
+            new.target = at_once(stored({}, new.target, Effort()))  # its record is written again for the new id
         self._enter(new)
         for one, target in computed.items():
             self.members[one].target = target

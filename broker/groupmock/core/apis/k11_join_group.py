@@ -17,6 +17,8 @@ from ..groups.classic.vote import select_protocol
 from ..groups.consumer.type import ConsumerGroup
 
 if TYPE_CHECKING:
+    from groupmock_codec.messages.k11_join_group import JoinGroupResponse
+
     from ..cluster import Cluster
     from ..events import Request
     from ..groups.classic.group import Group, Member
@@ -66,13 +68,15 @@ def _join_consumers(cluster: Cluster, turn: Turn, request: Request, message: Joi
 
     _check_size(turn, group, message)
     client, settings = (request.client_id or "", request.client_host), cluster.groups.timing(group.group_id, request.node)
+
+    def done(turn: Turn, answer: JoinGroupResponse) -> None:
+        turn.reply(request.ticket, answer)
+        cluster.groups.convert(turn, group)
+
     try:
-        answer = classic_members.join(turn, group, message, request.version, client, settings)
+        classic_members.join(turn, group, message, request.version, client, settings, done)
     except classic_members.JoinRefused as refused:
         _refuse(turn, request, refused.code, refused.member_id)
-        return
-    turn.reply(request.ticket, answer)
-    cluster.groups.convert(turn, group)
 
 
 def _check_size(turn: Turn, group: GroupType | None, message: JoinGroupRequest) -> None:

@@ -22,7 +22,6 @@ from ..groups.consumer.type import ConsumerGroup
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
-    from ..groups.consumer.heartbeat import Answer
     from ..groups.type import GroupType
     from ..turn import Turn
 
@@ -42,13 +41,13 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration.take_names(message.subscribed_topic_names or (), NAME_COST)
     ration.take(within([topic.partitions for topic in message.topic_partitions or ()]), PARTITION_COST)
     try:
-        answer, lease = _answer(cluster, turn, request, message)
+        _answer(cluster, turn, request, message)
     except Refused as refused:
-        answer, lease = ConsumerGroupHeartbeatResponse(error_code=refused.code, error_message=fitting(str(refused)) or None), None
-    turn.reply(request.ticket, answer, lease)
+        text = fitting(str(refused)) or None
+        turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=refused.code, error_message=text))
 
 
-def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGroupHeartbeatRequest) -> Answer:
+def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGroupHeartbeatRequest) -> None:
     said = beat.read(message, request.client_id, request.client_host)
     beat.check(said, request.version, turn.settings)
     error, found = cluster.groups.reach(said.group_id, request.node)
@@ -57,9 +56,9 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
     group = _consumer_group(turn, said, found)
     if said.epoch < 0:
         assert group is not None
-        left = heartbeat.leave(turn, group, said)
+        turn.reply(request.ticket, heartbeat.leave(turn, group, said))
         cluster.groups.convert(turn, group)
-        return left, None
+        return
     if not said.member_id:  # v0 alone gets so far: who joins is given an id (CG-30)
         said = said._replace(member_id=turn.environment.dice.short_id())
     if isinstance(found, ConsumerGroup | ClassicGroup):
@@ -73,7 +72,8 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
         known = finding.find(group, said)
     group = group or cluster.groups.claim(turn, said.group_id, ConsumerGroup, causes.first_heartbeat(request.client_id))
     assert group is not None, "there is none, or an empty one that gave way"
-    return heartbeat.answer(turn, group, cluster.topics, cluster.groups.timing(said.group_id, request.node), said, known, matcher, upgrades)
+    settings = cluster.groups.timing(said.group_id, request.node)
+    heartbeat.answer(turn, request.ticket, group, cluster.topics, settings, said, known, matcher, upgrades)
 
 
 def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> ConsumerGroup | None:

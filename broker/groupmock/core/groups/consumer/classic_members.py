@@ -8,7 +8,7 @@ once more without the rest. In Kafka: GroupMetadataManager.classicGroupJoinToCon
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from groupmock_codec.embedded.consumer import Assignment, Subscription, TopicPartitions, decode_subscription, encode_assignment
@@ -19,6 +19,7 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupR
 from ...effects import Lease
 from ...turn import Turn
 from .. import causes, codes
+from ..causes import Why
 from . import membership, reconciliation, subscription, targets, timing
 from .beat import Beat
 from .group import ClassicSide, Departure, Group, Member, Spot
@@ -27,6 +28,7 @@ from .reconciliation import Owned
 from .states import JOINING, Progress
 
 if TYPE_CHECKING:
+    from .assignors import Steps
     from .timing import Timing
 
 NULL_NAME_SINCE = 7
@@ -43,8 +45,17 @@ class JoinRefused(Exception):
         self.member_id = member_id
 
 
-def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, client: tuple[str, str], settings: Timing) -> JoinGroupResponse:
-    """`client`: its id and host. Raises JoinRefused."""
+def join(
+    turn: Turn,
+    group: Group,
+    message: JoinGroupRequest,
+    version: int,
+    client: tuple[str, str],
+    settings: Timing,
+    done: Callable[[Turn, JoinGroupResponse], None],
+) -> None:
+    """Take the member in. `client`: its id and host; `done`: is given the answer, behind the target where one is computed, which may take
+    long. Raises JoinRefused, before anything has changed."""
     _check(turn, group, message, version)
     _check_instance(group, message)
     said = _subscription(message)
@@ -68,24 +79,32 @@ def join(turn: Turn, group: Group, message: JoinGroupRequest, version: int, clie
     if steps_over:
         group.lost = Departure(bumped or group.generation > group.assignment_epoch, member.member_id)
     if membership.left_to_classics(turn, group):
-        return _goes_back(turn, group, member, replaced, beat.owned)
+        done(turn, _goes_back(turn, group, member, replaced, beat.owned))
+        return
     if bumped:
         group.bump()
         why = why or causes.TOPICS_CHANGED
+
+    def placed(turn: Turn, why: Why | None) -> None:
+        if known is None:
+            group.seat(member.member_id, replaced)
+        stood = (member.epoch, member.previous_epoch, member.progress)
+        changed = membership.advance(turn, group, member, beat.owned, resubscribed)
+        group.judge_anew(settled=changed or stood != (member.epoch, member.previous_epoch, member.progress))
+        timing.renew(turn, group, member, classic.session_timeout_ms)
+        timing.await_sync(turn, group, member)
+        if group.state != group.present() or why is not None or changed:
+            membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), bumped)
+        done(turn, _joined(member, member.epoch))
+
+    def computing(turn: Turn) -> Steps[None]:
+        yield from targets.compute(turn, group, member, beat.listed, replaced, None if looks else before)
+        placed(turn, why or causes.TARGET_COMPUTED)
+
     if targets.may_compute(turn, group, settings):
-        for _ in targets.compute(turn, group, member, beat.listed, replaced, None if looks else before):
-            pass
-        why = why or causes.TARGET_COMPUTED
-    if known is None:
-        group.seat(member.member_id, replaced)
-    stood = (member.epoch, member.previous_epoch, member.progress)
-    changed = membership.advance(turn, group, member, beat.owned, resubscribed)
-    group.judge_anew(settled=changed or stood != (member.epoch, member.previous_epoch, member.progress))
-    timing.renew(turn, group, member, classic.session_timeout_ms)
-    timing.await_sync(turn, group, member)
-    if group.state != group.present() or why is not None or changed:
-        membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), bumped)
-    return _joined(member, member.epoch)
+        turn.begin(computing, group)
+    else:
+        placed(turn, why)
 
 
 def _goes_back(turn: Turn, group: Group, member: Member, replaced: str | None, owned: Owned) -> JoinGroupResponse:

@@ -15,7 +15,7 @@ import msgspec
 from ...timers import Timer
 from ..offsets.committed import CommittedOffsets
 from ..type import GroupType
-from .assignors import Spreads, stored
+from .assignors import Effort, Spreads, at_once, stored
 from .member_table import MemberTable
 from .states import FIRST_EPOCH, JOINING, MAY_FOLLOW, Progress, State
 
@@ -322,7 +322,7 @@ class Group(GroupType):
         self.restless.discard(old.member_id)
         self.members[new.member_id] = new
         if target is not None:
-            self.targets[new.member_id] = stored({}, target)  # its record is written again
+            self.targets[new.member_id] = at_once(stored({}, target, Effort()))  # its record is written again
         for instance in old.instances:
             self.static_members.pop(instance, None)
         if new.group_instance_id is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from groupmock_codec.messages.k68_consumer_group_heartbeat import Assignment, ConsumerGroupHeartbeatResponse, TopicPartitions
 
 from ...effects import Lease
@@ -20,6 +22,7 @@ from .timing import Timing
 if TYPE_CHECKING:
     from ...log.topics import Topics
     from ...re2j.matching import Matcher
+    from .assignors import Steps
 
 Answer = tuple[ConsumerGroupHeartbeatResponse, Lease | None]
 
@@ -35,11 +38,35 @@ def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatRespons
     return ConsumerGroupHeartbeatResponse(member_id=beat.member_id, member_epoch=AWAY if beat.epoch == AWAY else LEAVING)
 
 
+class Moment(msgspec.Struct):
+    """A heartbeat whose member is in the group and subscribes to what it says, before its step towards the target. `replaced`: whose place
+    the member takes; `joined`: was it nobody yet; `bumped`: has the group another epoch by that; `upgraded`: was it a classic group?"""
+
+    group: Group
+    topics: Topics
+    settings: Timing
+    beat: Beat
+    member: Member
+    replaced: str | None
+    joined: bool
+    resubscribed: bool
+    bumped: bool
+    upgraded: bool
+
+
 def answer(
-    turn: Turn, group: Group, topics: Topics, settings: Timing, beat: Beat, known: Member | None, matcher: Matcher | None, upgraded: bool
-) -> Answer:
-    """Epoch 0 or more, by who may speak: `known`, or somebody who joins. With a lease where the next one like it is answered alike.
-    `upgraded`: was it a classic group until now?"""
+    turn: Turn,
+    ticket: int,
+    group: Group,
+    topics: Topics,
+    settings: Timing,
+    beat: Beat,
+    known: Member | None,
+    matcher: Matcher | None,
+    upgraded: bool,
+) -> None:
+    """Epoch 0 or more, by who may speak: `known`, or somebody who joins. With a lease where the next one like it is answered alike. Where a
+    target is computed, which may take long, the answer comes behind that."""
     subscribes = known is None or beat.listed is not None or beat.regex is not None
     before, resolved = group.alike() if subscribes else None, group.last_resolved()
     nameless = beat.group_instance_id is not None and beat.group_instance_id not in group.static_members
@@ -51,28 +78,37 @@ def answer(
     looks, bumped = called_for or group.stale, _bump(group, called_for)
     if bumped:
         why = why or causes.TOPICS_CHANGED
-    computes = targets.may_compute(turn, group, settings)
-    if computes:
-        for _ in targets.compute(
-            turn, group, member, beat.listed, replaced, None if looks else group.alike() if before is None else before
-        ):
-            pass
-        why = why or causes.TARGET_COMPUTED
-    if upgraded:
+    moment = Moment(group, topics, settings, beat, member, replaced, known is None, resubscribed, bumped, upgraded)
+    if not targets.may_compute(turn, group, settings):
+        # An instance id that is new has no target yet, whoever has it now (ConsumerGroup.targetAssignment)
+        turn.reply(ticket, *_answered(turn, moment, why, aimless=nameless))
+        return
+    alike = None if looks else group.alike() if before is None else before
+
+    def computing(turn: Turn) -> Steps[None]:
+        yield from targets.compute(turn, group, member, beat.listed, replaced, alike)
+        yield
+        turn.reply(ticket, *_answered(turn, moment, why or causes.TARGET_COMPUTED, aimless=False))
+
+    turn.begin(computing, group)
+
+
+def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Answer:
+    group, member, beat, settings = moment.group, moment.member, moment.beat, moment.settings
+    if moment.upgraded:
         group.reseat()
-    if known is None:
-        group.seat(member.member_id, replaced)
+    if moment.joined:
+        group.seat(member.member_id, moment.replaced)
     had, stood = member.assigned, (member.epoch, member.previous_epoch, member.progress)
-    # An instance id that is new has no target yet, whoever has it now (ConsumerGroup.targetAssignment)
-    changed = membership.advance(turn, group, member, beat.owned, resubscribed, aimless=nameless and not computes)
+    changed = membership.advance(turn, group, member, beat.owned, moment.resubscribed, aimless)
     moved = changed or stood != (member.epoch, member.previous_epoch, member.progress)
-    if moved or resubscribed or known is None:
+    if moved or moment.resubscribed or moment.joined:
         group.judge_anew(settled=moved)
     timing.renew(turn, group, member, settings.session_ms)
     if group.state != group.present() or why is not None or changed:
-        membership.settle(turn, group, why or _arrived(member), bumped)
+        membership.settle(turn, group, why or _arrived(member), moment.bumped)
     told = _told(member, anew=member.assigned is not had) if changed or beat.joins or beat.is_full else None
-    return _response(member, settings.heartbeat_ms, told), _lease(turn, group, topics, member)
+    return _response(member, settings.heartbeat_ms, told), _lease(turn, group, moment.topics, member)
 
 
 def _told(member: Member, anew: bool) -> list[tuple[bytes, list[int]]]:

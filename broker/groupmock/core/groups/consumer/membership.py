@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from ...turn import Turn
@@ -12,6 +15,9 @@ from .beat import Beat
 from .group import Departure, Group, Member, Spot, no_session
 from .reconciliation import Owned
 from .states import JOINING, Progress
+
+if TYPE_CHECKING:
+    from .assignors import Steps
 
 
 def settle(turn: Turn, group: Group, why: Why, bumped: bool = False) -> None:
@@ -100,7 +106,7 @@ def _awaited(group: Group, member: Member) -> str:
 def in_words(group: Group, spots: list[Spot], most: int = 4) -> str:
     """orders/0, orders/1 and 3 more."""
     # The cluster's names and not the group's: a member still owes what nobody subscribes to any more.
-    told = [f"{group.home.topics.name_of(topic) or 'a deleted topic'}/{index}" for topic, index in sorted(spots)[:most]]
+    told = [f"{group.home.topics.name_of(topic) or 'a deleted topic'}/{index}" for topic, index in nsmallest(most, spots)]
     more = f" and {len(spots) - most} more" if len(spots) > most else ""
     return ", ".join(told) + more if told else "nothing"
 
@@ -113,13 +119,16 @@ def fence(turn: Turn, group: Group, member: Member) -> None:
     group.targets.pop(member.member_id, None)
     member.epoch, member.previous_epoch, member.progress = JOINING, -1, Progress.STABLE
     group.bump()
-    for _ in targets.compute(turn, group, member, None, None, None):
-        pass
-    why = causes.member_fenced(member.member_id, group.assignment_epoch)
-    telling.changed(turn, group, member.member_id, "fenced", why, member)
-    advance(turn, group, member, (), resubscribed=False)
-    timing.renew(turn, group, member, member.session_timeout_ms)
-    settle(turn, group, why, bumped=True)
+
+    def computing(turn: Turn) -> Steps[None]:
+        yield from targets.compute(turn, group, member, None, None, None)
+        why = causes.member_fenced(member.member_id, group.assignment_epoch)
+        telling.changed(turn, group, member.member_id, "fenced", why, member)
+        advance(turn, group, member, (), resubscribed=False)
+        timing.renew(turn, group, member, member.session_timeout_ms)
+        settle(turn, group, why, bumped=True)
+
+    turn.begin(computing, group)
 
 
 def go_away(turn: Turn, group: Group, member: Member) -> None:

@@ -8,6 +8,7 @@ from cases import for_each
 from consumer_world import LEAVE, ConsumerWorld
 
 from groupmock.core.groups.classic.type import ClassicGroup
+from groupmock.core.groups.consumer.assignors import at_once
 from groupmock.core.groups.consumer.member_table import MemberTable
 from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
 from groupmock.rig import Ask
@@ -453,7 +454,7 @@ def test_a_change_of_type_keeps_the_table_of_offsets() -> None:
     assert (world.group is not None, offsets().listed(scala=False), offsets().unstable) == (True, listed, frozenset({("t", 0), ("u", 0)}))
     world.beat("A", member_epoch=LEAVE)
     assert (world.group is None, offsets().listed(scala=False), offsets().unstable) == (True, listed, frozenset({("t", 0), ("u", 0)}))
-    assert (offsets()["many", 55], offsets().end_transaction(7, committed=True), offsets()["t", 0]) == (some, 1, some)
-    world.topics.delete(world.turn(), "u")
+    assert (offsets()["many", 55], at_once(offsets().end_transaction(7, committed=True)), offsets()["t", 0]) == (some, 1, some)
+    world.command("delete_topic", name="u")
     assert offsets().unstable == frozenset({("t", 0)})
-    assert (offsets().end_transaction(8, committed=False), offsets().unstable) == (0, frozenset())
+    assert (at_once(offsets().end_transaction(8, committed=False)), offsets().unstable) == (0, frozenset())

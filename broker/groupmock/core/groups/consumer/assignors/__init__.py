@@ -15,9 +15,11 @@ from typing import Final
 
 from . import range_assignor, uniform_heterogeneous, uniform_homogeneous
 from .drafts import Computed, stored
-from .spec import Effort, Group, Member, Spreads, Steps, Subscription, Target, group_of, subscription_of
+from .spec import Effort, Group, Member, Spreads, Steps, Subscription, Target, at_once, group_of, subscription_of
 
-__all__ = ["ASSIGNORS", "Effort", "Member", "Spreads", "Steps", "Subscription", "Target", "assign", "stored", "subscription_of"]
+__all__ = [
+    "ASSIGNORS", "Effort", "Member", "Spreads", "Steps", "Subscription", "Target", "assign", "at_once", "stored", "subscription_of",
+]  # fmt: skip
 
 Assignor = Callable[[Group, Effort], Steps[dict[str, Computed]]]
 
@@ -56,7 +58,7 @@ def assign(
     found = {}
     for one in group.members:
         now, old = computed.get(one.member_id, {}), {} if one.member_id == newcomer else one.target
-        found[one.member_id] = old if now is old else stored(old, now)
-        if effort.spend(3 + 6 * len(now)):
+        found[one.member_id] = old if now is old else (yield from stored(old, now, effort))
+        if effort.spend(3 + len(now)):
             yield
     return found

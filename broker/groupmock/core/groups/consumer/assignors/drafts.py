@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 
 from ....java.hash_maps import INTEGERS, UUIDS, HashKeys, copied_order, filled_order
 from ....java.orders import SMALLEST_TABLE
-from .spec import Target
+from .spec import Effort, Steps, Target
 
 Computed = Mapping[bytes, Collection[int]]
 """A target as an assignor returns it, in its iteration order."""
@@ -54,12 +54,17 @@ class Draft:
         return {topic: self._sets[topic] for topic in self._topics}
 
 
-def stored(old: Target, computed: Computed) -> Target:
+def stored(old: Target, computed: Computed, effort: Effort) -> Steps[Target]:
     """What the member's target is from now on: the very same `old` where `computed` has the same partitions."""
     if _same(old, computed):
         return old
-    topics = filled_order(UUIDS, computed.keys(), SMALLEST_TABLE) if len(computed) > 1 else computed
-    return {topic: tuple(copied_order(INTEGERS, found) if len(found := computed[topic]) > 1 else found) for topic in topics}
+    found: Target = {}
+    for topic in filled_order(UUIDS, computed.keys(), SMALLEST_TABLE) if len(computed) > 1 else computed:
+        partitions = computed[topic]
+        found[topic] = tuple(copied_order(INTEGERS, partitions) if len(partitions) > 1 else partitions)
+        if effort.spend(6 + len(partitions) // 2):
+            yield
+    return found
 
 
 def _same(old: Target, computed: Computed) -> bool:

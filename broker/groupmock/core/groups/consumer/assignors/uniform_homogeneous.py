@@ -43,7 +43,7 @@ class _Deal:
                 if len(partitions) <= left and topic in known:
                     left -= len(partitions)
                 else:
-                    left = self._take(member, topic, left)
+                    left = yield from self._take(member, topic, left)
             if left and extra and waiting > extras:  # so many that were not asked yet, with this one
                 left, extra = left - 1, False
             if left:
@@ -53,7 +53,7 @@ class _Deal:
             if self.effort.spend(2 + len(member.target)):
                 yield
 
-    def _take(self, member: Member, topic: bytes, quota: int) -> int:
+    def _take(self, member: Member, topic: bytes, quota: int) -> Steps[int]:
         """All of a topic that it does not subscribe to, or what is beyond the quota. What of that is left."""
         if topic not in self.known:
             self.draft(member).drop(topic)
@@ -67,6 +67,8 @@ class _Deal:
         draft = self.draft(member)
         for partition in partitions[quota:]:
             draft.remove(topic, partition)
+            if self.effort.spend(6):
+                yield
         return 0
 
     def fill(self) -> Steps[None]:
@@ -75,7 +77,7 @@ class _Deal:
         for member, wanted in self.hungry:
             taken = self.pool[given : given + wanted]
             given += wanted
-            if self.effort.spend(4 + 4 * wanted):
+            if self.effort.spend(4):
                 yield
             if not member.target and len({topic for topic, _ in taken}) == 1:
                 partitions = filled_order(INTEGERS, [partition for _, partition in taken], SMALLEST_TABLE)
@@ -84,6 +86,8 @@ class _Deal:
             draft = self.draft(member)
             for topic, partition in taken:
                 draft.add(topic, partition, SMALLEST_TABLE)
+                if self.effort.spend(6):
+                    yield
 
     def computed(self) -> Steps[dict[str, Computed]]:
         """What everybody is to have."""

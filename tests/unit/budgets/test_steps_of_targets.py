@@ -1,0 +1,58 @@
+"""No step of a target's computation is long, however large the group: what it costs is counted in lines, as that of a request is."""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+import pytest
+from consumer_world import ConsumerWorld
+
+from groupmock.core.groups.consumer import targets
+from tools.budgets.meter import STEPS_PER_MS, counted
+
+MEMBERS: Final = 120
+LINES: Final = STEPS_PER_MS
+"""A millisecond: the loop's slice is two, and a step may begin at its end."""
+BYTES: Final = 4 * 1024 * 1024
+NEVER_MS: Final = 10**9
+
+
+class Crowd:
+    """A group in which no heartbeat but the first one computes a target."""
+
+    def __init__(self, assignor: str, topics: int, partitions: int, named: int) -> None:
+        self.world = ConsumerWorld(topics=False, group_consumer_assignment_interval_ms=NEVER_MS)
+        self.names = [f"topic-{number}" for number in range(topics)]
+        for name in self.names:
+            self.world.topic(name, partitions)
+        self._assignor, self._named, self._dice = assignor, named, random.Random(5)
+
+    def join(self, count: int) -> None:
+        have = 0 if self.world.group is None else len(self.world.group.members)
+        for number in range(have, have + count):
+            self.world.join(f"m{number}", *self._dice.sample(self.names, self._named), server_assignor=self._assignor)
+
+    def compute(self) -> int:
+        """A target of all, no step of which may cost more than its budget; how many they were."""
+        group = self.world.group
+        assert group is not None
+        steps = targets.compute(self.world.turn(), group, group.members["m0"], None, None, None)
+        taken = 0
+        while group.assignment_epoch < group.generation:
+            cost = counted(lambda: next(steps, None), LINES, BYTES)
+            assert not cost.over, f"step {taken}: more than {LINES} lines or {BYTES} bytes ({cost.steps}, {cost.bytes})"
+            taken += 1
+        assert group.targets.keys() == group.members.keys()
+        return taken
+
+
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+@pytest.mark.parametrize(("topics", "partitions", "named"), [(1, 2 * MEMBERS, 1), (200, 4, 100), (200, 4, 200)])
+def test_no_step_of_a_target_costs_more_than_its_budget(assignor: str, topics: int, partitions: int, named: int) -> None:
+    """The first target of all, and another one when some members more have come."""
+    crowd = Crowd(assignor, topics, partitions, named)
+    crowd.join(MEMBERS)
+    first = crowd.compute()
+    crowd.join(MEMBERS // 10)
+    assert min(first, crowd.compute()) > 1, "it was done in one step"
