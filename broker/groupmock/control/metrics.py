@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from groupmock_codec import APIS
@@ -116,6 +117,7 @@ class Collected:
 
 async def text_of(running: Running) -> bytes:
     """The exposition format. The library makes all of it in one go, on another thread so that the loop has its turns meanwhile."""
+    await asyncio.to_thread(import_module, "prometheus_client.core")  # the first time it takes 50 ms
     from prometheus_client import CollectorRegistry, generate_latest
 
     # Not the library's own registry, which adds figures of the process; auto_describe would collect once more just to register.

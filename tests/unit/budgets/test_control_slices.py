@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import prometheus_client.core  # noqa: F401  # a scrape imports it on another thread
 import pytest
 from cases import for_each
 
