@@ -21,6 +21,8 @@ class Begun:
 
     def _owns(self, member: str, before: Partitions, after: Partitions, *_: object) -> None:
         """What it claims to have had, and what a member has whose beginning is not in the rows, it may read since long ago."""
+        if not after and self._fold.given.get(member):
+            return  # its connection ended, and the coordinator still gives it the same: it reads on
         newest = self._fold.generation
         if newest is not None and member in newest.claims:
             had = newest.claims[member].owned

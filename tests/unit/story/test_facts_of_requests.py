@@ -11,6 +11,7 @@ from cases import for_each
 from kitchen_of_two import TwoMembers
 
 from groupmock.journal.rows import ReplyRow, RequestRow, Row
+from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.sentences import sentence
 from groupmock.story.teller import tell
 from groupmock.watch.levels import level_of
@@ -25,9 +26,10 @@ from groupmock_codec.messages.k28_txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from groupmock_codec.messages.k47_offset_delete import OffsetDeleteRequest, OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from tools.mistakes.stage import Consumer, Stage
 
-FETCH, BEAT, INIT, ADD, END, PENDING, DELETE = 1, 12, 22, 25, 26, 28, 47
+FETCH, BEAT, INIT, ADD, END, PENDING, DELETE, CONSUMER_BEAT = 1, 12, 22, 25, 26, 28, 47, 68
 
 
 def lines(rows: Iterable[Row], **how: Any) -> list[tuple[float, str]]:
@@ -280,3 +282,24 @@ def test_no_group_keeps_partitions_whose_coordinator_stops() -> None:
     stage = TwoMembers()
     stage.rig.command("stop_node", node=1, clean=False)
     assert "anna#017f's connection ends (by the server: node 1 was stopped)" in told(stage)
+
+
+def test_a_member_of_a_consumer_group_reads_on_when_its_heartbeats_change_their_connection() -> None:
+    kept = KeptRows(heartbeats=True)
+    stage = Stage({"orders": 2}, sinks=[kept])
+    first = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": ["orders"], "topic_partitions": []}
+
+    def beats(link: str, epoch: int, **more: Any) -> Any:
+        message = ConsumerGroupHeartbeatRequest(group_id="kitchen", member_id="anna-and-anna", member_epoch=epoch, **more)
+        return stage.ask(CONSUMER_BEAT, 1, message, connection=link, client_id="anna")
+
+    answer = beats("one", 0, **first)
+    fetch(stage, "anna", {0: 0, 1: 0})
+    stage.sleep(10)
+    stage.hang_up("one")
+    stage.sleep(10)
+    owned = [TopicPartitions(topic_id=each.topic_id, partitions=each.partitions) for each in answer.assignment.topic_partitions]
+    assert beats("two", answer.member_epoch, **{**first, "topic_partitions": owned}).assignment is not None
+    fetch(stage, "anna", {0: 3, 1: 3})
+    stage.sleep(10)
+    assert [each for _, each in lines(kept.rows) if "begins" in each] == ["anna#and- begins to read at orders/0-1 = 0"]
