@@ -89,7 +89,7 @@ def test_headers_and_configs_as_mappings() -> None:
         assert broker.records("orders")[0].headers == [("h", b"x")]
 
 
-MISSHAPEN: dict[str, tuple[Callable[[Broker], object], str]] = {
+MISSHAPEN: dict[str, tuple[Callable[[Any], object], str]] = {
     "configs": (lambda broker: broker.create_topic("t", configs=["a=b"]), 'configs are a mapping: {"retention.ms": 5}, not [\'a=b\']'),
     "set": (lambda broker: broker.configure_topic("orders", set=["a=b"]), "configs are a mapping"),
     "offsets": (lambda broker: broker.commit_offsets("g", {"orders": [1]}), 'offsets: {"orders": {0: 17}}, not {\'orders\': [1]}'),
