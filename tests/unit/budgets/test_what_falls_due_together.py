@@ -32,6 +32,7 @@ from groupmock_codec.messages.k28_txn_offset_commit import (
 )
 from groupmock_codec.messages.k37_create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from groupmock_codec.records import NewRecord, encode_batch
 from tools.budgets.meter import MOST_BYTES, STEPS_PER_MS, counted
 
 MANY: Final = 300
@@ -181,6 +182,12 @@ def offsets_of_many_groups_expire(crowd: Crowd) -> Act:
     return lambda crowd: crowd.sleep(700_000)
 
 
+def records_of_many_logs_are_too_old(crowd: Crowd) -> Act:
+    batch = encode_batch([NewRecord(None, b"v", timestamp=crowd.rig.clock.epoch_ns // 1_000_000)])
+    crowd.rig.command("produce", topic="wide", partitions=list(range(MANY)), batches=batch * MANY)
+    return lambda crowd: crowd.sleep(8 * 24 * 3600 * 1000)
+
+
 def a_topic_of_many_groups_is_deleted(crowd: Crowd) -> Act:
     for number in range(MANY):
         crowd.commit(f"g{number}")
@@ -220,6 +227,7 @@ CASES: Final = (
     sessions_of_one_group_end,
     sessions_of_static_members_end,
     offsets_of_many_groups_expire,
+    records_of_many_logs_are_too_old,
     a_topic_of_many_groups_is_deleted,
     a_topic_with_pending_offsets_is_deleted,
     a_topic_is_made_that_many_expressions_match,

@@ -11,11 +11,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..units import NS_PER_MS
+from ..work import A_FEW
 from .limits import LogLimits
 from .partition import Partition
 
 if TYPE_CHECKING:
     from ..turn import Turn
+    from ..work import Steps
 
 KEY: Final = ("log_retention",)
 FAR_NS: Final = 100 * 365 * 24 * 3600 * 1000 * NS_PER_MS
@@ -57,13 +59,17 @@ def _told(turn: Turn, topic: str, partition: Partition, before: int) -> None:
         turn.note("records_expired", topic=topic, partition=partition.index, log_start_offset=partition.start)
 
 
-def sweep(turn: Turn, logs: list[Aging]) -> bool:
-    """Drop what is too old. True: also where nothing was, so that a replay looks at the very same moments."""
-    for topic, partition, limits in logs:
+def sweep(turn: Turn, logs: Iterable[Aging]) -> Steps:
+    """Drop what is too old."""
+    seen = []
+    for log in logs:
+        seen.append(log)
+        topic, partition, limits = log
         start = None if limits.retention_ms < 0 else partition.segments.expire(turn.wall_ms, limits.retention_ms, partition.end)
         if start is not None:
             before = partition.start
             partition.delete_before(start)
             _told(turn, topic, partition, before)
-    watch(turn, logs)
-    return True
+        if not len(seen) % A_FEW:
+            yield
+    watch(turn, seen)

@@ -83,9 +83,12 @@ class Topics(TopicNews):
         return {"fetch": lambda subject, turn: self.fetches.expire(turn, subject), "log_retention": lambda _, turn: self._expire(turn)}
 
     def _expire(self, turn: Turn) -> bool:
+        """The timer has fired also where nothing is too old, so that a replay looks at the very same moments."""
         from . import retention
 
-        return retention.sweep(turn, [*self._aging(self._topics.values())])
+        there = (topic for topic in list(self._topics.values()) if self._topics.get(topic.name) is topic)
+        turn.begin(lambda turn: retention.sweep(turn, self._aging(there)))
+        return True
 
     def _aging(self, topics: Iterable[Topic]) -> Iterator[Aging]:
         from .retention import Aging

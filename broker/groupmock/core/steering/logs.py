@@ -60,7 +60,7 @@ def retain_topic(cluster: Cluster, arguments: RetainTopic, turn: Turn) -> None:
     _check_policy(cluster, topic, "delete")
     logs = [retention.Aging(topic.name, partition, cluster.topics.limits(topic, partition.leader)) for partition in partitions]
     retention.shrink(turn, logs)
-    retention.sweep(turn, logs)
+    turn.begin(lambda turn: retention.sweep(turn, logs))
 
 
 class SetNextOffset(Arguments):
