@@ -230,7 +230,7 @@ class Running:
         return found
 
     async def obstacles(self, group: str) -> list[str]:
-        """What keeps a group from going on, as far as the rows are kept: whom it awaits, and clients that were never served."""
+        """Say what keeps a group from going on, as far as the rows are kept: whom it awaits, clients that were never served, markers."""
         from .story.teller import obstacles
 
         if self.ring is None:
@@ -240,7 +240,7 @@ class Running:
         return [*found, *self._markers(group)]
 
     def _markers(self, group: str) -> list[str]:
-        """Which lag is only transaction markers, in words."""
+        """Say which lag is only transaction markers."""
         from .data.lag import lag_of, lag_of_markers
 
         known = self.cluster.groups.find(group)
@@ -249,7 +249,7 @@ class Running:
         return [f"{printable(each.topic)}/{each.partition}: its lag of {each.lag} is only transaction markers; {past}" for each in behind]
 
     def _sessions(self) -> dict[str, dict[str, int]]:
-        """Group -> member id -> when its session ends (ns), of all members."""
+        """Return group -> member id -> when its session ends (ns), of all members."""
         found: dict[str, dict[str, int]] = {}
         timers = self.cluster.environment.timers
         for key in timers.armed("session"):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 MOST_MARKERS: Final = 1000
-"""Offsets at the end of a log that are searched for the last record."""
+"""The most offsets at the end of a log that are searched for the last record."""
 
 
 class PartitionLag(msgspec.Struct):
@@ -53,7 +53,7 @@ def lag_of(cluster: Cluster, view: GroupView) -> GroupLag:
 
 
 def readable_end(partition: Partition) -> int:
-    """Where the records end that a consumer is given: behind it are only transaction markers."""
+    """Return where the records end that a consumer is given: behind it are only transaction markers."""
     end = partition.end
     if partition.producers.transactions is None:  # nobody ever wrote a transaction there
         return end
@@ -65,7 +65,7 @@ def readable_end(partition: Partition) -> int:
 
 
 def lag_of_markers(cluster: Cluster, lag: GroupLag) -> list[PartitionLag]:
-    """The partitions whose lag is nothing but transaction markers."""
+    """Return the partitions whose lag is only transaction markers."""
     found = []
     for each in lag.partitions:
         partition = cluster.topics.find(each.topic, each.partition)

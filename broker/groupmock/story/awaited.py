@@ -1,4 +1,4 @@
-"""Whom a rebalance that has not ended waits for, for which request, and for how long still.
+"""This module says whom a group waits for, for which request, and for how long still.
 
 A join phase waits for a JoinGroup of each member and of each id that was reserved (KIP-394), until the rebalance timeout is over. A member
 whose session ends earlier is awaited no longer. A sync phase waits for the leader's SyncGroup. A consumer group (KIP-848) waits for
@@ -19,7 +19,7 @@ from .words import MOST, count, listed, member_text, partitions_text, seconds, t
 
 
 class OpenRequest(NamedTuple):
-    """A request that has no answer yet, and since when (ns). `rule`: the fault rule that keeps it or its answer, None: none does."""
+    """An open request has no answer yet. `since`: when it came (ns); `rule`: the fault rule that keeps it or its answer."""
 
     api: str
     since: int
@@ -27,9 +27,9 @@ class OpenRequest(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known beside the group's own rows. `sessions`: member id -> the deadline of its session (ns); `requests`: the open requests
-    of a member's client, JoinGroup, SyncGroup and Fetch only where a rule keeps them; `held`: the state in which a command holds the
-    group."""
+    """The caller of `awaited` knows this beside the group's own rows. `sessions`: member id -> the deadline of its session (ns);
+    `requests`: the open requests of a member's client, JoinGroup, SyncGroup and Fetch only if a rule keeps them; `held`: the state in
+    which a command holds the group."""
 
     sessions: Mapping[str, int] = {}
     held: str | None = None
@@ -40,7 +40,7 @@ NOTHING_ELSE: Final = Known()
 
 
 class SyncPhases:
-    """The sync phases of one group that end without assignments, because the leader does not bring them."""
+    """This counts the sync phases of one group that end without assignments, because the leader does not bring them."""
 
     def __init__(self) -> None:
         self._began: MovedRow | None = None
@@ -48,7 +48,7 @@ class SyncPhases:
         self._last = ""
 
     def moved(self, row: MovedRow, name: Callable[[str], str]) -> str | None:
-        """The group changed its state; returns whom a sync phase awaited that ends with it, None: none ended without assignments."""
+        """Take a move of the group. Returns whom a sync phase awaited that ends with it; None if none ended without assignments."""
         if row.before == row.after:  # a command set the generation
             return None
         began, self._began = self._began, row if row.after == COMPLETING else None
@@ -64,13 +64,13 @@ class SyncPhases:
 
     @property
     def failed(self) -> str | None:
-        """How often in a row they ended so, and whom the last one awaited; None: the last one had assignments."""
+        """The text says how often in a row sync phases ended so, and whom the last one awaited; None if the last one had assignments."""
         many = count(self._in_a_row, "sync phase")
         return f"{many} in a row ended without assignments, the last at {self._last}" if self._in_a_row else None
 
 
 def awaited(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now: int, known: Known = NOTHING_ELSE) -> list[str]:
-    """A text for each thing that the group waits for now (ns of the run); [] where it waits for nothing."""
+    """Return a text for each thing that the group waits for; [] if it waits for nothing. `now`: ns of the run."""
     held = [f"its release from {text(fold.state)} (hold_group)"] if known.held is not None and known.held == fold.state else []
     return [*_awaited(fold, people, reserved, now, known), *held]
 
@@ -91,7 +91,7 @@ def _awaited(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now
 
 
 def waiting_for(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now: int, known: Known = NOTHING_ELSE) -> str | None:
-    """`awaited` as one sentence; None where the group waits for nothing."""
+    """Return `awaited` as one sentence; None if the group waits for nothing."""
     things = awaited(fold, people, reserved, now, known)
     if fold.rebalance is None:
         return f"awaited: {listed_apart(things)}" if things else None
@@ -101,7 +101,7 @@ def waiting_for(fold: GroupFold, people: People, reserved: Iterable[MemberRow], 
 
 
 def listed_apart(things: list[str]) -> str:
-    """Texts that have commas of their own."""
+    """Join texts that have commas of their own."""
     more = [f"{len(things) - MOST} more"] if len(things) > MOST else []
     return "; ".join([*things[:MOST], *more])
 
@@ -132,15 +132,14 @@ def _keeps_join(person: Person | None, known: Known) -> bool:
 
 
 def _earlier(person: Person, joined: Iterable[str], people: People, began: int) -> str:
-    """An id that a client had before it came with a new one is awaited in vain, mostly because the client did not leave. `began`: the
-    rebalance."""
+    """Say that the client came with a new id, because its old id is awaited in vain then. `began`: when the rebalance did."""
     came = [people.here[each] for each in joined if each in people.here and people.here[each].came >= began]
     same = [each.name for each in came if each.client_id and each.client_id == person.client_id and each.came > person.came]
     return f", an earlier member of the same client id as {listed(same)}" if same and person.instance is None else ""
 
 
 def _how_long(person: Person, people: People, began: int, now: int, known: Known) -> str:
-    """In brackets: the last sign of life, and what ends the waiting for it."""
+    """Return the last sign of life and what ends the waiting for it, in brackets."""
     if person.closed is not None:
         sign = _connection_ended(person.closed)
     elif person.heard is not None and person.heard >= began:
@@ -153,7 +152,7 @@ def _how_long(person: Person, people: People, began: int, now: int, known: Known
 
 
 def _ends(person: Person, last: int, people: People, began: int, now: int, known: Known) -> Iterator[str]:
-    """When the session and the rebalance timeout are over. `last`: the latest time at which a sign of life can have come."""
+    """Say when the session and the rebalance timeout are over. `last`: the latest time at which a sign of life can have come."""
     exact, timeout = known.sessions.get(person.member_id), _rebalance_timeout(people, began)
     over = began + timeout * NS_PER_MS if timeout is not None else None
     end = exact if exact is not None else last + person.session_ms * NS_PER_MS if person.session_ms else None
@@ -167,7 +166,7 @@ def _ends(person: Person, last: int, people: People, began: int, now: int, known
 
 
 def _rebalance_timeout(people: People, began: int) -> int | None:
-    """The largest of those that were members when the phase began, as the coordinator takes it; None where one is not known."""
+    """Return the largest timeout of those that were members when the phase began, as the coordinator does; None if one is not known."""
     found = [person.rebalance_ms for person in people.here.values() if person.came <= began]
     known = [each for each in found if each is not None]
     return max(known) if known and len(known) == len(found) else None
@@ -193,7 +192,7 @@ def _waits_itself(person: Person, known: Known) -> Iterator[str]:
 
 
 def _given_up(fold: GroupFold, rebalance: Rebalance, people: People, now: int) -> Iterator[str]:
-    """Members of a consumer group that are not at the newest epoch."""
+    """Name the members of a consumer group that are not at the newest epoch."""
     began = rebalance.phases[-1].began
     for member in sorted((each for each in fold.members if fold.arrived.get(each, -1) < began), key=people.name):
         person, arrival = people.here.get(member), rebalance.arrivals.get(member)
@@ -210,9 +209,9 @@ def _given_up(fold: GroupFold, rebalance: Rebalance, people: People, now: int) -
 
 
 def _unsynced(fold: GroupFold, people: People, now: int) -> Iterator[str]:
-    """Members of a generation that was dealt which have not asked for their assignment (KAFKA-12890)."""
+    """Name the members that have not asked for their assignment although it is there (KAFKA-12890)."""
     newest, last = fold.generation, fold.last
-    if fold.state != STABLE or newest is None or newest.planned is None or last is None or not last.classic:
+    if fold.state != STABLE or newest is None or newest.planned is None or last is None or not last.classic or newest.number != fold.epoch:
         return
     timeout = _rebalance_timeout(people, newest.began)
     for member in sorted(newest.claims.keys() & people.here.keys() - newest.heard.keys(), key=people.name):

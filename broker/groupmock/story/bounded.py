@@ -1,4 +1,4 @@
-"""Lines of a story: all of them while they are few, else the first and the last ones."""
+"""A story keeps all of its lines while they are few, else the first and the last ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that were never served: they spoke TLS, asked for SASL, or only looked brokers and coordinators up, again and again.
+"""This module tells of clients that were never served: they spoke TLS, asked for SASL, or only looked brokers and coordinators up.
 
 Such a client reaches no group, so no group's story has a line of it. Each kind of failure is one line with its remedy: how often, from when
 until when. A client that asked anything else was served, and is left out, unless it asked for what groupmock has not.
@@ -17,47 +17,47 @@ from .folding import Line
 from .words import MOST, count, listed, seconds, shortened, text
 
 KEPT: Final = 1000
-"""Clients, reasons and open connections that are remembered, of each kind."""
+"""The most clients, reasons and open connections that are remembered, of each kind."""
 LOOKUPS: Final = frozenset(("ApiVersions", "Metadata", "FindCoordinator", "DescribeCluster"))
 SASL: Final = frozenset(("SaslHandshake", "SaslAuthenticate"))
 AGAIN: Final = 3
-"""A client that looked up brokers so often and did nothing else is told of. Others only wanted to look, if any client was served."""
+"""The least number of lookups of a client that has a line, if any client was served: fewer may be all that a client wanted."""
 ADVERTISE: Final = "if it cannot reach that address, advertise another one (`Broker(advertise=...)`, `groupmock serve --advertise`)"
 
 
 class Repeated:
-    """How often something happened, from when until when (ns)."""
+    """This counts how often something happened, from when until when (ns)."""
 
     def __init__(self, at: int) -> None:
         self.first = self.last = at
         self.times = 0
 
     def more(self, at: int) -> None:
-        """Once more."""
+        """Count one more."""
         self.times += 1
         self.last = max(self.last, at)
 
     @property
     def until(self) -> str:
-        """For a line that has the first time already."""
+        """Return the end of a line that has the first time already."""
         return f", until {seconds(self.last)}" if self.times > 1 else ""
 
 
 class Client:
-    """One client id that has asked nothing but to look up. `sasl`: mechanisms; `looked`: what it looked up -> how often; `coordinators`:
-    did it look up any; `told`: the addresses that answers named; `errors`: those of answers to its lookups."""
+    """This client id has asked for nothing but lookups. `sasl`: mechanisms; `lookups`: what it looked up -> how often; `coordinators`:
+    did it look up any; `addresses`: those that answers named; `errors`: those of answers to its lookups."""
 
     def __init__(self, at: int) -> None:
         self.seen = Repeated(at)
         self.sasl: dict[str, None] = {}
-        self.looked: dict[str, int] = {}
+        self.lookups: dict[str, int] = {}
         self.coordinators = False
-        self.told: dict[str, None] = {}
+        self.addresses: dict[str, None] = {}
         self.errors: dict[str, None] = {}
 
 
 class NotServed:
-    """`feed` it rows; `lines` are told at the end."""
+    """Give rows to `feed`; `lines` says at the end what came of them."""
 
     def __init__(self) -> None:
         self._hosts: dict[int, str] = {}  # connections that are open -> whence
@@ -71,14 +71,14 @@ class NotServed:
         """Did any client connect?"""
 
     def feed(self, row: Row | UnknownRow) -> None:
-        """One more row."""
+        """Take one more row."""
         take = _TAKE.get(row.__class__)
         if take is not None:
             take(self, row)
 
     def lines(self, whole: bool) -> list[Line]:
-        """A line of each kind of failure, in the order in which they began. `whole`: were these all rows of the run? Else nobody knows what
-        a client asked before."""
+        """Return a line for each kind of failure, in the order in which they began. `whole`: are these all rows of the run? Else what a
+        client asked before is not known, and nothing is said of its lookups."""
         found = [Line(seen.first, f"{told}{seen.until} REFUSED: {remedy}") for (told, remedy), seen in self._refused.items()]
         found += [self._of_closed(reason, host, seen) for (reason, host), seen in self._closed.items()]
         found += [line for name, client in self._clients.items() for line in self._of_client(name, client, whole)]
@@ -125,8 +125,8 @@ class NotServed:
         brokers = items(row.message, "brokers") if row.api_name == "Metadata" else [row.message, *items(row.message, "coordinators")]
         for each in brokers if row.api_name in ("Metadata", "FindCoordinator") else ():
             host, port = field(each, "host"), field(each, "port")
-            if host and named(field(each, "error_code")) is None and len(client.told) < KEPT:
-                client.told[f"{host}:{port}"] = None
+            if host and named(field(each, "error_code")) is None and len(client.addresses) < KEPT:
+                client.addresses[f"{host}:{port}"] = None
 
     # -- words
 
@@ -138,14 +138,14 @@ class NotServed:
         if client.sasl:
             asked = f"{who} asked for SASL ({listed(list(map(text, client.sasl)))}){client.seen.until}, REFUSED"
             yield Line(client.seen.first, f"{asked}: {NO_SASL}")
-        elif whole and (client.coordinators or not self._served or sum(client.looked.values()) >= AGAIN):
-            looked = listed([f"{what} {count(times, 'time')}" for what, times in client.looked.items()])
+        elif whole and (client.coordinators or not self._served or sum(client.lookups.values()) >= AGAIN):
+            looked = listed([f"{what} {count(times, 'time')}" for what, times in client.lookups.items()])
             what = f"{who} looked up {looked}{client.seen.until}"
             if client.errors:
                 yield Line(client.seen.first, f"{what}, REFUSED: {listed(list(map(text, client.errors)))}, and asked nothing else")
-            elif client.told:
+            elif client.addresses:
                 yield Line(
-                    client.seen.first, f"{what}, was told {listed(list(map(text, client.told)))}, and asked nothing else: {ADVERTISE}"
+                    client.seen.first, f"{what}, was told {listed(list(map(text, client.addresses)))}, and asked nothing else: {ADVERTISE}"
                 )
 
 
@@ -155,11 +155,11 @@ def _looks(client: Client, row: RequestRow) -> None:
     elif row.api_name in SASL:
         client.sasl.setdefault("without a handshake")
     elif row.api_name in ("Metadata", "DescribeCluster"):
-        client.looked["the brokers"] = client.looked.get("the brokers", 0) + 1
-    elif row.api_name == "FindCoordinator" and len(client.looked) < KEPT:
+        client.lookups["the brokers"] = client.lookups.get("the brokers", 0) + 1
+    elif row.api_name == "FindCoordinator" and len(client.lookups) < KEPT:
         client.coordinators = True
         what = _coordinator_of(row.message)
-        client.looked[what] = client.looked.get(what, 0) + 1
+        client.lookups[what] = client.lookups.get(what, 0) + 1
 
 
 def _coordinator_of(message: Any) -> str:

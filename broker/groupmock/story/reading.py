@@ -1,4 +1,4 @@
-"""What happens to a reader without an error: auto.offset.reset passes records over, an open transaction holds it up, its log diverges."""
+"""This module tells what holds a reader up without an error: auto.offset.reset skips records, a transaction is open, the log diverges."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .words import count, listed, partitions_text, text
 
 READ_COMMITTED: Final = 1
 REMEMBERED: Final = 100_000
-"""Positions and lookups that are kept."""
+"""The most positions and lookups that are kept."""
 Reader = tuple[str | None, Partition]
 """A client id and a partition."""
 
 
 class Skipped(Line):
-    """Records that lie before the place at which somebody begins, because nothing was committed and auto.offset.reset is latest."""
+    """A reader skips the records before its first position, because nothing was committed and auto.offset.reset is latest."""
 
     def __init__(self, at: int, name: str, partition: Partition, records: int | None, who: Iterable[str]) -> None:
         super().__init__(at, "", who, ("skipped", name))
@@ -42,7 +42,7 @@ class Skipped(Line):
 
 
 class Answered(NamedTuple):
-    """One partition of an answer to Fetch; -1 where it does not say."""
+    """This is one partition of an answer to Fetch; -1 stands for what it does not say."""
 
     partition: Partition
     start: int
@@ -52,7 +52,7 @@ class Answered(NamedTuple):
 
     @classmethod
     def of(cls, row: ReplyRow, names: TopicNames) -> Iterator[Answered]:
-        """Those without an error."""
+        """Read the partitions of an answer that have no error."""
         for topic in items(row.message, "responses"):
             name = names.of(topic, "topic")
             for each in items(topic, "partitions") if name is not None else ():
@@ -67,7 +67,7 @@ class Answered(NamedTuple):
 
 
 class Reading:
-    """The readers of one group. `open_on`: the transactions that are open in a partition, in words."""
+    """This follows the readers of one group. `open_on`: the transactions that are open in a partition, in words."""
 
     def __init__(self, names: TopicNames, open_on: Callable[[Partition], list[str]]) -> None:
         self._names, self._open_on = names, open_on
@@ -78,22 +78,22 @@ class Reading:
 
     @property
     def held_up(self) -> list[str]:
-        """Who waits behind which open transaction, as of the last row."""
+        """The texts name the readers that wait behind open transactions, as of the last row."""
         return list(self._held_up.values())
 
     def found_committed(self, client_id: str | None, found: Iterable[Partition], nothing: Iterable[Partition]) -> None:
-        """OffsetFetch was answered: where something is committed, and where nothing is."""
+        """Take an answer to OffsetFetch: where something is committed, and where nothing is."""
         self._uncommitted.difference_update((client_id, each) for each in found)
         if len(self._uncommitted) < REMEMBERED:
             self._uncommitted.update((client_id, each) for each in nothing)
 
     def looked_up_end(self, client_id: str | None, offsets: dict[Partition, int]) -> None:
-        """ListOffsets told where the log ends."""
+        """Take an answer to ListOffsets that tells where logs end."""
         if len(self._latest) < REMEMBERED:
             self._latest |= {(client_id, each): offset for each, offset in offsets.items()}
 
     def fetched(self, row: ReplyRow, asked: Any, client_id: str | None, who: str, ids: tuple[str, ...]) -> Iterator[Line]:
-        """An answer to Fetch; `asked`: the request's message, which within a session names only what changed (KIP-227)."""
+        """Take an answer to Fetch. `asked`: the request's message, which within a session names only what changed (KIP-227)."""
         wanted = {(client_id, each.partition): each.value for each in said(asked, ASKED["Fetch"], self._names)}
         before = {reader: self._positions.get(reader, 0) for reader in wanted}
         if len(self._positions) < REMEMBERED:
@@ -137,6 +137,6 @@ class Reading:
 
 
 def _diverging(found: Any) -> tuple[int, int] | None:
-    """Epoch and its end; a field that is not sent has -1 for both."""
+    """Return the epoch and its end. A field that is not sent has -1 for both."""
     epoch, end = number(found, "epoch"), number(found, "end_offset")
     return (epoch, end) if epoch >= 0 or end >= 0 else None

@@ -117,7 +117,7 @@ def tell(
 
 
 def obstacles(rows: Iterable[Row], group: str, *, now: int, sessions: Sessions, dropped: int) -> list[str]:
-    """What keeps a group from going on: whom it awaits, and clients that were never served. For arguments see `tell`."""
+    """Say what keeps a group from going on: whom it awaits, and clients that were never served. For arguments see `tell`."""
     teller = StoryTeller(group)
     for row in rows:
         teller.feed(row)
@@ -198,7 +198,7 @@ class StoryTeller:
         self.flush()
 
     def awaited(self, group: str, now: int, sessions: Sessions) -> list[str]:
-        """What the group waits for, in words."""
+        """Say what the group waits for."""
         section = self._sections.get(group)
         if section is None:
             return []

@@ -1,4 +1,4 @@
-"""The stories of transactional ids: who came with one, what became of its transactions and why, what was refused, what the test ordered."""
+"""This module tells of transactional ids: what became of their transactions and why, what was refused, what the test ordered."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from .words import MOST as FEW
 from .words import SENTENCE, facts, seconds, text
 
 MOST: Final = 400
-"""Lines of one id's story."""
+"""The most lines of one id's story."""
 MOST_IDS: Final = 20
-"""Ids whose stories are kept."""
+"""The most ids whose stories are kept."""
 OPEN_REQUESTS: Final = 10_000
 OPEN_TRANSACTIONS: Final = 1000
 ONGOING: Final = "Ongoing"
 APIS: Final = frozenset(("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit", "Produce"))
-"""Requests that name a transactional id."""
+"""These requests name a transactional id."""
 WRITES: Final = frozenset(("AddPartitionsToTxn", "Produce"))
 ENDED: Final = {"CompleteCommit": "committed", "CompleteAbort": "aborted"}
 
 
 class OneId:
-    """One transactional id as of the last row. `epoch`: the newest; `since`: older lines are left out (ns)."""
+    """This is one transactional id as of the last row. `epoch`: the newest; `since`: older lines are left out (ns)."""
 
     def __init__(self, name: str, most: int, since: int) -> None:
         self.name = name
@@ -45,11 +45,11 @@ class OneId:
         self._ended = dict.fromkeys(ENDED.values(), 0)
 
     def keep(self, line: Line) -> None:
-        """One more."""
+        """Add a line."""
         self._add(self._folded.feed(line))
 
     def lines(self) -> list[str]:
-        """In order."""
+        """Return all lines in order."""
         self._add(self._folded.rest())
         return list(self._lines.lines())
 
@@ -59,7 +59,7 @@ class OneId:
                 self._lines.add(each.text, each.at)
 
     def moves(self, row: NoteRow) -> None:
-        """A note says what it is now."""
+        """Take a note that says what the id is now."""
         self._producer = row.fields.get("producer_id")
         self.epoch = row.fields.get("producer_epoch")
         self._state, self._since = str(row.fields.get("after")), row.t
@@ -68,11 +68,11 @@ class OneId:
 
     @property
     def state(self) -> str:
-        """For whoever waits for its end."""
+        """Name the id with its state, for a reader that waits for the end of its transaction."""
         return f"{text(self.name)} ({text(self._state)} since {seconds(self._since)})"
 
     def head(self, now: int) -> str:
-        """In one line; `now`: ns of the run."""
+        """Return the first line of the story. `now`: ns of the run."""
         parts = [text(self._state or "state unknown")]
         parts += [f"producer {self._producer}, epoch {self.epoch}"] if self.epoch is not None else []
         parts += [f"{times} {what}" for what, times in self._ended.items() if times]
@@ -81,32 +81,32 @@ class OneId:
 
 
 class Transactions:
-    """`feed` it rows. `only`: the one id that is looked at; `names`: of topics; `most`: lines of each; `since`: older ones are left out
-    (ns)."""
+    """Give rows to `feed`. `only`: the one id that is looked at; `names`: of topics; `most`: lines of each; `since`: older lines are
+    left out (ns)."""
 
     def __init__(self, only: str | None = None, *, names: TopicNames | None = None, most: int = MOST, since: int = 0) -> None:
         self.ids: dict[str, OneId] = {}
         self.others = 0
-        """How often an id was met for which there was no room."""
+        """Counts rows about ids for which there was no room."""
         self._only, self._most, self._since = only, most, since
         self._names = names or TopicNames()
         self._open: dict[str, set[Partition]] = {}  # id with an open transaction -> the partitions in it
         self._asked: OrderedDict[int, tuple[str, RequestRow]] = OrderedDict()  # ticket -> its id, and the request
 
     def feed(self, row: Row | UnknownRow) -> None:
-        """One more row."""
+        """Take one more row."""
         take = _TAKE.get(row.__class__)
         if take is not None:
             take(self, row)
 
     def sections(self, now: int) -> Iterator[list[str]]:
-        """The story of each id that has one: its head and its lines."""
+        """Return the story of each id that has one: its first line and the others."""
         for each in self.ids.values():
             if lines := each.lines():
                 yield [each.head(now), *lines]
 
     def open_on(self, partition: Partition) -> list[str]:
-        """The transactions that are open in a partition, by their ids."""
+        """Name the ids whose transactions are open in a partition."""
         ids = [each for each, partitions in self._open.items() if partition in partitions]
         return [self.ids[each].state if each in self.ids else text(each) for each in ids]
 
@@ -156,7 +156,7 @@ class Transactions:
             known.keep(Line(row.t, told, (), ("refused", told)))
 
     def _opens(self, name: str, asked: RequestRow, row: ReplyRow) -> None:
-        """AddPartitionsToTxn, or a Produce that adds on the way (KIP-890), was answered."""
+        """Take an answer to AddPartitionsToTxn, or to a Produce that adds its partition itself (KIP-890)."""
         if row.error is None and asked.api_name in WRITES and name in self._open:
             self._open[name].update(self._partitions(asked))
 
@@ -172,7 +172,7 @@ class Transactions:
 
 
 def tell_id(rows: Iterable[Row | UnknownRow], transactional_id: str) -> list[str]:
-    """The lines of one id, in order."""
+    """Return the lines of one id, in order."""
     found = Transactions(transactional_id)
     for row in rows:
         found.feed(row)
@@ -180,7 +180,7 @@ def tell_id(rows: Iterable[Row | UnknownRow], transactional_id: str) -> list[str
 
 
 def _id_of(message: Any) -> str | None:
-    """The transactional id of a request; AddPartitionsToTxn names its ids one by one from version 4 on, and clients send one."""
+    """Return the transactional id of a request. AddPartitionsToTxn has a list of them from version 4 on, in which clients send one."""
     listed = items(message, "transactions")
     named = field(listed[0], "transactional_id") if listed else field(message, "transactional_id")
     found = named or field(message, "v3_and_below_transactional_id")
@@ -194,7 +194,7 @@ def _what(asked: RequestRow) -> str:
 
 
 def _epochs(message: Any, current: int | None) -> str:
-    """Which epoch a request named, where that is not the current one."""
+    """Say which epoch a request named if that is not the current one."""
     listed = items(message, "transactions")
     said = field(listed[0], "producer_epoch") if listed else field(message, "producer_epoch")
     said = field(message, "v3_and_below_producer_epoch") if said is None else said
