@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
+from groupmock_codec.errors import error_name
+
 from ..journal.rows import FaultRow, FramePlace, ReplyRow, RequestRow
 from ..rounds import Partition
 from .committed import Committed
@@ -44,12 +46,12 @@ class GroupNow(Protocol):
 
 class Asked:
     """`at`, `order`: when it was handled (ns) and as which row. `generation`, `state`, `since`: the group's then; `committed`, `owners`: of
-    the partitions that it commits. `rule`: the fault rule that made an error of its answer, `applied`: after it was handled; `kept_by`:
-    the rule that keeps it or its answer."""
+    the partitions that it commits. `rule`: the fault rule that made an error of its answer or of a part of that, `made`: which error,
+    `applied`: after it was handled; `kept_by`: the rule that keeps it or its answer."""
 
     __slots__ = (
-        "api", "applied", "at", "client_id", "committed", "connection", "generation", "kept_by", "message", "order", "owners", "rule",
-        "since", "state", "version",
+        "api", "applied", "at", "client_id", "committed", "connection", "generation", "kept_by", "made", "message", "order", "owners",
+        "rule", "since", "state", "version",
     )  # fmt: skip
 
     def __init__(self, row: RequestRow | ReplyRow, message: Any) -> None:
@@ -60,6 +62,7 @@ class Asked:
         self.committed: Mapping[Partition, int] = {}
         self.owners: Mapping[Partition, str] = {}
         self.rule: str | None = None
+        self.made: str | None = None
         self.applied = False
         self.kept_by: str | None = None
 
@@ -69,7 +72,9 @@ class Asked:
 
     def struck(self, row: FaultRow) -> None:
         """A fault rule did something to it, or what the rule did is over."""
-        self.rule = row.rule if row.action == ERROR else self.rule
+        if row.action == ERROR:
+            code = row.fields.get("code")
+            self.rule, self.made = row.rule, error_name(code) if isinstance(code, int) else code
         self.kept_by = row.rule if row.action in KEEPS else None
         self.applied = row.stage == "reply"
 

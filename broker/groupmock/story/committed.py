@@ -45,6 +45,13 @@ class Committed:
                 continue
             self.offsets[partition], self._orders[partition] = offset, order
 
+    def found(self, offsets: Mapping[Partition, int], order: int) -> None:
+        """An answer to OffsetFetch has these. Offsets that no row brought were committed before the rows begin, or out of their sight."""
+        new = {partition: offset for partition, offset in offsets.items() if partition not in self.offsets}
+        if new:
+            self.known = False
+            self.store(new, order)
+
     def wait(self, producer: int, offsets: Mapping[Partition, int], order: int) -> None:
         """A transaction commits these, which counts when it is committed."""
         if len(self._waiting_orders) + len(offsets) > REMEMBERED:

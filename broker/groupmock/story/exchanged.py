@@ -65,10 +65,11 @@ def said(message: Any, shape: Shape, names: TopicNames) -> Iterator[Said]:
             yield Said(place, named(field(each, "error_code")), number(each, shape.value), number(each, shape.more))
 
 
-def offsets_said(message: Any, names: TopicNames) -> Iterator[Said]:
-    """Of an OffsetFetch answer, whose topics stand in groups from version 8 on (KIP-709)."""
+def offsets_said(message: Any, group: str, names: TopicNames) -> Iterator[Said]:
+    """Of an OffsetFetch answer what it says of that group: from version 8 on it may be about several (KIP-709)."""
     for part in items(message, "groups") or [message]:
-        yield from said(part, ANSWERED["OffsetFetch"], names)
+        if field(part, "group_id") in (None, group):
+            yield from said(part, ANSWERED["OffsetFetch"], names)
 
 
 def items(message: Any, name: str) -> list[Any]:

@@ -30,7 +30,7 @@ def committed(tale: Tale, row: ReplyRow, asked: Asked) -> Iterator[Line]:
     if not taken and not refused:
         yield from tale.refused_whole(row, asked)
     # Version 0 is kept in ZooKeeper by old releases; of what a rule refuses after it was handled no row says whether it counts.
-    if asked.version == 0 or (refused and asked.rule is not None and asked.applied):
+    if asked.version == 0 or (asked.made in refused and asked.applied):
         tale.committed.known = False
     for error, offsets in refused.items():
         yield tale.refused(row, asked, f"commit of {offsets_text(offsets)}", error)

@@ -12,7 +12,7 @@ from .words import listed, seconds, text
 
 def why(group: GroupNow, error: str, asked: Asked) -> str:
     """In brackets, "" where nothing more is known."""
-    if asked.rule is not None:
+    if asked.rule is not None and error == asked.made:
         return f" (fault rule {text(asked.rule)} made it)"
     tell = WHY.get(error)
     known = tell(group, asked) if tell is not None else ""

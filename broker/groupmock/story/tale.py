@@ -331,7 +331,7 @@ class Tale:
 
     def _fetched(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
         found, none, refused = {}, [], dict.fromkeys(errors_of(row))
-        for each in offsets_said(row.message, self.names):
+        for each in offsets_said(row.message, self.fold.name, self.names):
             if each.error is not None:
                 refused[each.error] = None
             elif each.value >= 0:
@@ -339,6 +339,7 @@ class Tale:
             else:
                 none.append(each.partition)
         self.reading.found_committed(asked.client_id, found, none)
+        self.committed.found(found, asked.order)
         if found or none:
             yield Offsets(asked.at, self.who(asked), "finds committed:", found, none, self.ids(asked))
         for error in refused:

@@ -147,6 +147,9 @@ class Shortened:
             yield from self._removed(row, here)
         elif row.what == "refused":
             yield self._said(row, f"{here.people.name(member, row.client_id)} {member_did(row)}")
+            if member in here.people.here:  # it had joined, and there is no room for it any more
+                here.people.goes(member, row.t, "")
+                here.came[:] = [each for each in here.came if each != member]
 
     def _removed(self, row: MemberRow, here: Here) -> Iterator[LogLine]:
         known = row.member_id in here.people.here

@@ -10,12 +10,13 @@ from typing import Any
 from cases import for_each
 from kitchen_of_two import TwoMembers
 
-from groupmock.journal.rows import ReplyRow, RequestRow, Row
+from groupmock.journal.rows import CommandRow, ReplyRow, RequestRow, Row
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.sentences import sentence
 from groupmock.story.teller import tell
 from groupmock.watch.levels import level_of
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
 from groupmock_codec.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -29,7 +30,7 @@ from groupmock_codec.messages.k47_offset_delete import OffsetDeleteRequest, Offs
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from tools.mistakes.stage import Consumer, Stage
 
-FETCH, BEAT, INIT, ADD, END, PENDING, DELETE, CONSUMER_BEAT = 1, 12, 22, 25, 26, 28, 47, 68
+FETCH, OFFSETS, BEAT, INIT, ADD, END, PENDING, DELETE, CONSUMER_BEAT = 1, 9, 12, 22, 25, 26, 28, 47, 68
 
 
 def lines(rows: Iterable[Row], **how: Any) -> list[tuple[float, str]]:
@@ -182,6 +183,26 @@ def test_offsets_that_are_deleted_or_reset_are_not_told_as_committed() -> None:
     assert head(stage) == "kitchen: Empty, generation 0, 0 members, committed offsets unknown"
 
 
+def test_offsets_that_were_committed_before_the_rows_begin_make_the_first_line_unknown() -> None:
+    stage = Stage({"orders": 1})
+    stage.rig.command("commit_offsets", group="kitchen", offsets=[{"topic": "orders", "partition": 0, "offset": 4}])
+    anna = stage.consumer("anna")
+    stage.together(anna)
+    anna.committed()
+    rows = [row for row in stage.ring.rows if not isinstance(row, CommandRow)]
+    assert next(tell(rows)).endswith(", committed offsets unknown")
+
+
+def test_offsets_of_another_group_in_the_same_answer_are_not_this_groups() -> None:
+    """KIP-709: an administrator asks for several groups at once."""
+    stage = TwoMembers()
+    stage.rig.command("commit_offsets", group="cellar", offsets=[{"topic": "orders", "partition": 0, "offset": 4}])
+    wanted = [OffsetFetchRequestTopics(name="orders", partition_indexes=[0])]
+    groups = [OffsetFetchRequestGroup(group_id=group, topics=wanted) for group in ("kitchen", "cellar")]
+    stage.ask(OFFSETS, 8, OffsetFetchRequest(groups=groups), connection="admin", client_id="admin")
+    assert "admin (no member) finds committed: nothing for orders/0" in told(stage)
+
+
 # -- faults
 
 
@@ -192,6 +213,17 @@ def test_an_error_that_a_rule_made_is_said_to_be_the_rules() -> None:
     stage.sleep(0)
     assert told(stage)[-1] == "anna#017f's commit of orders/0 = 1 REFUSED: ILLEGAL_GENERATION (fault rule slow made it)"
     assert head(stage).endswith(", nothing committed")
+
+
+def test_an_error_beside_the_one_that_a_rule_made_is_the_groups() -> None:
+    stage = TwoMembers()
+    when = {"api": "OffsetCommit", "topic": "orders", "partition": 1}
+    do = {"kind": "error", "code": "COORDINATOR_LOAD_IN_PROGRESS"}
+    stage.rig.command("add_faults", rules=[{"name": "part", "when": when, "do": do}], origin="the test")
+    stage.anna.commit({("orders", 0): 1, ("orders", 1): 1}, generation=1)
+    stage.sleep(0)
+    assert "anna#017f's commit of orders/1 = 1 REFUSED: COORDINATOR_LOAD_IN_PROGRESS (fault rule part made it)" in told(stage)
+    assert "anna#017f's commit of orders/0 = 1 REFUSED: ILLEGAL_GENERATION (it says generation 1, it is 2)" in told(stage)
 
 
 def test_whether_a_commit_counts_whose_answer_a_rule_replaced_is_unknown() -> None:

@@ -255,6 +255,14 @@ def test_who_is_gone_says_how() -> None:
     assert (life.gone, life.cause) == ("it left: the shift is over", "member_left")
 
 
+def test_members_outlive_the_move_of_their_coordinator() -> None:
+    stage = TwoMembers()
+    stage.rig.command("stop_node", node=1, clean=False)
+    stage.rig.command("start_node", node=1)
+    _, ben = lane_of(stage, "ben")
+    assert [(life.until, life.gone) for life in ben.lives] == [(None, ben.lives[0].gone)]
+
+
 def test_what_was_never_answered_and_what_is_still_open_say_so() -> None:
     pen = Pen()
     pen.at(1_000).moved("kitchen", "", "Empty", 0, "new")
