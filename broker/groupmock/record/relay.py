@@ -8,7 +8,8 @@ still follow.
 Fair turns. A client that sends thousands of requests ahead has at most `MOST_OPEN` of them passed on that are not answered and recorded
 yet; the rest waits here, and a Kafka broker would not look at it either, since it serves one request of a connection at a time. So the
 recording is never far behind, and rows of all connections are written in the order in which frames passed by. An answer in which addresses
-are replaced has to be decoded, which takes time: a first one is handed on when it comes, those behind it wait in the queue of `net.turns`.
+are replaced has to be decoded, which takes time: one that comes alone is handed on when it comes, those of a client that has asked for
+several wait in the queue of `net.turns`.
 
 Backpressure. An end whose peer does not read stops the other end's reading (`pause_writing`), so that what waits is bounded by the two
 write buffers, as with no proxy between them it is by the kernel's. Each end has a set of reasons for not reading; it reads when there is
@@ -54,7 +55,7 @@ REQUEST_BYTES: Final = 104_857_600
 """Largest request: Kafka's socket.request.max.bytes, above which the node would close it too."""
 ANSWER_BYTES: Final = 268_435_456
 """Largest answer that is recorded: four times what Kafka's fetch.max.bytes lets a client ask for by default."""
-MOST_OPEN: Final = 32
+MOST_OPEN: Final = 16
 """Requests of one client that are passed on and not answered and recorded yet."""
 OPEN_BYTES: Final = 262_144
 """Bytes of such requests above which no further one is passed on."""
@@ -152,7 +153,7 @@ class Relay:
         if self.ended:
             return
         self._coming.append(data)
-        if len(self._coming) == 1 and not self.slow:
+        if len(self._coming) == 1 and not self.slow and len(self._answers.awaited) < 2:
             began = monotonic_ns()
             self._hand_on()
             self.slow = monotonic_ns() - began > self.house.turns.slice_ns
