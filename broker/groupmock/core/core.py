@@ -77,9 +77,8 @@ class Core:
         """Let one event happen. Parked requests are answered by a later call's effects."""
         environment = self.environment
         turn = Turn(environment, now, [])
-        if (
-            isinstance(event, Request) and environment.holds is NO_HOLDS and not environment.busy
-        ):  # flat: this is the way of nearly every request
+        # Flat: this is the way of nearly every request
+        if isinstance(event, Request) and environment.holds is NO_HOLDS and not environment.busy:
             try:
                 self.behaviour(event.key)(self.cluster, event, turn)
             except OverBudget as refusal:
