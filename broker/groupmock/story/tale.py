@@ -22,7 +22,7 @@ from ..journal.rows import (
 )
 from ..journal.whose import asks_again, field
 from ..rounds import GroupFold, Partition, Rebalance
-from ..rounds.group_fold import BEHIND_THEIR_BACKS, LEFT, LIVES_ON, LOADED, replaced_by
+from ..rounds.group_fold import BEHIND_THEIR_BACKS, LEFT, LOADED, replaced_by
 from ..rounds.rebalance_model import DEAD, EMPTY, PREPARING, STABLE
 from . import offset_lines
 from .asked import Asked
@@ -205,7 +205,7 @@ class Tale:
             yield Line(row.t, f"{counted} {row.generation}: {shortened(row.reason)}")
         elif row.after in (EMPTY, DEAD) and row.before:
             yield from self.flush()
-            if row.cause not in LIVES_ON:
+            if row.cause != LEFT:
                 self.owners = {}
             yield Line(row.t, f"{at_rest(row.after, row.cause)}: {shortened(row.reason)}")
         elif row.cause == LOADED:
@@ -242,10 +242,10 @@ class Tale:
         """Who has which partitions now: in the line of the generation, of more than a few members each in a line of its own."""
         head, leads = f"generation {row.generation} {how_it_ended(over)}", who_leads(over, self.people.name)
         plan = over.plan
+        self.owners = plan.holders() if plan is not None else {}
         if plan is None:
             yield Line(row.t, f"{head}: {leads}; {UNSEEN_PLAN}")
             return
-        self.owners = plan.holders()
         shares = over.shares()
         told = shares_told(over, self.people.name)
         apart = beside_shares(over)
