@@ -71,14 +71,6 @@ class Claim:
     head: Mapping[str, str | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """The story of one group: its first line, and its claims in order."""
-
-    first: str
-    claims: list[Claim]
-
-
 def sections_of(lines: Sequence[str]) -> list[list[str]]:
     """The lines of each group's story, which blank lines separate. A sentence in brackets, about the whole, is a section of its own; the
     last line, with seed and journal, is none."""
@@ -93,7 +85,7 @@ def sections_of(lines: Sequence[str]) -> list[list[str]]:
     return [section for section in sections if section]
 
 
-def read_section(lines: Sequence[str]) -> Told:
+def read_section(lines: Sequence[str]) -> list[Claim]:
     """One group's story as claims, in order of its lines."""
     claims = [Claim("order", 0, line="\n".join(lines))]
     generation: tuple[str, int] | None = None
@@ -108,7 +100,7 @@ def read_section(lines: Sequence[str]) -> Told:
         if not found and LIKE_A_CLAIM.search(said) and not NO_CLAIM.match(said):
             found = [Claim("unread", number, line, at)]
         claims += found
-    return Told(lines[0], claims)
+    return claims
 
 
 def read_head(line: str, group: str) -> Claim:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupmock.journal.read import UnknownRow
-from groupmock.journal.rows import CommandRow, FaultRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
+from groupmock.journal.rows import CommandRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
 from groupmock.journal.whose import group_of
 from groupmock.printable import printable
 from groupmock_codec.embedded import connect, consumer, designs
@@ -81,7 +81,10 @@ class Commit:
 
 @dataclass(slots=True)
 class GroupFacts:
-    """Everything about one group, in the journal's order."""
+    """One group, in the journal's order. `given`: member id -> the answers that told it what it has; `joins`: member id -> the rows of its
+    JoinGroups, with the partitions that it says it still owns; `committed`: as far as commits tell, which `offsets_changed_otherwise` says
+    is not all; `names`: as stories print them -> member ids; `clients`: member id -> client ids; `generations`: number -> leader and
+    members, by the answers to JoinGroup; `brought`: leader and generation -> the bytes of its last SyncGroup."""
 
     name: str
     moves: list[MovedRow] = field(default_factory=list)
@@ -119,15 +122,13 @@ class GroupFacts:
 
 class History:
     """The facts of all groups. `fetches`: client id -> its Fetch requests; `ends`: partition -> the highest end of its log that was seen;
-    `seconds`: the number of a row -> its time as stories print it; `touched`: tickets of requests that a fault rule met."""
+    `groups_of`: client id -> group -> its member ids."""
 
     def __init__(self, rows: Iterable[Row | UnknownRow]) -> None:
         self.groups: dict[str, GroupFacts] = {}
         self.fetches: dict[str | None, list[Fetch]] = defaultdict(list)
         self.ends: dict[Partition, int] = {}
-        self.touched: set[int] = set()
         self.groups_of: dict[str | None, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        """Client id -> group -> its member ids."""
         self._topics: dict[str, str] = {}
         self._asked: dict[int, RequestRow] = {}
         for row in rows:
@@ -195,10 +196,6 @@ class History:
             for group in self.groups.values():
                 group.offsets_changed_otherwise = True
 
-    def _fault(self, row: FaultRow) -> None:
-        if row.ticket is not None:
-            self.touched.add(row.ticket)
-
     # -- requests and answers
 
     def _request(self, row: RequestRow) -> None:
@@ -213,7 +210,7 @@ class History:
             self.fetches[row.client_id].append(Fetch(row.seq, row.t, offsets))
         elif row.api_name == "SyncGroup" and message.get("assignments"):
             brought = {each["member_id"]: b64decode(each["assignment"]) for each in message["assignments"]}
-            self.group(message["group_id"]).brought.setdefault((message["member_id"], message["generation_id"]), brought)
+            self.group(message["group_id"]).brought[message["member_id"], message["generation_id"]] = brought
         elif row.api_name in ("JoinGroup", "ConsumerGroupHeartbeat") and message["member_id"]:
             group = self.group(message["group_id"])
             self._of_client(group, message["member_id"], row.client_id)
@@ -396,7 +393,6 @@ _TAKE: Final[dict[type, Any]] = {
     MemberRow: History._member,
     NoteRow: History._note,
     CommandRow: History._command,
-    FaultRow: History._fault,
     RequestRow: History._request,
     ReplyRow: History._reply,
 }

@@ -57,7 +57,7 @@ def judge(lines: Sequence[str], history: History, views: Mapping[str, View] | No
         bench = Bench(facts, history, view.leader)
         head = read_head(section[0], name)
         verdicts.append(_stateless(bench, head, dropped) if head.kind == "stateless" else _head(bench, head, view))
-        verdicts += (_JUDGES[claim.kind](bench, claim) for claim in read_section(section).claims)
+        verdicts += (_JUDGES[claim.kind](bench, claim) for claim in read_section(section))
     return verdicts
 
 

@@ -83,5 +83,5 @@ def test_judge_counts_offsets_of_a_transaction_that_is_committed(group: str, lin
 
 def test_judge_finds_the_leader_behind_a_reason_with_a_colon() -> None:
     line = "    0.303  generation 2 after 12 ms, member anna#d3b9 left: as ordered: ben#0c68 leads; ben#0c68 gets orders/0-3 (new)"
-    claims = read_section(["told: Stable, generation 2, range, 1 member (ben#0c68 leads)", line]).claims
+    claims = read_section(["told: Stable, generation 2, range, 1 member (ben#0c68 leads)", line])
     assert [(each.kind, each.who) for each in claims[1:]] == [("leads", "ben#0c68"), ("share", "ben#0c68")]
