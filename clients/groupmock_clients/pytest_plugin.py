@@ -161,14 +161,15 @@ def pytest_runtest_setup(item: pytest.Item) -> Any:
 def pytest_runtest_call(item: pytest.Item) -> Any:
     """A test whose marker names a plan, and in which a rule of it never fired, has not tested what it says."""
     result = yield
+    brokers = [broker for broker in item.stash.get(BROKERS, []) if _runs(broker)]
     if item.stash.get(MUST_FIRE, False):
-        idle = [report.sentence for broker in item.stash.get(BROKERS, []) for report in broker.never_fired()]
+        idle = [report.sentence for broker in brokers for report in broker.never_fired()]
         if idle:
             from groupmock.printable import one_line
 
             pytest.fail(one_line("; ".join(idle) + " (must_fire=False in the marker allows it)"), pytrace=False)
-    broken = [told for broker in item.stash.get(BROKERS, []) for told in _findings(broker, "error")]
-    if (server := _server(item)) is not None:
+    broken = [told for broker in brokers for told in _findings(broker, "error")]
+    if (server := _server(item)) is not None and _runs(server):
         found = _findings(server, "error")
         broken += found[item.config.stash.get(TOLD, 0) :]  # an earlier test, after which it was not cleared, has failed by the others
         item.config.stash[TOLD] = len(found)
@@ -184,18 +185,29 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     shared = _server(item)
     brokers = [*item.stash.get(BROKERS, []), *([shared] if shared is not None else [])]
     if call.excinfo is not None and brokers:
-        _tell_once(call.excinfo.value, {broker.bootstrap for broker in brokers})
+        _tell_once(call.excinfo.value, {broker.bootstrap for broker in brokers if _runs(broker)})
     report = yield
     if report.failed:
         item.stash[FAILED] = True
         if shared is not None:
             item.config.stash[FAILED] = True
         for number, broker in enumerate(brokers):
+            if not _runs(broker):
+                _add_section(report, "groupmock", "the test stopped this cluster, and its story went with it")
+                continue
             told = [_last_words(broker, broker is shared), *_drawn(item, report, broker, number)]
             _add_section(report, "groupmock", "\n".join(told))
             if found := _findings(broker, "error", "warning"):
                 _add_section(report, "groupmock audit", "\n".join(found))
     return report
+
+
+def _runs(broker: Broker) -> bool:
+    """Return False if the test stopped the cluster, because nothing can be asked of it then."""
+    try:
+        return bool(broker.bootstrap)
+    except RuntimeError:
+        return False
 
 
 def _tell_once(error: BaseException | None, told: Collection[str]) -> None:

@@ -436,6 +436,29 @@ def test_the_story_of_a_group_timeout_is_told_once(pytester: pytest.Pytester) ->
     assert another.count(ordered) == 1 and "did not reach state Stable" in own
 
 
+STOPS = """
+import pytest
+
+def test_fails(groupmock):
+    groupmock.stop()
+    assert 0
+
+def test_passes(groupmock):
+    groupmock.stop()
+
+def test_skips(groupmock):
+    groupmock.stop()
+    pytest.skip("enough")
+"""
+
+
+def test_a_test_may_stop_its_cluster(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(STOPS)
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(failed=1, passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*- groupmock -*", "the test stopped this cluster, and its story went with it"])
+
+
 FAILS_IN_FOUR_WAYS = """
 import pytest
 

@@ -229,7 +229,7 @@ class InProcess(
         running = self._up()
         found = await reach(running, wanted, timeout)
         if isinstance(found, Missed):
-            raise GroupTimeout(str(found.lines), await running.story(wanted.group), running.bootstrap)
+            raise GroupTimeout(str(found.lines), await running.story(wanted.group), running.reachable)
         return found
 
 
