@@ -6,6 +6,7 @@ repeat are one (`folding`). A refusal says the error's name and what was wrong (
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -46,6 +47,7 @@ FEW: Final = 3
 """Members that are told in one line."""
 ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "fence_member", "force_rebalance", "complete_delay", "release_group")
 """Commands that make happen what otherwise happens by itself."""
+SILENT: Final = re.compile(r" expired after (\d+) ms$")
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
 """Every first JoinGroup of a dynamic member meets it (KIP-394)."""
 BEAT: Final = "ConsumerGroupHeartbeat"
@@ -66,7 +68,7 @@ class Tale:
         self.names = names
         self.reading = Reading(names, open_on)
         self.owners: dict[Partition, str] = {}
-        self._ordered: tuple[int, str] | None = None  # when and by what the test let something happen
+        self._ordered: tuple[int, str, frozenset[str]] | None = None  # when and by what somebody let something happen, to whom: {} all
         self._struck: tuple[int, str] | None = None  # when a fault rule did what, which may be a command
         self._joining: Asked | None = None  # the JoinGroup that was handed in last
         self._begun = Begun(fold, self.people)
@@ -138,7 +140,7 @@ class Tale:
         who = (row.member_id,)
         if row.what == "added":
             person = self.people.comes(row, self._first(), row.client_id)
-            self._held = Line(row.t, f"{person.name} joins{person.wishes}{self._by_order(row.t)}", who)
+            self._held = Line(row.t, f"{person.name} joins{person.wishes}", who)
         elif row.what == "removed":
             yield from self._endings.gone(row.member_id)
             name, how = self.people.name(row.member_id, row.client_id), self._how_gone(row)
@@ -168,22 +170,23 @@ class Tale:
         by = self._joining.client_id if self._joining is not None else row.client_id
         person = self.people.comes(row, self._first(), by)
         client = f" (client {text(by)})" if by else ""
-        taken = f"{person.name}{client} takes the place of {before}: static id {text(row.group_instance_id)}{self._by_order(row.t)}"
+        taken = f"{person.name}{client} takes the place of {before}: static id {text(row.group_instance_id)}{self._by_order(row.t, old)}"
         yield Line(row.t, taken, (row.member_id, old))
 
     def _first(self) -> tuple[Any, int] | None:
         return (self._joining.message, self._joining.connection) if self._joining is not None else None
 
     def _how_gone(self, row: MemberRow) -> str:
-        ordered = self._by_order(row.t)
+        ordered = self._by_order(row.t, row.member_id)
         if row.cause == "session_expired":
-            person = self.people.here.get(row.member_id)
-            silent = f", nothing was heard of it for {person.session_ms} ms" if person is not None and person.session_ms else ""
-            return f"{how_gone(row)}{ordered or silent}"
+            waited = SILENT.search(row.reason)
+            return f"{how_gone(row)}{ordered or (f', nothing was heard of it for {waited[1]} ms' if waited is not None else '')}"
         return f"{how_gone(row)}{ordered}"
 
-    def _by_order(self, t: int) -> str:
-        return f", ordered by {self._ordered[1]}" if self._ordered is not None and self._ordered[0] == t else ""
+    def _by_order(self, t: int, member_id: str) -> str:
+        """Did somebody let it happen, at that time and to that member?"""
+        at, by, to = self._ordered if self._ordered is not None else (-1, "", frozenset())
+        return f", ordered by {by}" if at == t and (not to or member_id in to) else ""
 
     def moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[Line]:
         """The group changed its state; `over`: the rebalance that ended with it."""
@@ -236,7 +239,7 @@ class Tale:
             yield from self.flush()
         else:
             yield from self.flush()
-            yield Line(row.t, f"rebalance: {shortened(row.reason)}{self._by_order(row.t)}{new}{never_dealt}")
+            yield Line(row.t, f"rebalance: {shortened(row.reason)}{self._by_order(row.t, '')}{new}{never_dealt}")
 
     def _dealt(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
         """Who has which partitions now: in the line of the generation, of more than a few members each in a line of its own."""
@@ -380,14 +383,14 @@ class Tale:
         """Somebody steered: the test, unless a fault rule did."""
         if self._struck == (row.t, row.name):
             return
-        if row.name in ORDERS:
-            self._ordered = (row.t, row.name)
         if row.name in ("hold_group", "release_group"):
             self._hold = row.arguments.get("state")
         self.tally.orders.more(text(row.name))
         self.committed.ordered(row)
         member = row.arguments.get("member")
-        ids = self.people.matching(member) if isinstance(member, str) else ()
+        ids = self.people.matching(member) if isinstance(member, str) else frozenset()
+        if row.name in ORDERS:
+            self._ordered = (row.t, row.name, ids)
         told = {name: value for name, value in row.arguments.items() if name != "group"}
         yield Line(row.t, f"ordered by the test: {text(row.name)} {facts(told)}".rstrip(), ids)
 
@@ -395,7 +398,7 @@ class Tale:
         """A fault rule did something. `asked`: to which request; None: to a connection, or to a heartbeat that no row tells of."""
         self._struck = (row.t, row.action)
         if row.action in ORDERS:
-            self._ordered = (row.t, f"fault rule {text(row.rule)}")
+            self._ordered = (row.t, f"fault rule {text(row.rule)}", frozenset())
         self.tally.faults.more(text(row.rule))
         what, ids = self._struck_by(row, asked)
         done = f"{text(row.action)} {facts(row.fields)}".rstrip()

@@ -9,7 +9,7 @@ from typing import Any
 from kitchen_of_two import TwoMembers
 from msgspec import structs
 
-from groupmock.journal.rows import MovedRow, RequestRow, Row
+from groupmock.journal.rows import MemberRow, MovedRow, RequestRow, Row
 from groupmock.story.teller import tell
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tools.mistakes.stage import Stage
@@ -89,6 +89,18 @@ def test_story_calls_no_commit_foreign_after_a_plan_that_is_not_in_the_rows() ->
     slim = {name: getattr(asked, name) for name in ("group_id", "generation_id", "member_id")}
     rows[plans[-1]] = structs.replace(rows[plans[-1]], message=slim)
     assert told(rows)[-1] == "ben#b604 commits orders/1 = 1"
+
+
+def test_story_says_of_no_other_member_that_its_end_was_ordered() -> None:
+    """The test ends ben's session in the moment in which anna's ends by itself."""
+    stage = TwoMembers()
+    stage.rig.command("expire_member", group="kitchen", member=stage.ben.member_id)
+    ordered = next(row for row in stage.ring.rows if isinstance(row, MemberRow) and row.what == "removed")
+    anna = stage.anna.member_id
+    itself = structs.replace(ordered, member_id=anna, client_id="anna", reason=f"session of {anna} expired after 45000 ms")
+    found = told([*stage.ring.rows, itself])
+    assert "ben#b604 is gone: its session expired, ordered by expire_member -> rebalance" in found
+    assert "anna#017f is gone: its session expired, nothing was heard of it for 45000 ms" in found
 
 
 def test_story_tells_a_coordinator_that_moves_from_a_group_that_is_gone() -> None:
