@@ -53,9 +53,9 @@ def uuid_rank(topic_id: bytes) -> int:
     return int.from_bytes(topic_id) ^ _SIGNS
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def _uuid_spread(topic_id: bytes) -> int:
-    """Remembered: a topic's id is asked for by every member that subscribes to it."""
+    """Remembered, for as many topics as a cluster has: an id is asked for by every member that subscribes to it."""
     return spread_bits(uuid_hash(topic_id))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ...java.hash_maps import INTS, STRINGS, UUIDS, HashKeys, changed_order, copied_order, room_for
+from ...java.hash_maps import INTS, STRINGS, UUIDS, HashKeys, changed_order, copied_order, filled_order, room_for
 from ...java.hashes import uuid_hash
 from ...java.orders import SMALLEST_TABLE, java_computed_order, java_order
 from .group import Held, Spot
@@ -49,17 +49,10 @@ def given(kept: Held, new: Held, target: Target, had: Held) -> Held:
     topics of the target and of what it had. Each topic's partitions are a copy of the map that it had, no larger than it needed to be:
     4 comes before 3 there (seen on 4.3.0). Where nothing is kept they are a new map.
     """
-    every = HashKeys.copied(UUIDS, target)
-    for topic, _ in had:
-        every.put(topic)
+    every = filled_order(UUIDS, [*target, *(topic for topic, _ in had)], max(room_for(len(target)), SMALLEST_TABLE))
     old, fresh = _grouped(kept), _grouped(new)
-    pending, topics = HashKeys(UUIDS), HashKeys(UUIDS)
-    for topic in every:
-        if topic in old:
-            topics.put(topic)
-        if topic in fresh:
-            pending.put(topic)
-    for topic in pending:
+    topics = HashKeys(UUIDS, keys=[topic for topic in every if topic in old])
+    for topic in filled_order(UUIDS, [topic for topic in every if topic in fresh], SMALLEST_TABLE):
         topics.compute(topic)
     spots, before = kept | new, _grouped(had)
     laid_out = {topic: _laid_out(before.get(topic, []), old.get(topic, []), fresh.get(topic, [])) for topic in topics}

@@ -23,7 +23,8 @@ class Draft:
 
     __slots__ = ("_sets", "_topics")
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, effort: Effort) -> None:
+        effort.owe(6 + sum([6 + 2 * len(partitions) for partitions in target.values()]))
         self._topics = HashKeys(UUIDS, len(target))
         self._sets: dict[bytes, HashKeys[int]] = {}
         for topic, partitions in target.items():
@@ -58,6 +59,7 @@ def stored(old: Target, computed: Computed, effort: Effort) -> Steps[Target]:
     """What the member's target is from now on: the very same `old` where `computed` has the same partitions."""
     if _same(old, computed):
         return old
+    effort.owe(4 * len(computed))
     found: Target = {}
     for topic in filled_order(UUIDS, computed.keys(), SMALLEST_TABLE) if len(computed) > 1 else computed:
         partitions = computed[topic]

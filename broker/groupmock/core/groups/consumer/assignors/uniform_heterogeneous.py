@@ -79,16 +79,19 @@ class _Balance:
         self.subscribers = subscribers
         self.owners = {topic: [NOBODY] * group.partitions[topic] for topic in self.subscribers}
         self.drafts: list[Draft | None] = [None] * len(group.members)
+        self.ranks: dict[bytes, tuple[float, int, int]] = {}
 
-    def order(self, topic: bytes) -> tuple[float, int, int]:
+    def rank(self) -> Steps[None]:
         """By which topics are sorted."""
-        subscribers = len(self.subscribers[topic])
-        return -(self.group.partitions[topic] / subscribers), subscribers, uuid_rank(topic)
+        for topic, subscribers in self.subscribers.items():
+            self.ranks[topic] = -(self.group.partitions[topic] / len(subscribers)), len(subscribers), uuid_rank(topic)
+            if self.effort.spend(4):
+                yield
 
     def draft(self, number: int) -> Draft:
         draft = self.drafts[number]
         if draft is None:
-            draft = self.drafts[number] = Draft(self.group.members[number].target)
+            draft = self.drafts[number] = Draft(self.group.members[number].target, self.effort)
         return draft
 
     def keep(self) -> Steps[None]:
@@ -107,7 +110,9 @@ class _Balance:
 
     def deal(self) -> Steps[None]:
         """Unowned partitions, to the least loaded."""
-        for topic in sorted((topic for topic, owners in self.owners.items() if NOBODY in owners), key=self.order):
+        topics = sorted((topic for topic, owners in self.owners.items() if NOBODY in owners), key=self.ranks.__getitem__)
+        yield
+        for topic in topics:
             levels = _Levels(self.subscribers[topic], self.loads)
             if self.effort.spend(1 + len(self.subscribers[topic]) // 4):
                 yield
@@ -121,7 +126,8 @@ class _Balance:
         """Rounds over the topics that can be levelled; `since`: the topic from which on nothing has moved."""
         if max(self.loads) - min(self.loads) <= 1:
             return  # no topic can be
-        topics = sorted((topic for topic, subscribers in self.subscribers.items() if len(subscribers) > 1), key=self.order)
+        topics = sorted((topic for topic, subscribers in self.subscribers.items() if len(subscribers) > 1), key=self.ranks.__getitem__)
+        yield
         since = None
         for _ in range(MOST_ROUNDS):
             for topic in topics:
@@ -180,6 +186,7 @@ def assign(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
     if not subscribers:
         return {}
     balance = _Balance(group, subscribers, effort)
+    yield from balance.rank()
     yield from balance.keep()
     yield from balance.deal()
     yield from balance.level()

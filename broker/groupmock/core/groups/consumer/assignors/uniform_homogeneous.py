@@ -30,7 +30,7 @@ class _Deal:
 
     def draft(self, member: Member) -> Draft:
         if member.member_id not in self.drafts:
-            self.drafts[member.member_id] = Draft(member.target)
+            self.drafts[member.member_id] = Draft(member.target, self.effort)
         return self.drafts[member.member_id]
 
     def revoke(self) -> Steps[None]:
