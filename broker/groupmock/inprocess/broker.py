@@ -238,9 +238,7 @@ class Broker(
 
     def _wait(self, begin: Callable[[], Future[T]]) -> T:
         """Warn where that stops an event loop, because what is waited for cannot happen if the clients run on that loop."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
+        if not _on_a_loop():
             return self._do(begin)
         name, level = called()
         warnings.warn(f"{name}(...) {BLOCKS.format(blocks='blocks', stand='stand', name=name)}", RuntimeWarning, level)
@@ -433,6 +431,15 @@ def _with_cause(told: str, cause: str) -> str:
     """With the cause behind the first line."""
     sentence, end, rest = told.partition("\n")
     return f"{sentence}\n{cause}{end}{rest}"
+
+
+def _on_a_loop() -> bool:
+    """Does the caller's thread run an event loop? Asked here, so that no error of the wait has this one as its context."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 __all__ = ["AsyncBroker", "Broker", "CannotStart", "GroupTimeout"]

@@ -230,6 +230,7 @@ def test_waiting_for_a_group_that_never_comes_says_so() -> None:
     with Broker(seed=9) as broker, pytest.raises(GroupTimeout) as caught:
         broker.wait_for("nobody", state="Stable", timeout=0.05)
     assert "there is no such group (seed 9)" in str(caught.value)
+    assert caught.value.__context__ is None, "a report would show it first"
 
 
 def test_requests_are_found_by_api_group_and_client() -> None:
