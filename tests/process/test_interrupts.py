@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from groupmock import cli
-from groupmock.cli import ENDLESS, main, verbs
+from groupmock.cli import ENDLESS, main, run, verbs
 from groupmock_clients.scenarios.results import _deaf_to_interrupts
 
 JOURNAL = str(next((Path(__file__).parents[1] / "data" / "journals").glob("aiokafka*")))
@@ -162,6 +163,20 @@ def test_interrupt_of_groupmock_alone_reaches_the_command_too() -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (11, "")
+
+
+def test_interrupt_while_the_command_is_started_is_for_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, passed = asyncio.create_subprocess_exec, []
+
+    async def interrupted(*words: str, **more: Any) -> asyncio.subprocess.Process:
+        signal.raise_signal(signal.SIGINT)
+        for _ in range(2):  # the loop hears of it by the pipe by which it hears of threads
+            await asyncio.to_thread(int)
+        return await start(*words, **more)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", interrupted)
+    monkeypatch.setattr(run, "_pass_on", lambda child, number: passed.append(number))
+    assert (asyncio.run(run.status_of(["true"], dict(os.environ))), passed) == (0, [signal.SIGINT])
 
 
 def test_workers_of_scenarios_do_not_hear_interrupts() -> None:

@@ -96,14 +96,10 @@ async def _run(proxy: Proxy, command: list[str]) -> int:
     """The command's status, as a shell has it."""
     import os
 
-    from .run import VARIABLES, pass_on
+    from .run import VARIABLES, status_of
 
     try:
-        child = await asyncio.create_subprocess_exec(*command, env=os.environ | dict.fromkeys(VARIABLES, proxy.bootstrap))
+        return await status_of(command, os.environ | dict.fromkeys(VARIABLES, proxy.bootstrap))
     except OSError as trouble:
         complain("record", RuntimeError(f"cannot run {command[0]}: {trouble.strerror}"))
         return OWN_FAILURE
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, pass_on, child, number)
-    status = await child.wait()
-    return status if status >= 0 else 128 - status

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 OWN_FAILURE: Final = 125
 TAKES_COMMAND: Final = True
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 GROUP_S: Final = 1.0
 TERMINAL_S: Final = 5.0
 """Seconds after which a SIGINT is passed on to a child that is still there: at a terminal, Ctrl-C has reached it for certain."""
@@ -119,17 +120,13 @@ async def _run(config: Config, command: list[str], strict: bool, journals: list[
     if control is not None:
         environment |= {"GROUPMOCK_CONTROL_URL": control.url} | ({"GROUPMOCK_TOKEN": config.token} if config.token else {})
     try:
-        child = await asyncio.create_subprocess_exec(*command, env=environment)
+        status = await status_of(command, environment)
     except OSError as trouble:
         if control is not None:
             await control.close()
         await running.close()
         complain("run", RuntimeError(f"cannot run {command[0]}: {trouble.strerror}"))
         return OWN_FAILURE
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, pass_on, child, number)
-    status = await child.wait()
     if control is not None:
         await control.close()
         running = control.running  # a reset made another
@@ -140,7 +137,6 @@ async def _run(config: Config, command: list[str], strict: bool, journals: list[
         return OWN_FAILURE
     if journals is not None and running.journal is not None:
         journals.append(running.journal)
-    status = status if status >= 0 else 128 - status
     for report in idle:
         complain("run", RuntimeError(report.sentence))
     if strict and idle and status == OK:
@@ -163,7 +159,21 @@ def _judged(running: Running, status: int) -> int:
     return BROKEN if status == OK and report.broken else status
 
 
-def pass_on(child: asyncio.subprocess.Process, number: int) -> None:
+async def status_of(command: list[str], environment: dict[str, str]) -> int:
+    """Run a command; its status, as a shell has it. Raises OSError. Signals are for the command from now on, also while it is started."""
+    loop, early = asyncio.get_running_loop(), list[int]()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, early.append, number)
+    child = await asyncio.create_subprocess_exec(*command, env=environment)
+    for number in SIGNALS:
+        loop.add_signal_handler(number, _pass_on, child, number)
+    for sent in early:
+        _pass_on(child, sent)
+    status = await child.wait()
+    return status if status >= 0 else 128 - status
+
+
+def _pass_on(child: asyncio.subprocess.Process, number: int) -> None:
     """The child decides what a signal means; groupmock ends when the child has. Ctrl-C reaches the whole process group, also the child, and
     a second SIGINT would break off what it does about the first. So it gets one from here only if it is still there after a while: a
     SIGINT that was sent to groupmock alone looks the same."""
