@@ -47,6 +47,8 @@ FEW: Final = 3
 """Members that are told in one line."""
 ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "fence_member", "force_rebalance", "complete_delay", "release_group")
 """Commands that make happen what otherwise happens by itself."""
+TAKEN_OVER: Final = "instance_taken_over"
+"""The cause of a replacement that a command made: no client has joined."""
 SILENT: Final = re.compile(r" expired after (\d+) ms$")
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
 """Every first JoinGroup of a dynamic member meets it (KIP-394)."""
@@ -167,8 +169,9 @@ class Tale:
         how = f"static id {text(row.group_instance_id)} came back as another member"
         self.people.goes(old, row.t, how)
         # The group's row has the client id of the member that was replaced, as Kafka keeps it.
-        by = self._joining.client_id if self._joining is not None else row.client_id
-        person = self.people.comes(row, self._first(), by)
+        joins = self._joining if row.cause != TAKEN_OVER else None
+        by = joins.client_id if joins is not None else row.client_id if row.cause != TAKEN_OVER else None
+        person = self.people.comes(row, self._first() if joins is not None else None, by)
         client = f" (client {text(by)})" if by else ""
         taken = f"{person.name}{client} takes the place of {before}: static id {text(row.group_instance_id)}{self._by_order(row.t, old)}"
         yield Line(row.t, taken, (row.member_id, old))

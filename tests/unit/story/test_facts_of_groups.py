@@ -56,6 +56,14 @@ def test_story_names_the_static_member_that_took_the_leaders_place_as_leader() -
     assert lines[-1] == f"{name} commits orders/0 = 5"
 
 
+def test_story_names_no_client_that_took_a_place_by_order() -> None:
+    stage = Stage({"orders": 1})
+    stage.together(stage.consumer("old", instance_id="desk-1"))
+    stage.rig.command("fence_instance", group="kitchen", instance="desk-1")
+    line = next(line for line in of(stage) if "takes the place" in line)
+    assert re.fullmatch(r"desk-1#\w+ takes the place of desk-1#\w+: static id desk-1, ordered by fence_instance", line), line
+
+
 def test_story_says_what_a_replaced_static_member_keeps() -> None:
     stage = Stage({"orders": 2})
     old, ben = stage.consumer("old", instance_id="desk-1"), stage.consumer("ben")
