@@ -14,20 +14,21 @@ are in `message_sets.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .compression import COMPRESSIONS, compress, decompress
 from .compression import RecordsError as RecordsError
+from .crc import checksum
+from .crc import crc32c as crc32c
 from .errors import ErrorCode
 from .varints import read_zigzag, zigzag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
-CHECKED_AT_ONCE: Final = 256 * 1024
 HEADER: Final = Struct(">qiibIhiqqqhii")
 HEADER_BYTES: Final = HEADER.size  # 61
 LENGTH_ENDS: Final = 12  # batch_length counts what comes after it
@@ -168,27 +169,6 @@ class Batch(NamedTuple):
     def appended_at(self, timestamp: int) -> Batch:
         """The same batch under message.timestamp.type=LogAppendTime: attribute bit and max timestamp set, CRC made anew."""
         return _sealed(self._replace(attributes=self.attributes | LOG_APPEND_TIME_BIT, max_timestamp=timestamp), self.data[HEADER_BYTES:])
-
-
-@cache
-def crc32c() -> Callable[[bytes], int]:
-    """The CRC-32C function; its C library is imported at the first record, not at start."""
-    import google_crc32c
-
-    function: Callable[[bytes], int] = google_crc32c.value
-    return function
-
-
-def checksum(data: bytes, begin: int, crc: int = 0) -> int:
-    """The CRC-32C of `data` from `begin` on, behind bytes with that CRC (0: behind none). The library wants bytes of their own, which are
-    copied a piece at a time: a copy of 63 MB takes as long as all that is done with them."""
-    if not crc and len(data) <= CHECKED_AT_ONCE:
-        return crc32c()(bytes(data[begin:]))
-    from google_crc32c import extend
-
-    for at in range(begin, len(data), CHECKED_AT_ONCE):
-        crc = extend(crc, bytes(data[at : at + CHECKED_AT_ONCE]))
-    return crc
 
 
 def next_sequence(sequence: int, more: int = 1) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 from cases import for_each
@@ -22,6 +23,9 @@ from groupmock.timeline.growing import Growing
 from groupmock.watch.shortened import Shortened
 from groupmock_codec import APIS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
+from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
 ROUNDS = 30
 ROOM = 20 * 1024
@@ -84,11 +88,11 @@ class Churn:
         )
         wire.send(request(11, 3, joining, 1, self._client()))
         self.rig.sleep(1)
-        joined = read_response(11, 3, wire.take()[0], 1)[1]
-        ids = {"group_id": group, "member_id": joined.member_id}  # type: ignore[attr-defined]
-        wire.ask(14, 3, APIS[14].request.message(generation_id=joined.generation_id, **ids))  # type: ignore[attr-defined]
-        wire.ask(13, 1, APIS[13].request.message(**ids))
-        wire.ask(42, 1, APIS[42].request.message(groups_names=[group] if group != "steady" else []))
+        joined: Any = read_response(11, 3, wire.take()[0], 1)[1]
+        ids = {"group_id": group, "member_id": joined.member_id}
+        wire.ask(14, 3, SyncGroupRequest(generation_id=joined.generation_id, **ids))
+        wire.ask(13, 1, LeaveGroupRequest(**ids))
+        wire.ask(42, 1, DeleteGroupsRequest(groups_names=[group] if group != "steady" else []))
         wire.hang_up()
 
     def _client(self) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 MONTH_MS: Final = 31 * 24 * 3600 * 1000
-"""Every sweep on the way is done (idle connections, retention): a month of them takes about a second, clients waiting."""
+"""Every sweep on the way is done (idle connections, retention), clients waiting."""
 SUBJECTS: Final = "; ".join(f"{name}: {subject}" for name, subject in NAMES.items())
 
 
