@@ -29,7 +29,8 @@ ABOUT_THE_FILE: Final = f"""\
 
 Lines are printable ASCII: all else is `\\uXXXX`, so that a line is a line for every reader and a terminal obeys none (journals of older
 versions are UTF-8 and read the same). Rows are handed to the kernel whole, at least every quarter of a second; after `kill -9` the last
-line may be cut, which readers report (`cut`).
+line may be cut, which readers report (`cut`). A line in the middle that cannot be read (no JSON, not UTF-8, nested too deep) is reported
+too (`broken`), and the rest is read. The file is locked while it is written: a second server on it does not start.
 
 `--journal-max-bytes` limits the file. It keeps whole rows; in the place of the first that does not fit stands a `note` whose `what` is
 `{LEFT_OUT}`, with `first`, its number, and `max_bytes`. At the end of the run a second one has `rows`, how many are
