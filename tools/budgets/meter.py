@@ -8,7 +8,13 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from groupmock.net.slices import Slices
+
+if TYPE_CHECKING:
+    from groupmock.core.effects import Effects
+    from groupmock.core.work import Work
 
 MOST_MS: Final = 50
 STEPS_PER_MS: Final = 30_000
@@ -62,6 +68,47 @@ def counted(work: Callable[[], object], most_steps: int, most_bytes: int) -> Cos
         peak = tracemalloc.get_traced_memory()[1] - before
         tracemalloc.stop()
     return Cost(steps, peak, over or peak > most_bytes)
+
+
+class StepMeter(Slices):
+    """What a driver with these begins waits until it is asked for. Each step is counted with what is done with its effects, rows and lines
+    of a log among them; `dearest`: the lines of the dearest, `whole`: of all since `begin_anew`."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.dearest = self.whole = 0
+        self.counting = False
+
+    def begin_anew(self) -> None:
+        """Count from here on."""
+        self.dearest = self.whole = 0
+        self.counting = True
+
+    def begun(self, work: Work, now: int) -> None:
+        """See `Slices.begun`."""
+        self.waiting.append(work)
+
+    def order(self) -> None:
+        """There is no loop."""
+
+    def go_on(self, what: str, step: Callable[[int], Effects | None], now: int) -> bool:
+        """See `Slices.go_on`."""
+        left = [True]
+
+        def once() -> None:
+            effects = step(now)
+            left[0] = effects is not None
+            if effects is not None:
+                self._perform(effects, now)
+
+        while left[0]:
+            if not self.counting:
+                once()
+                continue
+            steps = counted(once, MOST_MS * STEPS_PER_MS, MOST_BYTES).steps
+            self.dearest = max(self.dearest, steps)
+            self.whole += steps
+        return True
 
 
 def timed(work: Callable[[], object]) -> float:

@@ -1,4 +1,5 @@
-"""A cluster as earlier requests of a peer may have made it: `size` groups, members and partitions, half of these in one topic."""
+"""A cluster as earlier requests of a peer may have made it: `size` groups, members and partitions, half of these in one topic; a
+twentieth as many consumer groups and open transactions. A ring keeps its rows and a log follows them."""
 
 from __future__ import annotations
 
@@ -6,12 +7,24 @@ from collections.abc import Mapping
 from itertools import cycle
 from typing import TYPE_CHECKING, Final
 
+from groupmock.journal.ring import Ring
 from groupmock.rig import WireRig
 from groupmock.rig.wire import read_response, request
+from groupmock.watch.log import LogSink
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
+from groupmock_codec.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest
+from groupmock_codec.messages.k28_txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+from .meter import StepMeter
 
 if TYPE_CHECKING:
     from groupmock.rig import Wire
@@ -22,7 +35,7 @@ MANY: Final = "many-offsets"
 """A group without members that has an offset for each partition of WIDE."""
 WIDE: Final = "wide"
 """A topic of `size` partitions."""
-JOIN, SYNC, COMMIT, FETCH = (11, 5), (14, 3), (8, 6), (1, 11)
+JOIN, SYNC, COMMIT, FETCH, BEAT, INIT, ADD_OFFSETS, TXN_COMMIT = (11, 5), (14, 3), (8, 6), (1, 11), (68, 1), (22, 4), (25, 3), (28, 3)
 AT_ONCE: Final = 500
 
 
@@ -32,7 +45,9 @@ class BigState:
     def __init__(self, size: int, profile: str | None = None, settings: Mapping[str, object] | None = None) -> None:
         self.size = size
         quick = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 0}
-        self.rig = WireRig.make(profile=profile, settings={**quick, **(settings or {})})
+        self.slices = StepMeter()
+        """What a request has begun waits here: it is no part of what the request costs at once."""
+        self.rig = WireRig.make(profile=profile, settings={**quick, **(settings or {})}, slices=self.slices)
         self.wide = size // 2
         self.topics = [f"t{number:05}" for number in range(size - self.wide)]
         self.groups = [f"g{number:05}" for number in range(size)]
@@ -45,6 +60,11 @@ class BigState:
         self.members = self._join()
         self.generation = 1
         self._commit()
+        for sink in Ring(), LogSink("text"):
+            self.rig.journal.add(sink)
+        self._follow()
+        self._open()
+        self.work_off()
         self.session = self._fetch_session()
 
     def _join(self) -> list[str]:
@@ -82,6 +102,33 @@ class BigState:
         one = OffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata="m")
         for group, topic in zip(self.groups, cycle(self.topics), strict=False):
             wire.ask(*COMMIT, OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=[one])]))
+
+    def work_off(self) -> None:
+        """All that was begun is done."""
+        while self.slices.waiting:
+            self.rig.driver.work_on()
+
+    def _follow(self) -> None:
+        """Consumer groups that read a topic by its name, and by an expression."""
+        wire = self.rig.connect()
+        for number in range(self.size // 20):
+            names, regex = (["t00000"], None) if number % 2 else (None, "t.*")
+            wire.send(request(*BEAT, ConsumerGroupHeartbeatRequest(
+                group_id=f"c{number:05}", member_id="m", member_epoch=0, rebalance_timeout_ms=1_800_000, subscribed_topic_names=names,
+                subscribed_topic_regex=regex, topic_partitions=[],
+            )))  # fmt: skip
+            self.work_off()
+
+    def _open(self) -> None:
+        """Transactions with a partition and an offset of MANY each."""
+        wire = self.rig.connect()
+        for number in range(self.size // 20):
+            name = f"x{number:05}"
+            given = wire.ask(*INIT, InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=900_000))
+            who = {"transactional_id": name, "producer_id": given.producer_id, "producer_epoch": given.producer_epoch, "group_id": MANY}
+            wire.ask(*ADD_OFFSETS, AddOffsetsToTxnRequest(**who))
+            one = TxnOffsetCommitRequestPartition(partition_index=number % self.wide, committed_offset=1, committed_metadata="m")
+            wire.ask(*TXN_COMMIT, TxnOffsetCommitRequest(**who, topics=[TxnOffsetCommitRequestTopic(name=WIDE, partitions=[one])]))
 
     def _fetch_session(self) -> int:
         """A fetch session with every partition of WIDE, begun with a few and grown."""

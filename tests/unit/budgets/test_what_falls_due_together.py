@@ -12,10 +12,7 @@ from typing import Any, Final
 import pytest
 from transaction_asks import adds, comes
 
-from groupmock.core.effects import Effects
-from groupmock.core.work import Work
 from groupmock.journal.ring import Ring
-from groupmock.net.slices import Slices
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.wire import request
 from groupmock.watch.log import LogSink
@@ -33,7 +30,7 @@ from groupmock_codec.messages.k28_txn_offset_commit import (
 from groupmock_codec.messages.k37_create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from groupmock_codec.records import NewRecord, encode_batch
-from tools.budgets.meter import MOST_BYTES, STEPS_PER_MS, counted
+from tools.budgets.meter import STEPS_PER_MS, StepMeter
 
 MANY: Final = 300
 A_STEP: Final = STEPS_PER_MS // 2
@@ -47,38 +44,11 @@ SETTINGS: Final = {
 }
 
 
-class Metered(Slices):
-    """Counts each step, and what is done with its effects. What was begun waits until it is asked for."""
-
-    def __init__(self) -> None:
-        super().__init__(None)
-        self.steps_of: list[int] = []
-
-    def begun(self, work: Work, now: int) -> None:
-        self.waiting.append(work)
-
-    def order(self) -> None:
-        """Nobody's loop."""
-
-    def go_on(self, what: str, step: Callable[[int], Effects | None], now: int) -> bool:
-        left: list[bool] = []
-
-        def once() -> None:
-            effects = step(now)
-            left.append(effects is not None)
-            if effects is not None:
-                self._perform(effects, now)
-
-        while not left or left[-1]:
-            self.steps_of.append(counted(once, 50 * A_STEP, MOST_BYTES).steps)
-        return True
-
-
 class Crowd:
     """The cluster. `wire`: of a peer that has done, and does, all of it."""
 
     def __init__(self) -> None:
-        self.slices = Metered()
+        self.slices = StepMeter()
         log = LogSink("text")
         log.load()
         sinks = [Ring(), log]
@@ -239,8 +209,7 @@ CASES: Final = (
 def test_no_step_costs_more_than_its_budget(case: Callable[[Crowd], Act]) -> None:
     crowd = Crowd()
     act = case(crowd)
-    crowd.slices.steps_of.clear()
+    crowd.slices.begin_anew()
     act(crowd)
     assert not crowd.rig.driver.counters.internal_errors
-    dearest, whole = max(crowd.slices.steps_of), sum(crowd.slices.steps_of)
-    assert dearest <= min(A_STEP, whole // 4)
+    assert 0 < crowd.slices.dearest <= min(A_STEP, crowd.slices.whole // 4)

@@ -61,6 +61,7 @@ class Asked:
         if cost.over:
             self._make()  # it was broken off somewhere
         else:
+            self.state.work_off()
             assert self.state.rig.connect().ask(18, 0).api_keys, f"after {case} the server answers no more"
         return cost, len(frame)
 
