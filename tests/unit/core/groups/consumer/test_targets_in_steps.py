@@ -14,6 +14,7 @@ from rig_journal import never
 from turned_loop import Loop
 
 from groupmock.core.groups.consumer.assignors import spec
+from groupmock.core.turn import Turn
 from groupmock.journal.file import FileSink
 from groupmock.net.slices import Slices
 from groupmock.replay import replay
@@ -147,3 +148,21 @@ def test_a_command_finds_no_group_in_the_midst_of_a_target() -> None:
     group = house.rig.core.cluster.groups.find("g")
     assert group is not None
     assert (read_response(68, 1, house.answers[0][0])[1].member_epoch, group.members) == (2, {})
+
+
+def test_a_coordinator_that_moves_finishes_the_target_first() -> None:
+    """As an election or a reassignment moves it, which are requests that name no group."""
+    loop = Loop()
+    house = House(loop)
+    house.wires[0].send(house.beat(0, ["a", "b"], None, None, False))
+    loop.turn()
+    core, driver = house.rig.core, house.rig.driver
+    group, turn = core.cluster.groups.find("g"), Turn(core.environment, driver.now(), [])
+    assert loop.ordered and group is not None
+    core.cluster.groups.unload(turn, group.partition, 1)
+    driver.perform(turn.out, driver.now())
+    house.take()
+    assert read_response(68, 1, house.answers[0][0])[1].member_epoch == 2
+    while loop.ordered:
+        loop.turn()
+    assert (group.state, driver.counters.internal_errors, core.environment.busy) == ("Dead", 0, [])
