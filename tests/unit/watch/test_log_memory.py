@@ -27,9 +27,9 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
-ROUNDS = 30
+ROUNDS = 20
 ROOM = 20 * 1024
-"""Bytes that a fold may have more after as many rounds again: a thirtieth of what it would keep of each group id that was refused."""
+"""Bytes that a fold may have more after as many rounds again: a tenth of what it would keep of one group id of each round."""
 LONG = 10_000
 """Characters of a group id or a topic; what is kept of one is seen at once."""
 
