@@ -182,6 +182,18 @@ def a_topic_is_made_that_many_expressions_match(crowd: Crowd) -> Act:
     return make
 
 
+def expressions_of_a_group_are_resolved(crowd: Crowd) -> Act:
+    for number in range(MANY // 10):
+        crowd.rig.command("create_topic", name=f"t{number}" + "x" * 200)
+
+    def subscribe(crowd: Crowd) -> None:
+        for number in range(2):
+            crowd.beat("g", f"m{number}", regex=f"(t|x|[0-9]){{{number},100}}[0-9x]*.{{0,100}}")
+        crowd.sleep(11_000)
+
+    return subscribe
+
+
 def a_topic_grows_that_many_groups_read(crowd: Crowd) -> Act:
     for number in range(MANY):
         crowd.beat(f"g{number}", "m")
@@ -201,6 +213,7 @@ CASES: Final = (
     a_topic_of_many_groups_is_deleted,
     a_topic_with_pending_offsets_is_deleted,
     a_topic_is_made_that_many_expressions_match,
+    expressions_of_a_group_are_resolved,
     a_topic_grows_that_many_groups_read,
 )
 

@@ -238,6 +238,28 @@ def test_sessions_that_end_together_let_requests_in_between(sliced: Sliced) -> N
     assert [before - after for before, after in zip([30, *seen], seen, strict=False)][: 30 // A_SLICE] == [A_SLICE] * (30 // A_SLICE)
 
 
+def subscribed(member: str, regex: str) -> bytes:
+    """The ConsumerGroupHeartbeat, as bytes, of somebody who joins `g` with this expression."""
+    beat = ConsumerGroupHeartbeatRequest(
+        group_id="g", member_id=member, member_epoch=0, rebalance_timeout_ms=5000, subscribed_topic_regex=regex, topic_partitions=[]
+    )
+    return request(68, 1, beat)
+
+
+def test_expressions_are_resolved_one_by_one_against_the_topics_that_there_were(sliced: Sliced) -> None:
+    members, late, other = (sliced.rig.connect() for _ in range(3))
+    members.send(b"".join(subscribed(f"m{number}", f"ord.*|{number}") for number in range(2 * A_SLICE)))
+    sliced.rig.sleep(1)
+    late.send(subscribed("late", "w.*"))
+    assert (len(members.take()), late.take()) == (2 * A_SLICE, [])
+    other.ask(19, 5, CreateTopicsRequest(topics=[CreatableTopic(name="ordnew", num_partitions=1, replication_factor=1)], timeout_ms=1000))
+    group: Any = sliced.cluster.groups.find("g")
+    assert group.resolved == {} and group.state == "Stable"
+    sliced.turns()
+    assert [resolved.topics for resolved in group.resolved.values()] == [{"orders"}] * 2 * A_SLICE
+    assert len(late.take()) == 1 and group.last_resolved().made < sliced.cluster.topics.made, "it is looked at again, ten seconds later"
+
+
 def test_old_offsets_of_many_groups_go_in_slices(sliced: Sliced) -> None:
     wire = sliced.rig.connect()
     for number in range(40):

@@ -12,7 +12,8 @@ What is matched is the whole text, as `Matcher.matches` of RE2/J does and as Kaf
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Generator, Iterable, Iterator
 from typing import Final
 
 from .classes import Ranges, holds
@@ -21,6 +22,8 @@ from .syntax import Joint, Look, Postfix, RegexRefused, parsed
 TOO_MUCH_WORK: Final = "too many places at once for the names that there are"
 MOST_STEPS: Final = 250_000
 """Some fifty milliseconds."""
+LOOKS_AT_A_TIME: Final = 300
+"""After so many, whoever asks may do something else."""
 CHARACTERS_PER_STEP: Final = 4
 """Where a state is remembered."""
 MOST_REMEMBERED: Final = 100_000
@@ -107,11 +110,12 @@ class _State:
 class Matcher:
     """One expression, ready to be asked. Asking changes what is remembered, never an answer."""
 
-    __slots__ = ("_automaton", "_remembered", "_start", "_states", "_steps")
+    __slots__ = ("_automaton", "_remembered", "_rest", "_start", "_states", "_steps")
 
     def __init__(self, automaton: Automaton) -> None:
         self._automaton = automaton
         self._steps = 0
+        self._rest = LOOKS_AT_A_TIME
         self._forget()
 
     def _forget(self) -> None:
@@ -121,25 +125,38 @@ class Matcher:
 
     def matches(self, text: str) -> bool:
         """Is the whole text one that the expression describes?"""
-        return self._matches(text, None)
+        return bool(self.matching((text,), sys.maxsize))
 
     def matching(self, texts: Iterable[str], most_steps: int = MOST_STEPS) -> list[str]:
         """Those of the texts that match, in their order. Raises RegexRefused when it takes more than so many looks at nodes (0.2 us each).
 
         It depends on what was asked before, as that is remembered, and on nothing else.
         """
-        most = self._steps + most_steps
-        return [text for text in texts if self._matches(text, most)]
+        found: list[str] = []
+        for _ in self.find(texts, found, most_steps):
+            pass
+        return found
 
-    def _matches(self, text: str, most: int | None) -> bool:
+    def find(self, texts: Iterable[str], found: list[str], most_steps: int) -> Iterator[None]:
+        """Put those that match into `found`, as `matching` returns them, a little with each `next`."""
+        most = self._steps + most_steps
+        for text in texts:
+            if (yield from self._look(text, most)):
+                found.append(text)
+
+    def _look(self, text: str, most: int) -> Generator[None, None, bool]:
+        """Does it match?"""
         state = self._start
         self._steps += len(text) // CHARACTERS_PER_STEP
         for char in text:
             following = state.next.get(char)
             if following is None:
                 following = self._follow(state, char)
-            if most is not None and self._steps > most:
+            if self._steps > most:
                 raise RegexRefused(TOO_MUCH_WORK)
+            if self._steps > self._rest:
+                self._rest = self._steps + LOOKS_AT_A_TIME
+                yield
             if not following.places:
                 return False
             state = following

@@ -10,17 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ...budget import take
-from ...effects import FOR_EVER
+from ...effects import FOR_EVER, TimerFired
 from ...re2j.matching import MOST_STEPS, Matcher, compiled
 from ...re2j.syntax import RegexRefused
 from ...turn import Turn
 from ...units import NS_PER_MS
 from .. import causes, codes
+from . import membership
 from .group import Group, Member, Resolved
 from .refusal import Refused
 
 if TYPE_CHECKING:
     from ...log.topics import Topics
+    from ...work import Steps
     from .beat import Beat
 
 LEAST_INTERVAL_NS: Final = 10_000 * NS_PER_MS
@@ -78,24 +80,38 @@ def resolved_until(turn: Turn, group: Group) -> int:
     return FOR_EVER if last is None else last.at + turn.settings.group_consumer_regex_refresh_interval_ms * NS_PER_MS
 
 
-def resolve(turn: Turn, group: Group, topics: Topics) -> causes.Why | None:
-    """Match all topics against all of the group's expressions. What called for another target by that; None: nothing."""
-    before = {regex: group.resolved.get(regex) for regex in group.expressions}
-    group.resolved = {regex: Resolved(_matched(turn, group, topics, regex), turn.now, topics.made) for regex in group.expressions}
+def resolve(turn: Turn, group: Group, topics: Topics) -> Steps:
+    """Match all topics that there are now against all of the group's expressions, and tell it where that calls for another target."""
+    names, made, began = topics.names(), topics.made, turn.now
+    refusals: dict[str, str] = {}
+    resolved = {}
+    for regex in group.expressions:
+        matched: list[str] = []
+        try:
+            # All expressions of a group share what one may cost: one that would cost more matches nothing.
+            yield from group.matchers[regex].find(names, matched, MOST_STEPS // len(group.expressions))
+        except RegexRefused as refused:
+            refusals[regex] = refused.detail
+            matched = []
+        resolved[regex] = Resolved(frozenset(matched), began, made)
+        yield
+    why = _take(group, resolved)
+    if why is not None:
+        turn.out.append(TimerFired("regex", (group.group_id,)))
+    for regex, reason in refusals.items():
+        turn.note("expression_given_up", group=group.group_id, expression=regex, reason=reason)
+    if why is not None:
+        membership.settle(turn, group, why, bumped=True)
+
+
+def _take(group: Group, resolved: dict[str, Resolved]) -> causes.Why | None:
+    """The group's expressions match this from now on. What calls for another target by that; None: nothing."""
+    before, group.resolved = group.resolved, resolved
     group.end_leases()
-    for regex, now in group.resolved.items():
-        was = before[regex]
+    for regex, now in resolved.items():
+        was = before.get(regex)
         if now.topics != (frozenset() if was is None else was.topics):
             group.refresh_topics()
             group.bump()
             return causes.regex_resolved(regex, len(now.topics))
     return None
-
-
-def _matched(turn: Turn, group: Group, topics: Topics, regex: str) -> frozenset[str]:
-    """All expressions of a group share what one may cost: one that would cost more matches nothing."""
-    try:
-        return frozenset(group.matchers[regex].matching(topics.names(), MOST_STEPS // len(group.expressions)))
-    except RegexRefused as refused:
-        turn.note("expression_given_up", group=group.group_id, expression=regex, reason=refused.detail)
-        return frozenset()

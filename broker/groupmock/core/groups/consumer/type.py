@@ -78,7 +78,9 @@ class ConsumerGroup(Group):
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
         """Somebody was not heard, or gave nothing up in time, or expressions are to be resolved."""
         if timer == "regex":
-            return not self._is_deferred(turn, timer, subject) and self._resolve(turn)
+            if not self._is_deferred(turn, timer, subject):
+                turn.begin(lambda turn: subscription.resolve(turn, self, self.home.topics), self)
+            return False  # the work tells it, if it changed anything
         member = self.members.get(subject[1])
         if member is None or (timer == "revocation" and member.progress is not Progress.UNREVOKED):
             return False
@@ -103,12 +105,6 @@ class ConsumerGroup(Group):
         if timer == "member_sync":
             return causes.member_sync_overdue(member_id, member.rebalance_timeout_ms)
         return causes.member_join_overdue(member_id, member.rebalance_timeout_ms)
-
-    def _resolve(self, turn: Turn) -> bool:
-        why = subscription.resolve(turn, self, self.home.topics)
-        if why is not None:
-            membership.settle(turn, self, why, bumped=True)
-        return why is not None
 
     def topic_changed(self, turn: Turn, topic: str) -> None:
         """A heartbeat that would have been answered alike is not: it looks at the topics first."""
