@@ -57,6 +57,9 @@ class Sink:
     behind: bool = False
     """Is it handed rows after all others? One that appends rows of its own is: theirs are in order then."""
 
+    def load(self) -> None:
+        """Import now what the first rows would import; may be called on another thread, while rows come."""
+
     def begin(self, header: Header) -> None:
         """Before any row."""
 
@@ -123,6 +126,11 @@ class Journal:
         """Detach a sink; it is not closed."""
         self._sinks.remove(sink)
         self._arrange()
+
+    def load(self) -> None:
+        """Let every sink import what its first rows would import; on any thread."""
+        for sink in list(self._sinks):
+            sink.load()
 
     def begin(self, cluster: dict[str, Any] | None = None) -> None:
         """Write the header, once. `cluster`: what the core is made of; with it and whole frames a replay is possible."""

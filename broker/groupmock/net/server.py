@@ -41,6 +41,7 @@ that is kept waiting for a millisecond at the wrong moment loses one of its own 
 FLUSH_EVERY_S: Final = 0.25
 WARM_UP_PAUSE_S: Final = 0.001
 WARM_UP_WHEN_BUSY_S: Final = 0.05
+LOAD_SINKS_AFTER_S: Final = 0.2
 CLOSE_WITHIN_S: Final = 1.0
 SWEEPS_PER_IDLE_TIME: Final = 4  # an idle connection may live a quarter longer; a timer each would double a heartbeat's cost
 
@@ -62,6 +63,7 @@ class Server:
         self._numbers = 0
         self._sweep: Handle | None = None
         self._warm: asyncio.TimerHandle | None = None
+        self._loader: asyncio.TimerHandle | None = None
         self._flusher: asyncio.TimerHandle | None = None
         self._empty = asyncio.Event()
 
@@ -99,6 +101,7 @@ class Server:
         self._sweep_later()
         self._flush_later()
         self._warm = asyncio.get_running_loop().call_later(WARM_UP_PAUSE_S, self._warm_up, self._to_warm_up())
+        self._loader = asyncio.get_running_loop().call_later(LOAD_SINKS_AFTER_S, self._load_sinks)
         return {node: listener.getsockname()[1] for node, listener in listeners.items()}
 
     def listen_for(self, node: int, listener: socket.socket) -> None:
@@ -123,7 +126,7 @@ class Server:
         for acceptor in self._acceptors.values():
             acceptor.close()
         self._acceptors.clear()
-        for appointment in (self._sweep, self._warm, self._flusher):
+        for appointment in (self._sweep, self._warm, self._loader, self._flusher):
             if appointment is not None:
                 appointment.cancel()
         if self._driver is None:
@@ -238,6 +241,14 @@ class Server:
         self.core.behaviour(key)
         self.driver.codecs.of(key, version).warm_up()
         return []
+
+    def _load_sinks(self) -> None:
+        """The log's first line would import for 200 ms; on another thread the loop has its turns meanwhile."""
+        try:
+            loading = asyncio.get_running_loop().run_in_executor(None, self.journal.load)
+        except RuntimeError:  # there can be no more threads: the first line imports then
+            return
+        loading.add_done_callback(lambda done: done.cancelled() or done.exception())  # OSError, no descriptor: the same
 
     def _imports(self) -> list[Step]:
         """A step for each module that some request could still have imported."""

@@ -24,8 +24,8 @@ EventDict = MutableMapping[str, Any]
 
 class LogSink(Sink):
     """Writes to stderr. structlog and the words of the story are loaded with the first line, what tells of groups with the first
-    row of one: a server starts without. `alarm`, `now`: by them a rebalance that lasts is told of though no row comes (None: only when one
-    comes). Raises ValueError for a form that there is not."""
+    row of one, unless `load` was called before: a server starts without, and loads them soon after. `alarm`, `now`: by them a rebalance
+    that lasts is told of though no row comes (None: only when one comes). Raises ValueError for a form that there is not."""
 
     kinds = KINDS
 
@@ -44,7 +44,7 @@ class LogSink(Sink):
     def load(self) -> None:
         """Import now what the first line and the first row of a group would import: that takes longer than a client should wait."""
         self._logger = self._logger or _logger(self._json)
-        import_module(".shortened", __package__)
+        import_module(".shortened" if self._lines is None else "..story.sentences", __package__)
 
     def take(self, row: Row) -> None:
         """The lines that come of it."""
@@ -93,7 +93,7 @@ class LogSink(Sink):
 
 
 def _logger(as_json: bool) -> Any:
-    """structlog without its `dev` part, which would load rich and cost a start 70 ms."""
+    """structlog loads rich where that is installed, and takes more than 100 ms then."""
     import structlog
 
     return structlog.wrap_logger(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from queue import Queue
 
 import pytest
 
@@ -243,6 +245,13 @@ async def test_codecs_are_ready_before_anybody_asks(build):
     assert warm == set(wanted)
     peer = await house.peer()
     await peer.ask(peer.frame(18, 0))
+
+
+async def test_sinks_are_loaded_on_another_thread_before_anybody_asks(build):
+    house = await build()
+    loaded_by: Queue[int] = Queue()
+    house.sink.load = lambda: loaded_by.put(threading.get_ident())
+    assert await asyncio.to_thread(loaded_by.get, timeout=60) != threading.get_ident()
 
 
 @pytest.mark.parametrize("most", [-1, 1_000_000])

@@ -7,12 +7,13 @@ import subprocess
 import sys
 
 import pytest
+from cases import for_each
 from kitchen_of_two import TwoMembers
 
 from groupmock.journal.rows import CloseRow, ErrorAt, MovedRow, NoteRow, ReplyRow, Row
 from groupmock.net.alarm import ClockAlarm
 from groupmock.watch.levels import level_of
-from groupmock.watch.log import LogSink
+from groupmock.watch.log import FORMS, LogSink
 
 MOVED = MovedRow(seq=4, t=1_500_000_000, group="g", before="Empty", after="Stable", generation=1, reason="because", members=1)
 PLACE = {"connection": 1, "ticket": 1, "correlation_id": 1, "api_key": 12, "api_name": "Heartbeat", "api_version": 4}
@@ -76,6 +77,20 @@ def test_structlog_is_loaded_with_the_first_line_only():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"    0.000 s info    x\n")
+
+
+@for_each("form", FORMS)
+def test_a_log_that_was_loaded_imports_nothing_with_its_first_lines(form: str):
+    code = (
+        "import sys; from groupmock.watch.log import LogSink; from groupmock.journal.rows import MovedRow, NoteRow\n"
+        f"sink = LogSink({form!r}); sink.load(); loaded = set(sys.modules); sink.take(NoteRow(t=0, what='x'))\n"
+        "for t, before, after in ((1, 'Empty', 'PreparingRebalance'), (2, 'PreparingRebalance', 'Stable')):\n"
+        "    sink.take(MovedRow(t=t, group='g', before=before, after=after, generation=1, reason='because', members=1))\n"
+        "sink.end(3); print(sorted(set(sys.modules) - loaded))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, b"[]\n"), done.stderr
+    assert done.stderr.count(b"\n") > 1
 
 
 def test_a_closed_stderr_does_not_matter():
