@@ -14,12 +14,18 @@ import pytest
 from groupmock.rig.wire import Client
 from groupmock_codec import APIS
 from groupmock_codec.messages.k00_produce import ProduceRequest
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 from groupmock_codec.messages.k29_describe_acls import DescribeAclsRequest
 
 SERVER = Path(__file__).parents[1] / "support" / "few_descriptors.py"
-SPECIAL = {0: ProduceRequest(acks=1), 29: DescribeAclsRequest(resource_type_filter=1, operation=1, permission_type=1)}
-"""APIs that do not answer a request of nothing: acks 0 is never answered, an ACL filter of no kind ends its connection."""
+SPECIAL = {
+    0: ProduceRequest(acks=1),
+    9: OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)]),
+    29: DescribeAclsRequest(resource_type_filter=1, operation=1, permission_type=1),
+}
+"""APIs that do not answer a request of nothing: acks 0 is never answered, nor by 3.9 an OffsetFetch without groups; an ACL filter of no
+kind ends its connection."""
 CROWD = 200
 """More than the server has descriptors."""
 
