@@ -101,6 +101,11 @@ def part(data: bytes, begin: int, end: int) -> bytes | memoryview:
     return memoryview(data)[begin:end] if end - begin >= VIEWED_FROM else data[begin:end]
 
 
+def fills_frame(data: bytes | memoryview) -> bool:
+    """Is this a view, and at least half of the frame that it keeps in memory? Only of bytes, which nobody changes."""
+    return isinstance(data, memoryview) and isinstance(data.obj, bytes) and 2 * len(data) >= len(data.obj)
+
+
 def read_compact_records(data: bytes, offset: int) -> tuple[bytes | memoryview, int]:
     """As `read_compact_bytes`, records of a request."""
     length, offset = read_length(data, offset)

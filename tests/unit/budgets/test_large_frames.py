@@ -1,9 +1,10 @@
-"""A large Produce frame costs its own memory and the log's: it is received into one buffer, looked at where it lies, and copied once."""
+"""A large Produce frame costs its own memory: it is received into one buffer, looked at where it lies, and kept in the log until read."""
 
 from __future__ import annotations
 
 import gzip
 import tracemalloc
+from typing import cast
 
 from cases import for_each
 
@@ -48,13 +49,32 @@ def rig() -> WireRig:
 
 
 @for_each("version", [3, 9])
-def test_large_batch_is_copied_once_on_its_way_into_the_log(version: int) -> None:
+def test_large_batch_is_kept_in_its_frame_until_it_is_read(version: int) -> None:
     stage = rig()
     code, most = produce(stage.connect(), version, BATCH)
-    assert (code, stage.core.cluster.topics.require("t").partitions[0].end) == (0, 2)
-    assert most < 2 * SIZE + SMALL
-    (stored,) = stage.core.cluster.topics.require("t").partitions[0]._batches[1:]
-    assert stored.data[61:] == BATCH.data[61:] and stored.crc_holds and isinstance(stored.data, bytes)
+    log = stage.core.cluster.topics.require("t").partitions[0]
+    assert (code, log.end) == (0, 2)
+    assert most < SIZE + SMALL
+    (shown,) = log.batches(1)
+    data = log.read(1, 1, at_least_one=True)
+    assert read_batches(data) == [shown] == [BATCH.placed(1, 0)], "a reader finds its place in the bytes"
+    assert log.read(1, 2 * SIZE, at_least_one=True) is data, "which are made once, and the frame is let go"
+    assert log.read(0, 2 * SIZE, at_least_one=True).endswith(data)
+
+
+@for_each(("beside", "kept"), [(len(BATCH.data), True), (len(BATCH.data) + 1, False)])
+def test_batch_keeps_no_frame_of_which_it_is_the_smaller_part(beside: int, kept: bool) -> None:
+    frame = bytes(beside) + BATCH.data
+    placed = BATCH._replace(data=cast(bytes, memoryview(frame)[beside:])).placed(7, 3)
+    assert isinstance(placed.data, memoryview) == kept
+    assert placed.whole() == BATCH.placed(7, 3)
+
+
+def test_batch_does_not_stay_in_a_buffer_that_may_change() -> None:
+    buffer = bytearray(BATCH.data)
+    placed = BATCH._replace(data=cast(bytes, memoryview(buffer))).placed(7, 3)
+    buffer[-1] ^= 1
+    assert placed == BATCH.placed(7, 3)
 
 
 def test_large_batch_that_is_refused_is_not_copied() -> None:

@@ -184,19 +184,27 @@ class Partition:
         stop = len(self._batches) if end is None or end >= self.end else self._batch_at(end)
         if place >= stop:
             return b""
-        first = self._batches[place].data
+        first = self._whole(place)
         room = max(max_bytes, len(first)) if at_least_one else max_bytes
         if room <= len(first):
             return first if room == len(first) else first[: max(0, room)]
         parts = []
         for at in range(place, stop):  # no slice: it would copy the list of a whole log
-            data = self._batches[at].data
+            data = self._whole(at)
             if len(data) >= room:
                 parts.append(data[:room])
                 break
             parts.append(data)
             room -= len(data)
         return b"".join(parts)
+
+    def _whole(self, place: int) -> bytes:
+        """The batch as a reader gets it. One that was left in its frame is copied for its first reader, and lets go of the frame."""
+        data = self._batches[place].data
+        if type(data) is bytes:
+            return data
+        batch = self._batches[place] = self._batches[place].whole()
+        return batch.data
 
     def first_size(self, offset: int) -> int:
         """Bytes of the batch that holds `offset`; 0 at the end of the log."""
@@ -218,7 +226,7 @@ class Partition:
 
     def batches(self, offset: int = 0) -> Iterator[Batch]:
         """Stored batches from the one that holds `offset` on."""
-        return iter(self._batches[self._batch_at(max(offset, self.start)) :])
+        return map(Batch.whole, self._batches[self._batch_at(max(offset, self.start)) :])
 
     def go_on_at(self, offset: int, start: int | None = None) -> None:
         """The next record gets that offset. A batch without records holds the place of what lies between, so that who reads gets past it,
