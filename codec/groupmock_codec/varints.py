@@ -13,6 +13,8 @@ def zigzag(value: int) -> bytes:
     if -64 <= value < 64:
         return ONE_BYTE[value]
     value = (value << 1) ^ (value >> 63)
+    if value < 1 << 14:  # what most lengths and numbers in a batch are
+        return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

@@ -30,6 +30,7 @@ from groupmock_codec.records import (
     next_sequence,
     read_batches,
 )
+from groupmock_codec.varints import read_zigzag, zigzag
 
 from .peer_records import MemoryRecords, MemoryRecordsBuilder
 
@@ -223,3 +224,12 @@ def test_an_empty_batch_cannot_be_written() -> None:
 def test_errors_can_be_pickled() -> None:
     error = pickle.loads(pickle.dumps(RecordsError(ErrorCode.CORRUPT_MESSAGE, "why")))
     assert (error.error_code, error.reason, str(error)) == (ErrorCode.CORRUPT_MESSAGE, "why", "CORRUPT_MESSAGE: why")
+
+
+@for_each(
+    "value, written",
+    [(63, "7e"), (-64, "7f"), (64, "8001"), (-65, "8101"), (8191, "fe7f"), (-8192, "ff7f"), (8192, "808001"), (-8193, "818001")],
+)
+def test_signed_varints_around_their_lengths(value: int, written: str) -> None:
+    assert zigzag(value).hex() == written
+    assert read_zigzag(zigzag(value), 0) == (value, len(written) // 2)

@@ -6,7 +6,7 @@ Here they are written for transactions alone, whose markers stand behind them; w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
@@ -27,17 +27,19 @@ _TIME: Final = Struct(">q")
 
 
 def transactional_batch(
-    group_id: str, offsets: Iterable[tuple[At, Offset]], producer_id: int, epoch: int, wall_ms: int, old_values: bool
+    group_id: str, offsets: Collection[tuple[At, Offset]], producer_id: int, epoch: int, wall_ms: int, old_values: bool
 ) -> Batch:
     """One batch, of a transaction. Its sequence is 0, whatever its producer wrote there before (TX-78). `old_values`: as before 4.0."""
     value = _old_value if old_values else _value
-    records = [NewRecord(_key(group_id, at), value(offset), timestamp=wall_ms) for at, offset in offsets]
+    keys = {topic: _key(group_id, topic) for topic in {at[0] for at, _ in offsets}}
+    records = [NewRecord(keys[at[0]] + _PARTITION.pack(at[1]), value(offset), timestamp=wall_ms) for at, offset in offsets]
     data = encode_batch(records, producer_id=producer_id, producer_epoch=epoch, base_sequence=0, attributes=TRANSACTIONAL_BIT)
     return read_batches(data)[0]
 
 
-def _key(group_id: str, at: At) -> bytes:
-    return _VERSION.pack(KEY_VERSION) + _text(group_id) + _text(at[0]) + _PARTITION.pack(at[1])
+def _key(group_id: str, topic: str) -> bytes:
+    """Return the key without the partition, which ends it."""
+    return _VERSION.pack(KEY_VERSION) + _text(group_id) + _text(topic)
 
 
 def _value(offset: Offset) -> bytes:
