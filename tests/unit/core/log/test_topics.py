@@ -112,10 +112,10 @@ def test_a_small_retention_keeps_memory_small() -> None:
 
 def test_nothing_stays_of_topics_that_are_deleted() -> None:
     world = LogWorld()
-    world.topic("kept")
+    world.topic("kept", max_message_bytes="1000")
     world.produce(batch(b"v"), topic="kept")
     for number in range(50):
-        world.topic(f"a.{number}")
+        world.topic(f"a.{number}", max_message_bytes="1000")
         world.produce(batch(b"v"), topic=f"a.{number}")
         world.command("delete_topic", name=f"a.{number}")
     assert list(world.topics._limits) == ["kept"]
