@@ -73,6 +73,10 @@ class House:
     def wait(self, count: int, **wanted: Any) -> asyncio.Task[list[Row]]:
         return asyncio.ensure_future(self.arrivals.wait(RowTest(Filter(**wanted)), count, 3600))
 
+    async def waited_for(self, *tasks: asyncio.Task[list[Row]]) -> None:
+        """Until each of them has looked at what there is."""
+        await until(lambda: self.arrivals.waiting + sum(task.done() for task in tasks) == len(tasks))
+
     async def come(self, *new: Row) -> None:
         for row in new:
             self.journal.append(row)
@@ -94,7 +98,7 @@ async def test_who_waits_is_given_what_a_search_finds(before: int, at_once: int)
     for wanted in FILTERS:
         found = [row.seq for row in kept(whole.ring, RowTest(Filter(**wanted)))]
         waiting += [(wanted, count, found, house.wait(count, **wanted)) for count in range(1, len(found) + 2)]
-    await asyncio.sleep(0)
+    await house.waited_for(*(task for *_, task in waiting))
     for at in range(before, len(rows()), at_once):
         await house.come(*rows()[at : at + at_once])
     wrong = []
@@ -122,7 +126,7 @@ async def test_a_waiter_costs_its_own_filter_per_row_at_most_once(monkeypatch) -
     house = House()
     tasks = [house.wait(1, kind="moved", group=f"none {number}") for number in range(50)]
     tasks += [house.wait(1, member_id="nobody"), house.wait(10**4, since=10**4), house.wait(10**4, kind="request", member_id="m")]
-    await asyncio.sleep(0)
+    await house.waited_for(*tasks)
     monkeypatch.setattr(RowTest, "fits", counted)
     monkeypatch.setattr(Ring, "of_group", lambda *_: pytest.fail("the ring is searched again"))
     for number in range(100):
@@ -133,10 +137,31 @@ async def test_a_waiter_costs_its_own_filter_per_row_at_most_once(monkeypatch) -
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def test_waiters_that_come_together_look_back_in_turns_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted, not timed: each goes through all rows that are kept, so no two do in one turn of the loop."""
+    house, looks, together = House(), 0, 0
+
+    def counted(ring: Ring, test: RowTest) -> list[Row]:
+        nonlocal looks
+        looks += 1
+        return kept(ring, test)
+
+    monkeypatch.setattr(arrivals, "kept", counted)
+    tasks = [house.wait(1, kind="moved") for _ in range(20)]
+    while house.arrivals.waiting < len(tasks):
+        before = looks
+        await asyncio.sleep(0)
+        together = max(together, looks - before)
+    assert (looks, together) == (20, 1)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
 async def test_what_a_waiter_keeps_is_bounded_by_the_ring() -> None:
     house = House(max_rows=5)
     task = house.wait(6, group="g")
-    await asyncio.sleep(0)
+    await house.waited_for(task)
     for number in range(100):
         await house.come(asked(number, "g"))
     (waiter,) = house.arrivals._waiters  # what it keeps shows nowhere else
@@ -150,7 +175,7 @@ async def test_what_a_waiter_keeps_is_bounded_by_the_ring() -> None:
 async def test_without_waiters_the_journal_has_one_sink_less() -> None:
     house = House()
     task = house.wait(1, kind="moved")
-    await asyncio.sleep(0)
+    await house.waited_for(task)
     assert house.arrivals in house.journal._sinks
     await house.come(*rows())
     assert [row.seq for row in await task] == [10, 11]

@@ -63,6 +63,7 @@ class Arrivals(Sink):
         self._tables: dict[str, dict[Any, list[Waiter]]] = {}
         self._groups: OpenRequests | None = None
         self._guests = 0
+        self._one_by_one = asyncio.Lock()
 
     @property
     def waiting(self) -> int:
@@ -81,10 +82,12 @@ class Arrivals(Sink):
 
     async def wait(self, test: RowTest, count: int, seconds: float) -> list[Row]:
         """The kept rows that fit, `count` or more; fewer when the time is over, or when the cluster is. Raises TooMany."""
-        self._check_room()
-        waiter = Waiter(test, count, kept(self._ring, test), self._journal.sequence)
-        waiter.settle(0)
-        self._add(waiter)
+        async with self._one_by_one:
+            await asyncio.sleep(0)  # each in a turn of the loop, because each goes through all rows that are kept
+            self._check_room()
+            waiter = Waiter(test, count, kept(self._ring, test), self._journal.sequence)
+            waiter.settle(0)
+            self._add(waiter)
         try:
             async with asyncio.timeout(seconds):
                 await waiter.done
