@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core_world import World
 
-from groupmock.core.effects import Replies, Reply
+from groupmock.core.effects import Effects, Replies, Reply
 from groupmock.core.events import Request
 from groupmock.core.units import NS_PER_MS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -32,7 +32,7 @@ def test_a_storm() -> None:
     group = world.group()
     answers = joined = []
     while group.state == "PreparingRebalance":
-        answers = [one for one in core.expire(core.deadline() or 0) if isinstance(one, Replies)]
+        answers = [one for one in core.expire(core.deadline() or 0) or () if isinstance(one, Replies)]
     assert (str(group.state), len(answers)) == ("CompletingRebalance", 1)
     joined = [one.message for one in answers[0].replies]
     assert len(joined) == COUNT
@@ -55,9 +55,9 @@ def test_replies_tell_the_generation_they_belong_to_however_late_they_are_drawn(
     """The driver drains in slices; a change in between must not leak into answers that are still to be made."""
     world = World.make()
     ids = [world.enter()[0] for _ in range(5)]
-    out = []
+    out: Effects = []
     while world.group().state == "PreparingRebalance":
-        out = world.core.expire(world.core.deadline() or 0)
+        out = world.core.expire(world.core.deadline() or 0) or []
     (replies,) = (one for one in out if isinstance(one, Replies))
     world.rig.now = 7000 * NS_PER_MS
     leader = world.group().leader_id
