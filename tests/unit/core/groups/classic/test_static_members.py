@@ -25,6 +25,36 @@ def test_no_79_for_a_static_member_at_any_version() -> None:
     assert world.join(instance="j", version=9).parked
 
 
+@for_each(
+    ("member", "instance", "error"),
+    [
+        ("own", "i", 0),
+        ("own", None, 0),
+        ("own", "j", 82),
+        ("own", "nobody", 25),
+        ("ghost", "i", 82),
+        ("ghost", None, 25),
+        ("ghost", "nobody", 25),
+    ],
+)
+@for_each("api", ["heartbeat", "sync", "leave", "commit", "join"])
+def test_request_is_judged_by_member_id_and_instance(api: str, member: str, instance: str | None, error: int) -> None:
+    world = World.make()
+    ids = static_group(world, "j", "i")
+    who = ids[1] if member == "own" else member
+    if api == "heartbeat":
+        found = world.beat(who, instance=instance)
+    elif api == "sync":
+        found = world.sync(who, instance=instance).error
+    elif api == "leave":
+        found = world.leave((who, instance)).answer.members[0].error_code
+    elif api == "commit":
+        found = world.commit(who, 1, instance=instance).answer.topics[0].partitions[0].error_code
+    else:
+        found = world.join(who, instance=instance).error
+    assert found == error
+
+
 def test_a_replaced_leader_v9_keeps_the_generation_and_skips_the_assignment() -> None:
     world = World.make()
     old, other = static_group(world, "i", "j")
