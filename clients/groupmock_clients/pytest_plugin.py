@@ -213,8 +213,12 @@ def _runs(broker: Broker) -> bool:
 def _tell_once(error: BaseException | None, told: Collection[str]) -> None:
     """Take the story out of the text of a GroupTimeout, because the section below the failure tells it. `told`: the clusters whose stories
     follow, by their bootstrap addresses."""
-    while error is not None:
-        if getattr(error, "bootstrap", None) in told and hasattr(error, "missed"):
+    from groupmock import GroupTimeout
+
+    seen: list[BaseException] = []  # two exceptions may name each other as their cause
+    while error is not None and error not in seen:
+        seen.append(error)
+        if isinstance(error, GroupTimeout) and error.bootstrap in told:
             error.args = (error.missed,)
         error = error.__cause__ or error.__context__
 

@@ -423,6 +423,11 @@ def test_another_cluster(groupmock):
     with Broker() as broker:
         broker.hold("kitchen", "Empty")
         broker.wait_for("kitchen", state="Stable", timeout=0)
+
+def test_causes_in_a_circle(groupmock):
+    one, two = ValueError("one"), ValueError("two")
+    two.__cause__ = one
+    raise one from two
 """
 
 
@@ -430,7 +435,7 @@ def test_the_story_of_a_group_timeout_is_told_once(pytester: pytest.Pytester) ->
     """The section of a fixture's cluster tells it; of another cluster the text of the exception alone does."""
     pytester.makepyfile(WAITS_IN_VAIN)
     result = pytester.runpytest_subprocess()
-    result.assert_outcomes(failed=2)
+    result.assert_outcomes(failed=3)
     failures = result.stdout.str().partition("= short test summary info =")[0]  # where CI is set, it has whole texts of exceptions
     own, another = failures.partition("_ test_another_cluster _")[::2]
     ordered = "ordered by the test: hold_group state=Empty"
