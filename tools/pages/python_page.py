@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -187,8 +187,16 @@ def _values() -> Iterator[str]:
         yield ""
         yield _flat(kind.__doc__)
         yield ""
-        yield from (f"- `{field.name}`: `{_shown(field.type)}`" for field in msgspec.structs.fields(kind))
+        yield from (_field(field.name, field.type) for field in msgspec.structs.fields(kind))
         yield ""
+
+
+def _field(name: str, hint: Any) -> str:
+    """A field with its type, and with the description that its annotation may carry."""
+    if get_origin(hint) is not Annotated:
+        return f"- `{name}`: `{_shown(hint)}`"
+    kind, about = get_args(hint)
+    return f"- `{name}`: `{_shown(kind)}`, {about.description}"
 
 
 def _errors() -> Iterator[list[str]]:
