@@ -33,7 +33,7 @@ RUNS: pytest.StashKey[pytest.Item] = pytest.StashKey()
 PICTURES: pytest.StashKey[pytest.TempPathFactory] = pytest.StashKey()
 """Of the session: where pictures of failed tests go unless an option says so."""
 JOURNAL, AUDIT, WAIVERS = "GROUPMOCK_JOURNAL", "GROUPMOCK_AUDIT", "GROUPMOCK_AUDIT_WAIVERS"
-"""Variables of which more is to be done than `Broker` does."""
+"""Variables that the fixtures read too: tests follow each other, and pytest's configuration has options of the same meaning."""
 TOLD: pytest.StashKey[int] = pytest.StashKey()
 """Of the session: how many findings of the shared cluster failed a test already."""
 MARKS = {
@@ -262,8 +262,8 @@ def _broker(config: pytest.Config, settings: dict[str, Any], item: pytest.Item) 
 
 
 def _journal_of_environment() -> str:
-    """A folder, where each cluster has a file of its own; or a file: what an earlier test wrote there is kept as FILE.1, FILE.2, and an
-    xdist worker writes FILE with its name before the suffix."""
+    """Return where GROUPMOCK_JOURNAL puts the next journal. In a folder each cluster has a file of its own. Of one file, what an earlier
+    test wrote is kept as FILE.1, FILE.2, and an xdist worker puts its name before the suffix."""
     from groupmock.journal.place import make_way, names_by_run
 
     path, worker = os.environ[JOURNAL], os.environ.get("PYTEST_XDIST_WORKER")
@@ -294,7 +294,7 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
 
 
 def _with_audit(config: pytest.Config, settings: dict[str, Any]) -> dict[str, Any]:
-    """What the configuration file says of audits, where neither a test nor the environment says something else."""
+    """Add what the configuration file says of audits where neither the test nor the environment decides it."""
     from groupmock.config import YES
 
     waivers = [str(each) for each in config.getini("groupmock_waivers")]

@@ -43,7 +43,7 @@ TOPIC_NAMES: Final = ("name", "topic", "topic_name")
 RESOURCES: Final[dict[int | str, str]] = {2: "topic", 4: "broker", 8: "broker_logger", 16: "client_metrics", 32: "group"}
 """Numbers of config resources (Kafka: ConfigResource.Type)."""
 OUTERMOST: Final = ("group", "transaction")
-"""What a request may name several of where earlier versions named one: each is answered, whatever it asks for."""
+"""Kinds of which newer versions of a request name several: each has an element in the answer, whatever is asked about it."""
 IN_SESSIONS: Final = "session_epoch"
 """The field of a request that may mean more than it names."""
 IDS_SINCE: Final = 13
@@ -268,7 +268,7 @@ def _without(message: Any, levels: tuple[Level, ...], kind: str, places: set[Any
 
 
 def with_outermost(answer: Any, levels: tuple[Level, ...], taken: Iterable[Entity], lookup: Lookup) -> Any:
-    """The answer, in which the groups or transactions of these entities are at least named; they come behind the others."""
+    """Add the groups or transactions of these entities to an answer that does not name them, behind those that it names."""
     level = levels[0]
     elements = list(getattr(answer, level.field) or ())
     known = {named(NOBODY, level.kind, each, lookup).key(level.kind) for each in elements}

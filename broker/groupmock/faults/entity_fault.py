@@ -51,7 +51,7 @@ class EntityFault(Fault, frozen=True, kw_only=True):
     ] = None
 
     LEVELS: ClassVar[tuple[str, ...]] = (WHOLE, *SELECTS)
-    """What `level` may be."""
+    """The words that `level` takes."""
 
     def level_at(self, when: When, api: str, version: int) -> str:
         """What is struck in this API and version: the innermost kind of entity that `when` names."""

@@ -259,7 +259,7 @@ def _miss(failed: tuple[FailedCondition, ...], facts: Facts) -> NearMiss:
 
 
 def _version(versions: list[int], newest: int) -> str:
-    """Versions as a plan says them: "1-", or ["0-3", "8-"]."""
+    """Write versions as a plan has them: "1-", or ["0-3", "8-"]."""
     spans: list[list[int]] = []
     for version in versions:
         if spans and version == spans[-1][1] + 1:

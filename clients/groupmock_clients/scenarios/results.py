@@ -116,7 +116,7 @@ def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[ScenarioResult]:
     before = multiprocessing.active_children()
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     try:
-        with _deaf_to_interrupts():  # the workers: Ctrl-C reaches the whole process group, and each would answer by a traceback
+        with _interrupts_blocked():  # in the workers: Ctrl-C reaches the whole process group, and each would answer by a traceback
             waited = [pool.submit(run_one, job) for job in todo]
         for done in as_completed(waited):
             yield done.result()
@@ -130,8 +130,8 @@ def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[ScenarioResult]:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes that are started meanwhile inherit that SIGINT is blocked; one that comes meanwhile comes to this process afterwards."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Block SIGINT for processes that are started in the block. This process gets a SIGINT of that time afterwards."""
     resource_tracker.ensure_running()  # starting it later would end the blocking (multiprocessing.resource_tracker)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

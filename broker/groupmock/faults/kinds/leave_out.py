@@ -46,11 +46,11 @@ class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
     LEVELS: ClassVar[tuple[str, ...]] = (*SELECTS, BROKER)
 
     def struck(self, when: When, facts: Facts) -> Struck | None:
-        """Brokers are no entities that a request names."""
+        """Return None for brokers, because no request names them."""
         return None if self.level == BROKER else super().struck(when, facts)
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
-        """Brokers are left out of an answer that is known."""
+        """Refuse to leave brokers out of what names none: every request, and the answers of other APIs."""
         if self.level != BROKER:
             return super().cannot(stage, api, version, when)
         if not _names_brokers(api, version):
