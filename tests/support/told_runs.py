@@ -1,19 +1,19 @@
-"""Runs whose stories are judged: recorded journals, and simulated runs with what their server had at several moments."""
+"""Runs whose stories are judged: recorded journals, and runs on the virtual clock with what their server had at several moments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from typing import Any, Final, NamedTuple
 
-import msgspec
+from kitchen_of_two import TwoMembers
 from recorded_journals import FOLDER
 
 from groupmock.journal.read import JournalReader, line_of, read, row_of
 from groupmock.rig import WireRig
 from groupmock.rig.kept_rows import KeptRows
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL, plays
-from groupmock_clients.scenarios.play import Sizes, play
+from groupmock_clients.scenarios.play import Protocol, Scenario, Sizes, play
 from groupmock_clients.scenarios.virtual import open_stage
 from groupmock_clients.simulation.draw import draw
 from groupmock_clients.simulation.plan import SimulationPlan
@@ -26,7 +26,7 @@ from groupmock_codec.messages.k28_txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from tools.story_check.judge import View
-from tools.story_check.trial import Rows, views_of
+from tools.story_check.trial import Rows, story_of, views_of
 
 PROTOCOLS: Final = ("range", "cooperative-sticky", "kip-848")
 
@@ -39,11 +39,17 @@ class Moment(NamedTuple):
 
 
 class ToldRun(NamedTuple):
-    """All rows of a run. `moments`: some of them, in order, the end included; none of a recorded run."""
+    """All rows of a run. `moments`: some of them, in order, the end included; none of a recorded run. `told`: the story as it is told by
+    who knows the ends of logs, and hence the lag; None: nobody does."""
 
     name: str
     rows: Rows
     moments: list[Moment]
+    told: list[str] | None = None
+
+    def story(self) -> list[str]:
+        """The story of all rows."""
+        return story_of(self.rows) if self.told is None else self.told
 
 
 def recorded_runs() -> list[ToldRun]:
@@ -65,10 +71,14 @@ def scenario_runs() -> Iterator[ToldRun]:
     """Every scenario on the virtual clock, with an eager, a cooperative and the consumer protocol (KIP-848)."""
     for scenario in SCENARIOS:
         for protocol in (each for each in VIRTUAL if each.name in PROTOCOLS and plays(scenario, each)):
-            with open_stage(Sizes(), protocol) as stage:
-                seen = play(scenario, Sizes(), protocol, stage)
-            rows = [row for each in seen.rows if (row := row_of(msgspec.json.encode(each)))]
-            yield ToldRun(f"{scenario.name}, {protocol.name}", rows, [])
+            yield scenario_run(scenario, protocol)
+
+
+def scenario_run(scenario: Scenario, protocol: Protocol) -> ToldRun:
+    """One scenario with one protocol."""
+    with open_stage(Sizes(), protocol) as stage:
+        seen = play(scenario, Sizes(), protocol, stage)
+    return ToldRun(f"{scenario.name}, {protocol.name}", _as_read(seen.rows), [])
 
 
 def transactional_run() -> ToldRun:
@@ -88,8 +98,27 @@ def transactional_run() -> ToldRun:
         if group != "open":
             wire.ask(26, 3, EndTxnRequest(committed=group == "committed", **about), "anna")
     rig.sleep(100)
-    moments = [Moment(len(kept.rows), views_of(rig.core.cluster))]
-    return ToldRun("transactions", [row for each in kept.rows if (row := row_of(line_of(each)))], moments)
+    return ToldRun("transactions", _as_read(kept.rows), [Moment(len(kept.rows), views_of(rig.core.cluster))])
+
+
+def kitchen_run() -> ToldRun:
+    """A member commits an offset that is behind the one before, another one for a partition that is not its own; a third joins, and the
+    leader owes the assignments."""
+    stage = TwoMembers()
+    stage.produce("orders", 1, 12)
+    for member, partition, offset in ((stage.ben, 1, 9), (stage.ben, 1, 6), (stage.anna, 3, 5)):
+        member.commit({("orders", partition): offset})
+        stage.sleep(100)
+    for member in (stage.consumer("cleo"), stage.ben, stage.anna):
+        member.join()
+    stage.sleep(1000)
+    rows = _as_read(stage.ring.rows)
+    return ToldRun("kitchen", rows, [Moment(len(rows), views_of(stage.core.cluster))], list(stage.story()))
+
+
+def _as_read(rows: Iterable[Any]) -> Rows:
+    """Rows in memory as a reader of their journal has them."""
+    return [row for each in rows if (row := row_of(line_of(each)))]
 
 
 class Watched(Playing):

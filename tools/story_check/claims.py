@@ -20,31 +20,29 @@ _LAST: Final = re.compile(r"seed \d+(?: · |$)|journal: ")
 
 BEGINS: Final = re.compile(rf"(?P<who>.+?) begins to read at (?P<offsets>{_OFFSETS})(?: \(until \d+\.\d+\))?")
 COMMITS: Final = re.compile(rf"(?P<who>.+?) commits (?P<offsets>{_OFFSETS})(?P<rest>.*)")
-COMMITS_OFTEN: Final = re.compile(
-    rf"(?P<who>.+?): (?P<times>\d+) commits until (?P<until>\d+\.\d+), the last (?P<offsets>{_OFFSETS})(?P<rest>.*)"
-)
+COMMITS_OFTEN: Final = re.compile(rf"(?P<who>.+?): (?P<times>\d+) commits until (?P<until>\d+\.\d+), the last (?P<offsets>{_OFFSETS})")
 BACK: Final = re.compile(r": BACK from (-?\d+)")
 NOT_ITS_OWN: Final = re.compile(r", NOT ITS OWN: generation (\d+) gave it to (.+?)( \(\d+ times, until \d+\.\d+\))?")
 PUTS: Final = re.compile(rf"(?P<who>.+?) puts (?P<offsets>{_OFFSETS}) into its transaction")
 WON: Final = re.compile(rf".*: (?P<offsets>{_OFFSETS}) (?:is|are) the group's now")
 NOT_IN_THESE: Final = "its state is not in these rows"
 DROPPED: Final = re.compile(r"\((\d+) older rows are no longer kept\)")
-PENDING: Final = re.compile(r".*\b(?:pending|transaction)\b.*")
-"""What a line says behind offsets that only count if their transaction is committed."""
 GENERATION: Final = re.compile(
     r"generation (?P<number>\d+) after \d+ ms(?P<how>.*): (?:(?P<leader>.+?) leads|nobody leads)(?P<rest>[;,] .*)?"
 )
 SHARE: Final = re.compile(rf"(?P<who>.+?) (?P<first>keeps|gets|loses|has) (?P<what>(?:{_PARTS}|nothing).*)")
 _PART_OF_SHARE: Final = re.compile(rf"(?P<verb>keeps|gets|loses|has) (?P<partitions>{_PARTS}|nothing)(?P<new> \(new\))?(?:, |$|(?= \(\d))")
 AT_EPOCH: Final = re.compile(r"(?P<who>.+?) is at epoch (?P<number>\d+) with (?P<has>.+?)(?: and waits for (?P<awaited>.+))?")
-AWAITED: Final = re.compile(r"its rebalance is under way for .*\bSyncGroup of (?P<who>.+?), which leads\b.*")
+AWAITED: Final = re.compile(r"its rebalance is under way for .*; awaited: SyncGroup of the leader (?P<who>.+?), with the assignments\b.*")
 OWES: Final = re.compile(r"(?P<who>.+?) owes the broker (?P<owed>.+)")
 HEAD: Final = re.compile(
     r"(?P<state>[A-Za-z ]+), generation (?P<generation>\d+)(?:, (?P<protocol>.+?))?, (?P<members>\d+) members?"
     r"(?: \((?P<leader>.+) leads\))?(?:, (?:lag (?P<lag>\d+)|(?P<nothing>nothing committed)"
-    r"|committed offsets unknown|committed (?P<committed>.+)))?(?P<rest>.*)"
+    r"|committed offsets unknown|committed (?P<committed>.+)))?(?: \(only transaction markers\))?"
 )
-LIKE_A_CLAIM: Final = re.compile(r"begins to read at|(?<!last )\bcommits \S|\d commits until| leads\b|(?:keeps|gets|loses) \S+/\d")
+LIKE_A_CLAIM: Final = re.compile(
+    r"begins to read at|(?<!last )\bcommits \S|\d commits until|\b(?:leads|the leader)\b|(?:keeps|gets|loses) \S+/\d"
+)
 """A line with such words that none of the above reads is reported, so that a sentence that changed is not passed over."""
 NO_CLAIM: Final = re.compile(r"audit: |ordered by the test: |fault rule |.* REFUSED: |.* says: |rebalance: |the group is (?:empty|gone)")
 
@@ -109,7 +107,7 @@ def read_head(line: str, group: str) -> Claim:
     if said == NOT_IN_THESE:
         return Claim("stateless", 0, line)
     found = HEAD.fullmatch(said)
-    return Claim("unread", 0, line) if found is None else Claim("head", 0, line, head=found.groupdict(), rest=found["rest"])
+    return Claim("unread", 0, line) if found is None else Claim("head", 0, line, head=found.groupdict())
 
 
 def times_of(lines: Sequence[str]) -> list[tuple[int, float]]:
@@ -137,8 +135,8 @@ def _claims(number: int, line: str, at: str, said: str, generation: tuple[str, i
         yield Claim("pending" if who else "won", number, line, at, who, partitions=offsets, whole=whole)
     elif (found := COMMITS_OFTEN.fullmatch(said)) is not None:
         offsets, whole = offsets_of(found["offsets"])
-        who, times, until, rest = found["who"], int(found["times"]), found["until"], found["rest"]
-        yield Claim("commits", number, line, at, who, partitions=offsets, whole=whole, times=times, until=until, rest=rest)
+        who, times, until = found["who"], int(found["times"]), found["until"]
+        yield Claim("commits", number, line, at, who, partitions=offsets, whole=whole, times=times, until=until)
     elif (found := COMMITS.fullmatch(said)) is not None:
         offsets, whole = offsets_of(found["offsets"])
         yield Claim(_kind_of_commit(found["rest"]), number, line, at, found["who"], partitions=offsets, whole=whole, rest=found["rest"])
@@ -153,7 +151,7 @@ def _claims(number: int, line: str, at: str, said: str, generation: tuple[str, i
 
 
 def _kind_of_commit(rest: str) -> str:
-    for kind, pattern in (("back", BACK), ("not its own", NOT_ITS_OWN), ("pending", PENDING)):
+    for kind, pattern in (("back", BACK), ("not its own", NOT_ITS_OWN)):
         if pattern.fullmatch(rest):
             return kind
     return "unread" if rest else "commits"

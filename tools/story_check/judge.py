@@ -57,7 +57,7 @@ def judge(lines: Sequence[str], history: History, views: Mapping[str, View] | No
         bench = Bench(facts, history, view.leader)
         head = read_head(section[0], name)
         verdicts.append(_stateless(bench, head, dropped) if head.kind == "stateless" else _head(bench, head, view))
-        verdicts += (_JUDGES[claim.kind](bench, claim) for claim in read_section(section))
+        verdicts += (JUDGES[claim.kind](bench, claim) for claim in read_section(section))
     return verdicts
 
 
@@ -160,14 +160,14 @@ def _leads_now(bench: Bench, claim: Claim) -> Verdict:
 
 
 def _share(bench: Bench, claim: Claim) -> Verdict:
+    if claim.rest and not TOO_MANY.fullmatch(claim.rest):
+        return _unread(bench, claim)
     plan = _plan(bench, claim)
     if plan is None:
         return bench.verdict(claim, None, "the plan of that generation is not in the journal")
     ids = bench.ids(claim.who)
     if not ids:
         return bench.verdict(claim, False, "nobody is called so")
-    if claim.rest and not TOO_MANY.fullmatch(claim.rest):
-        return _unread(bench, claim)
     found = [_one_share(bench, claim, plan, member) for member in sorted(ids)]
     return next((each for each in found if each.true), next((each for each in found if each.true is None), found[0]))
 
@@ -199,6 +199,8 @@ def _had(plan: Plan, before: Mapping[str, Partitions | None], member: str) -> Pa
 
 
 def _has(bench: Bench, claim: Claim) -> Verdict:
+    if claim.rest:
+        return _unread(bench, claim)
     plan = _plan(bench, claim)
     if plan is None or not claim.whole:
         return bench.verdict(claim, None, "the plan of that generation is not in the journal")
@@ -219,12 +221,16 @@ def _owes(bench: Bench, claim: Claim) -> Verdict:
 
 
 def _answered(bench: Bench, claim: Claim, right_of: Callable[[Partitions, Partitions], Partitions]) -> Verdict:
-    """The answer to the heartbeat of that moment tells the member the same."""
+    """The answer to the heartbeat of that moment tells the member the same. A story has the answers that the judge has, and no other."""
+    unread = False
     wrong: list[tuple[Partitions, int]] = []
     for member in sorted(bench.ids(claim.who)):
         given = bench.group.given.get(member, [])
         for place, each in enumerate(given):
-            if printed(each.t) != claim.at or each.partitions is None or claim.generation not in (None, each.number):
+            if printed(each.t) != claim.at or claim.generation not in (None, each.number):
+                continue
+            if each.partitions is None:
+                unread = True
                 continue
             right = right_of((given[place - 1].partitions if place else None) or NOTHING, each.partitions)
             told = frozenset(claim.partitions)
@@ -232,7 +238,7 @@ def _answered(bench: Bench, claim: Claim, right_of: Callable[[Partitions, Partit
                 return bench.verdict(claim, True)
             wrong.append((right, each.seq))
     if not wrong:
-        return bench.verdict(claim, None, "no answer to a heartbeat of that moment is in the journal")
+        return bench.verdict(claim, None if unread else False, "no answer to a heartbeat of that moment tells it partitions")
     return bench.verdict(claim, False, f"its answer says {named(wrong[-1][0])}", [wrong[-1][1]])
 
 
@@ -341,7 +347,7 @@ def _is_odd(bench: Bench, commit: Commit) -> bool:
     return back or (plan is not None and any(_owner(plan, place) not in (None, commit.member_id) for place in commit.offsets))
 
 
-_JUDGES: Final = {
+JUDGES: Final = {
     "order": _order,
     "unread": _unread,
     "leads": _leads,
@@ -357,3 +363,4 @@ _JUDGES: Final = {
     "back": _back,
     "not its own": _not_own,
 }
+"""Kind of claim -> its judge, but for first lines, which are told apart by their place."""
