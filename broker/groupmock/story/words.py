@@ -19,7 +19,8 @@ MOST: Final = 8
 """Things that are named one by one; the others are counted."""
 DIFFERENT: Final = 4
 """Offsets that are told one by one."""
-MEMBER_ID: Final = re.compile(r"[^\s,:'\"]*-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# The look behind lets it begin at the start of a word alone: else a long topic would be searched from each of its characters on.
+MEMBER_ID: Final = re.compile(r"(?<![^\s,:'\"])[^\s,:'\"]*-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def seconds(ns: int) -> str:
