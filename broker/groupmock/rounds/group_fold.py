@@ -73,7 +73,14 @@ class GroupFold:
     its last move. `rebalance`: under way; `last`: the one that ended last. `generation`: the newest. `lost`: gaps since the last
     rebalance, which count to the next one. `arrived`: members of a consumer group that came to a target since then, and when, without
     those that owe something; `given`: what these may have, by the last answer that said it. `ownership`: who owns what.
+    A log may follow many thousand groups, so one that is at rest has few objects.
     """
+
+    __slots__ = (
+        "_assigned", "_called", "_called_before", "_changed", "_holders", "_joined", "_number", "_ownership", "_size_before", "_stored",
+        "arrived", "epoch", "generation", "given", "last", "leader", "lost", "members", "moved_because", "name", "protocol", "rebalance",
+        "since", "size", "state",
+    )  # fmt: skip
 
     def __init__(self, name: str, changed: Changed | None = None) -> None:
         self.name = name
@@ -93,13 +100,21 @@ class GroupFold:
         self.given: dict[str, Partitions] = {}
         self._called: dict[str, str] = {}  # member id -> client id
         self._called_before: dict[str, str] = {}  # the same of members that are gone, the last ones
-        self.ownership = Ownership(changed)
+        self._changed = changed
+        self._ownership: Ownership | None = None  # until somebody owns something
         self._number = 0
         self.protocol = ""
         self._joined: dict[str, int] = {}  # of the rebalance under way, or of this moment: it may begin one
         self._assigned: dict[str, Partitions] | None = None  # by the last plan; None: that is not in these rows
-        self._stored: frozenset[str] = frozenset()  # members of the classic group's last record in the log
+        self._stored: tuple[str, ...] = ()  # members of the classic group's last record in the log
         self._holders: dict[Partition, Holder] = {}
+
+    @property
+    def ownership(self) -> Ownership:
+        """Who owns what."""
+        if self._ownership is None:
+            self._ownership = Ownership(self._changed)
+        return self._ownership
 
     # The coordinator's own rows
 
@@ -145,7 +160,7 @@ class GroupFold:
             self._assigned = {}
         # A consumer group is written with each change, a classic one when it comes to rest (core.groups.classic.storage).
         if after in AT_REST or (cause == LEFT and before in (ASSIGNING, RECONCILING)):
-            self._stored = frozenset(self.members)
+            self._stored = tuple(self.members)
 
     def spend(self, at: int) -> None:
         """The phase it is in lasts until now."""
@@ -208,9 +223,11 @@ class GroupFold:
 
     def _forget_partitions(self) -> None:
         """Topics come and go, and no row of the group says which of its partitions are no more."""
-        self.ownership.forget(REMEMBERED)
-        if len(self._holders) > REMEMBERED + 2 * len(self.ownership):
-            self._holders = {partition: holder for partition, holder in self._holders.items() if partition in self.ownership}
+        if self._ownership is None:
+            return
+        self._ownership.forget(REMEMBERED)
+        if len(self._holders) > REMEMBERED + 2 * len(self._ownership):
+            self._holders = {partition: holder for partition, holder in self._holders.items() if partition in self._ownership}
 
     def _moves(self, plan: Generation) -> Iterator[Move]:
         names = Counter(map(name_of, plan.told))
@@ -250,7 +267,7 @@ class GroupFold:
         else:
             self.members.discard(before)
             self._remember_client(before)
-            self._stored = self._stored - {before} | {member} if before in self._stored else self._stored
+            self._stored = tuple(member if each == before else each for each in self._stored)
             self.leader = member if self.leader == before else self.leader
             if self._assigned and before in self._assigned:
                 self._assigned[member] = self._assigned.pop(before)
@@ -386,5 +403,7 @@ class GroupFold:
 
     def _loses(self, member: str, keeps: Partitions, at: int, counted: Rebalance | None) -> None:
         """`counted`: the rebalance in which it is lost what it does not keep; None: the next one, if any comes."""
+        if not keeps and self._ownership is None:
+            return
         gaps = self.ownership.owns(member, keeps, at)
         (self.lost if counted is None else counted.gaps).extend(gaps)

@@ -20,6 +20,8 @@ class Ownership:
     """`first`: partition -> when somebody had it for the first time, ns. Grows with members and partitions, not with time, as long as
     somebody calls `forget`. `changed`: who wants to hear of each change, for whom that is history."""
 
+    __slots__ = ("_open", "_owned", "_owners", "changed", "first")
+
     def __init__(self, changed: Changed | None = None) -> None:
         self.changed = changed
         self.first: dict[Partition, int] = {}

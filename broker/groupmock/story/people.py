@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ..journal.rows import MemberRow, RequestRow
@@ -15,6 +15,8 @@ from .words import listed, member_text, text
 GONE: Final = 1000
 """So many that are gone are remembered."""
 NOBODY: Final = "a client that is no member"
+NO_TOPICS: Final[frozenset[str]] = frozenset()
+"""One for all members that nothing is known of: Python makes an object for each `frozenset()`."""
 
 
 class Person:
@@ -22,14 +24,19 @@ class Person:
     `connection`: by which it spoke last, `closed`: when that ended (ns); `came`: when it became a member (ns); `heard`: when its last
     request came (ns); `synced`: the generation of its last SyncGroup."""
 
+    __slots__ = (
+        "came", "client_id", "closed", "connection", "heard", "instance", "member_id", "name", "offers", "rebalance_ms", "regex",
+        "session_ms", "synced", "topics",
+    )  # fmt: skip
+
     def __init__(self, member_id: str, client_id: str | None, instance: str | None) -> None:
         self.member_id = member_id
         self.client_id = client_id
         self.instance = instance
         self.name = member_text(member_id, instance or client_id)
-        self.topics: frozenset[str] = frozenset()
+        self.topics = NO_TOPICS
         self.regex: str | None = None
-        self.offers: list[str] = []
+        self.offers: Sequence[str] = ()
         self.session_ms: int | None = None
         self.rebalance_ms: int | None = None
         self.connection: int | None = None
@@ -80,13 +87,16 @@ class Person:
 
 
 class People:
-    """By member id. `gone`: member id -> when and how it went."""
+    """By member id. `gone`: member id -> when and how it went. Members are looked up by their client ids only once somebody asks for that:
+    a log of many groups never does."""
+
+    __slots__ = ("_by_client", "_by_connection", "_wished", "gone", "here")
 
     def __init__(self) -> None:
         self.here: dict[str, Person] = {}
         self.gone: dict[str, tuple[int, str, str]] = {}
         self._wished: dict[str, tuple[Any, int]] = {}  # JoinGroups of ids that are no member yet, and their connection
-        self._by_client: dict[str | None, set[str]] = {}
+        self._by_client: dict[str | None, set[str]] | None = None
         self._by_connection: dict[int, set[str]] = {}
 
     def name(self, member_id: str, client_id: str | None = None) -> str:
@@ -135,7 +145,7 @@ class People:
         person = self.here[row.member_id] = Person(row.member_id, client_id, row.group_instance_id)
         person.came = row.t
         wish = self._wished.pop(row.member_id, None) or first
-        self._by_client.setdefault(client_id, set()).add(row.member_id)
+        self._comes_to_client(person)
         if wish is not None:
             self._wants(person, *wish)
         self.gone.pop(row.member_id, None)
@@ -146,10 +156,11 @@ class People:
         name = self.name(member_id)
         person = self.here.pop(member_id, None)
         if person is not None:
-            same = self._by_client[person.client_id]
-            same.discard(member_id)
-            if not same:
-                del self._by_client[person.client_id]
+            if self._by_client is not None:
+                same = self._by_client[person.client_id]
+                same.discard(member_id)
+                if not same:
+                    del self._by_client[person.client_id]
             self._leaves(person)
         self.gone[member_id] = (at, how, name)
         if len(self.gone) > GONE:
@@ -160,16 +171,16 @@ class People:
         _, _, name = self.gone.pop(member_id, (0, "", ""))
         person = self.here[member_id] = Person(member_id, None, None)
         person.name = name or person.name
-        self._by_client.setdefault(None, set()).add(member_id)
+        self._comes_to_client(person)
 
     def of_client(self, client_id: str | None) -> Person | None:
         """The one member that calls itself so; None if there are several, or none."""
-        found = self._by_client.get(client_id, ())
+        found = self._of_clients().get(client_id, ())
         return self.here[next(iter(found))] if len(found) == 1 else None
 
     def ids_of(self, client_id: str | None) -> list[str]:
         """The members that call themselves so."""
-        return sorted(self._by_client.get(client_id, ()))
+        return sorted(self._of_clients().get(client_id, ()))
 
     def of_connection(self, connection: int) -> list[Person]:
         """Whoever joined by it."""
@@ -185,6 +196,17 @@ class People:
         """Assignors that all members but this one have."""
         sets = [set(person.offers) for person in self.here.values() if person.member_id != but and person.offers]
         return sorted(set.intersection(*sets)) if sets else ()
+
+    def _of_clients(self) -> Mapping[str | None, set[str]]:
+        if self._by_client is None:
+            self._by_client = {}
+            for person in self.here.values():
+                self._comes_to_client(person)
+        return self._by_client
+
+    def _comes_to_client(self, person: Person) -> None:
+        if self._by_client is not None:
+            self._by_client.setdefault(person.client_id, set()).add(person.member_id)
 
     def _wants(self, person: Person, join: Any, connection: int) -> None:
         self._leaves(person)

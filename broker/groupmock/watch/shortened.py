@@ -45,6 +45,8 @@ ASSIGNED: Final = 100
 class Here:
     """A group: who came and went since it was at rest, and when its rebalance is to be told of though it lasts."""
 
+    __slots__ = ("came", "due", "fold", "gone", "patience", "people")
+
     def __init__(self, fold: GroupFold) -> None:
         self.fold = fold
         self.people = People()
@@ -184,6 +186,7 @@ class Shortened:
             yield LogLine(row.t, "info", f"group {text(row.group)}: {self._round(row, here, over)}", as_fields(row, over, here))
             here.came.clear()
             here.gone.clear()
+            here.fold.last = None  # what answers add to it later has no line, and many groups are at rest for ever
         elif row.after in UNDER_WAY:
             if here.due == NEVER:
                 here.due = row.t + here.patience

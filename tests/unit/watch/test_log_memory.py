@@ -1,4 +1,5 @@
-"""The folds that follow a running server's rows do not grow with requests that were refused and with groups and topics that are gone."""
+"""The folds that follow a running server's rows do not grow with requests that were refused and with groups and topics that are gone, and
+the log has little of each group that is there."""
 
 from __future__ import annotations
 
@@ -20,16 +21,21 @@ from groupmock.story import people, tally, teller
 from groupmock.story.teller import StoryTeller
 from groupmock.timeline import growing
 from groupmock.timeline.growing import Growing
+from groupmock.watch.levels import of_log
 from groupmock.watch.shortened import Shortened
 from groupmock_codec import APIS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 ROUNDS = 20
 ROOM = 20 * 1024
 """Bytes that a fold may have more after as many rounds again: a tenth of what it would keep of one group id of each round."""
+GROUPS = 200
+OF_A_GROUP = 2_500
+"""Bytes that the log may have of a consumer group of one member that is at rest."""
 LONG = 10_000
 """Characters of a group id or a topic; what is kept of one is seen at once."""
 
@@ -168,5 +174,34 @@ def test_follower_forgets_what_was_refused_and_what_is_gone(
     try:
         before = held(feed, second)
         assert held(feed, third) - before < ROOM
+    finally:
+        tracemalloc.stop()
+
+
+def test_log_keeps_little_of_a_group_at_rest() -> None:
+    sink = Rows()
+    rig = WireRig.make(topics={"orders": 1}, sinks=[sink])
+    wire = rig.connect()
+
+    def rows_of(groups: range) -> list[Row]:
+        for number in groups:
+            joining = ConsumerGroupHeartbeatRequest(
+                group_id=f"g{number}",
+                member_id=f"m{number}",
+                rebalance_timeout_ms=1000,
+                subscribed_topic_names=["orders"],
+                topic_partitions=[],
+            )
+            wire.send(request(68, 1, joining, 1, "anna"))
+            wire.take()
+        found, sink.rows = sink.rows, []
+        return [row for row in found if of_log(row)]
+
+    feed, rows = shortened(), rows_of(range(GROUPS))
+    for row in rows_of(range(GROUPS, GROUPS + 1)):  # what is made with the first group is no group's
+        feed(row)
+    tracemalloc.start()
+    try:
+        assert held(feed, rows) < GROUPS * OF_A_GROUP
     finally:
         tracemalloc.stop()
