@@ -14,16 +14,9 @@ from typing import Final, NamedTuple
 from ..journal.rows import MemberRow, MovedRow
 from ..rounds import GroupFold, Rebalance
 from ..rounds.rebalance_model import ASSIGNING, COMPLETING, NS_PER_MS, PREPARING, RECONCILING, STABLE
+from .asked import Asked
 from .people import People, Person
 from .words import MOST, count, listed, member_text, partitions_text, seconds, text
-
-
-class OpenRequest(NamedTuple):
-    """An open request has no answer yet. `since`: when it came (ns); `rule`: the fault rule that keeps it or its answer."""
-
-    api: str
-    since: int
-    rule: str | None
 
 
 class Known(NamedTuple):
@@ -33,7 +26,7 @@ class Known(NamedTuple):
 
     sessions: Mapping[str, int] = {}
     held: str | None = None
-    requests: Callable[[Person], Iterable[OpenRequest]] = lambda person: ()
+    requests: Callable[[Person], Iterable[Asked]] = lambda person: ()
 
 
 NOTHING_ELSE: Final = Known()
@@ -185,10 +178,10 @@ def _assignments(rebalance: Rebalance, people: People, now: int, known: Known) -
 
 def _waits_itself(person: Person, known: Known) -> Iterator[str]:
     for each in list(known.requests(person))[:MOST]:
-        if each.rule is None:
-            yield f"it waits for the answer to its {text(each.api)} since {seconds(each.since)}"
+        if each.kept_by is None:
+            yield f"it waits for the answer to its {text(each.api)} since {seconds(each.at)}"
         else:
-            yield f"fault rule {text(each.rule)} keeps its {text(each.api)} since {seconds(each.since)}"
+            yield f"fault rule {text(each.kept_by)} keeps its {text(each.api)} since {seconds(each.at)}"
 
 
 def _given_up(fold: GroupFold, rebalance: Rebalance, people: People, now: int) -> Iterator[str]:

@@ -35,8 +35,8 @@ from ..journal.whose import field, group_of
 from ..printable import one_line
 from ..rounds import Rebalances
 from ..rounds.fold import DELETED
-from .asked import Asked
-from .awaited import Known, OpenRequest
+from .asked import PARKED, Asked
+from .awaited import Known
 from .besides import NOBODY_CAME, SHOWN, besides
 from .committed import EXPIRED, OF_TRANSACTION, REMOVED
 from .exchanged import TopicNames, items
@@ -74,8 +74,6 @@ by the group whose offsets they commit."""
 
 Sessions = Mapping[str, Mapping[str, int]]
 """Group -> member id -> the deadline of its session (ns)."""
-WAITING: Final = frozenset(("JoinGroup", "SyncGroup", "Fetch"))
-"""Requests that wait by their nature: a member whose client has one open is not stuck elsewhere."""
 
 
 class NotTold(LookupError):
@@ -206,12 +204,12 @@ class StoryTeller:
         waiting = tale.waiting(now, Known(sessions.get(group, {}), requests=self._open_requests))
         return [*(each for each in (waiting, tale.sync_phases.failed) if each is not None), *tale.reading.held_up[:SHOWN]]
 
-    def _open_requests(self, person: Person) -> Iterator[OpenRequest]:
-        """Of a member's client; of those that wait by their nature the ones that a fault rule keeps."""
+    def _open_requests(self, person: Person) -> Iterator[Asked]:
+        """Return those of a member's client. JoinGroup, SyncGroup and Fetch wait by their nature: of these the ones that a rule keeps."""
         for _, asked, _ in self._asked.values():
             mine = asked.connection == person.connection or (asked.client_id is not None and asked.client_id == person.client_id)
-            if mine and (asked.kept_by is not None or asked.api not in WAITING):
-                yield OpenRequest(asked.api, asked.at, asked.kept_by)
+            if mine and (asked.kept_by is not None or asked.api not in PARKED):
+                yield asked
 
     def tale(self, group: str) -> Tale | None:
         """The group as of the last row; None while nothing was told of it."""
