@@ -216,18 +216,11 @@ class Running:
 
     def _views(self, group: str | None) -> dict[str, ServerView]:
         """The group, or the first ones, as they are at this moment: for the first lines of their stories."""
-        from .data.lag import lag_of, lag_of_markers
-        from .story.head import ServerView
+        from .data.server_views import server_view
 
-        groups, found = self.cluster.groups, {}
-        for each in islice(groups.all(), MOST_VIEWS) if group is None else [groups.find(group)]:
-            if each is not None:
-                view, committed = each.view(), {at: commit.offset for at, commit in each.offsets.items()}
-                facts = (view.state, view.generation, view.protocol_name, view.leader, len(view.members))
-                lag = lag_of(self.cluster, view)
-                markers = sum(part.lag or 0 for part in lag_of_markers(self.cluster, lag))
-                found[each.group_id] = ServerView(*facts, committed, lag.lag, only_markers=markers == lag.lag)
-        return found
+        groups = self.cluster.groups
+        some = islice(groups.all(), MOST_VIEWS) if group is None else [groups.find(group)]
+        return {each.group_id: server_view(self.cluster, each) for each in some if each is not None}
 
     async def obstacles(self, group: str) -> list[str]:
         """Say what keeps a group from going on, as far as the rows are kept: whom it awaits, clients that were never served, markers."""

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any, Final
 
 from groupmock.core.events import Request
-from groupmock.data.lag import readable_end
+from groupmock.data.server_views import server_view
 from groupmock.journal.journal import Sink
 from groupmock.journal.ring import Ring
 from groupmock.rig import WireRig
@@ -94,11 +94,9 @@ class Stage:
 
     def story(self) -> Iterator[str]:
         """What a failed test shows."""
-        return tell(self.ring.rows, seed=SEED, ends=self._end)
-
-    def _end(self, topic: str, partition: int) -> tuple[int, int] | None:
-        log = self.core.cluster.topics.require_partition(topic, partition)
-        return log.end, readable_end(log)
+        group = self.core.cluster.groups.find(GROUP)
+        views = {GROUP: server_view(self.core.cluster, group)} if group is not None else {}
+        return tell(self.ring.rows, seed=SEED, views=views)
 
     def _collect(self) -> None:
         for name, wire in self._wires.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..rounds import Partition
@@ -11,10 +11,6 @@ from .words import count, offsets_text, text
 
 if TYPE_CHECKING:
     from .tale import Tale
-
-
-Ends = Callable[[str, int], tuple[int, int] | None]
-"""Topic and partition -> where its log ends, and where its records do: behind these are only transaction markers. None: not known."""
 
 
 class ServerView(NamedTuple):
@@ -31,10 +27,9 @@ class ServerView(NamedTuple):
     only_markers: bool = False
 
 
-def head(tale: Tale, view: ServerView | None, ends: Ends | None, whole: bool) -> str:
-    """`view`: what the server has, where that is known; else the rows say it, and `ends` how long the logs are. `whole`: are these all
-    rows of the run?"""
-    known = view if view is not None else _of_rows(tale, ends)
+def head(tale: Tale, view: ServerView | None, whole: bool) -> str:
+    """Return the line. `view`: what the server has, where that is known, else the rows say it. `whole`: are these all rows of the run?"""
+    known = view if view is not None else _of_rows(tale)
     if not known.state and not whole:
         return f"{text(tale.fold.name)}: its state is not in these rows"
     parts = [known.state or "not there yet", f"generation {known.generation}"]
@@ -52,10 +47,6 @@ def head(tale: Tale, view: ServerView | None, ends: Ends | None, whole: bool) ->
     return f"{text(tale.fold.name)}: {', '.join(parts)}"
 
 
-def _of_rows(tale: Tale, ends: Ends | None) -> ServerView:
-    fold, offsets = tale.fold, tale.committed.offsets
-    found = {each: ends(*each) for each in offsets} if ends is not None else {}
-    known = [(offsets[each], end) for each, end in found.items() if end is not None]
-    lag = sum(max(0, end - committed) for committed, (end, _) in known) if known and len(known) == len(offsets) else None
-    markers = not any(records > committed for committed, (_, records) in known)
-    return ServerView(fold.state, fold.epoch or 0, fold.protocol, fold.leader, fold.size or 0, offsets, lag, markers)
+def _of_rows(tale: Tale) -> ServerView:
+    fold = tale.fold
+    return ServerView(fold.state, fold.epoch or 0, fold.protocol, fold.leader, fold.size or 0, tale.committed.offsets, None)

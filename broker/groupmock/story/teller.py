@@ -41,7 +41,7 @@ from .besides import NOBODY_CAME, SHOWN, besides
 from .committed import EXPIRED, OF_TRANSACTION, REMOVED
 from .exchanged import TopicNames, items
 from .folding import Line
-from .head import Ends, ServerView, head
+from .head import ServerView, head
 from .not_served import NotServed
 from .offset_lines import offset_gone, transaction_ended
 from .people import Person
@@ -89,7 +89,6 @@ def tell(
     seed: int | None = None,
     journal: str | None = None,
     dropped: int = 0,
-    ends: Ends | None = None,
     views: Mapping[str, ServerView] | None = None,
     now: int | None = None,
     sessions: Sessions | None = None,
@@ -98,16 +97,15 @@ def tell(
     """The story, line by line, each safe for a terminal. `rows` in the journal's order, a stream of any length.
 
     `group`: this one alone, else each in a section; `member`: lines about it and about the whole group (client id, instance id, `anna#d7e8`
-    or member id); `since`: ns of the run; `seed`, `journal`: for the last line; `dropped`: rows before these that are gone; `ends`: (topic,
-    partition) -> its `Ends`, `views`: group -> what its server has, `sessions`: group -> member id -> when its session ends, each where
-    the caller knows; `now`: ns of the run (None: the time of the last row); `most`: lines of a section. Raises NotTold, once the rows are
-    read.
+    or member id); `since`: ns of the run; `seed`, `journal`: for the last line; `dropped`: rows before these that are gone; `views`: group
+    -> what its server has, `sessions`: group -> member id -> when its session ends, each where the caller knows; `now`: ns of the run
+    (None: the time of the last row); `most`: lines of a section. Raises NotTold, once the rows are read.
     """
     teller = StoryTeller(group, since=since, most=most, member=member)
     for row in rows:
         teller.feed(row)
     teller.close(now, sessions)
-    yield from map(one_line, teller.sections(ends, dropped, views))
+    yield from map(one_line, teller.sections(dropped, views))
     last = [f"seed {seed}"] if seed is not None else []
     last += [f"journal: {journal}", f"`groupmock story {journal}` tells all of it"] if journal is not None else []
     if last:
@@ -216,7 +214,7 @@ class StoryTeller:
         section = self._sections.get(group)
         return section.tale if section is not None else None
 
-    def sections(self, ends: Ends | None = None, dropped: int = 0, views: Mapping[str, ServerView] | None = None) -> Iterator[str]:
+    def sections(self, dropped: int = 0, views: Mapping[str, ServerView] | None = None) -> Iterator[str]:
         """The story of each group. Raises NotTold."""
         self._check()
         whole = not dropped and (self._begins or 0) <= 1
@@ -225,7 +223,7 @@ class StoryTeller:
         for place, section in enumerate(self._sections.values()):
             if place:
                 yield ""
-            yield head(section.tale, (views or {}).get(section.tale.fold.name), ends, whole)
+            yield head(section.tale, (views or {}).get(section.tale.fold.name), whole)
             if section.lines.count > LONG:
                 yield from (f"  {line}" for line in section.tale.tally.lines(joined=section.tale.generation > 0))
             yield from section.lines.lines()
