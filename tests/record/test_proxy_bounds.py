@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import threading
@@ -16,6 +17,8 @@ from recordings import Recording, of_kind, recording
 from scripted_upstream import ScriptedUpstream, echoes, silent, upstream
 from waiting import until
 
+from groupmock.faults.plan import make_plan
+from groupmock.net.connection import NO_LINGER
 from groupmock.record import proxy as proxy_module
 from groupmock.record import relay, work
 from groupmock.record.cutting import KEPT_BYTES
@@ -31,6 +34,8 @@ HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 MANY = 2000
 LONG = (12).to_bytes(2, "big") + (4).to_bytes(2, "big") + (7).to_bytes(4, "big") + b"\0\3app\0" + bytes(300_000)
 """A Heartbeat that more than one read brings, with bytes behind its fields."""
+RULES = {"plan": make_plan({"rule": [{"name": "another api", "do": {"kind": "observe"}, "when": {"api": "JoinGroup", "version": "1-"}}]})}
+"""Settings of a recording whose relays pass frames through the gate of fault rules."""
 
 
 def client(proxy: Recording) -> Client:
@@ -45,6 +50,23 @@ def heartbeats(count: int) -> bytes:
 def close_row(proxy: Recording) -> dict[str, Any]:
     until("the close row", lambda: of_kind(proxy.seen(), "close"), proxy.rows)
     return of_kind(proxy.rows(), "close")[0]
+
+
+def is_there(each: relay.Relay) -> bool:
+    return each.client.transport is not None
+
+
+def breaks_off(link: socket.socket) -> None:
+    """RST, although a file of this socket may be open."""
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+    os.close(link.detach())
+
+
+def hears(link: socket.socket) -> bytes | str:
+    try:
+        return link.recv(1)
+    except ConnectionResetError:
+        return "RST"
 
 
 class Gate:
@@ -131,8 +153,104 @@ def test_answers_with_addresses_are_handed_on_in_turns(tmp_path: Path, monkeypat
         monkeypatch.setattr(turns, "_soon", watched)
         asker.write(b"".join([request(10, 2, None, number) for number in range(count)]))
         assert [asker.receive()[:4] for _ in range(count)] == [number.to_bytes(4, "big") for number in range(count)]
+        turned = told[:]  # behind these are those of its end
     size = len(framed(asked[0]))
-    assert told and {before - after for before, after in pairwise(told)} == {size}
+    assert turned and {before - after for before, after in pairwise(turned)} == {size}
+
+
+def test_ends_that_come_together_are_dealt_with_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many clients that end in one turn of the loop each costs a turn, when it costs more than a slice."""
+    count, served, before = 20, [], []
+    serve = relay.Relay.serve
+    with upstream(silent) as node, recording(node.address, tmp_path / "j") as proxy:
+        turns, passed = proxy.proxy.turns, proxy.proxy.relays
+        askers = [client(proxy) for _ in range(count)]
+        until("all are there", lambda: proxy.on_loop(lambda: sum(map(is_there, passed.values()))) == count, proxy.rows)
+        times = iter(range(0, 1 << 40, turns.slice_ns + 1))
+        soon = turns._soon
+        monkeypatch.setattr(turns, "_clock", lambda: next(times))
+        monkeypatch.setattr(turns, "_soon", lambda callback: before.append(len(served)) or soon(callback))
+        monkeypatch.setattr(relay.Relay, "serve", lambda each: served.append(each.number) or serve(each))
+        proxy.on_loop(lambda: [each.close() for each in askers])
+        until("all are gone", lambda: not proxy.on_loop(lambda: len(passed)), lambda: served)
+        rows = proxy.close()
+    assert before[0] == 0 and {later - earlier for earlier, later in pairwise(before)} == {1}
+    assert set(served) == set(range(1, count + 1))
+    assert [(row["by"], row["reason"]) for row in of_kind(rows, "close")] == [("client", "the client closed")] * count
+
+
+def test_a_node_that_sends_no_more_is_believed_behind_what_it_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its end comes while answers wait for their turn."""
+    asked: list[bytes] = []
+
+    def together(link: socket.socket, frame: bytes) -> None:
+        asked.append(framed(frame[4:8] + bytes(14)))
+        if len(asked) == relay.MOST_OPEN:
+            link.sendall(b"".join(asked))
+            link.shutdown(socket.SHUT_RDWR)
+
+    with upstream(together) as node, recording(node.address, tmp_path / "j") as proxy:
+        times = iter(range(0, 1 << 40, proxy.proxy.turns.slice_ns + 1))
+        monkeypatch.setattr(proxy.proxy.turns, "_clock", lambda: next(times))
+        with client(proxy) as asker:
+            asker.write(b"".join([request(10, 2, None, number) for number in range(relay.MOST_OPEN)]))
+            assert asker.socket.makefile("rb").read() == b"".join(asked)
+        row = close_row(proxy)
+    assert (row["by"], row["reason"]) == ("server", f"the upstream {node.address} closed the connection")
+    assert len(of_kind(proxy.rows(), "reply")) == relay.MOST_OPEN
+
+
+@pytest.mark.parametrize("rules", [{}, RULES])
+def test_what_a_node_sends_to_a_client_that_is_gone_is_not_looked_at(
+    tmp_path: Path, rules: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client's end waits for its turn when the rest of an answer comes whose beginning was dropped with the client."""
+    answer = framed(bytes(3) + b"\1" + b"\xff" * 200)
+    came: list[bytes] = []
+    with upstream(lambda link, frame: link.sendall(answer[:100])) as node, recording(node.address, tmp_path / "j", **rules) as proxy:
+        turns = proxy.proxy.turns
+        with client(proxy) as asker:
+            asker.send(10, 2)
+            until("the first half", lambda: proxy.on_loop(lambda: proxy.proxy.held.bytes), proxy.rows)
+            passed = proxy.proxy.relays[1]
+            takes = passed.server.takes
+            passed.server.takes = lambda data: came.append(data) or takes(data)
+            monkeypatch.setattr(turns, "_soon", lambda callback: asyncio.get_running_loop().call_later(3600, callback))
+            breaks_off(asker.socket)
+            until("it is lost", lambda: passed.client.lost, proxy.rows)
+            node.connections[-1].sendall(answer[100:])
+            until("the second half", lambda: b"".join(came) == answer[100:], lambda: came)
+            monkeypatch.undo()
+            proxy.on_loop(turns._turn)
+            row = close_row(proxy)
+        rows = proxy.close()
+    assert row["by"] == "client" and row["reason"].startswith("the connection broke")
+    assert [each["what"] for each in of_kind(rows, "note")] == ["end"]
+
+
+@pytest.mark.parametrize("rules", [{}, RULES])
+@pytest.mark.parametrize("by", ["client", "server"])
+def test_a_connection_that_one_side_breaks_off_breaks_on_the_other(tmp_path: Path, by: str, rules: dict[str, Any]) -> None:
+    heard: list[bytes | str] = []
+
+    def answer(link: socket.socket, frame: bytes) -> None:
+        if by == "server":
+            breaks_off(link)
+        else:
+            heard.append(hears(link))
+
+    with upstream(answer) as node, recording(node.address, tmp_path / "j", **rules) as proxy:
+        with client(proxy) as asker:
+            asker.send(12, 4, HEARTBEAT)
+            until("it is passed on", lambda: node.frames, proxy.rows)
+            if by == "server":
+                heard.append(hears(asker.socket))
+            else:
+                breaks_off(asker.socket)
+            row = close_row(proxy)
+    assert heard == ["RST"]
+    how = "the connection broke: " if by == "client" else f"the upstream {node.address} broke the connection: "
+    assert row["by"] == by and row["reason"].startswith(how)
 
 
 # -- the end

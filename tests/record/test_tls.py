@@ -9,6 +9,7 @@ import argparse
 import socket
 import ssl
 from pathlib import Path
+from typing import cast
 
 import pytest
 from recordings import Recording, of_kind, recording, where
@@ -66,6 +67,23 @@ def test_what_clients_say_in_plain_text_goes_on_by_tls(node: type[TlsUpstream], 
     finally:
         made.close()
     assert [row["message"]["member_id"] for row in of_kind(rows, "request")] == ["m"]
+
+
+def test_a_node_that_ends_tls_ends_its_client(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """With TLS nobody can go on writing to a peer that sends no more."""
+    made = TlsUpstream(lambda link, frame: cast(ssl.SSLSocket, link).unwrap())
+    try:
+        with recording(made.address, tmp_path / "j", tls=context("--tls-ca", CA)) as proxy:
+            address = where(proxy.bootstrap)
+            with Client(address.host, address.port, seconds=60) as client:
+                client.send(12, 4, HeartbeatRequest(group_id="g", generation_id=1, member_id="m"))
+                assert client.socket.recv(1) == b""
+            rows = proxy.close()
+    finally:
+        made.close()
+    (row,) = of_kind(rows, "close")
+    assert (row["by"], row["reason"]) == ("server", f"the upstream {made.address} closed the connection, with a request unanswered")
+    assert not caplog.records
 
 
 def test_a_certificate_that_is_not_trusted_is_told_with_the_remedy(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ class Turns(Generic[Each]):
         stop = now + self.slice_ns
         while waiting:
             if now >= stop:
-                self._next = self._soon(self._turn)
+                self.order()
                 return
             self._end = now + max(LEAST_NS, min(self.slice_ns // len(waiting), stop - now))
             served = waiting.popleft()
@@ -81,6 +81,11 @@ class Turns(Generic[Each]):
     def over(self) -> bool:
         """Has the connection that is being served had its part?"""
         return self._end is not NO_END and self._clock() >= self._end
+
+    def order(self) -> None:
+        """Who waits is served in the loop's next turn, even where nobody waited before."""
+        if self._next is None:
+            self._next = self._soon(self._turn)
 
     def stop(self) -> None:
         """Nobody is served any more."""

@@ -21,10 +21,14 @@ UNRECORDED: Final = 16  # the recording of this relay is behind
 
 
 class End(asyncio.Protocol):
-    """One socket. `made()`: it is there; `takes(data)`: what comes; `blocked(bytes)`: its peer reads not; `over(failure)`: it is gone."""
+    """One socket. `made()`: it is there; `takes(data)`: what comes; `blocked(bytes)`: its peer reads not; `finishes(end)`: its peer sends
+    no more; `over(end, failure)`: it is gone."""
 
-    def __init__(self, takes: Callable[[bytes], None], over: Callable[[Exception | None], None]) -> None:
+    def __init__(
+        self, takes: Callable[[bytes], None], finishes: Callable[[End], None], over: Callable[[End, Exception | None], None]
+    ) -> None:
         self.takes = takes
+        self.finishes = finishes
         self.over = over
         self.other: End
         self.transport: asyncio.Transport | None = None
@@ -32,8 +36,6 @@ class End(asyncio.Protocol):
         self.finished = False
         self.lost = False
         self.made: Callable[[], None] = lambda: None
-        self.ends: Callable[[End], None] = lambda end: None
-        self.finishes: Callable[[], bool] = lambda: self.other.finish()
         self.blocked: Callable[[int], None] = lambda size: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -47,16 +49,15 @@ class End(asyncio.Protocol):
         self.takes(data)
 
     def eof_received(self) -> bool:
-        """Its peer sends no more: the other end's is told, and it may still be written to."""
+        """Its peer sends no more, and may still be written to (but with TLS, where the transport closes itself now)."""
         self.finished = True
-        self.ends(self)
-        return self.finishes()
+        self.finishes(self)
+        return self.transport is not None and self.transport.can_write_eof()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is gone."""
-        self.lost = True
-        self.ends(self)
-        self.over(exc)
+        self.finished = self.lost = True
+        self.over(self, exc)
 
     def pause_writing(self) -> None:
         """Its peer does not read."""
@@ -88,7 +89,7 @@ class End(asyncio.Protocol):
 
     def finish(self) -> bool:
         """FIN behind what was written. False: this transport cannot, or there is nobody left to hear the rest."""
-        if self.transport is None or self.lost or self.finished or not self.transport.can_write_eof():
+        if self.transport is None or self.finished or not self.transport.can_write_eof():
             return False
         self.transport.write_eof()
         return True

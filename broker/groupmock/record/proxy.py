@@ -122,7 +122,6 @@ class Proxy:
     async def close(self) -> str | None:
         """Close every connection, write what waits. Returns what was wrong with the journal, if anything was."""
         self.upstream.close()
-        self.turns.stop()
         if self._flusher is not None:
             self._flusher.cancel()
         for relay in list(self.relays.values()):
@@ -132,6 +131,7 @@ class Proxy:
             relay.client.break_off()
             relay.server.break_off()
         await self._until_empty()
+        self.turns.stop()
         left = self.work.finish(FINISH_WITHIN_NS)
         if left:
             self.dialogue.record.remark(NOT_RECORDED, self.now(), pieces=left)

@@ -14,9 +14,6 @@ several wait in the queue of `net.turns`.
 Backpressure. An end whose peer does not read stops the other end's reading (`pause_writing`), so that what waits is bounded by the two
 write buffers, as with no proxy between them it is by the kernel's. Each end has a set of reasons for not reading; it reads when there is
 none.
-
-Ends. A client that sends no more (FIN) may still read: its half is passed on. Whoever closes or breaks off, the other is told alike: FIN
-for FIN, RST for RST. One row, with who and why.
 """
 
 from __future__ import annotations
@@ -35,6 +32,7 @@ from ..journal.rows import NOT_READING
 from ..net.codecs import API_VERSIONS
 from .abridged import Abridged, abridges
 from .addresses import rewrite, tells_addresses, watched
+from .closing import Closing
 from .cutting import MOST_READ, Answers, Collected, Frames, Refused, Requests
 from .end import BEHIND, TURN, UNRECORDED, WAITING, End
 from .passage import Passage
@@ -66,6 +64,8 @@ BEHIND_BYTES: Final = 1_048_576
 BIG_ANSWER: Final = 65_536
 """One with records and of so many bytes is read as it passes; a smaller one mostly comes in one piece."""
 
+NOTHING: Final[deque[bytes]] = deque(maxlen=0)
+"""What waits in most relays: an empty deque of each would have 760 bytes."""
 _length = Struct(">i").unpack_from
 
 
@@ -96,26 +96,22 @@ class Relay:
         self.ended = False
         self.line: Line
         self._known = False  # does the recording know this connection, so that there is a line?
-        self.client = End(self.from_client, self._client_lost)
-        self.server = End(self.from_server, self._server_lost)
+        self.closing = Closing(self)
+        self.client = End(self.from_client, self.closing.finished, self._client_lost)
+        self.server = End(self.from_server, self.closing.finished, self.closing.lost)
         self.client.other, self.server.other = self.server, self.client
         self.client.blocked = self._not_reading
-        self.client.ends = self.server.ends = self._ends
-        self.client.finishes = self._client_finishes
-        self.server.finishes = self._server_finishes
-        self._first: End | None = None  # of the two to end
         self._requests = Requests(REQUEST_BYTES, watched(), self._noticed)
         self._answers = Answers(ANSWER_BYTES, self._passes, self._taker)
         self._asked = Frames(house.held, MOST_READ)  # of the recording, which is later
         self._answered = Frames(house.held, MOST_READ)
-        self._ahead: deque[bytes] = deque()  # of the client, behind the requests that are open
+        self._ahead = NOTHING  # of the client, behind the requests that are open
         self._ahead_at = 0  # of the first of these
         self._ahead_bytes = 0
-        self._coming: deque[bytes] = deque()  # of the node, until it is this relay's turn
+        self._coming: list[bytes] = []  # of the node, until it is this relay's turn: few, since then nothing more is read
         self._coming_at = 0
         self._unrecorded = 0  # bytes that wait in `House.work`
         self._unread = 0  # requests that wait there
-        self._finishing = False  # the client sends no more, which the node is told behind what waits
         self._due = False
         self.slow = False
         """Its last answer took longer than a slice (`net.turns`)."""
@@ -135,7 +131,7 @@ class Relay:
         at = 0 if self._ahead else self._ask(data, 0)
         if at < len(data):
             if not self._ahead:
-                self._ahead_at = at
+                self._ahead, self._ahead_at = deque(), at
             self._ahead.append(data)
             self._wait(len(data) - at)
             if self._ahead_bytes >= AHEAD_BYTES or self.house.held.full:
@@ -150,7 +146,7 @@ class Relay:
                 self.client.write(data)
                 self.house.dialogue.repeated(self.line, beat, data[4:8], asked, now)
                 return
-        if self.ended:
+        if self.ended or self.client.lost:
             return
         self._coming.append(data)
         if len(self._coming) == 1 and not self.slow and len(self._answers.awaited) < 2:
@@ -159,7 +155,7 @@ class Relay:
             self.slow = monotonic_ns() - began > self.house.turns.slice_ns
         if self._coming:
             self.server.pause(TURN)
-            self._serve_soon()
+            self.serve_soon()
             self.house.settle()
 
     def serve(self) -> None:
@@ -171,9 +167,10 @@ class Relay:
             if over():
                 break
         if self._coming:
-            self._serve_soon()
+            self.serve_soon()
         else:
             self.server.resume(TURN)
+            self.closing.go_on()
 
     def relieved(self) -> None:
         """The recording is not behind any more."""
@@ -184,10 +181,44 @@ class Relay:
 
     def shut(self, by: str, reason: str) -> None:
         """Close both ends: what was written before goes out."""
-        self._over(by, reason)
-        self._drop()
+        self.over(by, reason)
+        self.drop()
         self.client.close()
         self.server.close()
+
+    def over(self, by: str, reason: str) -> None:
+        """Who ended it is a row."""
+        if not self.ended:
+            self.ended = True
+            self._later(partial(self._record_close, by, reason, self.house.now()))
+
+    def drop(self) -> None:
+        """Nothing more is passed on."""
+        self._ahead = NOTHING
+        self._coming.clear()
+        self._wait(-self._ahead_bytes)
+        self._ahead_at = self._coming_at = 0
+        self._answers.drop()
+
+    def serve_soon(self) -> None:
+        """When it is this relay's turn."""
+        if not self._due:
+            self._due = True
+            self.house.turns.waiting.append(self)
+
+    def in_next_turn(self) -> None:
+        """When it is this relay's turn, but not before the loop's next one."""
+        self.serve_soon()
+        self.house.turns.order()
+
+    def gone(self) -> None:
+        """Both ends are closed."""
+        self.house.gone(self)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Is there a request that the node is still to be sent?"""
+        return bool(self._ahead)
 
     # Inside
 
@@ -226,10 +257,7 @@ class Relay:
                 self._ahead.popleft()
         if self._ahead_bytes < AHEAD_BYTES // 2:
             self.client.resume(WAITING)
-        if self._finishing and not self._ahead:
-            self._finishing = False
-            if not self.server.finish():
-                self.client.close()
+        self.closing.pass_finish_on()
 
     def _wait(self, change: int) -> None:
         """So many more bytes, or fewer, wait for their turn."""
@@ -239,38 +267,14 @@ class Relay:
     def _hand_on(self) -> None:
         """Pass on what the node sent, up to the end of an answer that had to be kept back."""
         try:
-            data, at = self._answers.feed(self._coming.popleft(), self._coming_at)
+            data, at = self._answers.feed(self._coming.pop(0), self._coming_at)
         except (FrameError, Refused, TooManyNodes) as broken:
             reason = str(broken).replace("socket.request.max.bytes", "more than is recorded")
             self.shut("server", f"the node sent what is no answer: {reason}" if isinstance(broken, FrameError) else reason)
             return
         self._coming_at = at if at < len(data) else 0
         if self._coming_at:
-            self._coming.appendleft(data)
-
-    def _serve_soon(self) -> None:
-        if not self._due:
-            self._due = True
-            self.house.turns.waiting.append(self)
-
-    def _client_finishes(self) -> bool:
-        self._finishing = bool(self._ahead)
-        return self._finishing or self.server.finish()
-
-    def _server_finishes(self) -> bool:
-        while self._coming:
-            self._hand_on()
-        self._drop()
-        self.client.resume(WAITING)  # to see its end
-        return self.client.finish()
-
-    def _drop(self) -> None:
-        """Nothing more is passed on."""
-        self._ahead.clear()
-        self._coming.clear()
-        self._wait(-self._ahead_bytes)
-        self._ahead_at = self._coming_at = 0
-        self._answers.drop()
+            self._coming.insert(0, data)
 
     def _beat(self) -> Beat | None:
         """The heartbeat of this client, while all that passed by is recorded: rows keep the order in which they were seen."""
@@ -309,43 +313,9 @@ class Relay:
         """It has passed by."""
         self._add(partial(self._record_abridged, abridged), abridged.frame, self.house.now())
 
-    def _ends(self, end: End) -> None:
-        if self._first is None:
-            self._first = end
-
-    def _client_lost(self, failure: Exception | None) -> None:
-        self._lost(failure if self._first is self.client else None)
-        self._drop()
-        self._pass_on(self.server, failure)
-
-    def _server_lost(self, failure: Exception | None) -> None:
-        while self._coming and not self.ended:
-            self._hand_on()
-        self._lost(failure if self._first is self.server else None)
-        self._drop()
-        self._pass_on(self.client, failure)
-
-    def _lost(self, failure: Exception | None) -> None:
-        """Whoever was the first is who ended it; the other only answered that."""
-        if self._first is self.client:
-            self._over("client", f"the connection broke: {failure}" if failure is not None else "the client closed")
-        else:
-            how = f"broke the connection: {failure}" if failure is not None else "closed the connection"
-            self._over("server", f"the upstream {self.node.where} {how}")
-
-    def _pass_on(self, end: End, failure: Exception | None) -> None:
-        """The other end learns how it ended."""
-        if isinstance(failure, ConnectionResetError):
-            end.break_off()
-        else:
-            end.close()
-        if self.client.lost and (self.server.lost or self.server.transport is None):
-            self.house.gone(self)
-
-    def _over(self, by: str, reason: str) -> None:
-        if not self.ended:
-            self.ended = True
-            self._later(partial(self._record_close, by, reason, self.house.now()))
+    def _client_lost(self, end: End, failure: Exception | None) -> None:
+        self.drop()
+        self.closing.lost(end, failure)
 
     def _not_reading(self, size: int) -> None:
         self._later(partial(self._remark, NOT_READING, self.house.now(), bytes=size))
@@ -369,7 +339,7 @@ class Relay:
         if self.client.paused & UNRECORDED and self._unrecorded <= BEHIND_BYTES // 2:
             self.client.resume(UNRECORDED)
             self.server.resume(UNRECORDED)
-        if self._ahead or self._finishing:
+        if self._ahead or self.closing.finishing:
             self._ask_on()
 
     def _later(self, call: Callable[[], None]) -> None:

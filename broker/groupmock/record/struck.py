@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..clock import Clock
+    from .end import End
     from .relay import House
     from .upstream import Node
 
@@ -220,16 +221,16 @@ class CarefulRelay(Relay):
         if self.ended or self.server.finished:
             return
         self._inbox.keep(data, self.house.now())
-        self._serve_soon()
+        self.serve_soon()
         self.house.settle()
         self._count()
 
     def from_server(self, data: bytes) -> None:
         """And so do answers."""
-        if self.ended:
+        if self.ended or self.client.lost:
             return
         self._coming.append(data)
-        self._serve_soon()
+        self.serve_soon()
         self.house.settle()
         self._count()
 
@@ -246,17 +247,16 @@ class CarefulRelay(Relay):
                 break
         self.slow = monotonic_ns() - began > self.house.turns.slice_ns
         if not self.ended and (self._coming or (self._inbox.waiting and self.call is None and not self.wedged)):
-            self._serve_soon()
+            self.serve_soon()
         self._count()
-        if self._finishing and not self._client_finishes_later:
-            self._finishing = False
-            if not self.server.finish():
-                self.client.close()
+        if self.ended or not self._coming:
+            self.closing.go_on()
+        self.closing.pass_finish_on()
 
     def go_on(self) -> None:
         """Its request is dealt with."""
-        if self._inbox.waiting or self._finishing:
-            self._serve_soon()
+        if self._inbox.waiting or self.closing.finishing:
+            self.serve_soon()
 
     def forward(self, call: Passing) -> None:
         """To the node."""
@@ -264,9 +264,23 @@ class CarefulRelay(Relay):
 
     def reset(self, reason: str) -> None:
         """RST to the client."""
-        self._over("server", reason)
+        self.over("server", reason)
         self.client.break_off()
         self.server.close()
+
+    def drop(self) -> None:
+        """Nothing more is passed on."""
+        super().drop()
+        self._inbox = Inbox(REQUEST_BYTES)
+        self._frames = Framer(ANSWER_BYTES)
+        self.house.held.bytes -= self._counted
+        self._counted = 0
+
+    @property
+    def is_ahead(self) -> bool:
+        """Is there a request that the node is still to be sent?"""
+        held = self.call is not None and self.call.held_by is not None
+        return not self.wedged and (held or self._inbox.waiting > 0)
 
     # Inside
 
@@ -283,12 +297,12 @@ class CarefulRelay(Relay):
 
     def _hand_on(self) -> None:
         """The next answer, if it is whole."""
-        data = self._coming.popleft()
+        data = self._coming.pop(0)
         try:
             frame, at = self._frames.next(data, self._coming_at)
             self._coming_at = at if at < len(data) else 0
             if self._coming_at:
-                self._coming.appendleft(data)
+                self._coming.insert(0, data)
             if frame is not None:
                 self._came(frame, self.house.now())
         except (FrameError, TooManyNodes) as broken:
@@ -313,25 +327,8 @@ class CarefulRelay(Relay):
         else:
             self.server.resume(TURN)
 
-    @property
-    def _client_finishes_later(self) -> bool:
-        """Is there a request that the node is still to be sent?"""
-        held = self.call is not None and self.call.held_by is not None
-        return not self.wedged and (held or self._inbox.waiting > 0)
-
-    def _client_finishes(self) -> bool:
-        self._finishing = self._client_finishes_later
-        return self._finishing or self.server.finish()
-
     def _cut_bytes(self) -> int:
         return self._inbox.cut_bytes
-
-    def _drop(self) -> None:
-        super()._drop()
-        self._inbox = Inbox(REQUEST_BYTES)
-        self._frames = Framer(ANSWER_BYTES)
-        self.house.held.bytes -= self._counted
-        self._counted = 0
 
     def _admit(self) -> None:
         if self.striker.gate is not None:
@@ -380,10 +377,10 @@ class CarefulRelay(Relay):
         changed = rewrite(codec.key, codec.version, message, self.house.upstream.translate)
         return codec.answer(frame[:4], message)[4:] if changed else frame
 
-    def _client_lost(self, failure: Exception | None) -> None:
+    def _client_lost(self, end: End, failure: Exception | None) -> None:
         if self.call is not None:
             self.striker.tickets.close(self.call.ticket)
-        super()._client_lost(failure)
+        super()._client_lost(end, failure)
 
     # The recording: nothing is put off, since rules decide by what was seen so far
 

@@ -1,0 +1,117 @@
+"""How the connection of a relay closes: who began, and what the other end's peer is told.
+
+A client that sends no more (FIN) may still read: its half is passed on, behind the requests that wait. Whoever closes or breaks off, the
+other is told alike: FIN for FIN, RST for RST. One row says who began, and why.
+
+What is to be done waits for its relay's turn (`net.turns`), behind the answers that wait for theirs. A loop reports thousands of ends in
+one turn when a program ends that had as many connections, and dealing with each of them at once would keep everybody else waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from .end import WAITING
+
+if TYPE_CHECKING:
+    from .end import End
+    from .upstream import Node
+
+
+class Closable(Protocol):
+    """What is needed of a relay."""
+
+    node: Node
+    client: End
+    server: End
+
+    @property
+    def is_ahead(self) -> bool:
+        """Is there a request that the node is still to be sent?"""
+
+    def drop(self) -> None:
+        """Pass nothing more on."""
+
+    def over(self, by: str, reason: str) -> None:
+        """Write the row."""
+
+    def in_next_turn(self) -> None:
+        """Be served, not before the loop's next turn."""
+
+    def gone(self) -> None:
+        """Both ends are closed."""
+
+
+class Closing:
+    """`finishing`: the client sends no more, which the node is not told yet."""
+
+    __slots__ = ("_first", "_put_off", "_relay", "finishing")
+
+    def __init__(self, relay: Closable) -> None:
+        self.finishing = False
+        self._relay = relay
+        self._first: End | None = None
+        self._put_off: tuple[Callable[[], None], ...] = ()
+
+    def finished(self, end: End) -> None:
+        """The peer of this end sends no more."""
+        self._soon(end, self._finish_client if end is self._relay.client else self._finish_server)
+
+    def lost(self, end: End, failure: Exception | None) -> None:
+        """This end is closed."""
+        self._soon(end, partial(self._lose, end, failure))
+
+    def go_on(self) -> None:
+        """Do what was put off."""
+        calls, self._put_off = self._put_off, ()
+        for call in calls:
+            call()
+
+    def pass_finish_on(self) -> None:
+        """Tell the node that the client sends no more, if everything that it sent was passed on."""
+        relay = self._relay
+        if self.finishing and not relay.is_ahead:
+            self.finishing = False
+            if not relay.server.finish():
+                relay.client.close()
+
+    # Inside
+
+    def _soon(self, end: End, call: Callable[[], None]) -> None:
+        if self._first is None:
+            self._first = end
+        self._put_off += (call,)
+        self._relay.in_next_turn()
+
+    def _finish_client(self) -> None:
+        self.finishing = True
+        self.pass_finish_on()
+
+    def _finish_server(self) -> None:
+        relay = self._relay
+        relay.drop()
+        relay.client.resume(WAITING)  # to see its end
+        if not relay.client.finish():
+            relay.server.close()
+
+    def _lose(self, end: End, failure: Exception | None) -> None:
+        relay, other = self._relay, end.other
+        self._tell(failure if self._first is end else None)
+        relay.drop()
+        if isinstance(failure, ConnectionResetError):
+            other.break_off()
+        else:
+            other.close()
+        if relay.client.lost and (relay.server.lost or relay.server.transport is None):
+            relay.gone()
+
+    def _tell(self, failure: Exception | None) -> None:
+        """Whoever was the first is who ended it; the other only answered that."""
+        relay = self._relay
+        if self._first is relay.client:
+            relay.over("client", f"the connection broke: {failure}" if failure is not None else "the client closed")
+        else:
+            how = f"broke the connection: {failure}" if failure is not None else "closed the connection"
+            relay.over("server", f"the upstream {relay.node.where} {how}")
