@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import msgspec
 
-from groupmock.clock import VirtualClock
 from groupmock.journal.rows import END, CloseRow, FramePlace, NoteRow, OpenRow, RequestRow, Row
+from groupmock.net.clock import VirtualClock
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import read_response, request
 from groupmock.rig.wire_rig import WireRig, rig_header

@@ -29,12 +29,12 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final
 
-from groupmock.assembly import start
-from groupmock.config import resolve
+from groupmock.config.resolve import resolve
 from groupmock.control.start import start_control
 from groupmock.core.events import Command
 from groupmock.rig.wire import Client
-from groupmock.running import Running
+from groupmock.server.assembly import start
+from groupmock.server.running import Running
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic

@@ -8,14 +8,14 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from groupmock.clock import VirtualClock
+from groupmock.config.limits import Limits
 from groupmock.core.events import Command
 from groupmock.core.settings import Settings
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
+from groupmock.net.clock import VirtualClock
 from groupmock.net.connection import Connection
 from groupmock.net.driver import Driver
-from groupmock.net.limits import Limits
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -23,13 +23,13 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Final
 
-from groupmock.clock import VirtualClock
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
+from groupmock.net.clock import VirtualClock
 from groupmock.net.driver import Driver
 from groupmock_codec import APIS
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -14,26 +14,26 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from .audit.verdicts import Audit
-    from .config import ConfigError
+    from .config.resolve import ConfigError
     from .core.groups.view import GroupView, MemberView, State
     from .core.steering.offsets import Reset
     from .core.steering.register import CannotSteer
     from .data.facts import ConfigRow, PartitionFacts, TopicFacts
     from .data.lag import GroupLag, PartitionLag
     from .data.lines import BadLine
+    from .data.log_record import Record
     from .data.seed import BadSeedData, SeedData, Seeded
     from .data.writing import Written
-    from .fault_wait import NeverSoOften
     from .faults.plan import BadPlan, Plan
     from .faults.registry import RuleReport, UnknownRule
-    from .group_wait import BadWait
     from .inprocess.both import GroupTimeout
     from .inprocess.broker import AsyncBroker, Broker
     from .inprocess.commands import AsyncLasting, AsyncUndo, Undo
     from .inprocess.fault_rules import AsyncFaultBlock, FaultBlock, FaultNeverFired, FaultNotSeen
     from .journal.rows import RequestRow
-    from .running import CannotStart, JournalFailed, NotAudited
-    from .views import Record
+    from .server.fault_wait import NeverSoOften
+    from .server.group_wait import BadWait
+    from .server.running import CannotStart, JournalFailed, NotAudited
 
 __all__ = [
     "AsyncBroker", "AsyncFaultBlock", "AsyncLasting", "AsyncUndo", "Audit", "BadLine", "BadPlan", "BadSeedData", "BadWait", "Broker",
@@ -44,7 +44,7 @@ __all__ = [
 
 HOMES: Final = {
     "audit.verdicts": ("Audit",),
-    "config": ("ConfigError",),
+    "config.resolve": ("ConfigError",),
     "core.groups.view": ("GroupView", "MemberView", "State"),
     "core.steering.offsets": ("Reset",),
     "core.steering.register": ("CannotSteer",),
@@ -53,17 +53,17 @@ HOMES: Final = {
     "data.lines": ("BadLine",),
     "data.seed": ("BadSeedData", "SeedData", "Seeded"),
     "data.writing": ("Written",),
-    "fault_wait": ("NeverSoOften",),
+    "server.fault_wait": ("NeverSoOften",),
     "faults.plan": ("BadPlan", "Plan"),
     "faults.registry": ("RuleReport", "UnknownRule"),
-    "group_wait": ("BadWait",),
+    "server.group_wait": ("BadWait",),
     "inprocess.both": ("GroupTimeout",),
     "inprocess.broker": ("AsyncBroker", "Broker"),
     "inprocess.commands": ("AsyncLasting", "AsyncUndo", "Undo"),
     "inprocess.fault_rules": ("AsyncFaultBlock", "FaultBlock", "FaultNeverFired", "FaultNotSeen"),
     "journal.rows": ("RequestRow",),
-    "running": ("CannotStart", "JournalFailed", "NotAudited"),
-    "views": ("Record",),
+    "server.running": ("CannotStart", "JournalFailed", "NotAudited"),
+    "data.log_record": ("Record",),
 }
 """Module -> what it gives to the package: the imports above, for when the program runs."""
 

@@ -165,7 +165,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     if item.stash.get(MUST_FIRE, False):
         idle = [report.sentence for broker in brokers for report in broker.never_fired()]
         if idle:
-            from groupmock.printable import one_line
+            from groupmock.text.printable import one_line
 
             pytest.fail(one_line("; ".join(idle) + " (must_fire=False in the marker allows it)"), pytrace=False)
     broken = [told for broker in brokers for told in _findings(broker, "error")]
@@ -295,7 +295,7 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
 
 def _with_audit(config: pytest.Config, settings: dict[str, Any]) -> dict[str, Any]:
     """Add what the configuration file says of audits where neither the test nor the environment decides it."""
-    from groupmock.config import YES
+    from groupmock.config.resolve import YES
 
     waivers = [str(each) for each in config.getini("groupmock_waivers")]
     if len(waivers) > 1:
@@ -313,7 +313,7 @@ def _findings(broker: Broker, *severities: str) -> list[str]:
     if not broker.audited:
         return []
     from groupmock.audit.forms.text import finding_lines
-    from groupmock.printable import lines
+    from groupmock.text.printable import lines
 
     wanted = [each for each in broker.audit().findings if each.severity in severities and each.waived is None]
     return [lines(line) for each in wanted for line in finding_lines(each, broker.journal or "")]

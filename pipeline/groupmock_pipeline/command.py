@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final, NoReturn
 
-from groupmock.printable import lines, one_line
+from groupmock.text.printable import lines, one_line
 
 from . import jobs
 from .errors import BadInput, SparkCannotStart, lacks, lacks_on_workers

@@ -11,8 +11,8 @@ from audit_examples import played
 
 from groupmock.audit.rule import registered
 from groupmock.cli import main
-from groupmock.clock import VirtualClock
 from groupmock.journal.rows import Row
+from groupmock.net.clock import VirtualClock
 from groupmock.rig.wire_rig import rig_header
 
 

@@ -12,7 +12,7 @@ import pytest
 from groupmock.audit.offline import audit_journal
 from groupmock.journal.read import read
 from groupmock.journal.rows import FindingRow
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 
 WRONG = """
 import os, sys

@@ -10,11 +10,11 @@ import pytest
 import uvloop
 from raw_wire import RawWire, until
 
-from groupmock.assembly import start
-from groupmock.config import resolve
+from groupmock.config.resolve import resolve
 from groupmock.core.turn import Turn
 from groupmock.rig.kept_rows import KeptRows
-from groupmock.running import Running
+from groupmock.server.assembly import start
+from groupmock.server.running import Running
 
 
 @dataclass

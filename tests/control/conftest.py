@@ -11,11 +11,11 @@ import aiohttp
 import pytest
 from raw_wire import RawWire
 
-from groupmock.assembly import start
-from groupmock.config import resolve
+from groupmock.config.resolve import resolve
 from groupmock.control.server import Control
 from groupmock.control.start import start_control
 from groupmock.rig.wire import request
+from groupmock.server.assembly import start
 from groupmock_codec import APIS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequestProtocol
 

@@ -11,7 +11,7 @@ import pytest
 from wrong_client import wrong
 
 from groupmock import Broker
-from groupmock.running import NotAudited
+from groupmock.server.running import NotAudited
 
 SETTINGS = {"group.initial.rebalance.delay.ms": 0}
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from groupmock.assembly import start
-from groupmock.config import ConfigError, resolve
+from groupmock.config.resolve import ConfigError, resolve
 from groupmock.control.start import start_control
-from groupmock.running import CannotStart
+from groupmock.server.assembly import start
+from groupmock.server.running import CannotStart
 
 BAD: dict[str, tuple[str, str, Any, int, str]] = {
     "unknown route": ("GET", "/v1/grups", None, 404, "no route GET /v1/grups: did you mean /v1/groups"),

@@ -10,7 +10,7 @@ import pytest
 
 from groupmock import Broker
 from groupmock.core.steering import NotNow
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 from groupmock.rig.wire import AsyncClient, Client
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 

@@ -11,7 +11,7 @@ import pytest
 from aiokafka.partitioner import DefaultPartitioner
 
 from groupmock import Broker
-from groupmock.running import CannotStart
+from groupmock.server.running import CannotStart
 
 
 def ask(broker: Broker, method: str, path: str, body: object = None, lines: Iterable[object] = ()) -> Any:

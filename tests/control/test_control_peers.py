@@ -16,12 +16,12 @@ from typing import Any, cast
 import pytest
 from raw_wire import RawWire, until
 
-from groupmock.assembly import start
-from groupmock.config import resolve
+from groupmock.config.resolve import resolve
 from groupmock.control.route import JSON_LINES, Nothing
 from groupmock.control.routes import ROUTES
 from groupmock.control.server import Control, serve
 from groupmock.control.visitor import MAX_VISITORS, PATIENCE, Patience, Visitor
+from groupmock.server.assembly import start
 
 SHORT = 0.02
 DEEP = {

@@ -12,8 +12,8 @@ from raw_wire import until
 from yarl import URL
 
 from groupmock.control.routes import COMMANDS, ROUTES
-from groupmock.printable import printable
 from groupmock.rig.wire import request
+from groupmock.text.printable import printable
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 
 RULE = {"name": "slow", "when": {"api": "Heartbeat"}, "do": {"kind": "delay", "seconds": 0.01}}

@@ -15,11 +15,11 @@ from unittest import mock
 
 import pytest
 
-from groupmock.assembly import start
 from groupmock.cli import main
-from groupmock.config import ConfigError, resolve
+from groupmock.config.resolve import ConfigError, resolve
 from groupmock.control.routes import ROUTES
 from groupmock.control.server import serve
+from groupmock.server.assembly import start
 
 SECRET = "s3cr3t-of-the-owner"
 NOT_WORDS = [f"{SECRET} x", f"{SECRET}\r\nX: 1", f"{SECRET}\x1b", f"{SECRET}é", f" {SECRET}"]

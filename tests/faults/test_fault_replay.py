@@ -11,7 +11,7 @@ from fault_world import GROUP_APIS, TOPIC, World, ends
 from groupmock import Broker
 from groupmock.journal.read import read
 from groupmock.journal.rows import CommandRow, FaultRow
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 
 DOINGS: list[tuple[dict[str, Any], str | None]] = [

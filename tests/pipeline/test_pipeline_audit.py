@@ -22,8 +22,8 @@ from groupmock.audit.judgement import Judgements
 from groupmock.audit.rule import Rule, asked, registered
 from groupmock.audit.subjects import HEARTBEAT, Exchange
 from groupmock.audit.verdicts import BROKEN, NOT_EXERCISED, SHOWN, UNKNOWN, Tally
-from groupmock.clock import VirtualClock
 from groupmock.journal.read import JournalReader
+from groupmock.net.clock import VirtualClock
 from groupmock.rig.wire_rig import rig_header
 from groupmock_pipeline.audited.run_audit import audited
 from groupmock_pipeline.clients import identified, library_of

@@ -13,7 +13,7 @@ import pytest
 
 from groupmock import Broker
 from groupmock.cli import main
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 
 SEED = '{"topic": "orders", "partitions": 2}\n{"topic": "orders", "key": "a", "value": 1, "partition": 1}\n'
 SEED += '{"group": "kitchen", "topic": "orders", "partition": 1, "offset": 1}\n'

@@ -21,7 +21,7 @@ from groupmock import Broker, FaultNeverFired, GroupTimeout
 from groupmock.cli import BAD_USE, OK, main
 from groupmock.journal.read import read
 from groupmock.journal.rows import MovedRow, ReplyRow, RequestRow
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 from groupmock.rig.wire import Client, HungUp
 from groupmock.story.sentences import sentence
 from groupmock_clients.pytest_plugin import _last_words

@@ -17,8 +17,8 @@ import pytest
 
 from groupmock import Broker
 from groupmock.cli import main
-from groupmock.config import ConfigError
-from groupmock.running import CannotStart
+from groupmock.config.resolve import ConfigError
+from groupmock.server.running import CannotStart
 from groupmock_codec.records import NewRecord, encode_batch
 
 

@@ -36,7 +36,7 @@ from groupmock_pipeline.report.shapes import ColumnHead, Excerpt, Plot, Section,
 from tools.live.report import as_html
 from tools.live.tries import FAILED, Case, Try
 
-HOME: Final = "broker/groupmock/html_document.py"
+HOME: Final = "broker/groupmock/text/html_document.py"
 EVIL: Final = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'><svg onload='alert(1)'>", '" onmouseover="alert(1)',
     "</style><b>", "</title><script>alert(1)</script>", "--><script>", "]]></text><script>", "<meta http-equiv=refresh content=0>",

@@ -14,7 +14,7 @@ from found import packed
 from properties.answers import ANSWERS, TOPICS, Asking
 from searching import seeds
 
-from groupmock import profiles
+from groupmock.config import profiles
 from groupmock_codec import APIS
 from groupmock_codec.declare import Field, Message, Wire, fields_of
 from groupmock_codec.records import NewRecord, encode_batch

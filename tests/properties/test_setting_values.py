@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from properties.setting_values import ANSWERS, DOORS, KINDS, SETTING_VALUES
 from searching import examples
 
-from groupmock.config import all_settings
+from groupmock.config.options import OPTIONS
+from groupmock.config.resolve import all_settings
 from groupmock.core.groups.configs import KEYS
 from groupmock.core.log.broker_configs import broker_keys
 from groupmock.core.log.change import DELETE, SET
 from groupmock.core.log.config_keys import BITS, DOUBLE, TOPIC_CONFIGS, ConfigKey
 from groupmock.core.settings import Quirks
-from groupmock.options import OPTIONS
 from groupmock.rig import WireRig
 from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest
 

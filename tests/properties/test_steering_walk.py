@@ -17,7 +17,7 @@ from searching import decides, seeds
 
 from groupmock.core.events import Command
 from groupmock.core.steering import CannotSteer, UnknownCommand, load
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 from groupmock.rig.wire import request
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
 from groupmock_codec.messages.k24_add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic

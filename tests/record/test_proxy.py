@@ -17,13 +17,13 @@ from waiting import until
 
 from groupmock import Broker
 from groupmock.cli import main
-from groupmock.config import Address
+from groupmock.config.resolve import Address
 from groupmock.journal.rows import NOT_READING
 from groupmock.record import end, relay, work
 from groupmock.record.dialogue import RAW_TOKEN, UNREAD_ANSWER
 from groupmock.record.proxy import NEW_NODE, UNKNOWN_NODES
 from groupmock.rig.wire import Client, framed, request
-from groupmock.running import CannotStart
+from groupmock.server.running import CannotStart
 from groupmock_codec import APIS
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest

@@ -26,7 +26,7 @@ from groupmock.record.dialogue import UNREAD_ANSWER
 from groupmock.record.proxy import NOT_RECORDED
 from groupmock.record.upstream import MOST_NODES
 from groupmock.rig.wire import Client, framed, request
-from groupmock.running import CannotStart
+from groupmock.server.running import CannotStart
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 

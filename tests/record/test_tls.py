@@ -18,7 +18,7 @@ from scripted_upstream import ScriptedUpstream, echoes
 from groupmock.cli.record import add_arguments
 from groupmock.record.settings import settings_of
 from groupmock.rig.wire import Client
-from groupmock.running import CannotStart
+from groupmock.server.running import CannotStart
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "record"

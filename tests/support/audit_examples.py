@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 
 from groupmock.audit.rule import Rule
-from groupmock.clock import VirtualClock
 from groupmock.journal.read import JournalReader, UnknownRow
 from groupmock.journal.rows import Row
+from groupmock.net.clock import VirtualClock
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import is_answered, read_response, request
 from groupmock.rig.wire_rig import Wire, WireRig, rig_header

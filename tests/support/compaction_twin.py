@@ -16,8 +16,8 @@ from typing import Any
 
 from log_world import LogWorld
 
+from groupmock.config.profiles import load
 from groupmock.core.settings import Quirks
-from groupmock.profiles import load
 from groupmock.rig.wire import Client
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic

@@ -6,7 +6,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from groupmock.clock import VirtualClock
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import ApiRange, Identity, Node
@@ -14,6 +13,7 @@ from groupmock.core.settings import Settings
 from groupmock.core.units import NS_PER_MS
 from groupmock.faults.plan import BadPlan
 from groupmock.journal.file import FileSink
+from groupmock.net.clock import VirtualClock
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.wire import request
 from groupmock.rig.wire_rig import rig_header

@@ -11,9 +11,9 @@ import os
 import resource
 import sys
 
-from groupmock.assembly import start
-from groupmock.config import resolve
-from groupmock.running import Running
+from groupmock.config.resolve import resolve
+from groupmock.server.assembly import start
+from groupmock.server.running import Running
 
 LIMIT = 160
 

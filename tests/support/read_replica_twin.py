@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from log_world import LogWorld, batch
 
+from groupmock.config.profiles import load
 from groupmock.core.log.read_replica import RACK_AWARE
 from groupmock.core.settings import Quirks
-from groupmock.profiles import load
 from groupmock.rig.wire import Client
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 
 
 class Journalled(Protocol):

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from log_world import LogWorld, batch
 
-from groupmock import profiles
+from groupmock.config import profiles
 from groupmock.core.identity import Feature
 from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest

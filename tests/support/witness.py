@@ -15,12 +15,12 @@ from groupmock.audit.rule import Rule, answered, asked, closed, registered
 from groupmock.audit.sink import AuditSink
 from groupmock.audit.subjects import Exchange, Link, Member
 from groupmock.audit.verdicts import Audit, Finding
-from groupmock.clock import Clock
 from groupmock.journal.journal import Sink
 from groupmock.journal.read import read
 from groupmock.journal.rows import FindingRow, OpenRow, Row
 from groupmock.net.alarm import ClockAlarm
 from groupmock.net.beats import Beats
+from groupmock.net.clock import Clock
 from groupmock.net.driver import Driver
 
 CODE = "TEST-00"

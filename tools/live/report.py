@@ -8,7 +8,7 @@ from html import escape
 from typing import Final
 from xml.etree import ElementTree as XML
 
-from groupmock.html_document import document
+from groupmock.text.html_document import document
 from groupmock_clients.probe.report.html import STYLE
 from groupmock_clients.probe.report.junit import UNPRINTABLE
 

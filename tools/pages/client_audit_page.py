@@ -10,7 +10,7 @@ from typing import Any
 
 from groupmock.audit.drive.situation import situations
 from groupmock.audit.rule import registered
-from groupmock.printable import one_line
+from groupmock.text.printable import one_line
 from tools.records import RECORDS
 from tools.runs import ROOT
 

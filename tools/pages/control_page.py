@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from groupmock.bounded_text import MAX_BYTES, MAX_DEPTH, MAX_PARTS
 from groupmock.control.arrivals import MAX_WAITS
 from groupmock.control.record_calls import MOST_BYTES
 from groupmock.control.route import JSON_LINES, Route
 from groupmock.control.routes import ROUTES
 from groupmock.control.visitor import MAX_VISITORS, PATIENCE
 from groupmock.faults.plan import MAX_RULES
+from groupmock.text.bounded import MAX_BYTES, MAX_DEPTH, MAX_PARTS
 
 from .markdown import cell, notice, table
 

@@ -14,7 +14,6 @@ import groupmock
 from groupmock import AsyncBroker, AsyncFaultBlock, AsyncLasting, Broker, FaultBlock, State, Undo
 from groupmock.data.lines import Form
 from groupmock.data.seed import Source
-from groupmock.group_wait import Assignment
 from groupmock.inprocess.both import InProcess, Json
 from groupmock.inprocess.broker import Topics
 from groupmock.inprocess.calls import ConfigValues
@@ -22,6 +21,7 @@ from groupmock.inprocess.commands import Commands
 from groupmock.inprocess.data import Data
 from groupmock.inprocess.fault_rules import Faults, PlanLike
 from groupmock.inprocess.setting_keywords import SettingKeywords
+from groupmock.server.group_wait import Assignment
 from groupmock_clients import pytest_plugin
 
 from .markdown import cell, notice, table

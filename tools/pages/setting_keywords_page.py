@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupmock.config import all_settings
+from groupmock.config.resolve import all_settings
 
 LONGEST = 141
 """A line of the project's Python, and the end of the one before it."""

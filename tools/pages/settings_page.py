@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupmock import profiles
-from groupmock.config import all_settings
+from groupmock.config import profiles
+from groupmock.config.options import OPTIONS
+from groupmock.config.resolve import all_settings
 from groupmock.core.settings import Quirks
-from groupmock.options import OPTIONS
 
 from .markdown import cell, notice, table
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from groupmock.journal.read import UnknownRow
 from groupmock.journal.rows import CommandRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
 from groupmock.journal.whose import group_of
-from groupmock.printable import printable
+from groupmock.text.printable import printable
 from groupmock_codec.embedded import connect, consumer, designs
 from groupmock_codec.errors import DecodeError
 

@@ -17,7 +17,7 @@ import msgspec
 
 from ..journal.read import UnknownRow
 from ..journal.rows import NODE_RESUMED, NODE_STALLED, AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
-from ..printable import one_line
+from ..text.printable import one_line
 from .agenda import Appointment
 from .judgement import Broken, Judgements
 from .known_world import SLACK_NS, World

@@ -17,8 +17,8 @@ from groupmock_codec.embedded.consumer import READ_ELEMENTS
 from groupmock_codec.embedded.sticky import read_cooperative_generation
 from groupmock_codec.errors import DecodeError, Place, TooManyElements
 
-from ..printable import one_line
 from ..rounds.embedded import EAGER, Partition, Partitions, flat
+from ..text.printable import one_line
 from .subjects import assignments_of, protocols_of
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from groupmock_codec import APIS
 from groupmock_codec.errors import ErrorCode
 
-from ..printable import one_line
 from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
 from ..rounds.rebalance_model import short_name
+from ..text.printable import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

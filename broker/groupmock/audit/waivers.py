@@ -21,8 +21,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from ..bounded_text import BadText, toml
-from ..printable import one_line
+from ..text.bounded import BadText, toml
+from ..text.printable import one_line
 from .rule import registered
 from .verdicts import Finding
 

@@ -24,7 +24,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Final, NoReturn
 
-from ..printable import one_line
+from ..text.printable import one_line
 from ..version import __version__
 
 GROUP: Final = "groupmock.verbs"

@@ -70,7 +70,7 @@ def run_drive(
 
 
 def _checked(arguments: argparse.Namespace, known: dict[str, Situation]) -> list[Situation]:
-    from ..suggest import hint
+    from ..text.suggest import hint
 
     if not arguments.command:
         raise ValueError("no command: groupmock audit --drive [OPTIONS] -- COMMAND [ARGUMENT ...]")
@@ -104,7 +104,7 @@ def _driven(
     from ..audit.drive.conduct import Wish
     from ..audit.drive.copies import CannotRun
     from ..net.loops import run as run_loop
-    from ..running import CannotStart, JournalFailed
+    from ..server.running import CannotStart, JournalFailed
 
     wish = Wish(
         arguments.command, folder, copies=arguments.copies, topics=arguments.topic or ("orders:6",), bound_s=arguments.seconds_per,
@@ -156,7 +156,7 @@ def _told(
 
 def _say_findings(outcome: Outcome) -> None:
     from ..audit.forms.text import finding_lines
-    from ..printable import lines
+    from ..text.printable import lines
 
     for finding in () if outcome.source is None else outcome.source.audit.findings:
         print(lines("\n".join(finding_lines(finding, outcome.source.name if outcome.source else ""))))

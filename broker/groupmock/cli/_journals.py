@@ -73,7 +73,7 @@ def for_every_journal(verb: str, words: Iterable[str], do: Callable[[str, int], 
 
 def json_line(value: Any) -> str:
     """One line of printable ASCII: names out of a journal stay names."""
-    from ..printable import ascii_json
+    from ..text.printable import ascii_json
 
     return ascii_json(json.dumps(value).encode()).decode()
 

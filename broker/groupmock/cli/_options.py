@@ -6,9 +6,9 @@ import argparse
 import os
 import sys
 
-from ..config import Config, ConfigError, resolve
-from ..options import OPTIONS
-from ..printable import one_line
+from ..config.options import OPTIONS
+from ..config.resolve import Config, ConfigError, resolve
+from ..text.printable import one_line
 
 
 def add_options(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) -> None:

@@ -101,7 +101,7 @@ def _print_answer(arguments: argparse.Namespace) -> int:
 
 def reporting(arguments: argparse.Namespace, do: Callable[[argparse.Namespace], int], said: str = "") -> int:
     """Do it; what goes wrong is a line on stderr and an exit code. `said`: the words of the command line, where no route has them."""
-    from ..config import token_of
+    from ..config.resolve import token_of
 
     said = said or " ".join(arguments.route.verb)
     if not arguments.control:

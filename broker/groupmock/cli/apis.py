@@ -10,8 +10,8 @@ import json
 
 from groupmock_codec import APIS
 
-from .. import profiles
-from ..advertise import advertised
+from ..config import profiles
+from ..config.advertise import advertised
 from . import OK
 
 

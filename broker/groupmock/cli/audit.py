@@ -90,7 +90,7 @@ def _waivers(arguments: argparse.Namespace) -> Waivers | None:
 
 def _check_rules(arguments: argparse.Namespace) -> None:
     from ..audit.rule import registered
-    from ..suggest import hint
+    from ..text.suggest import hint
 
     known = registered()
     for code in arguments.rule or ():

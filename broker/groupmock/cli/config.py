@@ -11,9 +11,9 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..config import Config, Like, all_settings, settings_by_name
-from ..options import OPTIONS
-from ..printable import one_line
+from ..config.options import OPTIONS
+from ..config.resolve import Config, Like, all_settings, settings_by_name
+from ..text.printable import one_line
 from . import BAD_USE, OK
 from ._options import ConfigError, add_options, complain, resolve_arguments
 

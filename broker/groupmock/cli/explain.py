@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do it; returns the exit code."""
     from ..audit.rule import registered
-    from ..suggest import hint
+    from ..text.suggest import hint
 
     known = registered()
     for code in arguments.rules:

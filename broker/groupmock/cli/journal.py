@@ -100,14 +100,14 @@ def _about(name: str, journal: JournalReader) -> dict[str, Any]:
 
 def _shown(name: str) -> str:
     from ..journal.source import called
-    from ..printable import printable
+    from ..text.printable import printable
 
     return printable(called(name))
 
 
 def _line(row: Any) -> str:
-    from ..printable import one_line
     from ..story.sentences import at, sentence
+    from ..text.printable import one_line
 
     return one_line(f"{row.seq:7} {at(row)}  {sentence(row)}")
 

@@ -30,11 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; returns the exit code."""
-    from ..config import MAX_COPIED, resolve, whole_number
+    from ..config.resolve import MAX_COPIED, resolve, whole_number
     from ..like.fetch import copied
     from ..net.loops import run as run_loop
     from ..record.reaching import Called, address, tls_context
-    from ..running import CannotStart
+    from ..server.running import CannotStart
 
     try:
         config = resolve({"profile": arguments.profile, "nodes": arguments.nodes})

@@ -13,7 +13,7 @@ import asyncio
 import signal
 from typing import TYPE_CHECKING, Final
 
-from ..config import ConfigError
+from ..config.resolve import ConfigError
 from . import BAD_USE, CANNOT_START, OK
 from ._options import complain
 
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..net.loops import UnknownLoop
     from ..net.loops import run as run_loop
     from ..record.settings import settings_of
-    from ..running import CannotStart
+    from ..server.running import CannotStart
 
     cannot_start = OWN_FAILURE if arguments.command else CANNOT_START
     try:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..control.client import Refused
-from ..printable import one_line
+from ..text.printable import one_line
 from . import BROKEN, OK
 from ._remote import add_arguments as add_words
 from ._remote import ask, reporting, text_of

@@ -16,7 +16,7 @@ from ._journals import ABOUT, for_every_journal, json_line, reading
 from ._options import complain
 
 if TYPE_CHECKING:
-    from ..replay import ReplayResult
+    from ..rig.replay import ReplayResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,8 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _play(name: str, arguments: argparse.Namespace) -> int:
     from ..journal.source import called
-    from ..printable import one_line, printable
-    from ..replay import CannotReplay, replay_journal
+    from ..rig.replay import CannotReplay, replay_journal
+    from ..text.printable import one_line, printable
 
     shown = printable(called(name))
     with reading(name) as journal:

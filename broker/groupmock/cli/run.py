@@ -25,8 +25,8 @@ from . import BAD_USE, BROKEN, OK
 from ._options import ConfigError, add_options, bad_use, complain, resolve_arguments, tell_not_copied
 
 if TYPE_CHECKING:
-    from ..config import Config
-    from ..running import Running
+    from ..config.resolve import Config
+    from ..server.running import Running
 
 OWN_FAILURE: Final = 125
 TAKES_COMMAND: Final = True
@@ -91,7 +91,7 @@ def _drawn(config: Config, arguments: argparse.Namespace) -> int:
 
 def _ran(config: Config, arguments: argparse.Namespace, journals: list[str] | None = None) -> int:
     from ..net.loops import run as run_loop
-    from ..running import CannotStart
+    from ..server.running import CannotStart
 
     try:
         return run_loop(_run(config, arguments.command, arguments.strict_plan, journals))
@@ -105,8 +105,8 @@ def _ran(config: Config, arguments: argparse.Namespace, journals: list[str] | No
 
 async def _run(config: Config, command: list[str], strict: bool, journals: list[str] | None) -> int:
     """`journals`: gets the file in which the run ended."""
-    from ..assembly import start
     from ..net.loops import shorten_collections
+    from ..server.assembly import start
 
     running = await start(config, stories=config.control is not None)
     tell_not_copied("run", running.not_copied)

@@ -14,7 +14,7 @@ from . import BAD_USE, CANNOT_START, OK
 from ._options import ConfigError, add_options, bad_use, complain, resolve_arguments, tell_not_copied
 
 if TYPE_CHECKING:
-    from ..config import Config
+    from ..config.resolve import Config
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 def serve(config: Config) -> int:
     """Serve until a signal comes; returns the exit code."""
     from ..net.loops import run as run_loop
-    from ..running import CannotStart
+    from ..server.running import CannotStart
 
     try:
         trouble = run_loop(_serve(config))
@@ -56,8 +56,8 @@ async def _serve(config: Config) -> Exception | None:
     import os
     import signal
 
-    from ..assembly import start
     from ..net.loops import shorten_collections
+    from ..server.assembly import start
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _tell(name: str, of: int, arguments: argparse.Namespace) -> str | None:
     """None, or why there is nothing to tell."""
     from ..journal.source import called
-    from ..printable import printable
     from ..story.teller import NotTold, tell
+    from ..text.printable import printable
 
     wanted: Since = arguments.since
     shown, end = printable(called(name)), end_of(name, "--since") if wanted.before_end else 0

@@ -76,7 +76,7 @@ def _write(timeline: Timeline, output: str, form: str) -> None:
 
 def _add(drawing: Drawing, name: str, arguments: argparse.Namespace) -> int:
     from ..journal.source import called
-    from ..printable import printable
+    from ..text.printable import printable
 
     begin, end = _at(arguments.begin, name, "--from"), _at(arguments.end, name, "--to")
     with reading(name) as journal:

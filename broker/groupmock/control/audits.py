@@ -10,7 +10,7 @@ from msgspec import Meta
 from ..audit.rule import registered
 from ..audit.verdicts import VERDICTS, Audit, Finding
 from ..core.steering import NoSuch
-from ..suggest import hint
+from ..text.suggest import hint
 from .context import ControlContext
 from .route import ControlCall
 

@@ -17,8 +17,8 @@ from .listening import Listeners
 from .pictures import Pictures
 
 if TYPE_CHECKING:
-    from ..config import Config
-    from ..running import Running
+    from ..config.resolve import Config
+    from ..server.running import Running
 
 ROWS_AT_ONCE: Final = 200
 """Some milliseconds of a turn of the loop."""

@@ -14,8 +14,8 @@ from ..journal.file import without_empty_tags
 from ..journal.ring import Ring
 from ..journal.rows import CommandRow, FaultRow, FindingRow, NoteRow, Row, kind_of
 from ..journal.whose import group_of
-from ..printable import brief
 from ..story.sentences import sentence
+from ..text.printable import brief
 from ..watch.levels import level_of, read_by_log
 from ..watch.log_lines import LogLine
 from ..watch.shortened import Shortened

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec import APIS
 
-from ..printable import printable
+from ..text.printable import printable
 from .slicing import in_slices
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
     from ..audit.verdicts import Audit
-    from ..running import Running
+    from ..server.running import Running
 
 TOTALS = {
     "replies": "answers to requests that took the full path",

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ..bounded_text import MAX_BYTES
+from ..text.bounded import MAX_BYTES
 from ..version import __version__
 from .arrivals import MAX_WAITS
 from .listening import MAX_LISTENERS

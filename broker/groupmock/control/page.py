@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Meta
 
 from ..core.steering import NoSuch
-from ..html_document import NOTHING
 from ..journal.rows import KINDS
+from ..text.html_document import NOTHING
 from ..timeline.forms.html import SCRIPTS, SECTIONS, TOOLS, as_data
 from ..timeline.model import Timeline
 from ..version import __version__

@@ -12,15 +12,15 @@ from msgspec import Meta
 from ..core.steering import NotNow
 from ..core.steering.find import topic_of
 from ..data.lines import Form, ShownRecord, shown
+from ..data.log_record import Isolation
 from ..data.reading import Reading, Unread, starts
 from ..data.seed import SeedData, Seeded
 from ..data.writing import Reader, Writing, Written
-from ..views import Isolation
 from .context import ControlContext
 from .route import ControlCall
 
 if TYPE_CHECKING:
-    from ..running import Running
+    from ..server.running import Running
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 MOST_RECORDS: Final = 10_000

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from ..bounded_text import MAX_BYTES, BadText, bounded
 from ..core.steering import BadArguments, NoSuch, NotNow, UnknownCommand
 from ..faults.plan import BadPlan
 from ..faults.registry import UnknownRule
-from ..remedy import remedy
-from ..running import NotAudited
+from ..server.running import NotAudited
+from ..text.bounded import MAX_BYTES, BadText, bounded
+from ..text.remedy import remedy
 from .arrivals import TooMany
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from groupmock_codec import APIS
 from ..core.timers import NAMES
 from ..journal.rows import KINDS, FaultRow, ReplyRow, Row, kind_of
 from ..journal.whose import field
-from ..suggest import hint
+from ..text.suggest import hint
 
 Read = Callable[[Row], Any]
 GROUP: Final = "group"

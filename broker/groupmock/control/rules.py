@@ -10,9 +10,9 @@ from msgspec import Meta
 
 from groupmock_codec import APIS
 
-from .. import bounded_text
 from ..faults.kind import Fault, all_kinds
 from ..faults.plan import ABOUT, STAGES, BadPlan, make_plan, make_rule, parse_plan, read_plan, ready_plans, rule_as_data
+from ..text import bounded as bounded_text
 from .context import ControlContext
 from .route import ControlCall
 

@@ -12,11 +12,11 @@ import msgspec
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from ..bounded_text import MAX_BYTES
-from ..config import LOOPBACK, Config
+from ..config.resolve import LOOPBACK, Config
 from ..net.listen import bracketed, listen
-from ..printable import ascii_json
-from ..suggest import did_you_mean
+from ..text.bounded import MAX_BYTES
+from ..text.printable import ascii_json
+from ..text.suggest import did_you_mean
 from . import page
 from .context import ControlContext
 from .route import EVENTS, JSON, ControlCall, Document, Nothing, Route, Stream, read_body, read_strings, said, status_of
@@ -24,7 +24,7 @@ from .routes import ROUTES
 from .visitor import MAX_VISITORS, PATIENCE, Patience, Reception
 
 if TYPE_CHECKING:
-    from ..running import Running
+    from ..server.running import Running
 
 OWN_PAGES: Final = ("same-origin", "none")
 """Values of Sec-Fetch-Site: a page of this very address, and an address that somebody typed."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from ..assembly import start
-from ..config import Config
+from ..config.resolve import Config
 from ..journal.place import make_way
 from ..net.listen import bracketed
-from ..running import CannotStart, Running
+from ..server.assembly import start
+from ..server.running import CannotStart, Running
 
 if TYPE_CHECKING:
     from ..faults.plan import Plan

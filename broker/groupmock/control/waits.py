@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from .. import fault_wait, group_wait
 from ..core.groups.view import GroupView
+from ..server import fault_wait, group_wait
 from .context import ControlContext
 from .route import ControlCall, NotInTime
 from .rules import RuleState, state_of

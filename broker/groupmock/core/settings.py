@@ -1,4 +1,4 @@
-"""The settings of the core under Kafka's own names, and its release quirks. Declared here once; `groupmock.config` reads names, types,
+"""The settings of the core under Kafka's own names, and its release quirks. Declared here once; `config.resolve` reads names, types,
 defaults and the sentences from these annotations, so that CLI, TOML, environment and docs cannot drift.
 
 `Annotated[type, setting("kafka.name", "what it does", lowest, highest)]`; times are milliseconds, sizes bytes.

@@ -17,8 +17,8 @@ from msgspec import Meta
 
 from groupmock_codec.records import NewRecord, Record
 
-from ..remedy import remedy
-from ..views import Outcome
+from ..text.remedy import remedy
+from .log_record import Outcome
 
 Form = Literal["text", "json", "base64"]
 NULL: Final = b"null"

@@ -14,7 +14,7 @@ from groupmock_codec.records import COMPRESSION_MASK, Record, iter_records, mark
 
 from ..core.steering import BadArguments
 from ..core.steering.find import check_partition, first_not_older
-from ..views import Isolation, Outcome
+from .log_record import Isolation, Outcome
 
 if TYPE_CHECKING:
     from groupmock_codec.records import Batch

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ..clock import Clock
-    from ..config import Config
+    from ..config.resolve import Config
     from ..core.cluster import Cluster
     from ..core.events import Command
+    from ..net.clock import Clock
 
 
 class Target(Protocol):

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from groupmock_codec import APIS
 
-from ..suggest import hint
+from ..text.suggest import hint
 from . import refusals
 from .actions import Answer, Narrow
 from .entities import IN_SESSIONS, answered, asked, without

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
 import msgspec
 
-from ..suggest import hint
+from ..text.suggest import hint
 from . import kinds
 from .facts import tells
 from .plan import BadPlan

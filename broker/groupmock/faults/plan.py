@@ -17,8 +17,8 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from msgspec import Meta
 
-from .. import bounded_text
-from ..suggest import hint
+from ..text import bounded as bounded_text
+from ..text.suggest import hint
 
 STAGES: Final = ("connect", "request", "reply")
 """connect: a client connected; request: before it is applied; reply: after it was applied, before its answer goes out."""

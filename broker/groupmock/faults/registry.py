@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from ..printable import printable, quoted
-from ..suggest import hint
+from ..text.printable import printable, quoted
+from ..text.suggest import hint
 from .decide import Armed, FailedCondition, Tally, decide, fits
 from .facts import tells
 from .kind import kind_of

@@ -10,9 +10,9 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from ..core.groups.view import GroupView, State
-from ..group_wait import Assignment, Missed, Wanted, reach, wanted_of
+from ..data.log_record import Isolation
 from ..journal.rows import RequestRow
-from ..views import Isolation
+from ..server.group_wait import Assignment, Missed, Wanted, reach, wanted_of
 from .calls import Number, R, Text, Texts
 from .commands import Commands, Lasting
 from .data import Behind, Configs, Data, Facts, Moved, Sown, Wrote

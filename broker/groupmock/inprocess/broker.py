@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast
 
 import msgspec
 
-from ..assembly import start
 from ..audit.verdicts import Audit
-from ..config import ConfigError, all_settings, resolve, settings_by_name
+from ..config.resolve import ConfigError, all_settings, resolve, settings_by_name
 from ..core.groups.view import GroupView
+from ..data.log_record import Record
 from ..journal.place import make_way
 from ..journal.rows import RequestRow
 from ..net.loops import UnknownLoop, new_loop
-from ..running import CannotStart, Running
-from ..suggest import did_you_mean
-from ..views import Record
+from ..server.assembly import start
+from ..server.running import CannotStart, Running
+from ..text.suggest import did_you_mean
 from .both import GroupTimeout, InProcess
 from .calls import Later, called, said
 from .commands import AsyncLasting, AsyncUndo, Undo

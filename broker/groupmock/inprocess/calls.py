@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from ..core.events import Command
 
 if TYPE_CHECKING:
-    from ..running import Running
+    from ..server.running import Running
 
 __tracebackhide__: Final = True
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ..core.events import Command
-from ..fault_wait import reach
 from ..faults.plan import BadPlan, Plan, make_plan, make_rule, parse_plan, read_plan, rule_as_data
+from ..server.fault_wait import reach
 from .calls import Calls, Later, Number, R, Text, Texts
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ..printable import ascii_json
+from ..text.printable import ascii_json
 from .journal import Repeated, Sink
 from .rows import LEFT_OUT, Header, NoteRow, ReplyRow, RequestRow, Row
 

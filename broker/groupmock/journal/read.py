@@ -11,7 +11,7 @@ from typing import IO, Any, Final, Union
 
 import msgspec
 
-from ..printable import ascii_json
+from ..text.printable import ascii_json
 from .file import without_empty_tags
 from .rows import END, LEFT_OUT, ROWS, VERSION, Header, NoteRow, Row
 from .source import opened

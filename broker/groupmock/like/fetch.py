@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ..config import Config, Like
+from ..config.resolve import Config, Like
 from ..core.log.config_keys import topic_keys
 from ..record.reaching import Called, Where, address, tls_context
 from .copied import Copy

@@ -16,7 +16,7 @@ from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, Fet
 from groupmock_codec.opening import opened
 from groupmock_codec.records import Batch, Record, RecordsError, iter_batches, iter_records
 
-from ..config import MAX_COPIED
+from ..config.resolve import MAX_COPIED
 from ..data.lines import shown
 from .copied import CONSUMER, Bounds, Copy, Line, Place
 

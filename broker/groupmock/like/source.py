@@ -12,7 +12,7 @@ from groupmock_codec.errors import ErrorCode
 
 from ..record.reaching import CONNECT_S, TLS_ALERT, Called, Where, reach
 from ..rig.wire import AsyncClient, HungUp, Unreadable, length_of, read_response
-from ..running import CannotStart
+from ..server.running import CannotStart
 
 API_VERSIONS: Final = 18
 PATIENCE_S: Final = 30.0

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ..clock import Clock, Handle
+    from .clock import Clock, Handle
 
 
 class Alarm(Protocol):

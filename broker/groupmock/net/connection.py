@@ -21,11 +21,11 @@ from .strangers import reason
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..config.limits import Limits
     from ..core.effects import Lease
     from ..journal.journal import Journal
     from .call import Call
     from .counters import Counters
-    from .limits import Limits
     from .repeat import Repeat, Run
     from .turns import Turns
 

@@ -73,14 +73,14 @@ from .tickets import Tickets
 from .turns import Turns
 
 if TYPE_CHECKING:
-    from ..clock import Clock
+    from ..config.limits import Limits
     from ..core.core import Core
     from ..core.effects import Lease
     from ..journal.journal import Journal
     from .admission import Admission
     from .alarm import Alarm
+    from .clock import Clock
     from .fault_gate import FaultGate
-    from .limits import Limits
 
 
 class Driver:

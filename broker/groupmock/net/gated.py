@@ -10,10 +10,10 @@ from .seen import Named, Peer, Seen
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
-    from ..clock import Clock
     from ..core.effects import Effects, Reply
     from ..core.events import Command
     from ..faults.plan import Rule
+    from .clock import Clock
     from .counters import Counters
     from .record import Recorder
 

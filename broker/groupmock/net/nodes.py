@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.effects import ClockStepped, NodeChanged
 
 if TYPE_CHECKING:
-    from ..clock import Clock
+    from .clock import Clock
     from .connection import Connection
     from .record import Recorder
 

@@ -20,12 +20,12 @@ from .driver import Driver
 from .listen import Acceptor, Adopt, java_host, listen
 
 if TYPE_CHECKING:
-    from ..clock import Clock, Handle
+    from ..config.limits import Limits
     from ..core.core import Core
     from ..core.effects import Effects
     from ..core.events import Command
     from ..journal.journal import Journal
-    from .limits import Limits
+    from .clock import Clock, Handle
 
 Listen = tuple[str, int] | socket.socket
 Step = Callable[[], list[Any]]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from .turns import NO_END, on_the_running_loop
 
 if TYPE_CHECKING:
-    from ..clock import Handle
     from ..core.effects import Effects
     from ..core.work import Work
+    from .clock import Handle
 
 
 class Slices:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from ..clock import Handle
+    from .clock import Handle
 
 LEAST_NS: Final = 100_000
 """However many wait, a connection gets this much: changing over costs a write and two calls that stop and start reading."""

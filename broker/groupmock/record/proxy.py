@@ -10,15 +10,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ..clock import LoopClock
+from ..config.limits import Limits
 from ..journal.file import FileSink
 from ..journal.journal import Journal
 from ..journal.place import placed
 from ..journal.rows import CANNOT_ACCEPT, END, LEFT_OUT
-from ..net.limits import Limits
+from ..net.clock import LoopClock
 from ..net.listen import Acceptor, bracketed
 from ..net.turns import Turns
-from ..running import CannotStart
+from ..server.running import CannotStart
 from ..version import __version__
 from .addresses import watched
 from .cutting import Held

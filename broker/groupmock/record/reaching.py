@@ -7,9 +7,9 @@ import os
 import ssl
 from typing import Final, NamedTuple
 
-from ..config import ConfigError
+from ..config.resolve import ConfigError
 from ..net.listen import bracketed
-from ..running import CannotStart
+from ..server.running import CannotStart
 
 CONNECT_S: Final = 10.0
 TLS_ALERT: Final = b"\x15\x03"

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..config import LOGS, UNROUTABLE, Address, ConfigError, address_of
+from ..config.resolve import LOGS, UNROUTABLE, Address, ConfigError, address_of
 from .reaching import Where, address, tls_context
 
 if TYPE_CHECKING:

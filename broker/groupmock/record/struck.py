@@ -37,7 +37,7 @@ from .wire_codec import WireCodec, plausible
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
-    from ..clock import Clock
+    from ..net.clock import Clock
     from .end import End
     from .relay import House
     from .upstream import Node

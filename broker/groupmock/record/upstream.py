@@ -18,9 +18,9 @@ from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 
-from ..config import Address
+from ..config.resolve import Address
 from ..net.listen import Acceptor, Adopt, bracketed, listen
-from ..running import CannotStart
+from ..server.running import CannotStart
 from .reaching import CONNECT_S, TLS_ALERT, Called, Where, reach
 from .wire_codec import WireCodec
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Final
 
-from ..advertise import identity_of
-from ..config import Config, resolve, topics_of
+from ..config.advertise import identity_of
+from ..config.profiles import Profile
+from ..config.resolve import Config, resolve, topics_of
 from ..core.core import Core, core_of
 from ..core.dice import Bits
 from ..core.identity import Node
 from ..core.settings import Settings
-from ..profiles import Profile
 
 EPOCH_MS: Final = 1_700_000_000_000
 """The wall clock (ms since 1970) when a rig's clock stands at 0."""

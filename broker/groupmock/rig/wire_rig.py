@@ -10,16 +10,16 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..clock import VirtualClock
+from ..config.limits import Limits
 from ..core.events import Command
 from ..core.ingredients import describe
 from ..core.units import NS_PER_MS
 from ..journal.journal import Journal, Sink
 from ..journal.rows import END, VERSION, Header
 from ..net.backlog import Backlog
+from ..net.clock import VirtualClock
 from ..net.connection import Connection
 from ..net.driver import Driver
-from ..net.limits import Limits
 from ..net.slices import Slices
 from ..net.turns import Turns
 from ..version import __version__

@@ -1,5 +1,5 @@
 """One row as a plain sentence, for the log and for lists of rows, in the words of the story (`words`). A sentence is one line, whatever
-peers put into their ids, names and reasons (`groupmock.printable`)."""
+peers put into their ids, names and reasons (`groupmock.text.printable`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..journal.rows import (
     kind_of,
 )
 from ..journal.whose import UNKNOWN_VERSION, asks_again, field
-from ..printable import printable
+from ..text.printable import printable
 from .words import NS_PER_S, SENTENCE, count, facts, listed, member_text, seconds, shortened, text
 
 OF_TRANSACTIONS: Final = frozenset(("transaction_moved", "producer_fenced", "markers_held", "transaction_not_logged"))

@@ -32,9 +32,9 @@ from ..journal.rows import (
     Row,
 )
 from ..journal.whose import field, group_of
-from ..printable import one_line
 from ..rounds import Rebalances
 from ..rounds.fold import DELETED
+from ..text.printable import one_line
 from .asked import PARKED, Asked
 from .awaited import Known
 from .besides import NOBODY_CAME, SHOWN, besides

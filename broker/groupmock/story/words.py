@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from ..printable import printable
 from ..rounds import Partition, short_name
+from ..text.printable import printable
 
 NS_PER_S: Final = 1_000_000_000
 LONGEST: Final = 60

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from ..printable import printable
 from ..rounds import Partitions
+from ..text.printable import printable
 from .model import Band, Double, Group, Hole, Topics
 from .said import Unsaid
 

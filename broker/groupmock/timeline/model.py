@@ -1,7 +1,7 @@
 """What a picture of a journal has, as pure data: the forms (HTML, SVG, Perfetto) draw it and add nothing.
 
 Times are ns since the `epoch_ns` of their source; a span whose `until` is None lasts to the end of its journal. Texts of peers are
-printable already (`groupmock.printable`). What there may be many of is an array in JSON, in the order of its fields, and says partitions
+printable already (`text.printable`). What there may be many of is an array in JSON, in the order of its fields, and says partitions
 and texts by their place in `Timeline.sets` and `Timeline.texts`.
 """
 

@@ -13,7 +13,7 @@ import msgspec
 from groupmock_codec.embedded import consumer
 
 from ..journal.rows import ReplyRow, RequestRow
-from ..printable import printable
+from ..text.printable import printable
 
 LONGEST: Final = 900
 """Characters of a whole message,"""

@@ -1,6 +1,6 @@
 """Log lines on stderr, rendered from journal rows by structlog. `text`: a sentence a line, a line per rebalance (`shortened`); `json`: the
 same as objects, in printable ASCII; `rows`, `json-rows`: a line per row that is worth one. No text of a peer makes a line of its own or
-reaches the terminal as a command (`groupmock.printable`).
+reaches the terminal as a command (`groupmock.text.printable`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from ..journal.journal import NEVER, Alarm, Sink
 from ..journal.rows import CommandRow, NoteRow, Row
-from ..printable import ascii_json
+from ..text.printable import ascii_json
 from .levels import KINDS, ROUNDS, level_of, of_log
 from .log_lines import EveryRow, LineMaker, LogLine
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from groupmock.printable import one_line
+from groupmock.text.printable import one_line
 from groupmock.version import __version__
 
 from .language.exchange import BASE_SETTINGS

@@ -14,7 +14,7 @@ import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from groupmock.printable import lines, one_line
+from groupmock.text.printable import lines, one_line
 from groupmock_codec.extras import pip_install
 
 if TYPE_CHECKING:

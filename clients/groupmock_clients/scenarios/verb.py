@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from groupmock.cli import BAD_USE, BROKEN, OK, UNKNOWN
 from groupmock.journal.place import make_folder
-from groupmock.printable import lines, one_line
+from groupmock.text.printable import lines, one_line
 
 if TYPE_CHECKING:
     from .play import Sizes

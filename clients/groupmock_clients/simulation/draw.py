@@ -7,8 +7,8 @@ from functools import cache
 from random import Random
 from typing import Any, Final
 
+from groupmock.config.profiles import load
 from groupmock.faults.plan import ready_plans
-from groupmock.profiles import load
 
 from .plan import KINDS, SimulatedClient, SimulationPlan, Step
 from .strangers import BURSTS, LARGE

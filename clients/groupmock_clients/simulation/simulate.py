@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from groupmock.replay import CannotReplay, replay_of
+from groupmock.rig.replay import CannotReplay, replay_of
 from groupmock.story.sentences import at, sentence
 
 from .draw import draw

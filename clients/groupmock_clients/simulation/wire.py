@@ -12,7 +12,7 @@ from groupmock.rig.wire import frames_of
 from groupmock.rig.wire_rig import Wire
 
 if TYPE_CHECKING:
-    from groupmock.clock import VirtualClock
+    from groupmock.net.clock import VirtualClock
 
 LATENCY_NS: Final = NS_PER_MS // 2
 """From writing to arrival, each way. Also what keeps a client from calling the driver while the driver is busy."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from groupmock.config import settings_by_name
+from groupmock.config.resolve import settings_by_name
 from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import without_empty_tags
 from groupmock.journal.journal import Repeated, Sink

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from pyspark.sql import functions as F
 
-from groupmock.printable import one_line
+from groupmock.text.printable import one_line
 
 from ..asking import analysed
 from .shape_sql import query

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Final
 
-from groupmock.html_document import document
+from groupmock.text.html_document import document
 
 from ..tables import job_of
 from .ask import shown

@@ -14,7 +14,7 @@ from groupmock import Broker, GroupTimeout
 from groupmock.core.steering import NoSuch
 from groupmock.journal.read import read
 from groupmock.journal.rows import CommandRow
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 from groupmock_clients.cooperative.aiokafka import stop_wholly
 
 PATIENCE = 20

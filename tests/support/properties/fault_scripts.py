@@ -12,7 +12,7 @@ from pathlib import Path
 from fault_script import Run
 from found import Case, Property
 
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 
 
 def _holds(case: Case) -> None:

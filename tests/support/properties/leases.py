@@ -13,12 +13,12 @@ from typing import Any
 
 from found import Case, Property
 
-from groupmock.clock import VirtualClock
 from groupmock.core.core import core_of
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.file import FileSink
 from groupmock.journal.rows import END
+from groupmock.net.clock import VirtualClock
 from groupmock.rig import WireRig
 from groupmock.rig.wire import request
 from groupmock_codec import APIS

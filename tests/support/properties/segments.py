@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from found import Case, Property
 from stub_core import StubCore, frame
 
+from groupmock.config.limits import Limits
 from groupmock.core.events import Command
-from groupmock.net.limits import Limits
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.wire import frames_of
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from found import Case, Property
 
-from groupmock.config import ENVIRONMENT_SET, Config, ConfigError, resolve, settings_by_name
+from groupmock.config.resolve import ENVIRONMENT_SET, Config, ConfigError, resolve, settings_by_name
 from groupmock.core.steering.register import CannotSteer
 from groupmock.rig import WireRig
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cases import for_each
 
-from groupmock.bounded_text import MAX_BYTES, MAX_DEPTH, MAX_PARTS, BadText, json, toml
+from groupmock.text.bounded import MAX_BYTES, MAX_DEPTH, MAX_PARTS, BadText, json, toml
 
 KEY = ".".join("a" * MAX_PARTS)
 DEEP = "[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1)

@@ -16,12 +16,12 @@ from cases import for_each
 
 import groupmock
 from groupmock import Broker, FaultNotSeen, GroupTimeout
-from groupmock.config import ConfigError
+from groupmock.config.resolve import ConfigError
 from groupmock.core.steering import CannotSteer
+from groupmock.data.log_record import Record
 from groupmock.journal.read import read
 from groupmock.rig import wire
-from groupmock.running import CannotStart
-from groupmock.views import Record
+from groupmock.server.running import CannotStart
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest
 
@@ -90,10 +90,10 @@ def test_headers_and_configs_as_mappings() -> None:
 
 
 MISSHAPEN: dict[str, tuple[Callable[[Any], object], str]] = {
-    "configs": (lambda broker: broker.create_topic("t", configs=["a=b"]), 'configs are a mapping: {"retention.ms": 5}, not [\'a=b\']'),
+    "configs": (lambda broker: broker.create_topic("t", configs=["a=b"]), "configs are a mapping: {\"retention.ms\": 5}, not ['a=b']"),
     "set": (lambda broker: broker.configure_topic("orders", set=["a=b"]), "configs are a mapping"),
-    "offsets": (lambda broker: broker.commit_offsets("g", {"orders": [1]}), 'offsets: {"orders": {0: 17}}, not {\'orders\': [1]}'),
-    "offsets waited for": (lambda broker: broker.wait_for("g", offsets=["orders/0"]), 'offsets: {"orders/0": 17}, not [\'orders/0\']'),
+    "offsets": (lambda broker: broker.commit_offsets("g", {"orders": [1]}), "offsets: {\"orders\": {0: 17}}, not {'orders': [1]}"),
+    "offsets waited for": (lambda broker: broker.wait_for("g", offsets=["orders/0"]), "offsets: {\"orders/0\": 17}, not ['orders/0']"),
     "lines": (lambda broker: broker.write_records("orders", {"value": 1}), "line 1: several lines are wanted, each a mapping: [{...}]"),
     "isolation": (lambda broker: broker.records("orders", isolation="none"), "isolation is read_uncommitted or read_committed, not 'none'"),
 }

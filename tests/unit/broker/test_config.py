@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from cases import for_each
 
-from groupmock import profiles
-from groupmock.config import Address, ConfigError, TopicSpec, all_settings, resolve
+from groupmock.config import profiles
+from groupmock.config.resolve import Address, ConfigError, TopicSpec, all_settings, resolve
 from groupmock.core.settings import Quirks, Settings
 from groupmock_codec import APIS, opening
 from groupmock_codec.extras import pip_install

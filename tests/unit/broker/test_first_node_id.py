@@ -9,10 +9,10 @@ import pytest
 
 from groupmock import Broker, CannotSteer, ConfigError
 from groupmock.cli import main
-from groupmock.config import resolve
-from groupmock.node_sockets import port_of
-from groupmock.replay import replay
+from groupmock.config.resolve import resolve
+from groupmock.rig.replay import replay
 from groupmock.rig.wire import Client
+from groupmock.server.node_sockets import port_of
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource

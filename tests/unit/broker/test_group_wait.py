@@ -10,10 +10,10 @@ from cases import for_each
 
 from groupmock import Broker, GroupTimeout
 from groupmock.data.lag import lag_of
-from groupmock.fault_wait import NeverSoOften
-from groupmock.group_wait import BadWait, Sight, from_texts, wanted_of
 from groupmock.rig import CoreRig
 from groupmock.rig.wire import AsyncClient
+from groupmock.server.fault_wait import NeverSoOften
+from groupmock.server.group_wait import BadWait, Sight, from_texts, wanted_of
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.records import NewRecord, encode_batch
 

@@ -18,7 +18,7 @@ from groupmock.control.row_test import Filter, RowTest
 from groupmock.journal.read import UnknownRow, read
 from groupmock.journal.ring import Ring
 from groupmock.journal.rows import ReplyRow
-from groupmock.replay import _Window, replay
+from groupmock.rig.replay import _Window, replay
 
 
 class Ran:

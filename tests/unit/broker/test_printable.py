@@ -8,7 +8,7 @@ import unicodedata
 
 from cases import for_each
 
-from groupmock.printable import ascii_json, lines, one_line, printable, quoted
+from groupmock.text.printable import ascii_json, lines, one_line, printable, quoted
 
 SCRIPTS = (
     "orders-12.v2_x", "größer", "заказы", "παραγγελίες", "الطلبات", "הזמנות", "注文グループ", "주문", "คำสั่งซื้อ", "ऑर्डर", "می\u200cخواهم",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupmock.suggest import did_you_mean, hint
+from groupmock.text.suggest import did_you_mean, hint
 
 APIS = ("JoinGroup", "SyncGroup", "Heartbeat")
 

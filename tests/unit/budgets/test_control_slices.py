@@ -11,13 +11,13 @@ import prometheus_client.core  # noqa: F401  # a scrape imports it on another th
 import pytest
 from cases import for_each
 
-from groupmock.clock import LoopClock
 from groupmock.control import cluster_calls, slicing
 from groupmock.control.metrics import Scrape
 from groupmock.data import seed, writing
 from groupmock.data.lines import BadLine
 from groupmock.data.seed import BadSeedData, SeedData
 from groupmock.data.writing import MOST_RECORDS, Reader, Writing
+from groupmock.net.clock import LoopClock
 from groupmock.rig import WireRig
 from tools.budgets.meter import MOST_BYTES, MOST_MS, STEPS_PER_MS, counted
 

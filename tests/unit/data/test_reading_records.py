@@ -13,8 +13,8 @@ from packed import PACKED, packed
 
 from groupmock.core.steering import BadArguments, NoSuch
 from groupmock.data import reading
+from groupmock.data.log_record import Isolation
 from groupmock.data.reading import Reading, Unread, starts
-from groupmock.views import Isolation
 from groupmock_codec.compression import COMPRESSIONS, RecordsError
 from groupmock_codec.messages.k27_write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
 from groupmock_codec.opening import FIRST_GUESS, opened

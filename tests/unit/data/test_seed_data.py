@@ -12,7 +12,7 @@ from data_world import DataWorld
 
 from groupmock import Broker
 from groupmock.data.seed import BadSeedData, Seeded, read_seed_data, seed_data_of
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 
 WHOLE = b"""
 {"topic": "orders", "partitions": 2, "configs": {"cleanup.policy": "compact", "retention.ms": -1, "preallocate": true}}

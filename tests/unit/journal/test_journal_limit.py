@@ -10,13 +10,13 @@ import pytest
 from cases import for_each
 
 from groupmock import Broker
-from groupmock.config import LEAST_JOURNAL
+from groupmock.config.resolve import LEAST_JOURNAL
 from groupmock.journal.file import LAST_BYTES, FileSink
 from groupmock.journal.follow import Follower
 from groupmock.journal.journal import Journal
 from groupmock.journal.read import JournalReader, LeftOut, read
 from groupmock.journal.rows import END, LEFT_OUT, Header, NoteRow
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 
 HEADER = Header(v=1, run="r", product="p", seed=3, epoch_ns=9, profile="groupmock", config={}, complete=False, incomplete_because="x")
 LIMIT = 4096

@@ -13,7 +13,7 @@ from groupmock import Broker
 from groupmock.cli import main
 from groupmock.journal.place import make_way, placed
 from groupmock.journal.read import read
-from groupmock.running import CannotStart
+from groupmock.server.running import CannotStart
 
 
 def test_the_folder_of_a_file_is_made(tmp_path: Path) -> None:

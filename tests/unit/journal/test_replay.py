@@ -15,7 +15,7 @@ from cases import for_each
 from groupmock import Broker
 from groupmock.journal.read import NotAJournal, read
 from groupmock.journal.rows import ReplyRow
-from groupmock.replay import CannotReplay, replay
+from groupmock.rig.replay import CannotReplay, replay
 from groupmock.rig.wire import AsyncClient, Client
 from groupmock_codec import APIS, opening
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription

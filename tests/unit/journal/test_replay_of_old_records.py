@@ -7,7 +7,7 @@ from pathlib import Path
 from groupmock import Broker
 from groupmock.journal.read import read
 from groupmock.journal.rows import NoteRow, TimerRow
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 
 
 def test_what_age_took_is_taken_again_by_a_replay(tmp_path: Path) -> None:

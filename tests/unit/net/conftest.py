@@ -12,10 +12,10 @@ import uvloop
 from raw_wire import RawWire, until
 from stub_core import StubCore, frame
 
-from groupmock.clock import LoopClock
+from groupmock.config.limits import Limits
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
-from groupmock.net.limits import Limits
+from groupmock.net.clock import LoopClock
 from groupmock.net.server import Server
 from groupmock.rig.kept_rows import KeptRows
 

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from raw_wire import until
 
-from groupmock.clock import LoopClock, VirtualClock
+from groupmock.config.limits import Limits
 from groupmock.core.core import core_of
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Quirks, Settings
 from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal
-from groupmock.net.limits import Limits
+from groupmock.net.clock import LoopClock, VirtualClock
 from groupmock.net.server import Server
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 from groupmock.rig.wire import request
 from groupmock_codec import APIS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from groupmock.config.limits import Limits
 from groupmock.core.identity import ApiRange
 from groupmock.net.codecs import Codecs, Refused
-from groupmock.net.limits import Limits
 from groupmock_codec import APIS, TooManyElements
 from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import RequestHeader, encode_request_header

@@ -8,10 +8,10 @@ from queue import Queue
 
 import pytest
 
-from groupmock.clock import VirtualClock
 from groupmock.core.effects import TimerFired
 from groupmock.core.events import Command
 from groupmock.core.units import NS_PER_MS
+from groupmock.net.clock import VirtualClock
 from groupmock_codec import APIS
 
 

@@ -13,8 +13,8 @@ import pytest
 import uvloop
 
 from groupmock import Broker
-from groupmock.clock import LoopClock, VirtualClock
 from groupmock.core.units import NS_PER_MS
+from groupmock.net.clock import LoopClock, VirtualClock
 from groupmock.net.listen import Acceptor, java_host, listen
 from groupmock.net.loops import UnknownLoop, loop_factory, new_loop, run
 

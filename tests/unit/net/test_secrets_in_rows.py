@@ -7,7 +7,7 @@ from pathlib import Path
 from cases import for_each
 
 from groupmock import Broker
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 from groupmock.rig.wire import Client
 from groupmock_codec.messages.k36_sasl_authenticate import SaslAuthenticateRequest
 

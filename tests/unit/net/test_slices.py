@@ -15,8 +15,8 @@ from turned_loop import Loop
 
 from groupmock.journal.file import FileSink
 from groupmock.net.slices import Slices
-from groupmock.replay import replay
 from groupmock.rig import Wire, WireRig
+from groupmock.rig.replay import replay
 from groupmock.rig.wire import read_response, request
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics

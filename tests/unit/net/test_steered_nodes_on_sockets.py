@@ -10,7 +10,7 @@ import pytest
 from raw_wire import RawWire, until
 from stub_core import frame
 
-from groupmock.clock import LoopClock
+from groupmock.config.limits import Limits
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import ApiRange, Identity, Node
@@ -18,8 +18,8 @@ from groupmock.core.settings import Settings
 from groupmock.core.units import NS_PER_MS
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
+from groupmock.net.clock import LoopClock
 from groupmock.net.connection import FINISHED
-from groupmock.net.limits import Limits
 from groupmock.net.server import Server
 from groupmock.rig.kept_rows import KeptRows
 from groupmock_codec import APIS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupmock.config import ConfigError
+from groupmock.config.resolve import ConfigError
 from groupmock.core.effects import TimerFired
 from groupmock.core.units import NS_PER_MS
 from groupmock.rig import CoreRig, FedDice, Watch

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from groupmock.journal.file import FileSink
-from groupmock.replay import replay
 from groupmock.rig import WireRig
+from groupmock.rig.replay import replay
 from groupmock.rig.wire import read_response, request
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest

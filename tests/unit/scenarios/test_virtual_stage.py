@@ -10,7 +10,7 @@ import pytest
 from cases import for_each
 
 from groupmock.journal.read import read
-from groupmock.replay import replay
+from groupmock.rig.replay import replay
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL, plays, protocols, scenario
 from groupmock_clients.scenarios.invariants import broken
 from groupmock_clients.scenarios.measure import Figures, measure

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import Final
 
-from groupmock.advertise import advertised
-from groupmock.profiles import load
+from groupmock.config.advertise import advertised
+from groupmock.config.profiles import load
 from groupmock.rig.wire import framed
 from groupmock_codec.headers import request_header_version
 

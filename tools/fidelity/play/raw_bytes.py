@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from groupmock.config import resolve
+from groupmock.config.resolve import resolve
 from groupmock.core.identity import Node
 from groupmock.rig.making import core_of_profile
 from groupmock.rig.wire import frames_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
-from groupmock.advertise import advertised
-from groupmock.config import resolve
+from groupmock.config.advertise import advertised
+from groupmock.config.profiles import Profile
+from groupmock.config.resolve import resolve
 from groupmock.core.settings import Settings
-from groupmock.profiles import Profile
 
 BASE: Final = {"group.initial.rebalance.delay.ms": "400", "group.min.session.timeout.ms": "100"}
 TIMEOUTS_EVERY_MS: Final = 20

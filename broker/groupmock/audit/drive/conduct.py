@@ -8,8 +8,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from ...assembly import start
-from ...config import Config, resolve
+from ...config.resolve import Config, resolve
+from ...server.assembly import start
 from ..offline import audit_journal
 from ..rule import registered
 from ..verdicts import Finding

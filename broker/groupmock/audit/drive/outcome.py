@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ...printable import lines, one_line
+from ...text.printable import lines, one_line
 from ..report import Report, Source, counts, report_of, told
 from ..rule import WARNING, registered
 from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, UNKNOWN, WAIVED, Tally

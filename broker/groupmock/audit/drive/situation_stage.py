@@ -16,13 +16,13 @@ from ...core.steering import CannotSteer
 from ...faults.plan import make_rule, rule_as_data
 from ...journal.journal import Repeated, Sink
 from ...journal.rows import ASKED_TO_STOP, FaultRow, ReplyRow, RequestRow, Row
-from ...printable import one_line
+from ...text.printable import one_line
 from ..subjects import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, TXN_OFFSET_COMMIT, api_name
 from .copies import Copy, environment_of
 from .situation import CLASSIC, CONSUMER, NotReached, Situation
 
 if TYPE_CHECKING:
-    from ...running import Running
+    from ...server.running import Running
 
 PRODUCE_S: Final = 0.2
 """So often every partition gets a record while a situation runs: consumers are to have something to commit."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from ...html_document import document
-from ...printable import one_line
+from ...text.html_document import document
+from ...text.printable import one_line
 from ..report import Report, RuleFacts, Source, counts, link_of, number, told
 from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, UNKNOWN, VERDICTS, WAIVED, Finding, Tally
 

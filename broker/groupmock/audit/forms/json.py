@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...printable import ascii_json
+from ...text.printable import ascii_json
 from ..report import Report
 
 

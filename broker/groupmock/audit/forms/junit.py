@@ -6,7 +6,7 @@ import re
 from typing import Final
 from xml.etree import ElementTree as XML
 
-from ...printable import lines
+from ...text.printable import lines
 from ..report import Report, RuleFacts, Source
 from ..verdicts import BROKEN, KEPT, UNKNOWN, WAIVED, Tally
 from .text import finding_lines

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from ...printable import ascii_json, one_line
+from ...text.printable import ascii_json, one_line
 from ..report import Report, RuleFacts, Source, link_of
 from ..verdicts import Finding
 

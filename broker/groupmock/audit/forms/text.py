@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...printable import lines, one_line
+from ...text.printable import lines, one_line
 from ..report import Report, Source, counts, number, told
 from ..verdicts import BROKEN, NOT_EXERCISED, UNKNOWN, WAIVED, Finding
 

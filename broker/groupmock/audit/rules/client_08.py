@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...printable import one_line
+from ...text.printable import one_line
 from ..inside import plan_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import SYNC_GROUP, Exchange, Plan, assignments_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...printable import quoted
+from ...text.printable import quoted
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import SYNC_GROUP, Exchange
 

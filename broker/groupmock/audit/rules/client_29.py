@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...printable import one_line
+from ...text.printable import one_line
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, TXN_OFFSET_COMMIT, Exchange
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...printable import one_line
+from ...text.printable import one_line
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
 from ..subjects import JOIN_GROUP, Exchange
 

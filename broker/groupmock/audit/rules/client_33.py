@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...printable import one_line, quoted
+from ...text.printable import one_line, quoted
 from ..inside import one_process
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import JOIN_GROUP, Exchange

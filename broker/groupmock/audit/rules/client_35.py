@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...printable import one_line, quoted
 from ...rounds.embedded import EAGER
+from ...text.printable import one_line, quoted
 from ..inside import named, subscriptions_of
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
 from ..subjects import JOIN_GROUP, Exchange

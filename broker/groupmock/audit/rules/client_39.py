@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...printable import one_line
+from ...text.printable import one_line
 from ..cooperative_example import ALONE, HEADER
 from ..inside import cooperative_of, named
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...printable import one_line
 from ...rounds.embedded import EAGER, Partition
+from ...text.printable import one_line
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import CONSUMER, Subscribed, claimed_in, given_by, named, plan_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked

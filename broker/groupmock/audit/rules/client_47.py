@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...printable import one_line
 from ...rounds.embedded import EAGER
+from ...text.printable import one_line
 from ..inside import CONSUMER, STICKY, claimed_in, given_by, plan_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import JOIN_GROUP, METADATA, NS_PER_MS, SYNC_GROUP, Exchange, Member

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...printable import one_line, quoted
+from ...text.printable import one_line, quoted
 from ..inside import CONNECT, workers_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import JOIN_GROUP, Exchange

@@ -8,7 +8,7 @@ from typing import Final
 from groupmock_codec import APIS
 
 from ...journal.rows import NOT_SERVED
-from ...printable import one_line
+from ...text.printable import one_line
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
 from ..subjects import API_VERSIONS, Exchange, Link
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...printable import one_line
+from ...text.printable import one_line
 from ..inside import CONSUMER, given_by, plan_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import SYNC_GROUP, Exchange

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...printable import one_line
+from ...text.printable import one_line
 from ..commit_example import ALONE
 from ..course import course_of, with_names
 from ..rule import KEPT, Broken, Judgements, Kept, Rule, asked

@@ -1,7 +1,7 @@
 // Elements, always with text, never with markup.
 export const find = (id) => document.getElementById(id);
 
-// As `groupmock.printable` has it: what would turn or hide the text around it is named instead, as \u202e.
+// As `groupmock.text.printable` has it: what would turn or hide the text around it is named instead, as \u202e.
 const printable = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (each) => (each === "\n" ? each : `\\u${each.codePointAt(0).toString(16).padStart(4, "0")}`));
 
 export function make(tag, text, names) {

@@ -9,7 +9,7 @@ from msgspec import Meta
 from groupmock_codec.declare import Message
 from groupmock_codec.errors import ErrorCode
 
-from ...suggest import hint
+from ...text.suggest import hint
 from .. import refusals
 from ..actions import Answer, Narrow
 from ..entities import IN_SESSIONS, Answering, answered

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from ...html_document import document
-from ...printable import ascii_json
+from ...text.html_document import document
+from ...text.printable import ascii_json
 from ..model import Timeline
 
 SCRIPTS: Final = ("1_rows.js", "2_draw.js", "3_page.js")

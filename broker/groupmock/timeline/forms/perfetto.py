@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ...printable import ascii_json
+from ...text.printable import ascii_json
 from ..model import APIS, OK, Double, Event, Group, Hole, Lane, Mark, Timeline
 from ..words import held_text
 
@@ -68,9 +68,7 @@ def _group(timeline: Timeline, process: int, group: Group) -> Iterator[Trace]:
         yield from _lane(timeline, process, FIRST_LANE + place, lane, end)
 
 
-def _overlapping(
-    timeline: Timeline, process: int, thread: int, name: str, spans: Sequence[Hole | Double], end: int
-) -> Iterator[Trace]:
+def _overlapping(timeline: Timeline, process: int, thread: int, name: str, spans: Sequence[Hole | Double], end: int) -> Iterator[Trace]:
     """Slices of a thread may lie in each other and not overlap: these are asynchronous ones."""
     for number, span in enumerate(spans, 1):
         until = end if span.until is None else span.until

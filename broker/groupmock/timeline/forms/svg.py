@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from ...printable import one_line
+from ...text.printable import one_line
 from ..model import APIS, EXPECTED, OK, Band, Double, Event, Group, Hole, Lane, Mark, State, Timeline
 from ..words import clock_text, held_text, step_of
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from groupmock.html_document import document
+from groupmock.text.html_document import document
 
 from ..verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS
 from ..verdicts.report_model import BrokenDialogue, ExchangeResult, Report, RowResult, told

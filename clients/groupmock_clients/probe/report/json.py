@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from groupmock.printable import ascii_json
+from groupmock.text.printable import ascii_json
 
 from ..verdicts.report_model import Report
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from groupmock.printable import one_line
+from groupmock.text.printable import one_line
 
 from ..verdicts.report_model import Report
 

@@ -9,7 +9,7 @@ import secrets
 from collections import defaultdict, deque
 from collections.abc import Mapping
 
-from groupmock.config import Config, resolve
+from groupmock.config.resolve import Config, resolve
 from groupmock.core.core import Core
 from groupmock.core.units import NS_PER_MS
 from groupmock.rig.ask import Ask

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from groupmock import profiles
+from groupmock.config import profiles
 from groupmock_codec.declare import Versions
 
 from ..language.exchange import RELEASES

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from groupmock.config import ConfigError, all_settings
+from groupmock.config.resolve import ConfigError, all_settings
 
 from ..language.duration import least_ms
 from ..language.exchange import BASE_SETTINGS, Variant

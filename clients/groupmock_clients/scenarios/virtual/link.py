@@ -12,7 +12,7 @@ from groupmock.rig.wire_rig import Wire
 from groupmock_codec.declare import Message
 
 if TYPE_CHECKING:
-    from groupmock.clock import Clock
+    from groupmock.net.clock import Clock
 
 LATENCY_NS: Final = NS_PER_MS // 2
 """From an answer's writing to its arrival. Also what keeps a client from calling the driver while the driver is busy."""

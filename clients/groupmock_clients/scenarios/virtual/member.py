@@ -22,7 +22,7 @@ from .delivery import Delivery
 from .producer import Producer
 
 if TYPE_CHECKING:
-    from groupmock.clock import Handle
+    from groupmock.net.clock import Handle
 
     from .link import Link
     from .world import World

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
-from groupmock.clock import Handle, VirtualClock
-from groupmock.config import resolve, settings_by_name
+from groupmock.config.resolve import resolve, settings_by_name
 from groupmock.core.identity import Node
 from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Sink
 from groupmock.journal.rows import RequestRow, Row
+from groupmock.net.clock import Handle, VirtualClock
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.making import core_of_profile
 from groupmock.rig.wire_rig import HOST, WireRig, rig_header

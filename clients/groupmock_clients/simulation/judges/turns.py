@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock.clock import Callback, Handle, VirtualClock
+from groupmock.net.clock import Callback, Handle, VirtualClock
 from groupmock.net.turns import Turns
 
 if TYPE_CHECKING:

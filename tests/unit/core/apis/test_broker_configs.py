@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 from log_world import WALL_MS, LogWorld, batch
 
-from groupmock.config import resolve
+from groupmock.config.resolve import resolve
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from groupmock_codec.messages.k33_alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource

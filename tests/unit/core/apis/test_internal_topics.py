@@ -12,10 +12,10 @@ import pytest
 from cases import for_each
 from log_world import LogWorld, batch, fetch_request
 
+from groupmock.config.profiles import load as profile_named
 from groupmock.core.java.hashes import partition_for
 from groupmock.core.settings import Quirks
 from groupmock.core.steering import NoSuch
-from groupmock.profiles import load as profile_named
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic

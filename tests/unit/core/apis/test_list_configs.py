@@ -9,8 +9,8 @@ from typing import Final
 from cases import for_each
 from log_world import LogWorld
 
+from groupmock.config.profiles import load as profile_named
 from groupmock.core.settings import Quirks
-from groupmock.profiles import load as profile_named
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest

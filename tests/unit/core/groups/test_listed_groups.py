@@ -13,11 +13,11 @@ from typing import Any, Final
 from cases import for_each
 from core_world import World
 
+from groupmock.config.profiles import load as profile_named
 from groupmock.core.groups.listing import ByPartition
 from groupmock.core.java.hashes import java_hash, partition_for, spread_bits
 from groupmock.core.java.tables import Concurrent
 from groupmock.core.settings import Quirks
-from groupmock.profiles import load as profile_named
 from groupmock_codec.messages.k16_list_groups import ListGroupsRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 

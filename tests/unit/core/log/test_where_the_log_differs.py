@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from log_world import WALL_MS, LogWorld, batch
 
-from groupmock import profiles
+from groupmock.config import profiles
 from groupmock.core import log
 from groupmock.core.log.transactions import Marker
 from groupmock.core.settings import Quirks
@@ -132,9 +132,7 @@ def test_topics_of_one_request_may_collide_under_no_profile(profile: str) -> Non
     assert [topic.error_code for topic in answer.topics] == [0, COLLIDES]
 
 
-@pytest.mark.parametrize(
-    ("profile", "outcome"), [("groupmock", "answered"), ("kafka-4.3", "abandoned"), ("kafka-3.9", "answered")]
-)
+@pytest.mark.parametrize(("profile", "outcome"), [("groupmock", "answered"), ("kafka-4.3", "abandoned"), ("kafka-3.9", "answered")])
 def test_a_resource_listed_twice_is_refused_but_where_a_profile_leaves_it_unanswered(profile: str, outcome: str) -> None:
     world = LogWorld(quirks=quirks_of(profile))
     world.topic("t")

@@ -10,8 +10,8 @@ from rig_journal import never
 from groupmock.core.events import Command
 from groupmock.journal.file import FileSink
 from groupmock.journal.read import read
-from groupmock.replay import replay
 from groupmock.rig import WireRig
+from groupmock.rig.replay import replay
 from groupmock.story.transactional import tell_id
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
 from groupmock_codec.messages.k24_add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic

@@ -8,7 +8,7 @@ import re
 import msgspec
 from cases import for_each
 
-from groupmock import profiles
+from groupmock.config import profiles
 from groupmock.core import settings
 from groupmock.core.settings import Quirks
 

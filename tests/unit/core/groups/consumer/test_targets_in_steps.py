@@ -17,8 +17,8 @@ from groupmock.core.groups.consumer.assignors import spec
 from groupmock.core.turn import Turn
 from groupmock.journal.file import FileSink
 from groupmock.net.slices import Slices
-from groupmock.replay import replay
 from groupmock.rig import WireRig
+from groupmock.rig.replay import replay
 from groupmock.rig.wire import read_response, request
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions

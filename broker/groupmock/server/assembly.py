@@ -8,28 +8,28 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from .advertise import identity_of
-from .clock import Clock, LoopClock
-from .config import Config, settings_by_name
-from .core.core import core_of
-from .core.events import Command
-from .core.identity import Identity
-from .core.units import NS_PER_MS
-from .journal.journal import Journal
-from .journal.place import placed
-from .journal.ring import Ring
-from .journal.rows import VERSION, Header
-from .net.limits import Limits
-from .net.server import Server
+from ..config.advertise import identity_of
+from ..config.limits import Limits
+from ..config.resolve import Config, settings_by_name
+from ..core.core import core_of
+from ..core.events import Command
+from ..core.identity import Identity
+from ..core.units import NS_PER_MS
+from ..journal.journal import Journal
+from ..journal.place import placed
+from ..journal.ring import Ring
+from ..journal.rows import VERSION, Header
+from ..net.clock import Clock, LoopClock
+from ..net.server import Server
+from ..version import __version__
 from .node_sockets import listener_of, node_at, port_of
 from .running import CannotStart, Running
-from .version import __version__
 
 if TYPE_CHECKING:
-    from .audit.sink import AuditSink
-    from .audit.waivers import Waivers
-    from .data.seed import SeedData
-    from .faults.plan import Plan
+    from ..audit.sink import AuditSink
+    from ..audit.waivers import Waivers
+    from ..data.seed import SeedData
+    from ..faults.plan import Plan
 
 RING_BYTES: Final = 8 * 1024 * 1024
 
@@ -92,7 +92,7 @@ def _furnish(running: Running, seed_data: SeedData | None, not_copied: list[str]
     """What it has before its first client. By commands: so they are rows, and a replay makes the same."""
     config = running.config
     if config.topics:
-        from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
+        from ..core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
 
         for topic in config.topics:
             running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
@@ -107,7 +107,7 @@ def _furnish(running: Running, seed_data: SeedData | None, not_copied: list[str]
 def _read_plan(config: Config) -> Plan | None:
     if config.plan is None:
         return None
-    from .faults.plan import read_plan
+    from ..faults.plan import read_plan
 
     return read_plan(config.plan)
 
@@ -115,12 +115,12 @@ def _read_plan(config: Config) -> Plan | None:
 async def _read_seed_data(config: Config) -> tuple[SeedData | None, list[str]]:
     """And what a cluster has that was not copied, a sentence a reason."""
     if config.seed_data is not None:
-        from .data.seed import read_seed_data
+        from ..data.seed import read_seed_data
 
         return read_seed_data(config.seed_data), []
     if config.like is not None:
-        from .data.seed import seed_data_of
-        from .like.fetch import copied_for
+        from ..data.seed import seed_data_of
+        from ..like.fetch import copied_for
 
         lines, left = await copied_for(config, config.like)
         return seed_data_of(lines, f"--like {config.like.address}"), left
@@ -132,7 +132,7 @@ def _read_waivers(config: Config) -> Waivers | None:
         return None
     from datetime import date
 
-    from .audit.waivers import BadWaivers, read_waivers
+    from ..audit.waivers import BadWaivers, read_waivers
 
     try:
         return read_waivers(config.audit_waivers, date.today())
@@ -141,9 +141,9 @@ def _read_waivers(config: Config) -> Waivers | None:
 
 
 def _audit(server: Server, waivers: Waivers | None) -> AuditSink:
-    from .audit.sink import AuditSink
-    from .net.alarm import ClockAlarm
-    from .net.beats import Beats
+    from ..audit.sink import AuditSink
+    from ..net.alarm import ClockAlarm
+    from ..net.beats import Beats
 
     beside = AuditSink(server.journal, Beats(server.driver.connections), ClockAlarm(server.clock), server.clock.now, waivers)
     server.journal.add(beside)
@@ -178,7 +178,7 @@ def _identity(config: Config, listeners: dict[int, socket.socket], random: Rando
 
 def _limits(config: Config) -> tuple[tuple[str, str], ...]:
     """What the sockets allow, by Kafka's names: DescribeConfigs tells it."""
-    from .declared import settings_of
+    from ..config.declared import settings_of
 
     return tuple((name, str(getattr(config.limits, setting.field))) for name, setting in settings_of(Limits).items())
 
@@ -206,8 +206,8 @@ def _header(config: Config, identity: Identity, seed: int, clock: Clock) -> Head
 
 
 def _add_file(server: Server, path: str, max_bytes: int | None, failed: Callable[[str], None]) -> None:
-    from .journal.file import FileSink
-    from .journal.rows import LEFT_OUT
+    from ..journal.file import FileSink
+    from ..journal.rows import LEFT_OUT
 
     def full(first: int) -> None:
         server.driver.record.remark(LEFT_OUT, server.clock.now(), journal=path, first=first, max_bytes=max_bytes)
@@ -217,7 +217,7 @@ def _add_file(server: Server, path: str, max_bytes: int | None, failed: Callable
 
 def _add_log(server: Server, log: str) -> None:
     if log != "off":
-        from .net.alarm import ClockAlarm
-        from .watch.log import LogSink
+        from ..net.alarm import ClockAlarm
+        from ..watch.log import LogSink
 
         server.journal.add(LogSink(log, ClockAlarm(server.clock), server.clock.now))

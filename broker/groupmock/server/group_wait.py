@@ -10,21 +10,21 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from . import bounded_text
-from .core.groups.classic.states import State
-from .core.groups.consumer.states import State as OfConsumers
-from .core.groups.type import DEAD
-from .core.groups.view import GroupView, MemberView
-from .core.java.numbers import whole_number
-from .core.steering.find import LISTED, listed
-from .data.lag import lag_of
-from .printable import brief, printable, quoted
+from ..core.groups.classic.states import State
+from ..core.groups.consumer.states import State as OfConsumers
+from ..core.groups.type import DEAD
+from ..core.groups.view import GroupView, MemberView
+from ..core.java.numbers import whole_number
+from ..core.steering.find import LISTED, listed
+from ..data.lag import lag_of
+from ..text import bounded as bounded_text
+from ..text.printable import brief, printable, quoted
+from ..text.suggest import did_you_mean, hint
 from .running import CHANGES
-from .suggest import did_you_mean, hint
 
 if TYPE_CHECKING:
-    from .core.cluster import Cluster
-    from .core.groups.type import GroupType
+    from ..core.cluster import Cluster
+    from ..core.groups.type import GroupType
     from .running import Running
 
 STATES: Final = (*(str(each) for each in State), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))

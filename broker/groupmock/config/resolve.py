@@ -16,12 +16,12 @@ import msgspec
 from groupmock_codec import opening
 from groupmock_codec.extras import pip_install
 
+from ..core.java import numbers
+from ..core.settings import Quirks, Settings
+from ..text.printable import brief
 from . import profiles
-from .core.java import numbers
-from .core.settings import Quirks, Settings
-from .net.limits import Limits
+from .limits import Limits
 from .options import OPTIONS
-from .printable import brief
 from .profiles import Profile
 
 OPENS: Final = "groupmock.compression.open"
@@ -221,7 +221,7 @@ def _profile(options: _Layers) -> Profile:
 
 
 def _read_file(path: str) -> dict[str, Any]:
-    from . import bounded_text
+    from ..text import bounded as bounded_text
 
     try:
         with open(path, "rb") as source:
@@ -287,7 +287,7 @@ def settings_by_name(config: Config) -> dict[str, Any]:
 
 
 def _no_such_setting(key: str) -> str:
-    from .suggest import did_you_mean
+    from ..text.suggest import did_you_mean
 
     return f"no setting {key!r}: {did_you_mean(key, all_settings(), 3, 0.5) or '`groupmock config` lists them'}"
 

@@ -1,4 +1,4 @@
-"""groupmock's own options, declared once: flags, keys of the TOML file and environment variables are made of them (`groupmock.config`)."""
+"""groupmock's own options, declared once: flags, keys of the TOML file and environment variables are made of them (`config.resolve`)."""
 
 from __future__ import annotations
 

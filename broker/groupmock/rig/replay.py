@@ -20,25 +20,25 @@ import msgspec
 from groupmock_codec import opening
 from groupmock_codec.extras import pip_install
 
-from .clock import VirtualClock
-from .core.effects import Reply
-from .core.events import Command
-from .core.ingredients import rebuild
-from .core.settings import INT_MAX
-from .journal.file import without_empty_tags
-from .journal.journal import Journal, Repeated, Sink
-from .journal.read import JournalReader as Source
-from .journal.read import LeftOut, UnknownRow
-from .journal.rows import DISCONNECTED, GOES_ON, PAUSES, SURROUNDINGS, Header, Row
-from .journal.source import opened
-from .net.alarm import NoAlarm
-from .net.backlog import Backlog
-from .net.connection import Connection
-from .net.driver import Driver
-from .net.fault_gate import OVER
-from .net.limits import Limits
-from .net.slices import Slices
-from .net.turns import Turns
+from ..config.limits import Limits
+from ..core.effects import Reply
+from ..core.events import Command
+from ..core.ingredients import rebuild
+from ..core.settings import INT_MAX
+from ..journal.file import without_empty_tags
+from ..journal.journal import Journal, Repeated, Sink
+from ..journal.read import JournalReader as Source
+from ..journal.read import LeftOut, UnknownRow
+from ..journal.rows import DISCONNECTED, GOES_ON, PAUSES, SURROUNDINGS, Header, Row
+from ..journal.source import opened
+from ..net.alarm import NoAlarm
+from ..net.backlog import Backlog
+from ..net.clock import VirtualClock
+from ..net.connection import Connection
+from ..net.driver import Driver
+from ..net.fault_gate import OVER
+from ..net.slices import Slices
+from ..net.turns import Turns
 
 Fields = dict[str, Any]
 

@@ -12,29 +12,29 @@ from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
 import msgspec
 
-from .clock import Clock
-from .config import MAX_NODES, Config
-from .core.core import Core
-from .core.effects import Effects
-from .core.events import Command
-from .core.identity import Node
-from .journal.journal import Sink
-from .journal.ring import Ring
-from .journal.rows import Row
-from .net.listen import bracketed
-from .net.server import Server
-from .printable import printable
-from .version import __version__
-from .views import Isolation, Record
+from ..config.resolve import MAX_NODES, Config
+from ..core.core import Core
+from ..core.effects import Effects
+from ..core.events import Command
+from ..core.identity import Node
+from ..data.log_record import Isolation, Record
+from ..journal.journal import Sink
+from ..journal.ring import Ring
+from ..journal.rows import Row
+from ..net.clock import Clock
+from ..net.listen import bracketed
+from ..net.server import Server
+from ..text.printable import printable
+from ..version import __version__
 
 if TYPE_CHECKING:
-    from .audit.sink import AuditSink
-    from .audit.verdicts import Audit
-    from .data.seed import SeedData
-    from .data.transactions import TransactionDetails, TransactionRow
-    from .faults.plan import Plan
-    from .faults.registry import RuleReport
-    from .story.head import ServerView
+    from ..audit.sink import AuditSink
+    from ..audit.verdicts import Audit
+    from ..data.seed import SeedData
+    from ..data.transactions import TransactionDetails, TransactionRow
+    from ..faults.plan import Plan
+    from ..faults.registry import RuleReport
+    from ..story.head import ServerView
 
 T = TypeVar("T")
 ANY: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
@@ -123,7 +123,7 @@ class Running:
     def add_node(self, rack: str | None = None, port: int | None = None) -> int:
         """One node more, listening from now on; its id. `port`: None for the next one, or a free one where ports are free ones. Raises
         CannotSteer, with nothing left open."""
-        from .core.steering import NotNow
+        from ..core.steering import NotNow
         from .node_sockets import listener_of, node_at, port_of
 
         nodes = self.core.environment.identity.nodes
@@ -160,7 +160,7 @@ class Running:
         if self.cluster.topics.partitions(topic) is None and self.core.environment.settings.auto_create_topics_enable:
             self.submit(Command("create_topic", {"name": topic}))
         if partition is None:
-            from .data.placing import Placing
+            from ..data.placing import Placing
 
             partition = Placing(self.cluster.topics.partitions(topic) or 1).choose(key)
         stamp = self.core.environment.wall_ms(self.clock.now()) if timestamp is None else timestamp
@@ -180,7 +180,7 @@ class Running:
     ) -> list[Record]:
         """The stored records from that offset on, decoded, at most so many. LookupError for a topic or partition that is not there,
         ValueError for records that cannot be read, and for another isolation level."""
-        from .data.reading import Reading
+        from ..data.reading import Reading
 
         if isolation not in get_args(Isolation):
             raise ValueError(f"isolation is {' or '.join(get_args(Isolation))}, not {isolation!r}")
@@ -216,7 +216,7 @@ class Running:
 
     def _views(self, group: str | None) -> dict[str, ServerView]:
         """The group, or the first ones, as they are at this moment: for the first lines of their stories."""
-        from .data.server_views import server_view
+        from ..data.server_views import server_view
 
         groups = self.cluster.groups
         some = islice(groups.all(), MOST_VIEWS) if group is None else [groups.find(group)]
@@ -224,7 +224,7 @@ class Running:
 
     async def obstacles(self, group: str) -> list[str]:
         """Say what keeps a group from going on, as far as the rows are kept: whom it awaits, clients that were never served, markers."""
-        from .story.teller import obstacles
+        from ..story.teller import obstacles
 
         if self.ring is None:
             return []
@@ -234,7 +234,7 @@ class Running:
 
     def _markers(self, group: str) -> list[str]:
         """Say which lag is only transaction markers."""
-        from .data.lag import lag_of, lag_of_markers
+        from ..data.lag import lag_of, lag_of_markers
 
         known = self.cluster.groups.find(group)
         behind = lag_of_markers(self.cluster, lag_of(self.cluster, known.view())) if known is not None else []
@@ -252,15 +252,15 @@ class Running:
 
     def transactions(self) -> list[TransactionRow]:
         """Every transactional id, a line each."""
-        from .data.transactions import transaction_row
+        from ..data.transactions import transaction_row
 
         return [transaction_row(self.cluster, known, self._wall_ms()) for known in self.cluster.transactions.all()]
 
     async def transaction(self, transactional_id: str, story: bool = True) -> TransactionDetails:
         """One transactional id, with its story, if that is wanted, as far as the rows are kept. Raises CannotSteer where there is none."""
-        from .core.steering.find import transactional_id_of
-        from .data.transactions import transaction_details
-        from .story.transactional import tell_id
+        from ..core.steering.find import transactional_id_of
+        from ..data.transactions import transaction_details
+        from ..story.transactional import tell_id
 
         known = transactional_id_of(self.cluster, transactional_id)
         found = transaction_details(self.cluster, known, self._wall_ms(), [])
@@ -285,7 +285,7 @@ class Running:
 
     def load_plan(self, plan: Plan, origin: str = "the plan") -> list[str]:
         """Register every rule of a plan, or none; returns their names. Raises BadPlan."""
-        from .faults.plan import rule_as_data
+        from ..faults.plan import rule_as_data
 
         rules = self.server.driver.rules
         known = len(rules.reports())
@@ -333,7 +333,7 @@ def _told(
     now: int,
     sessions: dict[str, dict[str, int]],
 ) -> list[str]:
-    from .story.teller import NotTold, tell
+    from ..story.teller import NotTold, tell
 
     try:
         told = tell(
@@ -345,7 +345,7 @@ def _told(
 
 
 def _drawn(file: str, group: str | None, journal: str | None, rows: list[Row], dropped: int, name: str) -> None:
-    from .timeline.drawing import Drawing, form_of, of_journal, save
+    from ..timeline.drawing import Drawing, form_of, of_journal, save
 
     form = form_of(file)
     if journal is not None and os.path.isfile(journal):

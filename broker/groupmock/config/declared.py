@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from .core.java.numbers import trimmed, whole_number
-from .core.settings import Declaration, declarations
-from .printable import brief
+from ..core.java.numbers import trimmed, whole_number
+from ..core.settings import Declaration, declarations
+from ..text.printable import brief
 
 
 class BadValue(ValueError):

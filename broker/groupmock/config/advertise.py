@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .core.apis import module_names
-from .core.identity import ApiRange, Feature, Identity, Node
-from .core.settings import Settings
-from .core.transactions import levels
+from ..core.apis import module_names
+from ..core.identity import ApiRange, Feature, Identity, Node
+from ..core.settings import Settings
+from ..core.transactions import levels
 from .profiles import FeatureLevel, Profile
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .faults.registry import RuleReport, UnknownRule
-from .printable import quoted
+from ..faults.registry import RuleReport, UnknownRule
+from ..text.printable import quoted
 
 if TYPE_CHECKING:
     from .running import Running

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import socket
 
-from .config import Config
-from .core.identity import Node
-from .net.listen import bracketed, listen
+from ..config.resolve import Config
+from ..core.identity import Node
+from ..net.listen import bracketed, listen
 
 
 def port_of(config: Config, node: int) -> int:

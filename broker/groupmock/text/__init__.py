@@ -1,0 +1,1 @@
+"""Text: what peers sent shown safely, what they wrote read within bounds, what they meant proposed, and one HTML document."""
