@@ -18,7 +18,7 @@ import pytest
 
 from groupmock import cli
 from groupmock.cli import ENDLESS, main, run, verbs
-from groupmock_clients.scenarios.results import _deaf_to_interrupts
+from groupmock_clients.scenarios.results import _interrupts_blocked
 
 JOURNAL = str(next((Path(__file__).parents[1] / "data" / "journals").glob("aiokafka*")))
 OURS = tuple(str(Path(import_module(name).__path__[0])) for name in ("groupmock", "groupmock_clients", "groupmock_codec"))
@@ -185,6 +185,6 @@ def test_workers_of_scenarios_do_not_hear_interrupts() -> None:
     def blocked() -> str:
         return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
-    with _deaf_to_interrupts():
+    with _interrupts_blocked():
         inside = blocked()
     assert (inside, blocked()) == ("True\n", "False\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from groupmock_codec.extras import pip_install
 
-PATIENCE = 60
+PATIENCE = 300  # it ends what hangs: a loaded machine may take a minute to start Spark
 WITHOUT = """
 import sys
 

@@ -3,7 +3,7 @@
 What the funnel is. A pure state machine: an event (a request that was decoded, a connection that ended, a command) and the time go in, a
 list of effects comes out. Nothing here waits, reads a clock or draws from a generator of its own; `now` is an argument and dice are
 handed in. So a session of 45 seconds is tested in microseconds, and a journal with the same events, times and draws plays the same run
-again (journal rows: docs/reference/journal.md; groupmock.replay).
+again (journal rows: docs/reference/journal.md; groupmock.rig.replay).
 
 Order of effects. Effects are performed in the order of the list, and each entry's before the next entry. Within an entry a state moves
 before the answers that tell of it are given. A timer that did something is told in front of what it did (`TimerFired`). What a thousand

@@ -93,7 +93,7 @@ class CoreRig:
     ) -> CoreRig:
         """A fresh cluster. `settings`: Kafka's names and values; `topics`: name -> partitions; `epoch_ms`: the wall clock at 0.
 
-        Raises groupmock.config.ConfigError for a setting or profile that there is not."""
+        Raises groupmock.ConfigError for a setting or profile that there is not."""
         core = make_core(profile, settings, seed=seed, nodes=nodes, epoch_ms=epoch_ms)
         rig = cls(core, watch=watch, dice=dice)
         for name, partitions in counted(topics, rig.core.environment.settings).items():

@@ -158,7 +158,7 @@ class WireRig:
     ) -> WireRig:
         """A fresh cluster. `settings`: Kafka's names and values; `topics`: name -> partitions; `parts`: of the driver.
 
-        Raises groupmock.config.ConfigError.
+        Raises groupmock.ConfigError.
         """
         config = make_config(profile, settings)
         core, clock = core_of_profile(config.profile, config.settings, seed=seed, nodes=nodes), VirtualClock()

@@ -5,7 +5,7 @@ Kafka 4's coordinator answers when the record is committed and handles meanwhile
 the JoinGroup waits as in a join phase and is seen to by whatever looks at such: a second replacement fences it (82), a LeaveGroup by
 the instance id refuses it (25), a rebalance counts it as joined and may answer it with the next generation (all seen on 4.3.0).
 Writing takes no time here: the timer "write" is due at once. On a virtual clock that is after what has arrived; on the loop's a millisecond
-later as well (groupmock.clock), for two requests sent together may come in two of its turns.
+later as well (net.clock), for two requests sent together may come in two of its turns.
 """
 
 from __future__ import annotations
