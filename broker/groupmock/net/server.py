@@ -31,8 +31,8 @@ Listen = tuple[str, int] | socket.socket
 Step = Callable[[], list[Any]]
 """Something to be done in an idle moment; it gives the steps that follow from it."""
 
-WARM_UP_FIRST: Final = (18, 3, 10, 11, 14, 12, 13, 8, 9, 2, 1, 0)
-"""APIs a consumer group needs, in the order its clients do."""
+WARM_UP_FIRST: Final = (18, 3, 10, 11, 14, 68, 12, 13, 8, 9, 2, 1, 0)
+"""APIs that a group of either type needs, in the order its clients do."""
 STOCK_CLIENTS: Final = (
     (18, 3), (3, 13), (10, 2), (11, 5), (14, 3), (12, 3), (9, 9), (2, 7), (1, 16), (18, 0), (3, 5), (10, 1), (9, 3), (13, 1),
 )  # fmt: skip
@@ -223,10 +223,14 @@ class Server:
         pairs = dict.fromkeys([*(pair for pair in STOCK_CLIENTS if pair in served), *served])
         return [self._imports, *(partial(self._compile, key, version) for key, version in reversed(pairs))]
 
-    def _warm_up(self, todo: list[Step], handled: int = 0) -> None:
+    def _warm_up(self, todo: list[Step], handled: int | None = 0) -> None:
         """One codec between two turns of an idle loop: 0.6 ms each that no client has to wait for. Then one file each that no request has
-        to open any more: by then there may be no descriptor left."""
-        busy = self.counters.handled != handled
+        to open any more: by then there may be no descriptor left.
+
+        `handled`: how many requests had been handled a moment ago. None: the loop was busy then and has had its pause. A step is postponed
+        once only, because a client that pings all the time would else leave it to the first member of a group to wait for all of them.
+        """
+        busy = handled is not None and self.counters.handled != handled
         if todo and not busy:
             step = todo.pop()
             try:
@@ -235,7 +239,8 @@ class Server:
                 todo.append(step)
                 busy = True
         pause = WARM_UP_WHEN_BUSY_S if busy else WARM_UP_PAUSE_S
-        self._warm = asyncio.get_running_loop().call_later(pause, self._warm_up, todo, self.counters.handled) if todo else None
+        seen = None if busy else self.counters.handled
+        self._warm = asyncio.get_running_loop().call_later(pause, self._warm_up, todo, seen) if todo else None
 
     def _compile(self, key: int, version: int) -> list[Step]:
         self.core.behaviour(key)
