@@ -160,8 +160,9 @@ def test_answers_with_addresses_are_handed_on_in_turns(tmp_path: Path, monkeypat
 
 def test_ends_that_come_together_are_dealt_with_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many clients that end in one turn of the loop each costs a turn, when it costs more than a slice."""
-    count, served, before = 20, [], []
-    serve = relay.Relay.serve
+    count, serve = 20, relay.Relay.serve
+    served: list[int] = []
+    before: list[int] = []
     with upstream(silent) as node, recording(node.address, tmp_path / "j") as proxy:
         turns, passed = proxy.proxy.turns, proxy.proxy.relays
         askers = [client(proxy) for _ in range(count)]
@@ -169,9 +170,22 @@ def test_ends_that_come_together_are_dealt_with_in_turns(tmp_path: Path, monkeyp
         times = iter(range(0, 1 << 40, turns.slice_ns + 1))
         soon = turns._soon
         monkeypatch.setattr(turns, "_clock", lambda: next(times))
-        monkeypatch.setattr(turns, "_soon", lambda callback: before.append(len(served)) or soon(callback))
-        monkeypatch.setattr(relay.Relay, "serve", lambda each: served.append(each.number) or serve(each))
-        proxy.on_loop(lambda: [each.close() for each in askers])
+
+        def soon_told(callback: Callable[[], None]) -> object:
+            before.append(len(served))
+            return soon(callback)
+
+        def serve_told(each: relay.Relay) -> None:
+            served.append(each.number)
+            serve(each)
+
+        def close_all() -> None:
+            for each in askers:
+                each.close()
+
+        monkeypatch.setattr(turns, "_soon", soon_told)
+        monkeypatch.setattr(relay.Relay, "serve", serve_told)
+        proxy.on_loop(close_all)
         until("all are gone", lambda: not proxy.on_loop(lambda: len(passed)), lambda: served)
         rows = proxy.close()
     assert before[0] == 0 and {later - earlier for earlier, later in pairwise(before)} == {1}
@@ -214,7 +228,12 @@ def test_what_a_node_sends_to_a_client_that_is_gone_is_not_looked_at(
             until("the first half", lambda: proxy.on_loop(lambda: proxy.proxy.held.bytes), proxy.rows)
             passed = proxy.proxy.relays[1]
             takes = passed.server.takes
-            passed.server.takes = lambda data: came.append(data) or takes(data)
+
+            def takes_told(data: bytes) -> None:
+                came.append(data)
+                takes(data)
+
+            passed.server.takes = takes_told
             monkeypatch.setattr(turns, "_soon", lambda callback: asyncio.get_running_loop().call_later(3600, callback))
             breaks_off(asker.socket)
             until("it is lost", lambda: passed.client.lost, proxy.rows)
