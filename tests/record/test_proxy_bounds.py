@@ -269,7 +269,7 @@ def test_a_connection_that_one_side_breaks_off_breaks_on_the_other(tmp_path: Pat
             row = close_row(proxy)
     assert heard == ["RST"]
     how = "the connection broke: " if by == "client" else f"the upstream {node.address} broke the connection: "
-    assert row["by"] == by and row["reason"].startswith(how)
+    assert row["by"] == by and row["reason"].startswith(how) and row["reason"].endswith(", with a request unanswered")
 
 
 # -- the end

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..net.clock import Clock
-    from .end import End
     from .relay import House
     from .upstream import Node
 
@@ -57,6 +56,11 @@ class StruckLine(Line):
         super().__init__(number, node, host, port)
         self.relay = relay
         self.run = None  # nothing is repeated here (`net.gated`)
+
+    @property
+    def unanswered(self) -> bool:
+        """Does a request wait for its answer?"""
+        return self.relay.call is not None
 
     def answer(self, frame: bytes) -> None:
         """Write this."""
@@ -268,6 +272,12 @@ class CarefulRelay(Relay):
         self.client.break_off()
         self.server.close()
 
+    def over(self, by: str, reason: str) -> None:
+        """Who ended it is a row; no answer goes out any more."""
+        super().over(by, reason)
+        if self.call is not None:
+            self.striker.tickets.close(self.call.ticket)
+
     def drop(self) -> None:
         """Nothing more is passed on."""
         super().drop()
@@ -376,11 +386,6 @@ class CarefulRelay(Relay):
         self.house.upstream.expect(message, self.node.where)
         changed = rewrite(codec.key, codec.version, message, self.house.upstream.translate)
         return codec.answer(frame[:4], message)[4:] if changed else frame
-
-    def _client_lost(self, end: End, failure: Exception | None) -> None:
-        if self.call is not None:
-            self.striker.tickets.close(self.call.ticket)
-        super()._client_lost(end, failure)
 
     # The recording: nothing is put off, since rules decide by what was seen so far
 
