@@ -15,7 +15,7 @@ from ..groups.causes import Why
 from ..groups.classic import leaving
 from ..groups.classic.rebalance import FAILED
 from ..groups.classic.type import ClassicGroup
-from ..groups.consumer import removal
+from ..groups.consumer import membership
 from ..groups.consumer.type import ConsumerGroup
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIden
     """A code per entry; None: the request fails as a whole."""
     group = cluster.groups.find(group_id)
     if isinstance(group, ConsumerGroup):
-        errors = removal.remove(turn, group, entries)
+        errors = membership.leave(turn, group, entries)
         cluster.groups.convert(turn, group)
         return errors
     if not isinstance(group, ClassicGroup):

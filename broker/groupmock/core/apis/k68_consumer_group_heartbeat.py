@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
 from ..budget import OverBudget, Ration, fitting, within
 from ..groups import causes, codes
 from ..groups.classic.type import ClassicGroup
-from ..groups.consumer import beat, finding, heartbeat, subscription, upgrade
-from ..groups.consumer.beat import Beat
-from ..groups.consumer.refusal import Refused
-from ..groups.consumer.switch import served
+from ..groups.consumer import beat, heartbeat, subscription
+from ..groups.consumer.beat import Beat, Refused
+from ..groups.consumer.states import JOINING
 from ..groups.consumer.type import ConsumerGroup
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """What is refused changes nothing: neither group nor member come into being."""
     message = request.message
     assert isinstance(message, ConsumerGroupHeartbeatRequest)
-    if not served(turn):
+    if not beat.served(turn):
         turn.note("consumer_protocol_is_off", group=message.group_id, remedy="set group.protocol=classic")
         turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=codes.UNSUPPORTED_VERSION))
         return
@@ -49,7 +50,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGroupHeartbeatRequest) -> None:
     said = beat.read(message, request.client_id, request.client_host)
-    beat.check(said, request.version, turn.settings)
+    beat.check(said, request.version, turn.settings.consumer_assignors)
     error, found = cluster.groups.reach(said.group_id, request.node)
     if error:
         raise Refused(error, "")
@@ -60,16 +61,16 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
         cluster.groups.convert(turn, group)
         return
     if not said.member_id:  # v0 alone gets so far: who joins is given an id (CG-30)
-        said = said._replace(member_id=turn.environment.dice.short_id())
+        said = msgspec.structs.replace(said, member_id=turn.environment.dice.short_id())
     if isinstance(found, ConsumerGroup | ClassicGroup):
-        finding.check_room(found.members, said, turn.settings.group_consumer_max_size)
-    known = None if group is None else finding.find(group, said)
+        beat.check_room(found.members, said, turn.settings.group_consumer_max_size)
+    known = None if group is None else beat.sender(group, said)
     matcher = subscription.matcher_of(turn, group, cluster.topics, said)
     _check_size(turn, group, said)
     upgrades = isinstance(found, ClassicGroup) and not found.is_empty()
     if isinstance(found, ClassicGroup) and upgrades:
         group = cluster.groups.upgrade(turn, found, request.client_id)
-        known = finding.find(group, said)
+        known = beat.sender(group, said)
     group = group or cluster.groups.claim(turn, said.group_id, ConsumerGroup, causes.first_heartbeat(request.client_id))
     assert group is not None, "there is none, or an empty one that gave way"
     settings = cluster.groups.timing(said.group_id, request.node)
@@ -80,14 +81,15 @@ def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> Consumer
     """The group; None: there is none, or a classic one, and who joins makes one of it. Raises Refused."""
     if isinstance(found, ConsumerGroup):
         return found
-    if said.joins and isinstance(found, ClassicGroup) and not found.is_empty():
-        upgrade.check(turn, found)
-        return None
-    if not said.joins and found is not None:
-        raise Refused(codes.GROUP_ID_NOT_FOUND, f"Group {said.group_id} is not a consumer group.")
-    if not said.joins:
+    if said.epoch != JOINING:
+        if found is not None:
+            raise Refused(codes.GROUP_ID_NOT_FOUND, f"Group {said.group_id} is not a consumer group.")
         kind = "Consumer group" if said.epoch > 0 else "Group"
         raise Refused(codes.GROUP_ID_NOT_FOUND, f"{kind} {said.group_id} not found.")
+    if isinstance(found, ClassicGroup) and not found.is_empty():
+        from ..groups.consumer.migration import check_upgrade  # a server that listens has no need of it yet
+
+        check_upgrade(turn, found)
     return None
 
 

@@ -13,7 +13,7 @@ from groupmock_codec.messages.k69_consumer_group_describe import (
 
 from ..budget import Ration, fitting
 from ..groups import codes
-from ..groups.consumer.switch import served
+from ..groups.consumer.beat import served
 from ..groups.consumer.type import ConsumerGroup
 from .k15_describe_groups import ALL_OPERATIONS
 
@@ -67,7 +67,7 @@ def _described(cluster: Cluster, turn: Turn, request: Request, group_id: str) ->
     if error:
         return DescribedGroup(group_id=group_id, error_code=error)
     if isinstance(group, ConsumerGroup):
-        from ..groups.consumer.described import describe  # a server that listens has no need of it yet
+        from ..groups.consumer.view import describe  # a server that listens has no need of it yet
 
         return describe(turn, group, cluster.topics)
     text = fitting(f"Group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group.")

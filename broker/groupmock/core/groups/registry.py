@@ -26,7 +26,6 @@ from ..work import A_FEW, Steps, defers, on
 from . import causes, telling
 from .causes import Why
 from .classic.type import ClassicGroup
-from .consumer import downgrade, upgrade
 from .consumer.membership import left_to_classics
 from .consumer.timing import Timing
 from .consumer.type import ConsumerGroup
@@ -155,10 +154,12 @@ class GroupRegistry:
         return self.create(turn, group.group_id, kind, why, recorded, offsets)
 
     def upgrade(self, turn: Turn, group: ClassicGroup, client_id: str | None) -> ConsumerGroup:
-        """A classic group goes over while its members stay; `upgrade.check` allowed it."""
+        """A classic group goes over while its members stay; `check_upgrade` allowed it."""
+        from .consumer.migration import upgrade  # a server that listens has no need of it yet
+
         why = causes.upgraded(client_id)
         new = self.exchange(turn, group, ConsumerGroup, why)
-        upgrade.hand_over(turn, group, new, why)
+        upgrade(turn, group, new, why)
         return new
 
     def convert(self, turn: Turn, group: GroupType) -> None:
@@ -166,8 +167,10 @@ class GroupRegistry:
         if not isinstance(group, ConsumerGroup) or self._groups.get(group.group_id) is not group:
             return
         if left_to_classics(turn, group):
+            from .consumer.migration import downgrade
+
             members = group.ordered()
-            downgrade.hand_over(turn, group, members, self.exchange(turn, group, ClassicGroup, causes.DOWNGRADED))
+            downgrade(turn, group, members, self.exchange(turn, group, ClassicGroup, causes.DOWNGRADED))
         group.lost = None
 
     def timing(self, group_id: str, node: int) -> Timing:

@@ -1,21 +1,39 @@
-"""What a heartbeat says, checked by itself: all that is refused before a group is looked for (CG-10 to CG-17)."""
+"""A heartbeat before it changes anything: is it served at all, what does it say, and who says it (CG-10 to CG-22, CG-39, CG-40, CG-90)?
+
+In Kafka: KafkaApis.isConsumerGroupProtocolEnabled, GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid and the throwIf...
+and get...MemberOrThrow that follow it.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+import msgspec
 
-from ...settings import Settings
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+from ...turn import Turn
 from .. import codes
-from .group import Spot
-from .refusal import Refused
+from .group import Group, Member
+from .orders import Spot
 from .states import AWAY, JOINING, LEAVING
 
+FEATURE: Final = "group.version"
 
-class Beat(NamedTuple):
-    """One heartbeat. None (and -1 for the timeout): as before. `listed`: topics by name, as it gives them, doubles too; `owned`: partitions
-    that it says to own; None: it does not say."""
+
+class Refused(Exception):
+    """A heartbeat is refused: Kafka's `code`, and the text that is answered with it; nothing was changed."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
+
+
+class Beat(msgspec.Struct, frozen=True):
+    """One heartbeat. None (and -1 for the timeout): as before. `listed`: topics by name, as it gives them, doubles too; `names`: the same
+    as a set; `owned`: partitions that it says to own; None: it does not say."""
 
     group_id: str
     member_id: str
@@ -24,6 +42,7 @@ class Beat(NamedTuple):
     rack_id: str | None
     rebalance_timeout_ms: int
     listed: list[str] | None
+    names: frozenset[str] | None
     regex: str | None
     assignor: str | None
     owned: frozenset[Spot] | None
@@ -31,57 +50,127 @@ class Beat(NamedTuple):
     client_host: str
 
     @property
-    def names(self) -> frozenset[str] | None:
-        """Topics that it subscribes to by name, whatever their order."""
-        return None if self.listed is None else frozenset(self.listed)
-
-    @property
-    def joins(self) -> bool:
-        """Does it join, for the first time or again?"""
-        return self.epoch == JOINING
-
-    @property
     def is_full(self) -> bool:
         """Does it say everything, so that it is told everything (CG-33)?"""
         return self.rebalance_timeout_ms != -1 and not (self.names is None and self.regex is None) and self.owned is not None
 
 
+def served(turn: Turn) -> bool:
+    """Are consumer groups served? Said twice: by each broker's settings, and by what the cluster has agreed on (KIP-848, KIP-1022). A
+    release that has no such feature goes by its settings alone."""
+    environment = turn.environment
+    return environment.settings.consumer_protocol and environment.identity.level(FEATURE) != 0
+
+
 def read(message: ConsumerGroupHeartbeatRequest, client_id: str | None, client_host: str) -> Beat:
     """The request as values."""
-    names, owned = message.subscribed_topic_names, message.topic_partitions
+    listed, owned = message.subscribed_topic_names, message.topic_partitions
     return Beat(
-        message.group_id, message.member_id, message.member_epoch, message.instance_id, message.rack_id, message.rebalance_timeout_ms,
-        names, message.subscribed_topic_regex, message.server_assignor,
-        None if owned is None else _spots(owned), client_id or "", client_host,
-    )  # fmt: skip
+        group_id=message.group_id,
+        member_id=message.member_id,
+        epoch=message.member_epoch,
+        group_instance_id=message.instance_id,
+        rack_id=message.rack_id,
+        rebalance_timeout_ms=message.rebalance_timeout_ms,
+        listed=listed,
+        names=None if listed is None else frozenset(listed),
+        regex=message.subscribed_topic_regex,
+        assignor=message.server_assignor,
+        owned=None if owned is None else frozenset([(topic.topic_id, index) for topic in owned for index in topic.partitions]),
+        client_id=client_id or "",
+        client_host=client_host,
+    )
 
 
-def _spots(owned: list[TopicPartitions]) -> frozenset[Spot]:
-    return frozenset([(topic.topic_id, partition) for topic in owned for partition in topic.partitions])
-
-
-def check(beat: Beat, version: int, settings: Settings) -> None:
-    """In the order of Kafka's throwIfConsumerGroupHeartbeatRequestIsInvalid (CG-16). Raises Refused."""
+def check(beat: Beat, version: int, assignors: Sequence[str]) -> None:
+    """By itself, before a group is looked for, in Kafka's order (CG-16). Raises Refused."""
     may_lack_id = version == 0 and beat.epoch in (JOINING, AWAY)  # who joins by v0 is given one (CG-30)
-    _require(may_lack_id or bool(beat.member_id.strip()), "MemberId can't be empty.")
-    _require(bool(beat.group_id.strip()), "GroupId can't be empty.")
-    _require(beat.group_instance_id is None or bool(beat.group_instance_id.strip()), "InstanceId can't be empty.")
-    _require(beat.rack_id is None or bool(beat.rack_id.strip()), "RackId can't be empty.")
-    if beat.joins:
-        _require(beat.rebalance_timeout_ms != -1, "RebalanceTimeoutMs must be provided in first request.")
-        _require(beat.owned is not None and not beat.owned, "TopicPartitions must be empty when (re-)joining.")
-        subscribed = beat.names is not None or beat.regex is not None
-        _require(subscribed, "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.")
-    elif beat.epoch == AWAY:
-        _require(beat.group_instance_id is not None, "InstanceId can't be null.")
-    else:
-        _require(beat.epoch >= LEAVING, "MemberEpoch is invalid.")
-    there_are = settings.consumer_assignors
-    if beat.assignor is not None and beat.assignor not in there_are:
-        text = f"ServerAssignor {beat.assignor} is not supported. Supported assignors: {', '.join(there_are)}."
+    if not (may_lack_id or beat.member_id.strip()):
+        raise _invalid("MemberId can't be empty.")
+    if not beat.group_id.strip():
+        raise _invalid("GroupId can't be empty.")
+    if beat.group_instance_id is not None and not beat.group_instance_id.strip():
+        raise _invalid("InstanceId can't be empty.")
+    if beat.rack_id is not None and not beat.rack_id.strip():
+        raise _invalid("RackId can't be empty.")
+    if beat.epoch == JOINING:
+        _check_join(beat)
+    elif beat.epoch == AWAY and beat.group_instance_id is None:
+        raise _invalid("InstanceId can't be null.")
+    elif beat.epoch < LEAVING and beat.epoch != AWAY:
+        raise _invalid("MemberEpoch is invalid.")
+    if beat.assignor is not None and beat.assignor not in assignors:
+        text = f"ServerAssignor {beat.assignor} is not supported. Supported assignors: {', '.join(assignors)}."
         raise Refused(codes.UNSUPPORTED_ASSIGNOR, text)
 
 
-def _require(holds: bool, text: str) -> None:
-    if not holds:
-        raise Refused(codes.INVALID_REQUEST, text)
+def _check_join(beat: Beat) -> None:
+    if beat.rebalance_timeout_ms == -1:
+        raise _invalid("RebalanceTimeoutMs must be provided in first request.")
+    if beat.owned is None or beat.owned:
+        raise _invalid("TopicPartitions must be empty when (re-)joining.")
+    if beat.names is None and beat.regex is None:
+        raise _invalid("Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.")
+
+
+def _invalid(text: str) -> Refused:
+    return Refused(codes.INVALID_REQUEST, text)
+
+
+def check_room(members: Mapping[str, object], beat: Beat, most: int) -> None:
+    """A full group takes nobody whose member id it does not know, at any epoch (CG-99). Raises Refused."""
+    if len(members) >= most and beat.member_id not in members:
+        raise Refused(codes.GROUP_MAX_SIZE_REACHED, f"The consumer group has reached its maximum capacity of {most} members.")
+
+
+def sender(group: Group, beat: Beat) -> Member | None:
+    """Who it is from; None: somebody who joins. Raises Refused, also where that member may not speak at this epoch.
+
+    A static member that omits its instance id is served like a dynamic one, and stays static (CG-91)."""
+    if beat.group_instance_id is not None:
+        member = _of_instance(group, beat, beat.group_instance_id)
+    else:
+        member = group.members.get(beat.member_id)
+        if member is None and beat.epoch != JOINING:
+            raise Refused(codes.UNKNOWN_MEMBER_ID, f"Member {beat.member_id} is not a member of group {beat.group_id}.")
+    if member is not None and beat.epoch >= 0:
+        _check_epoch(member, beat)
+    return member
+
+
+def _of_instance(group: Group, beat: Beat, instance: str) -> Member | None:
+    holder = group.static_members.get(instance)
+    if beat.epoch != JOINING:
+        if holder is None:
+            raise Refused(codes.UNKNOWN_MEMBER_ID, f"Instance id {instance} is unknown.")
+        if holder != beat.member_id:
+            text = f"Static member {beat.member_id} with instance id {instance} was fenced by member {holder}."
+            raise Refused(codes.FENCED_INSTANCE_ID, text)
+        return group.members[holder]
+    known = None if holder is None else group.members[holder]
+    if known is not None and known.epoch != AWAY and known.classic is None:
+        text = (
+            f"Static member {beat.member_id} with instance id {instance} cannot join the group "
+            f"because the instance id is owned by {holder} member."
+        )
+        raise Refused(codes.UNRELEASED_INSTANCE_ID, text)
+    # Who is away, or speaks the classic protocol, is replaced, by its own id as by another (CG-93, CG-188)
+    return group.members.get(beat.member_id) if known is None else None
+
+
+def _check_epoch(member: Member, beat: Beat) -> None:
+    """Of the future: no. Of the past: from who lost an answer, which shows by what it owns (CG-40); 0 is a clean new beginning (CG-39)."""
+    if beat.epoch > member.epoch:
+        raise _fenced("greater", member, beat)
+    if 0 < beat.epoch < member.epoch:
+        lost_an_answer = beat.epoch == member.previous_epoch and beat.owned is not None and beat.owned <= member.assigned.keys()
+        if not lost_an_answer:
+            raise _fenced("smaller", member, beat)
+
+
+def _fenced(how: str, member: Member, beat: Beat) -> Refused:
+    text = (
+        f"The consumer group member has a {how} member epoch ({beat.epoch}) than the one known by the group coordinator ({member.epoch}). "
+        "The member must abandon all its partitions and rejoin."
+    )
+    return Refused(codes.FENCED_MEMBER_EPOCH, text)

@@ -22,8 +22,8 @@ from .. import causes, codes
 from ..causes import Why
 from . import membership, reconciliation, subscription, targets, timing
 from .beat import Beat
-from .group import ClassicSide, Departure, Group, Member, Spot
-from .orders import by_topic
+from .group import ClassicSide, Departure, Group, Member
+from .orders import Spot, by_topic
 from .reconciliation import Owned
 from .states import JOINING, Progress
 
@@ -155,8 +155,21 @@ def _as_beat(turn: Turn, group: Group, message: JoinGroupRequest, version: int, 
         [(topic, index) for each in said.owned_partitions if (topic := ids[each.topic]) is not None for index in each.partitions]
     )
     member_id = message.member_id or turn.environment.dice.short_id()
-    instance = message.group_instance_id
-    return Beat(message.group_id, member_id, JOINING, instance, said.rack_id, timeout, said.topics, None, None, owned, *client)
+    return Beat(
+        group_id=message.group_id,
+        member_id=member_id,
+        epoch=JOINING,
+        group_instance_id=message.group_instance_id,
+        rack_id=said.rack_id,
+        rebalance_timeout_ms=timeout,
+        listed=said.topics,
+        names=frozenset(said.topics),
+        regex=None,
+        assignor=None,
+        owned=owned,
+        client_id=client[0],
+        client_host=client[1],
+    )
 
 
 def _check_instance(group: Group, message: JoinGroupRequest) -> None:

@@ -16,7 +16,7 @@ from ...timers import Timer
 from ..offsets.committed import CommittedOffsets
 from ..type import GroupType
 from .assignors import Effort, Spreads, at_once, stored
-from .member_table import MemberTable
+from .orders import Held, MemberTable, Spot
 from .states import FIRST_EPOCH, JOINING, MAY_FOLLOW, Progress, State
 
 if TYPE_CHECKING:
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from ..type import Home
     from .assignors import Subscription, Target
 
-Spot = tuple[bytes, int]
-"""A partition: topic id and index."""
-Held = dict[Spot, int]
-"""Partitions of a member -> the epoch at which it was given each (KIP-1251). Another one takes its place, it is never changed itself."""
 NOTHING: Final[Held] = {}
 """What nearly everybody has to give up."""
 

@@ -12,11 +12,11 @@ from ...effects import Lease
 from ...turn import Turn
 from .. import causes
 from ..causes import Why
-from . import finding, membership, subscription, targets, timing
-from .beat import Beat
+from . import membership, subscription, targets, timing
+from .beat import Beat, sender
 from .group import Group, Member
 from .orders import as_laid_out, by_topic
-from .states import AWAY, LEAVING
+from .states import AWAY, JOINING, LEAVING
 from .timing import Timing
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Answer = tuple[ConsumerGroupHeartbeatResponse, Lease | None]
 
 def leave(turn: Turn, group: Group, beat: Beat) -> ConsumerGroupHeartbeatResponse:
     """Epoch -1 or -2: what else it says is not looked at (CG-23, CG-92). Raises Refused."""
-    member = finding.find(group, beat)
+    member = sender(group, beat)
     assert member is not None, "only who joins is nobody yet"
     if beat.epoch == AWAY:
         membership.go_away(turn, group, member)
@@ -107,7 +107,7 @@ def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Ans
     timing.renew(turn, group, member, settings.session_ms)
     if group.state != group.present() or why is not None or changed:
         membership.settle(turn, group, why or _arrived(member), moment.bumped)
-    told = _told(member, anew=member.assigned is not had) if changed or beat.joins or beat.is_full else None
+    told = _told(member, anew=member.assigned is not had) if changed or beat.epoch == JOINING or beat.is_full else None
     return _response(member, settings.heartbeat_ms, told), _lease(turn, group, moment.topics, member)
 
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from .group import Group, Spot
+from .group import Group
+from .orders import Spot
 from .states import AWAY, Progress, State
 
 

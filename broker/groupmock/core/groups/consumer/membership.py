@@ -1,18 +1,23 @@
-"""Who comes, changes and goes, and what that does to the group (GroupMetadataManager.consumerGroupHeartbeat, consumerGroupLeave)."""
+"""Who comes, changes and goes, and what that does to the group (GroupMetadataManager.consumerGroupHeartbeat, consumerGroupLeave,
+classicGroupLeaveToConsumerGroup)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from groupmock_codec.messages.k13_leave_group import MemberIdentity
+
 from ...turn import Turn
-from .. import causes, telling
+from .. import causes, codes, telling
 from ..causes import Why
 from . import reconciliation, targets, timing
 from .beat import Beat
-from .group import Departure, Group, Member, Spot, no_session
+from .group import Departure, Group, Member, no_session
+from .orders import Spot
 from .reconciliation import Owned
 from .states import JOINING, Progress
 
@@ -162,3 +167,32 @@ def remove(turn: Turn, group: Group, members: list[Member], why: Why) -> None:
         group.count_topics()
         group.bump()
         settle(turn, group, why, bumped=True)
+
+
+def leave(turn: Turn, group: Group, entries: Sequence[MemberIdentity]) -> list[int]:
+    """LeaveGroup, an administrator's (CG-163, CG-179). A code per entry; one other target is called for, however many go."""
+    gone: dict[str, MemberIdentity] = {}
+    errors = []
+    for entry in entries:
+        member, error = _named(group, entry)
+        if member is not None and member.member_id in gone:
+            error = codes.UNKNOWN_MEMBER_ID
+        elif member is not None:
+            gone[member.member_id] = entry
+        errors.append(error)
+    if gone:
+        told = [(each.member_id, each.group_instance_id, each.reason) for each in gone.values()]
+        remove(turn, group, [group.members[member_id] for member_id in gone], causes.members_left(told))
+    return errors
+
+
+def _named(group: Group, entry: MemberIdentity) -> tuple[Member | None, int]:
+    if entry.group_instance_id is None:
+        member = group.members.get(entry.member_id)
+        return member, codes.NONE if member is not None else codes.UNKNOWN_MEMBER_ID
+    holder = group.static_members.get(entry.group_instance_id)
+    if holder is None:
+        return None, codes.UNKNOWN_MEMBER_ID
+    if entry.member_id and entry.member_id != holder:
+        return None, codes.FENCED_INSTANCE_ID
+    return group.members[holder], codes.NONE

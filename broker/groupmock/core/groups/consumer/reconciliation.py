@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from .group import Group, Held, Member, Spot
-from .orders import given, remaining
+from .group import Group, Member
+from .orders import Held, Spot, given, remaining
 from .states import AWAY, Progress
 
 if TYPE_CHECKING:

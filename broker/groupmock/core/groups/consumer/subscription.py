@@ -17,13 +17,12 @@ from ...turn import Turn
 from ...units import NS_PER_MS
 from .. import causes, codes
 from . import membership
+from .beat import Beat, Refused
 from .group import Group, Member, Resolved
-from .refusal import Refused
 
 if TYPE_CHECKING:
     from ...log.topics import Topics
     from ...work import Steps
-    from .beat import Beat
 
 LEAST_INTERVAL_NS: Final = 10_000 * NS_PER_MS
 """Kafka's REGEX_BATCH_REFRESH_MIN_INTERVAL_MS."""

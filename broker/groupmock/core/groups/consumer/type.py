@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
+import msgspec
+
+from ...re2j.matching import compiled
 from ...turn import Turn
 from .. import causes, codes, telling
 from ..causes import Why
-from ..type import Base, Committer, Home
-from . import admission, membership, storage, subscription, timing
-from .group import Group
+from ..type import NOBODY, Base, Committer, Home
+from . import membership, subscription, timing
+from .group import Group, Member, Resolved, no_session
 from .states import MAY_FOLLOW, Progress, State
 
 if TYPE_CHECKING:
     from ..offsets.committed import At
     from ..view import GroupView
+    from .assignors import Target
+
+MEMBER_EPOCH_SINCE: Final = 9
+"""OffsetCommit and OffsetFetch: the version from which on `generation` may be a member epoch (KIP-848)."""
+
+
+class StoredGroup(msgspec.Struct, frozen=True):
+    """What the log remembers of a group: all but its timers, and when another target may be computed (the first one after a load is not
+    delayed). `topics`: those it subscribes to, as they were."""
+
+    generation: int
+    assignment_epoch: int
+    members: tuple[Member, ...]
+    targets: Mapping[str, Target]
+    topics: Mapping[str, tuple[bytes, int]]
+    resolved: Mapping[str, Resolved]
 
 
 class ConsumerGroup(Group):
@@ -37,16 +56,44 @@ class ConsumerGroup(Group):
         return not self.members
 
     def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
-        """Ids, version, epoch."""
-        return admission.commit(turn, self, by, version, at)
+        """It is no sign of life, and the instance id is not looked at (CG-83, CG-133)."""
+        member = self.members.get(by.member_id)
+        if member is not None and member.classic is None and version < MEMBER_EPOCH_SINCE:
+            return codes.UNSUPPORTED_VERSION
+        return self._admit(member, by, at)
 
     def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
-        """Ids and epoch, where they are given."""
-        return admission.transactional_commit(self, by, at)
+        """The checks of OffsetCommit in any version, but a commit that names nothing is taken, and 113 is written as 22 (CG-140; TX-76)."""
+        if by == NOBODY:
+            return codes.NONE
+        error = self._admit(self.members.get(by.member_id), by, at)
+        return codes.ILLEGAL_GENERATION if error == codes.STALE_MEMBER_EPOCH else error
+
+    def _admit(self, member: Member | None, by: Committer, at: Collection[At]) -> int:
+        if by.generation < 0 and not self.members:
+            return codes.NONE
+        if member is None:
+            return codes.UNKNOWN_MEMBER_ID
+        if by.generation == member.epoch or (by.generation < member.epoch and self._had_them(member, by.generation, at)):
+            return codes.NONE
+        return codes.STALE_MEMBER_EPOCH if member.classic is None else codes.ILLEGAL_GENERATION
+
+    def _had_them(self, member: Member, epoch: int, at: Collection[At]) -> bool:
+        """Does it still have, and had it at that epoch, every partition that it commits for (KIP-1251; CG-135)? Of none that is asked for
+        it does, at any epoch."""
+        had = member.assigned | member.revoking
+        ids = {topic: self.home.topics.topic_id(topic) or b"" for topic, _ in at}
+        return all(had.get((ids[topic], index), epoch + 1) <= epoch for topic, index in at)
 
     def admit_fetch(self, member_id: str | None, epoch: int) -> int:
-        """Ids and epoch, where they are given."""
-        return admission.fetch(self, member_id, epoch)
+        """Ids and epoch, where they are given (CG-136, CG-137)."""
+        if member_id is None:
+            return codes.NONE if epoch < 0 else codes.UNKNOWN_SERVER_ERROR
+        member = self.members.get(member_id)
+        if member is None:
+            return codes.UNKNOWN_MEMBER_ID
+        wrong = codes.STALE_MEMBER_EPOCH if member.classic is None else codes.ILLEGAL_GENERATION
+        return codes.NONE if epoch == member.epoch else wrong
 
     def admit_deletion(self) -> int:
         """Without members only."""
@@ -114,17 +161,27 @@ class ConsumerGroup(Group):
             self.end_leases()
 
     @property
-    def stored(self) -> Any:
-        """All of it."""
-        return storage.stored(self)
+    def stored(self) -> StoredGroup:
+        """What its records say now. Every change is a record of its own (ConsumerGroupMetadata..., ...Member..., ...TargetAssignment...,
+        ...CurrentMemberAssignment..., ...RegularExpression records): what is stored is what is, until a load asks."""
+        members = tuple(msgspec.structs.replace(member, session=no_session(), former_instances=()) for member in self.ordered())
+        return StoredGroup(self.generation, self.assignment_epoch, members, dict(self.targets), dict(self.topics), dict(self.resolved))
 
     def store(self, turn: Turn) -> None:
         """Every change is in the log the moment it happens."""
 
-    def restore(self, turn: Turn, stored: Any) -> None:
-        """Where its records left it."""
-        if stored is not None:
-            storage.restore(turn, self, stored)
+    def restore(self, turn: Turn, stored: StoredGroup | None) -> None:
+        """Every member is back where its records left it, and its timers begin anew (GroupMetadataManager.onLoaded)."""
+        if stored is None:
+            return
+        members = [msgspec.structs.replace(member) for member in stored.members]
+        self.refill(stored.generation, stored.assignment_epoch, members, dict(stored.targets))
+        self.topics, self.resolved, self.stale = dict(stored.topics), dict(stored.resolved), True
+        self.matchers = {regex: compiled(regex) for regex in self.expressions}
+        for member in self.members.values():
+            timing.renew(turn, self, member, member.session_timeout_ms)
+            if member.progress is Progress.UNREVOKED:
+                timing.await_revocation(turn, self, member)
 
     def loaded(self, turn: Turn) -> None:
         """Nothing: a group that is too large keeps whom it has (CG-99)."""

@@ -1,11 +1,23 @@
-"""What a test sees of a consumer group."""
+"""A consumer group as others are shown it: tests by a view, administrators by ConsumerGroupDescribe (CG-50, CG-51)."""
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, cast
 
+from groupmock_codec.messages import k69_consumer_group_describe as k69
+
+from ...turn import Turn
 from ..view import Assignment, GroupView, MemberView, State, offsets_view
+from . import orders, targets
 from .group import Group, Member
+
+if TYPE_CHECKING:
+    from ...log.topics import Topics
+
+CLASSIC: Final = 0
+CONSUMER: Final = 1
+"""Member types: which protocol it speaks (KIP-1099)."""
 
 
 def view_of(group: Group) -> GroupView:
@@ -17,12 +29,12 @@ def view_of(group: Group) -> GroupView:
         protocol_type=group.protocol_type,
         protocol_name=group.protocol_name,
         leader=None,
-        members=[_member(group, member) for member in group.members.values()],
+        members=[_viewed(group, member) for member in group.members.values()],
         offsets=offsets_view(group.offsets),
     )
 
 
-def _member(group: Group, member: Member) -> MemberView:
+def _viewed(group: Group, member: Member) -> MemberView:
     names = {topic_id: name for name, (topic_id, _) in group.topics.items()}
     assignment: Assignment = {}
     for topic, index in sorted(member.assigned):
@@ -39,3 +51,37 @@ def _member(group: Group, member: Member) -> MemberView:
         assignment=assignment,
         assignment_bytes=b"",
     )
+
+
+def describe(turn: Turn, group: Group, topics: Topics) -> k69.DescribedGroup:
+    """With all members, in the order of the coordinator's table. The assignor is today's choice, whoever computed the target (CG-100)."""
+    return k69.DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state,
+        group_epoch=group.generation,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=targets.preferred(turn, group),
+        members=[_described(group, topics, member) for member in group.ordered()],
+    )
+
+
+def _described(group: Group, topics: Topics, member: Member) -> k69.Member:
+    return k69.Member(
+        member_id=member.member_id,
+        instance_id=member.group_instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=orders.names(member.names),
+        subscribed_topic_regex=member.regex,
+        assignment=_named(topics, orders.held(member.assigned, member.revoking)),
+        target_assignment=_named(topics, orders.by_topic(group.target_of(member))),
+        member_type=CONSUMER if member.classic is None else CLASSIC,
+    )
+
+
+def _named(topics: Topics, parts: Iterable[tuple[bytes, list[int]]]) -> k69.Assignment:
+    """Topics that no longer exist are left out (CG-123)."""
+    named = [(topic, topics.name_of(topic), indexes) for topic, indexes in parts]
+    return k69.Assignment([k69.TopicPartitions(topic, name, indexes) for topic, name, indexes in named if name is not None])

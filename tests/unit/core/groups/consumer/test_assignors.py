@@ -18,7 +18,7 @@ from assignor_stories import Story, Subscriber, targets
 from cases import for_each
 
 from groupmock.core.groups.consumer.assignors import ASSIGNORS
-from groupmock.core.groups.consumer.member_table import MemberTable
+from groupmock.core.groups.consumer.orders import MemberTable
 from groupmock.core.java.hashes import java_hash, spread
 from groupmock.core.java.tables import signed
 

@@ -9,7 +9,7 @@ from consumer_world import LEAVE, ConsumerWorld
 
 from groupmock.core.groups.classic.type import ClassicGroup
 from groupmock.core.groups.consumer.assignors import at_once
-from groupmock.core.groups.consumer.member_table import MemberTable
+from groupmock.core.groups.consumer.orders import MemberTable
 from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
 from groupmock.rig import Ask
 from groupmock_codec.embedded.consumer import (

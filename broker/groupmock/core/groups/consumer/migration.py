@@ -1,0 +1,167 @@
+"""A group changes over between the protocols while its members stay (KIP-848, online migration; CG-170 to CG-172, CG-180 to CG-189).
+
+Up: a member of the consumer protocol joins a classic group. Nobody stops: every classic member is where it was, at the generation for an
+epoch, with the partitions that its leader gave it. Requests that wait are answered 27, and so are Heartbeats as soon as the newcomer has
+called for another target. What classic members are answered from then on: `classic_members`.
+
+Down: the last member of the consumer protocol is gone, and classic ones remain. By itself a consumer group of classic members stays what
+it is: only that departure counts, and only where the policy allows (`membership.left_to_classics`).
+
+In Kafka: GroupMetadataManager.validateOnlineUpgrade, convertToConsumerGroup, ConsumerGroup.fromClassicGroup; validateOnlineDowngrade...,
+ClassicGroup.fromConsumerGroup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.embedded.consumer import Assignment, Subscription, decode_assignment, decode_subscription
+from groupmock_codec.errors import DecodeError
+
+from ...java.hashes import spread
+from ...turn import Turn
+from .. import causes, codes, telling
+from ..causes import Why
+from ..classic import answers, rebalance, sessions, storage
+from ..classic.group import Member as ClassicMember
+from ..classic.group import StoredGroup, lists
+from ..classic.subscription import Subscribed
+from ..classic.vote import select_protocol
+from . import membership, timing
+from .beat import Refused
+from .classic_members import HIGHEST_SUBSCRIPTION, assignment_bytes
+from .group import ClassicSide, Group, Member
+from .orders import Held
+
+if TYPE_CHECKING:
+    from ..classic.type import ClassicGroup
+    from .assignors import Target
+
+ALLOW_UPGRADES: Final = ("upgrade", "bidirectional")
+CUSTOM: Final = (
+    "an unsupported custom assignor is in use. Please refer to the documentation or switch to a default assignor "
+    "before re-attempting the upgrade"
+)
+
+
+def check_upgrade(turn: Turn, group: ClassicGroup) -> None:
+    """Raises Refused, in Kafka's order (CG-170, CG-180). From its second half on nobody waits in the group."""
+    why = _why_not(turn, group)
+    if why is not None:
+        text = f"Cannot upgrade classic group {group.group_id} to consumer group because {why}."
+        raise Refused(codes.GROUP_ID_NOT_FOUND, text)
+
+
+def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
+    if turn.settings.group_consumer_migration_policy not in ALLOW_UPGRADES:
+        return "online upgrade is disabled"
+    if group.protocol_type != "consumer":
+        return "the group does not use the consumer embedded protocol"
+    if len(group.members) > turn.settings.group_consumer_max_size:
+        return "the group size exceeds the consumer group maximum size"
+    for member in group.members.values():  # before anything is looked at that may refuse the newcomer: there may be no room (CG-181)
+        _send_back(turn, group, member)
+    chosen = group.protocol_name or ""
+    if not all(lists(member.protocols, chosen) for member in group.members.values()):
+        # Kafka falls over who does not list what the last generation chose, or over there being none yet
+        # (ConsumerGroup.fromClassicGroup, seen on 4.3.0)
+        raise Refused(codes.UNKNOWN_SERVER_ERROR, "")
+    try:
+        given = [_read(member, chosen)[1] for member in group.members.values()]
+    except DecodeError:
+        return "the embedded consumer protocol is malformed"
+    return CUSTOM if any(each.user_data for each in given) else None
+
+
+def _send_back(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
+    """Where it waits for an answer it is told to come again."""
+    join = group.park_join(member, None)
+    if join is not None and not join.answered:
+        turn.reply(join.ticket, answers.join_refused(codes.REBALANCE_IN_PROGRESS, join.version, member.member_id))
+    sync, member.sync = member.sync, None
+    if sync is not None:
+        turn.reply(sync.ticket, answers.sync_refused(codes.REBALANCE_IN_PROGRESS))
+
+
+def _read(member: ClassicMember, chosen: str) -> tuple[Subscription, Assignment]:
+    given = decode_assignment(member.assignment) if member.assignment else Assignment()
+    return decode_subscription(member.metadata(chosen)), given
+
+
+def upgrade(turn: Turn, old: ClassicGroup, new: Group, why: Why) -> None:
+    """The members of the classic group are the consumer group's, where they were."""
+    generation, chosen = old.generation, old.protocol_name or ""
+    for name in ("join", "sync"):
+        turn.timers.cancel((name, old.group_id))
+    found = [_as_consumer(new, each, generation, chosen) for each in old.ordered()]
+    new.topics = new.as_they_are(sorted({name for member in found for name in member.names}))
+    new.refill(generation, generation, found, {member.member_id: _target(member.assigned) for member in found})
+    for member in found:
+        assert member.classic is not None
+        timing.renew(turn, new, member, member.classic.session_timeout_ms)
+    membership.settle(turn, new, why)
+
+
+def _as_consumer(group: Group, old: ClassicMember, generation: int, chosen: str) -> Member:
+    said, given = _read(old, chosen)
+    assigned: Held = {}
+    for topic in given.assigned_partitions:
+        topic_id = group.home.topics.topic_id(topic.topic)
+        if topic_id is not None:
+            assigned |= dict.fromkeys(((topic_id, index) for index in topic.partitions), generation)
+    return Member(
+        member_id=old.member_id,
+        group_instance_id=old.group_instance_id,
+        client_id=old.client_id,
+        client_host=old.client_host,
+        rack_id=said.rack_id,
+        rebalance_timeout_ms=old.rebalance_timeout_ms,
+        names=frozenset(said.topics),
+        epoch=generation,
+        previous_epoch=generation,
+        assigned=assigned,
+        classic=ClassicSide(old.protocols, old.session_timeout_ms, min(said.version, HIGHEST_SUBSCRIPTION)),
+    )
+
+
+def _target(assigned: Held) -> Target:
+    found: dict[bytes, list[int]] = {}
+    for topic, index in assigned:
+        found.setdefault(topic, []).append(index)
+    return {topic: tuple(indexes) for topic, indexes in found.items()}
+
+
+def downgrade(turn: Turn, old: Group, remaining: Sequence[Member], new: ClassicGroup) -> None:
+    """Its members are the classic group's, at its epoch for a generation, with what they were to have, whether or not they had it yet.
+    They have to join again, unless the last of the others was only replaced (CG-187): then whoever replaced it is put last."""
+    assert old.lost is not None
+    rebalances, successor = old.lost
+    in_order = sorted(remaining, key=lambda member: member.member_id == successor)
+    members = [_as_classic(turn, new, member, assignment_bytes(old, member, old.target_of(member))) for member in in_order]
+    leader = in_order[0].member_id
+    new.refill(StoredGroup(old.generation, "consumer", None, leader, turn.wall_ms, (), (), (), (), ()), members)
+    new.protocol_name = select_protocol(new)
+    new.subscribed = Subscribed([member.protocols[0][1] for member in members])
+    telling.moved(turn, new, "Empty", causes.DOWNGRADED)
+    if rebalances:
+        rebalance.prepare(turn, new, causes.DOWNGRADED)
+    else:
+        storage.store(turn, new)
+
+
+def _as_classic(turn: Turn, group: ClassicGroup, old: Member, assignment: bytes) -> ClassicMember:
+    assert old.classic is not None
+    return ClassicMember(
+        member_id=old.member_id,
+        group_instance_id=old.group_instance_id,
+        client_id=old.client_id,
+        client_host=old.client_host,
+        session_timeout_ms=old.classic.session_timeout_ms,
+        rebalance_timeout_ms=old.rebalance_timeout_ms,
+        protocols=old.classic.protocols,
+        session=turn.timers.set(sessions.key(group, old.member_id), turn.after(old.classic.session_timeout_ms)),
+        spread=spread(old.member_id),
+        is_new=False,
+        assignment=assignment,
+    )
