@@ -14,7 +14,7 @@ from ..journal.journal import NEVER
 from ..journal.rows import CloseRow, CommandRow, FaultRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.whose import field
 from ..rounds import GroupFold, Rebalance, Rebalances
-from ..rounds.group_fold import DOWNGRADED, UPGRADED, replaced_by
+from ..rounds.group_fold import LIVES_ON, replaced_by
 from ..rounds.rebalance_model import DEAD, UNDER_WAY
 from ..story.awaited import waiting_for
 from ..story.people import People
@@ -196,7 +196,7 @@ class Shortened:
             here.gone.clear()
         else:
             yield LogLine(row.t, "info", self._sentence(row), row)
-        if row.after == DEAD and row.cause not in (UPGRADED, DOWNGRADED):
+        if row.after == DEAD and row.cause not in LIVES_ON:
             self._groups.pop(row.group, None)
             self._rebalances.forget(row.group)
 

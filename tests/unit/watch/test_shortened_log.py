@@ -56,6 +56,14 @@ def test_an_expiry_has_a_line_of_its_own_and_a_leave_has_not():
     assert told(list(stage.ring.rows))[before:] == ["anna#017f left -> the group is empty, generation 4"]
 
 
+def test_a_group_whose_coordinator_moves_is_still_known():
+    stage = TwoMembers()
+    stage.rig.command("move_coordinator", group="kitchen")
+    stage.rig.command("force_rebalance", group="kitchen")
+    stage.together(stage.anna, stage.ben)
+    assert told(list(stage.ring.rows))[-1].endswith("anna#017f keeps orders/0,2; ben#b604 keeps orders/1,3")
+
+
 def test_a_rebalance_that_lasts_is_told_after_a_while_and_at_the_end():
     stage = TwoMembers()
     stage.consumer("cleo").join()
