@@ -41,8 +41,8 @@ from .sentences import TOWARDS_TARGET, how_gone, member_did
 from .tally import Tally
 from .words import MOST, count, facts, listed, member_text, partitions_text, shortened, text
 
-REMEMBERED: Final = 100_000
-"""Partitions of which the last committed offset is."""
+RESERVED: Final = 100_000
+"""The most ids that were given to clients which have not come back with them."""
 FEW: Final = 3
 """Members that are told in one line."""
 ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "fence_member", "force_rebalance", "complete_delay", "release_group")
@@ -133,7 +133,7 @@ class Tale:
 
     def member(self, row: MemberRow) -> Iterator[Line]:
         """Somebody came, went, or is another one."""
-        if row.what == "reserved" and len(self._reserved) < REMEMBERED:
+        if row.what == "reserved" and len(self._reserved) < RESERVED:
             self._reserved[row.member_id] = row
         if row.what in ("reserved", "led"):
             return

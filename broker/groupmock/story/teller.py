@@ -230,7 +230,8 @@ class StoryTeller:
         if self._only is None and self._member is None:
             yield from besides(self._transactions, self.not_served, self._now, self._since, bool(self._sections), whole)
         if self._others and self._only is None:
-            yield f"({len(self._others)} more groups are not told: name one of {listed(sorted(self._others))})"
+            least = "at least " if len(self._others) == CLIENTS else ""
+            yield f"({least}{len(self._others)} more groups are not told: name one of {listed(sorted(self._others))})"
         if self.untold:
             yield f"({count(self.untold, 'row')} could not be told: their messages are not what their API has)"
 

@@ -242,6 +242,8 @@ def test_many_groups_are_counted_and_not_all_told(monkeypatch: pytest.MonkeyPatc
     told = list(tell(rows))
     assert [line for line in told if line.startswith("g")] == [f"g{n}: Empty, generation 0, 0 members" for n in range(3)]
     assert told[-1] == "(6 more groups are not told: name one of g3, g4, g5, g6, g7, g8)"
+    monkeypatch.setattr(teller, "CLIENTS", 2)
+    assert list(tell(rows))[-1] == "(at least 2 more groups are not told: name one of g3, g4)"
 
 
 def test_hostile_names_are_only_text() -> None:
