@@ -6,7 +6,8 @@ import gzip
 import zlib
 from typing import Final
 
-from .errors import ErrorCode
+from . import error_codes
+from .error_codes import error_name
 
 NONE: Final = 0
 GZIP: Final = 1
@@ -21,11 +22,11 @@ MAX_DECOMPRESSED: Final = 104_857_600
 class RecordsError(ValueError):
     """Records that a log refuses. `error_code` is what Kafka answers for the partition."""
 
-    def __init__(self, error_code: ErrorCode, reason: str) -> None:
-        super().__init__(f"{error_code.name}: {reason}")
+    def __init__(self, error_code: int, reason: str) -> None:
+        super().__init__(f"{error_name(error_code)}: {reason}")
         self.error_code, self.reason = error_code, reason
 
-    def __reduce__(self) -> tuple[type[RecordsError], tuple[ErrorCode, str]]:
+    def __reduce__(self) -> tuple[type[RecordsError], tuple[int, str]]:
         return type(self), (self.error_code, self.reason)
 
 
@@ -33,7 +34,7 @@ class OverLimit(RecordsError):
     """Records that would cost more than their reader allows. A Java producer that is told MESSAGE_TOO_LARGE splits the batch."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(ErrorCode.MESSAGE_TOO_LARGE, reason)
+        super().__init__(error_codes.MESSAGE_TOO_LARGE, reason)
 
     def __reduce__(self) -> tuple[type[OverLimit], tuple[str]]:  # type: ignore[override]  # made of the reason alone
         return type(self), (self.reason,)
@@ -76,16 +77,16 @@ def _member(data: memoryview, limit: int) -> tuple[bytes, memoryview]:
         try:
             found.append(unzip.decompress(piece, max(1, limit - size)))  # zlib takes 0 for no limit
         except zlib.error as error:
-            raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"bad gzip: {error}") from None
+            raise RecordsError(error_codes.CORRUPT_MESSAGE, f"bad gzip: {error}") from None
         size += len(found[-1])
         if unzip.unconsumed_tail or size > limit:
             raise OverLimit(f"more than {limit} bytes when decompressed")
         at += len(piece) - len(unzip.unused_data)
     if not unzip.eof:
-        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, "gzip ends too early")
+        raise RecordsError(error_codes.CORRUPT_MESSAGE, "gzip ends too early")
     return b"".join(found), data[at:]
 
 
 def _unsupported(code: int) -> RecordsError:
     name = COMPRESSIONS[code] if code < len(COMPRESSIONS) else f"unknown({code})"
-    return RecordsError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"{name} is kept as it is and cannot be opened here")
+    return RecordsError(error_codes.UNSUPPORTED_COMPRESSION_TYPE, f"{name} is kept as it is and cannot be opened here")

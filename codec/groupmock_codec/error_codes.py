@@ -1,82 +1,188 @@
-"""Which errors an answer holds, wherever they stand: for the whole, or for a topic, partition, group, coordinator, member or resource.
-
-The declarations say which fields are error codes: an int16 that Kafka's schemas call `ErrorCode`, alone or behind another word. Of each
-response class and version flat Python is made at first use, as of its bytes (`compiled`): an answer without errors costs a comparison per
-field that could hold one. Kafka counts the same (`org.apache.kafka.common.requests.AbstractResponse.errorCounts`).
-"""
+"""Kafka's error codes, each by its name in Kafka 4.3. Earlier releases know a prefix of this table, Kafka 3.9 the codes up to 127."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final
 
-from .declare import Field, Message, fields_of
-from .emit import Source
+UNKNOWN_SERVER_ERROR: Final = -1
+NONE: Final = 0
+OFFSET_OUT_OF_RANGE: Final = 1
+CORRUPT_MESSAGE: Final = 2
+UNKNOWN_TOPIC_OR_PARTITION: Final = 3
+INVALID_FETCH_SIZE: Final = 4
+LEADER_NOT_AVAILABLE: Final = 5
+NOT_LEADER_OR_FOLLOWER: Final = 6
+REQUEST_TIMED_OUT: Final = 7
+BROKER_NOT_AVAILABLE: Final = 8
+REPLICA_NOT_AVAILABLE: Final = 9
+MESSAGE_TOO_LARGE: Final = 10
+STALE_CONTROLLER_EPOCH: Final = 11
+OFFSET_METADATA_TOO_LARGE: Final = 12
+NETWORK_EXCEPTION: Final = 13
+COORDINATOR_LOAD_IN_PROGRESS: Final = 14
+COORDINATOR_NOT_AVAILABLE: Final = 15
+NOT_COORDINATOR: Final = 16
+INVALID_TOPIC_EXCEPTION: Final = 17
+RECORD_LIST_TOO_LARGE: Final = 18
+NOT_ENOUGH_REPLICAS: Final = 19
+NOT_ENOUGH_REPLICAS_AFTER_APPEND: Final = 20
+INVALID_REQUIRED_ACKS: Final = 21
+ILLEGAL_GENERATION: Final = 22
+INCONSISTENT_GROUP_PROTOCOL: Final = 23
+INVALID_GROUP_ID: Final = 24
+UNKNOWN_MEMBER_ID: Final = 25
+INVALID_SESSION_TIMEOUT: Final = 26
+REBALANCE_IN_PROGRESS: Final = 27
+INVALID_COMMIT_OFFSET_SIZE: Final = 28
+TOPIC_AUTHORIZATION_FAILED: Final = 29
+GROUP_AUTHORIZATION_FAILED: Final = 30
+CLUSTER_AUTHORIZATION_FAILED: Final = 31
+INVALID_TIMESTAMP: Final = 32
+UNSUPPORTED_SASL_MECHANISM: Final = 33
+ILLEGAL_SASL_STATE: Final = 34
+UNSUPPORTED_VERSION: Final = 35
+TOPIC_ALREADY_EXISTS: Final = 36
+INVALID_PARTITIONS: Final = 37
+INVALID_REPLICATION_FACTOR: Final = 38
+INVALID_REPLICA_ASSIGNMENT: Final = 39
+INVALID_CONFIG: Final = 40
+NOT_CONTROLLER: Final = 41
+INVALID_REQUEST: Final = 42
+UNSUPPORTED_FOR_MESSAGE_FORMAT: Final = 43
+POLICY_VIOLATION: Final = 44
+OUT_OF_ORDER_SEQUENCE_NUMBER: Final = 45
+DUPLICATE_SEQUENCE_NUMBER: Final = 46
+INVALID_PRODUCER_EPOCH: Final = 47
+INVALID_TXN_STATE: Final = 48
+INVALID_PRODUCER_ID_MAPPING: Final = 49
+INVALID_TRANSACTION_TIMEOUT: Final = 50
+CONCURRENT_TRANSACTIONS: Final = 51
+TRANSACTION_COORDINATOR_FENCED: Final = 52
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Final = 53
+SECURITY_DISABLED: Final = 54
+OPERATION_NOT_ATTEMPTED: Final = 55
+KAFKA_STORAGE_ERROR: Final = 56
+LOG_DIR_NOT_FOUND: Final = 57
+SASL_AUTHENTICATION_FAILED: Final = 58
+UNKNOWN_PRODUCER_ID: Final = 59
+REASSIGNMENT_IN_PROGRESS: Final = 60
+DELEGATION_TOKEN_AUTH_DISABLED: Final = 61
+DELEGATION_TOKEN_NOT_FOUND: Final = 62
+DELEGATION_TOKEN_OWNER_MISMATCH: Final = 63
+DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: Final = 64
+DELEGATION_TOKEN_AUTHORIZATION_FAILED: Final = 65
+DELEGATION_TOKEN_EXPIRED: Final = 66
+INVALID_PRINCIPAL_TYPE: Final = 67
+NON_EMPTY_GROUP: Final = 68
+GROUP_ID_NOT_FOUND: Final = 69
+FETCH_SESSION_ID_NOT_FOUND: Final = 70
+INVALID_FETCH_SESSION_EPOCH: Final = 71
+LISTENER_NOT_FOUND: Final = 72
+TOPIC_DELETION_DISABLED: Final = 73
+FENCED_LEADER_EPOCH: Final = 74
+UNKNOWN_LEADER_EPOCH: Final = 75
+UNSUPPORTED_COMPRESSION_TYPE: Final = 76
+STALE_BROKER_EPOCH: Final = 77
+OFFSET_NOT_AVAILABLE: Final = 78
+MEMBER_ID_REQUIRED: Final = 79
+PREFERRED_LEADER_NOT_AVAILABLE: Final = 80
+GROUP_MAX_SIZE_REACHED: Final = 81
+FENCED_INSTANCE_ID: Final = 82
+ELIGIBLE_LEADERS_NOT_AVAILABLE: Final = 83
+ELECTION_NOT_NEEDED: Final = 84
+NO_REASSIGNMENT_IN_PROGRESS: Final = 85
+GROUP_SUBSCRIBED_TO_TOPIC: Final = 86
+INVALID_RECORD: Final = 87
+UNSTABLE_OFFSET_COMMIT: Final = 88
+THROTTLING_QUOTA_EXCEEDED: Final = 89
+PRODUCER_FENCED: Final = 90
+RESOURCE_NOT_FOUND: Final = 91
+DUPLICATE_RESOURCE: Final = 92
+UNACCEPTABLE_CREDENTIAL: Final = 93
+INCONSISTENT_VOTER_SET: Final = 94
+INVALID_UPDATE_VERSION: Final = 95
+FEATURE_UPDATE_FAILED: Final = 96
+PRINCIPAL_DESERIALIZATION_FAILURE: Final = 97
+SNAPSHOT_NOT_FOUND: Final = 98
+POSITION_OUT_OF_RANGE: Final = 99
+UNKNOWN_TOPIC_ID: Final = 100
+DUPLICATE_BROKER_REGISTRATION: Final = 101
+BROKER_ID_NOT_REGISTERED: Final = 102
+INCONSISTENT_TOPIC_ID: Final = 103
+INCONSISTENT_CLUSTER_ID: Final = 104
+TRANSACTIONAL_ID_NOT_FOUND: Final = 105
+FETCH_SESSION_TOPIC_ID_ERROR: Final = 106
+INELIGIBLE_REPLICA: Final = 107
+NEW_LEADER_ELECTED: Final = 108
+OFFSET_MOVED_TO_TIERED_STORAGE: Final = 109
+FENCED_MEMBER_EPOCH: Final = 110
+UNRELEASED_INSTANCE_ID: Final = 111
+UNSUPPORTED_ASSIGNOR: Final = 112
+STALE_MEMBER_EPOCH: Final = 113
+MISMATCHED_ENDPOINT_TYPE: Final = 114
+UNSUPPORTED_ENDPOINT_TYPE: Final = 115
+UNKNOWN_CONTROLLER_ID: Final = 116
+UNKNOWN_SUBSCRIPTION_ID: Final = 117
+TELEMETRY_TOO_LARGE: Final = 118
+INVALID_REGISTRATION: Final = 119
+TRANSACTION_ABORTABLE: Final = 120
+INVALID_RECORD_STATE: Final = 121
+SHARE_SESSION_NOT_FOUND: Final = 122
+INVALID_SHARE_SESSION_EPOCH: Final = 123
+FENCED_STATE_EPOCH: Final = 124
+INVALID_VOTER_KEY: Final = 125
+DUPLICATE_VOTER: Final = 126
+VOTER_NOT_FOUND: Final = 127
+INVALID_REGULAR_EXPRESSION: Final = 128
+REBOOTSTRAP_REQUIRED: Final = 129
+STREAMS_INVALID_TOPOLOGY: Final = 130
+STREAMS_INVALID_TOPOLOGY_EPOCH: Final = 131
+STREAMS_TOPOLOGY_FENCED: Final = 132
+SHARE_SESSION_LIMIT_REACHED: Final = 133
 
-NAME: Final = "error_code"
+NAMES: Final[Mapping[int, str]] = {code: name for name, code in globals().items() if isinstance(code, int)}
+"""Every code of the table with its name, in the order of the codes."""
+
+RETRIABLE: Final = frozenset(
+    {
+        CORRUPT_MESSAGE,
+        UNKNOWN_TOPIC_OR_PARTITION,
+        LEADER_NOT_AVAILABLE,
+        NOT_LEADER_OR_FOLLOWER,
+        REQUEST_TIMED_OUT,
+        REPLICA_NOT_AVAILABLE,
+        NETWORK_EXCEPTION,
+        COORDINATOR_LOAD_IN_PROGRESS,
+        COORDINATOR_NOT_AVAILABLE,
+        NOT_COORDINATOR,
+        NOT_ENOUGH_REPLICAS,
+        NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        NOT_CONTROLLER,
+        CONCURRENT_TRANSACTIONS,
+        KAFKA_STORAGE_ERROR,
+        FETCH_SESSION_ID_NOT_FOUND,
+        INVALID_FETCH_SESSION_EPOCH,
+        LISTENER_NOT_FOUND,
+        FENCED_LEADER_EPOCH,
+        UNKNOWN_LEADER_EPOCH,
+        OFFSET_NOT_AVAILABLE,
+        PREFERRED_LEADER_NOT_AVAILABLE,
+        ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        ELECTION_NOT_NEEDED,
+        UNSTABLE_OFFSET_COMMIT,
+        THROTTLING_QUOTA_EXCEEDED,
+        UNKNOWN_TOPIC_ID,
+        INCONSISTENT_TOPIC_ID,
+        FETCH_SESSION_TOPIC_ID_ERROR,
+        SHARE_SESSION_NOT_FOUND,
+        INVALID_SHARE_SESSION_EPOCH,
+        SHARE_SESSION_LIMIT_REACHED,
+    }
+)
+"""Codes after which the same request may succeed later. Kafka's clients call them RetriableException."""
 
 
-class ErrorCodes(NamedTuple):
-    """`first`: message -> the first code that is not 0, else 0. `each`: message -> (path, code) of all of them, in the same order: what a
-    struct says of itself before what stands inside it. A path is as in `topics[0].partitions[2].error_code`."""
-
-    first: Callable[[Any], int]
-    each: Callable[[Any], Iterator[tuple[str, int]]]
-
-
-@cache
-def error_codes(message: type[Message], version: int) -> ErrorCodes:
-    """What finds the errors of such a message. Fields that the version has not are not looked at: nobody is sent them."""
-    source = Source({})
-    with source.block("def first(x0):"):
-        _look(source, message, version, "x0", None, 0)
-        source.line("return 0")
-    with source.block("def each(x0):"):
-        _look(source, message, version, "x0", "", 0)
-        source.line("yield from ()")
-    names = dict(source.names)
-    where = f"<errors {message.__module__}.{message.__name__} v{version}>"
-    exec(compile(source.text, where, "exec"), names)  # made of our declarations only
-    return ErrorCodes(names["first"], names["each"])  # type: ignore[arg-type]
-
-
-def is_error_code(field: Field) -> bool:
-    """Does the field hold an error of Kafka's table?"""
-    return field.wire.kind == "int16" and (field.name == NAME or field.name.endswith(f"_{NAME}"))
-
-
-@cache
-def has_error_codes(message: type[Message], version: int) -> bool:
-    """Does the struct, or one inside it, hold any in this version?"""
-    here = [field for field in fields_of(message) if field.present(version)]
-    return any(map(is_error_code, here)) or any(has_error_codes(inner, version) for inner in map(_inside, here) if inner is not None)
-
-
-def _look(source: Source, message: type[Message], version: int, value: str, path: str | None, depth: int) -> None:
-    """Lines about one struct. `value`: the name that it has; `path`: its own, where paths are wanted."""
-    here = [field for field in fields_of(message) if field.present(version)]
-    for field in filter(is_error_code, here):
-        with source.block(f"if {value}.{field.name}:"):
-            code = f"{value}.{field.name}"
-            source.line(f"return {code}" if path is None else f'yield f"{path}{field.name}", {code}')
-    for field in here:
-        inner = _inside(field)
-        if inner is None or not has_error_codes(inner, version):
-            continue
-        item, place, many = f"x{depth + 1}", f"i{depth + 1}", field.wire.kind == "array"
-        below = None if path is None else f"{path}{field.name}[{{{place}}}]." if many else f"{path}{field.name}."
-        with source.block(_over(f"{value}.{field.name}", item, place if path is not None else None, many)):
-            _look(source, inner, version, item, below, depth + 1)
-
-
-def _over(value: str, item: str, place: str | None, many: bool) -> str:
-    """The head of a loop over what is inside: an array (null in some versions), or one struct, which is there or not."""
-    inside = f"{value} or ()" if many else f"({value},) if {value} is not None else ()"
-    return f"for {item} in {inside}:" if place is None or not many else f"for {place}, {item} in enumerate({inside}):"
-
-
-def _inside(field: Field) -> type[Message] | None:
-    """The class of the structs in a field."""
-    wire = field.wire.element_wire if field.wire.kind == "array" else field.wire
-    return wire.struct if wire.kind == "struct" else None
+def error_name(code: int) -> str:
+    """Return Kafka's name of a code, and `ERROR_256` for a code that no release has so far."""
+    return NAMES.get(code) or f"ERROR_{code}"

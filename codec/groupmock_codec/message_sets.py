@@ -15,8 +15,8 @@ from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple
 
+from . import error_codes
 from .compression import COMPRESSIONS, GZIP, NONE, OverLimit, compress
-from .errors import ErrorCode
 from .records import COMPRESSION_MASK, LOG_APPEND_TIME_BIT, NO_TIMESTAMP, Batch, NewRecord, Record, RecordsError, encode_batch, iter_records
 from .room import CONVERTED, Room, any_room
 
@@ -52,7 +52,7 @@ def up_convert(data: bytes, base_offset: int = 0, leader_epoch: int = -1, room: 
     entries = list(_walk(data, room))
     records = [record for entry in entries for record in _opened(entry, room)]
     if not records:
-        raise RecordsError(ErrorCode.INVALID_RECORD, "a message set without messages")
+        raise RecordsError(error_codes.INVALID_RECORD, "a message set without messages")
     new = (NewRecord(record.key, record.value, (), record.timestamp) for record in records)
     return encode_batch(new, base_offset, leader_epoch, COMPRESSIONS[entries[0].attributes & COMPRESSION_MASK])
 
@@ -117,11 +117,11 @@ def _walk(data: bytes, room: Room, inner: bool = False) -> Iterator[Entry]:
         if size < ENTRY_BYTES - SIZE_ENDS or stop > end:
             raise _corrupt(f"a message of {size} bytes at {at} does not fit into {end}")
         if magic not in (0, 1):
-            raise RecordsError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"magic {magic} in a message set")
+            raise RecordsError(error_codes.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"magic {magic} in a message set")
         if zlib.crc32(data[at + CHECKED_FROM : stop]) != crc:
             raise _corrupt(f"the CRC of the message at {at} does not fit")
         if inner and attributes & COMPRESSION_MASK:
-            raise RecordsError(ErrorCode.INVALID_RECORD, "a compressed message inside a compressed message")
+            raise RecordsError(error_codes.INVALID_RECORD, "a compressed message inside a compressed message")
         room.take(1, CONVERTED)
         yield _entry(data[at:stop], offset, magic, attributes)
         at = stop
@@ -145,14 +145,14 @@ def _opened(entry: Entry, room: Room) -> list[Record]:
     if code == NONE:
         return [Record(entry.offset, entry.timestamp, entry.key, entry.value)]
     if entry.value is None:
-        raise RecordsError(ErrorCode.INVALID_RECORD, "a compressed message without a value")
+        raise RecordsError(error_codes.INVALID_RECORD, "a compressed message without a value")
     found = list(_walk(room.opened(entry.value, code), room, inner=True))
     if not found:
-        raise RecordsError(ErrorCode.INVALID_RECORD, "a compressed message with nothing inside")
+        raise RecordsError(error_codes.INVALID_RECORD, "a compressed message with nothing inside")
     # Offsets inside are relative since magic 1 (KIP-31); some producers leave the outer one at 0, which then says nothing.
     shift = entry.offset - found[-1].offset if entry.magic == 1 and entry.offset else 0
     if shift < 0:
-        raise RecordsError(ErrorCode.INVALID_RECORD, f"inner offset {found[-1].offset} is above the outer one, {entry.offset}")
+        raise RecordsError(error_codes.INVALID_RECORD, f"inner offset {found[-1].offset} is above the outer one, {entry.offset}")
     stamp = entry.timestamp if entry.attributes & LOG_APPEND_TIME_BIT else None
     return [Record(each.offset + shift, each.timestamp if stamp is None else stamp, each.key, each.value) for each in found]
 
@@ -191,4 +191,4 @@ def _read_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def _corrupt(reason: str) -> RecordsError:
-    return RecordsError(ErrorCode.CORRUPT_MESSAGE, reason)
+    return RecordsError(error_codes.CORRUPT_MESSAGE, reason)

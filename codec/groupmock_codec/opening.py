@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
+from . import error_codes
 from .compression import COMPRESSIONS, GZIP, OverLimit, RecordsError, decompress
-from .errors import ErrorCode
 from .records import COMPRESSION_MASK, HEADER_BYTES
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def unpacked(data: bytes, code: int, most: int) -> bytes:
         import cramjam
     except ImportError:
         reason = f"records compressed by {name} need a library to be read: pip install {LIBRARY}"
-        raise RecordsError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, reason) from None
+        raise RecordsError(error_codes.UNSUPPORTED_COMPRESSION_TYPE, reason) from None
     try:
         if name == "snappy":
             return _snappy(cramjam.snappy, data, most)
@@ -73,7 +73,7 @@ def unpacked(data: bytes, code: int, most: int) -> bytes:
     except OverLimit:
         raise
     except (cramjam.DecompressionError, OSError, ValueError) as error:
-        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"bad {name}: {error}") from None
+        raise RecordsError(error_codes.CORRUPT_MESSAGE, f"bad {name}: {error}") from None
 
 
 def _paid(blocks: int, size: int) -> None:

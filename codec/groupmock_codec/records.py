@@ -19,11 +19,11 @@ from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple
 
+from . import error_codes
 from .compression import COMPRESSIONS, compress, decompress
 from .compression import RecordsError as RecordsError
 from .crc import checksum
 from .crc import crc32c as crc32c
-from .errors import ErrorCode
 from .runtime import fills_frame
 from .varints import read_zigzag, zigzag
 
@@ -181,7 +181,7 @@ def next_sequence(sequence: int, more: int = 1) -> int:
 def magic_of(data: bytes) -> int:
     """Format of the first batch or message: 0 and 1 are message sets, 2 is a record batch. CORRUPT_MESSAGE if cut before it."""
     if len(data) <= MAGIC_AT:
-        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"{len(data)} bytes are no record batch")
+        raise RecordsError(error_codes.CORRUPT_MESSAGE, f"{len(data)} bytes are no record batch")
     return data[MAGIC_AT]
 
 
@@ -205,14 +205,14 @@ def iter_batches(data: bytes, cut: bool = False) -> Iterator[Batch]:
         except StructError:
             if cut:
                 return
-            raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"{end - at} bytes left at {at}, a batch has at least {HEADER_BYTES}") from None
+            raise RecordsError(error_codes.CORRUPT_MESSAGE, f"{end - at} bytes left at {at}, a batch has at least {HEADER_BYTES}") from None
         if fields[3] != 2:
-            raise RecordsError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"magic {fields[3]} at {at}, 2 is needed")
+            raise RecordsError(error_codes.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"magic {fields[3]} at {at}, 2 is needed")
         stop = at + LENGTH_ENDS + fields[1]
         if cut and stop > end:
             return
         if fields[1] < HEADER_BYTES - LENGTH_ENDS or stop > end:
-            raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"batch of {fields[1]} bytes at {at} does not fit into {end}")
+            raise RecordsError(error_codes.CORRUPT_MESSAGE, f"batch of {fields[1]} bytes at {at} does not fit into {end}")
         yield Batch._make((*fields, data if at == 0 and stop == end else data[at:stop]))
         at = stop
 
@@ -220,20 +220,20 @@ def iter_batches(data: bytes, cut: bool = False) -> Iterator[Batch]:
 def check_produced(batch: Batch) -> None:
     """What Kafka checks of a batch that a client produces (but sequence numbers). Raises CORRUPT_MESSAGE or INVALID_RECORD."""
     if not batch.crc_holds:
-        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, "the CRC does not fit")
+        raise RecordsError(error_codes.CORRUPT_MESSAGE, "the CRC does not fit")
     check_header(batch)
 
 
 def check_header(batch: Batch) -> None:
     """As `check_produced`, of a batch whose CRC was looked at."""
     if batch.control:
-        raise RecordsError(ErrorCode.INVALID_RECORD, "clients may not write control batches")
+        raise RecordsError(error_codes.INVALID_RECORD, "clients may not write control batches")
     if batch.producer_id >= 0 and batch.base_sequence < 0:
-        raise RecordsError(ErrorCode.INVALID_RECORD, f"producer id {batch.producer_id} without a sequence number")
+        raise RecordsError(error_codes.INVALID_RECORD, f"producer id {batch.producer_id} without a sequence number")
     if batch.last_offset_delta < 0:
-        raise RecordsError(ErrorCode.INVALID_RECORD, f"last offset delta {batch.last_offset_delta}")
+        raise RecordsError(error_codes.INVALID_RECORD, f"last offset delta {batch.last_offset_delta}")
     if batch.records_count != batch.last_offset_delta + 1:
-        raise RecordsError(ErrorCode.INVALID_RECORD, f"{batch.records_count} records with last offset delta {batch.last_offset_delta}")
+        raise RecordsError(error_codes.INVALID_RECORD, f"{batch.records_count} records with last offset delta {batch.last_offset_delta}")
 
 
 def encode_batch(
@@ -249,7 +249,7 @@ def encode_batch(
     """One batch of at least one record, compressed by `none` or `gzip`. `attributes`: bits besides the compression."""
     listed = list(records)
     if not listed:
-        raise RecordsError(ErrorCode.INVALID_RECORD, "a batch needs a record")
+        raise RecordsError(error_codes.INVALID_RECORD, "a batch needs a record")
     base_timestamp = listed[0].timestamp
     payload = b"".join(_record(record, index, base_timestamp) for index, record in enumerate(listed))
     code = COMPRESSIONS.index(compression)
@@ -311,7 +311,7 @@ def decode_records(batch: Batch) -> list[Record]:
 def iter_records(batch: Batch, data: bytes, first_offset: int = NO_OFFSET) -> Iterator[Record]:
     """The records in `data`, the batch's out of compression, from `first_offset` on. Raises INVALID_RECORD where something does not fit."""
     if not 0 <= batch.records_count <= len(data):
-        raise RecordsError(ErrorCode.INVALID_RECORD, f"{batch.records_count} records in {len(data)} bytes")
+        raise RecordsError(error_codes.INVALID_RECORD, f"{batch.records_count} records in {len(data)} bytes")
     at = 0
     try:
         for _ in range(batch.records_count):
@@ -330,14 +330,14 @@ def iter_records(batch: Batch, data: bytes, first_offset: int = NO_OFFSET) -> It
         if at != len(data):
             raise ValueError(f"{len(data) - at} bytes left over")
     except (ValueError, IndexError) as error:
-        raise RecordsError(ErrorCode.INVALID_RECORD, str(error)) from None
+        raise RecordsError(error_codes.INVALID_RECORD, str(error)) from None
 
 
 def iter_heads(batch: Batch, data: bytes) -> Iterator[Head]:
     """Each record's Head, a third of what reading it whole costs. `data`, and what is raised, as of `iter_records`. Written flat, with the
     varints of one byte first: nearly all are."""
     if not 0 <= batch.records_count <= len(data):
-        raise RecordsError(ErrorCode.INVALID_RECORD, f"{batch.records_count} records in {len(data)} bytes")
+        raise RecordsError(error_codes.INVALID_RECORD, f"{batch.records_count} records in {len(data)} bytes")
     base_offset, base_timestamp = batch.base_offset, batch.max_timestamp if batch.log_append_time else batch.base_timestamp
     stamped, whole, at = batch.log_append_time, len(data), 0
     try:
@@ -386,7 +386,7 @@ def iter_heads(batch: Batch, data: bytes) -> Iterator[Head]:
         if at != whole:
             raise ValueError(f"{whole - at} bytes left over")
     except (ValueError, IndexError) as error:
-        raise RecordsError(ErrorCode.INVALID_RECORD, str(error)) from None
+        raise RecordsError(error_codes.INVALID_RECORD, str(error)) from None
 
 
 def _with_place(data: bytes, base_offset: int, leader_epoch: int) -> bytes:

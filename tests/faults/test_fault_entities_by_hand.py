@@ -12,7 +12,7 @@ from groupmock.journal.journal import Sink
 from groupmock.journal.rows import FaultRow, Row
 from groupmock.rig import WireRig
 from groupmock.rig.wire import read_response, request
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
@@ -21,7 +21,7 @@ from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, Offset
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from groupmock_codec.records import NewRecord, encode_batch
 
-INVALID = int(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
+INVALID = error_codes.INVALID_COMMIT_OFFSET_SIZE
 BATCH = encode_batch([NewRecord(value=b"v", timestamp=1)])
 
 

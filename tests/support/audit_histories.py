@@ -30,11 +30,11 @@ from groupmock.audit.offline import audit_journal
 from groupmock.audit.rule import registered
 from groupmock.audit.verdicts import NOT_EXERCISED, Audit, Finding, together
 from groupmock.core.steering.register import CannotSteer
-from groupmock.core.units import NS_PER_MS
 from groupmock.faults.facts import for_consumer_groups, for_producers
 from groupmock.faults.plan import Plan, read_plan, ready_plans
 from groupmock.journal.rows import ASKED_TO_STOP
 from groupmock_clients.probe.stages.lateness import Lateness, WakeLateness
+from groupmock_codec.units import NS_PER_MS
 
 GROUP: Final = "kitchen"
 ASSIGNORS: Final = {

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec.error_codes import error_name
 
 Row = dict[str, Any]
 GONE = ("Empty", "Dead", "")
@@ -237,7 +237,7 @@ def around(rows: list[Row], place: int, last: int, told: Blast, asked: dict[int,
 
 
 def errors(row: Row) -> set[str]:
-    inside = {ErrorCode(code).name for code in _codes(row["message"]) if code}
+    inside = {error_name(code) for code in _codes(row["message"]) if code}
     return inside or ({row["error"]} if row["error"] else set())
 
 

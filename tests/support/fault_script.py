@@ -10,7 +10,6 @@ from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
-from groupmock.core.units import NS_PER_MS
 from groupmock.faults.plan import BadPlan
 from groupmock.journal.file import FileSink
 from groupmock.net.clock import VirtualClock
@@ -28,6 +27,7 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+from groupmock_codec.units import NS_PER_MS
 
 GROUP: Final = "g"
 CONSUMER_GROUP: Final = "cg"

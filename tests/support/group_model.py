@@ -12,10 +12,10 @@ from core_world import Protocols, World, subscription
 from groupmock.core.effects import Effect, Lease, Moved, TimerFired
 from groupmock.core.groups.classic.group import Group
 from groupmock.core.settings import Quirks
-from groupmock.core.units import NS_PER_MS
 from groupmock.rig import Ask
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
+from groupmock_codec.units import NS_PER_MS
 
 GROUPS = ("g", "my-group")
 SESSIONS = (6_000, 10_000, 30_000)

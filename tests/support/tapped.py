@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from groupmock.core.turn import Turn
-from groupmock.core.units import NS_PER_MS
 from groupmock.journal.journal import Journal, Sink
 from groupmock.journal.rows import Header, Row
 from groupmock.record.dialogue import Dialogue, Line, header
@@ -22,6 +21,7 @@ from groupmock_clients.probe.stages.contract import Answer, Closed, NotOnThisSta
 from groupmock_clients.probe.stages.core_stage import core_config
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
+from groupmock_codec.units import NS_PER_MS
 
 JsonRow = dict[str, Any]
 

@@ -11,12 +11,13 @@ from typing import Any, ClassVar, Self, cast
 
 import msgspec
 
-from groupmock.core.groups import causes, codes, telling
+from groupmock.core.groups import causes, telling
 from groupmock.core.groups.causes import Why
 from groupmock.core.groups.offsets.committed import At, CommittedOffsets
 from groupmock.core.groups.type import DEAD, Base, Committer, GroupType, Home
 from groupmock.core.groups.view import GroupView, MemberView, offsets_view
 from groupmock.core.turn import Turn
+from groupmock_codec import error_codes
 
 SESSION_MS = 10_000
 
@@ -76,7 +77,7 @@ class ToyGroup(GroupType):
 
     def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
         """Members, and anybody while there are none."""
-        return codes.NONE if by.member_id in self.members or (not by.named and not self.members) else codes.UNKNOWN_MEMBER_ID
+        return error_codes.NONE if by.member_id in self.members or (not by.named and not self.members) else error_codes.UNKNOWN_MEMBER_ID
 
     def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
         """The same."""
@@ -84,11 +85,11 @@ class ToyGroup(GroupType):
 
     def admit_deletion(self) -> int:
         """While nobody ticks."""
-        return codes.NON_EMPTY_GROUP if self.members else codes.NONE
+        return error_codes.NON_EMPTY_GROUP if self.members else error_codes.NONE
 
     def admit_offset_deletion(self) -> int:
         """Always."""
-        return codes.NONE
+        return error_codes.NONE
 
     def subscribed_to(self, topic: str) -> bool:
         """To all, while somebody ticks."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupmock.core.groups.classic.states import ANSWERS, MAY_FOLLOW, Question, State
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec.error_codes import error_name
 
 from .markdown import cell, notice, table
 
@@ -33,5 +33,5 @@ def _answer(state: State, ask: Question) -> str:
     answer = ANSWERS.get((state, ask))
     if answer is None:
         return "-"
-    error = f", {answer.error} {ErrorCode(answer.error).name}" if answer.error else ""
+    error = f", {answer.error} {error_name(answer.error)}" if answer.error else ""
     return f"{answer.do.value}{error}{', *renews*' if answer.renews else ''}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from .subjects import NS_PER_MS, UNKNOWN_MEMBER_ID
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 JOINING: Final = 0
 _NOTE: Final = "course"
-FENCED_MEMBER_EPOCH: Final = int(ErrorCode.FENCED_MEMBER_EPOCH)
+FENCED_MEMBER_EPOCH: Final = error_codes.FENCED_MEMBER_EPOCH
 OUTSIDE: Final = {UNKNOWN_MEMBER_ID: "UNKNOWN_MEMBER_ID", FENCED_MEMBER_EPOCH: "FENCED_MEMBER_EPOCH"}
 """Answers after which a member owns nothing and has to join again."""
 

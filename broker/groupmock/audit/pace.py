@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec.error_codes import error_name
 
 from .judgement import KEPT, Broken, Judgements
 from .subjects import (
@@ -83,7 +83,7 @@ def again(streaks: Streaks, x: Exchange) -> Judgements:
         rounds = ROUNDS_OF_COMMITS if x.key == OFFSET_COMMIT else ROUNDS
         if len(streak.rows) == 2 * rounds:
             rows, streak.rows = streak.rows, ()
-            error = " or ".join(ErrorCode(code).name for code in sorted(streak.errors))
+            error = " or ".join(error_name(code) for code in sorted(streak.errors))
             yield Broken(
                 f"{x.who} had {x.name} refused with {error} and sent the same again at once, {rounds} times in a row, the last time after "
                 f"{waited / NS_PER_MS:.1f} ms",

@@ -13,8 +13,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from groupmock_codec import APIS
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import APIS, error_codes
 
 from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
 from ..rounds.rebalance_model import short_name
@@ -47,22 +46,22 @@ END_TXN: Final = 26
 TXN_OFFSET_COMMIT: Final = 28
 CONSUMER_GROUP_HEARTBEAT: Final = 68
 
-NONE: Final = int(ErrorCode.NONE)
+NONE: Final = error_codes.NONE
 NO_ERRORS: Final[frozenset[int]] = frozenset()
-COORDINATOR_LOAD_IN_PROGRESS: Final = int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-COORDINATOR_NOT_AVAILABLE: Final = int(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-NOT_COORDINATOR: Final = int(ErrorCode.NOT_COORDINATOR)
-ILLEGAL_GENERATION: Final = int(ErrorCode.ILLEGAL_GENERATION)
-INCONSISTENT_GROUP_PROTOCOL: Final = int(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-INVALID_GROUP_ID: Final = int(ErrorCode.INVALID_GROUP_ID)
-UNKNOWN_MEMBER_ID: Final = int(ErrorCode.UNKNOWN_MEMBER_ID)
-INVALID_SESSION_TIMEOUT: Final = int(ErrorCode.INVALID_SESSION_TIMEOUT)
-REBALANCE_IN_PROGRESS: Final = int(ErrorCode.REBALANCE_IN_PROGRESS)
-GROUP_AUTHORIZATION_FAILED: Final = int(ErrorCode.GROUP_AUTHORIZATION_FAILED)
-MEMBER_ID_REQUIRED: Final = int(ErrorCode.MEMBER_ID_REQUIRED)
-GROUP_MAX_SIZE_REACHED: Final = int(ErrorCode.GROUP_MAX_SIZE_REACHED)
-FENCED_INSTANCE_ID: Final = int(ErrorCode.FENCED_INSTANCE_ID)
-UNSTABLE_OFFSET_COMMIT: Final = int(ErrorCode.UNSTABLE_OFFSET_COMMIT)
+COORDINATOR_LOAD_IN_PROGRESS: Final = error_codes.COORDINATOR_LOAD_IN_PROGRESS
+COORDINATOR_NOT_AVAILABLE: Final = error_codes.COORDINATOR_NOT_AVAILABLE
+NOT_COORDINATOR: Final = error_codes.NOT_COORDINATOR
+ILLEGAL_GENERATION: Final = error_codes.ILLEGAL_GENERATION
+INCONSISTENT_GROUP_PROTOCOL: Final = error_codes.INCONSISTENT_GROUP_PROTOCOL
+INVALID_GROUP_ID: Final = error_codes.INVALID_GROUP_ID
+UNKNOWN_MEMBER_ID: Final = error_codes.UNKNOWN_MEMBER_ID
+INVALID_SESSION_TIMEOUT: Final = error_codes.INVALID_SESSION_TIMEOUT
+REBALANCE_IN_PROGRESS: Final = error_codes.REBALANCE_IN_PROGRESS
+GROUP_AUTHORIZATION_FAILED: Final = error_codes.GROUP_AUTHORIZATION_FAILED
+MEMBER_ID_REQUIRED: Final = error_codes.MEMBER_ID_REQUIRED
+GROUP_MAX_SIZE_REACHED: Final = error_codes.GROUP_MAX_SIZE_REACHED
+FENCED_INSTANCE_ID: Final = error_codes.FENCED_INSTANCE_ID
+UNSTABLE_OFFSET_COMMIT: Final = error_codes.UNSTABLE_OFFSET_COMMIT
 HARMLESS: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS))
 """Errors that take no id away. After any other a client may well begin anew: some do so after 22."""
 

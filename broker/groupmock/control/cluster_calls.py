@@ -8,11 +8,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from groupmock_codec.units import NS_PER_MS
+
 from ..core.groups.registry import TYPES
 from ..core.groups.view import GroupView
 from ..core.steering.find import group_of
 from ..core.steering.register import NodeId
-from ..core.units import NS_PER_MS
 from ..version import __version__
 from .context import ControlContext, Done
 from .route import ControlCall

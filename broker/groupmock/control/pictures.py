@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ..core.units import NS_PER_S
+from groupmock_codec.units import NS_PER_S
+
 from ..timeline.growing import Growing
 
 if TYPE_CHECKING:

@@ -33,6 +33,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from groupmock_codec.units import NS_PER_MS
+
 from . import apis
 from .budget import OverBudget
 from .cluster import Cluster, cluster_on
@@ -41,7 +43,6 @@ from .environment import NO_HOLDS, Environment
 from .events import Command, Disconnected, Event, Request
 from .timers import Key
 from .turn import TimerHandler, Turn
-from .units import NS_PER_MS
 from .work import keeps
 
 if TYPE_CHECKING:

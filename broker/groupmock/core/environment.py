@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from groupmock_codec.units import NS_PER_MS
+
 from .dice import Bits, Dice
 from .timers import Key, Timers
-from .units import NS_PER_MS
 
 if TYPE_CHECKING:
     from .events import Event, Request

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from .log import internal
 from .log.placement import NO_LEADER
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 Partitioner = Callable[[str, int], int]
 """(id, number of partitions) -> its partition."""
 
-NONE = int(ErrorCode.NONE)
-COORDINATOR_LOAD_IN_PROGRESS = int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-NOT_COORDINATOR = int(ErrorCode.NOT_COORDINATOR)
+NONE = error_codes.NONE
+COORDINATOR_LOAD_IN_PROGRESS = error_codes.COORDINATOR_LOAD_IN_PROGRESS
+NOT_COORDINATOR = error_codes.NOT_COORDINATOR
 
 
 class Tenant(Protocol):

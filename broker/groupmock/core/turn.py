@@ -6,9 +6,9 @@ from collections.abc import Callable, Container, Iterator
 from typing import TYPE_CHECKING
 
 from groupmock_codec.declare import Message
+from groupmock_codec.units import NS_PER_MS
 
 from .effects import Abandoned, Effects, Lease, Leasing, Note, Replies, Reply
-from .units import NS_PER_MS
 from .work import OF_GROUPS, OF_OFFSETS, Asks, Steps, Work
 
 if TYPE_CHECKING:

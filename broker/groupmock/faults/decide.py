@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from ..core.units import NS_PER_S
+from groupmock_codec.units import NS_PER_S
+
 from .entities import Entity
 from .facts import OF_ENTITIES
 from .plan import ABOUT, When, id_text, texts, topic_id_of, version_ranges

@@ -11,8 +11,9 @@ from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
 from typing import Any, Final, Generic, TypeVar
 
+from groupmock_codec.units import MS_PER_S
+
 from ..core.groups.view import State
-from ..core.units import MS_PER_S
 from .calls import Calls, ConfigValues, R, config_texts
 
 __tracebackhide__: Final = True

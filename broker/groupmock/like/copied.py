@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupmock_codec.declare import Message
-from groupmock_codec.errors import error_name
+from groupmock_codec.error_codes import error_name
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest

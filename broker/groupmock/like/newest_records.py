@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from groupmock_codec.errors import error_name
+from groupmock_codec.error_codes import error_name
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.opening import opened
 from groupmock_codec.records import Batch, Record, RecordsError, iter_batches, iter_records

@@ -6,9 +6,8 @@ import asyncio
 import ssl
 from typing import Any, Final
 
-from groupmock_codec import APIS
+from groupmock_codec import APIS, error_codes
 from groupmock_codec.declare import Message
-from groupmock_codec.errors import ErrorCode
 
 from ..record.reaching import CONNECT_S, TLS_ALERT, Called, Where, reach
 from ..rig.wire import AsyncClient, HungUp, Unreadable, length_of, read_response
@@ -18,11 +17,11 @@ API_VERSIONS: Final = 18
 PATIENCE_S: Final = 30.0
 CLIENT_ID: Final = "groupmock-like"
 LATER: Final = (
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.LEADER_NOT_AVAILABLE,
+    error_codes.COORDINATOR_LOAD_IN_PROGRESS,
+    error_codes.COORDINATOR_NOT_AVAILABLE,
+    error_codes.NOT_COORDINATOR,
+    error_codes.NOT_LEADER_OR_FOLLOWER,
+    error_codes.LEADER_NOT_AVAILABLE,
 )
 """Codes of what passes by itself: it is asked once more for them."""
 TRIES: Final = 10

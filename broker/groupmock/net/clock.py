@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 from time import monotonic_ns, time_ns
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from ..core.units import NS_PER_MS, NS_PER_S
+from groupmock_codec.units import NS_PER_MS, NS_PER_S
 
 Callback = Callable[[], None]
 _FEW: Final = 64

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from groupmock_codec.error_codes import error_codes
-from groupmock_codec.errors import error_name
+from groupmock_codec.error_codes import error_name
+from groupmock_codec.response_errors import error_codes
 
 from ..core.effects import MemberChanged, Moved, Note, TimerFired
 from ..journal.journal import Journal

@@ -10,9 +10,10 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from groupmock_codec.units import NS_PER_MS, NS_PER_S
+
 from ..core import apis
 from ..core.ingredients import describe
-from ..core.units import NS_PER_MS, NS_PER_S
 from ..journal.rows import CANNOT_ACCEPT, END
 from .connection import Connection
 from .counters import Counters

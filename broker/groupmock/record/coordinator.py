@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from groupmock_codec.errors import error_name
+from groupmock_codec.error_codes import error_name
 
 from ..core.effects import Effect
 from ..core.groups import causes

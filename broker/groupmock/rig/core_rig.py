@@ -14,11 +14,11 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock_codec import APIS
+from groupmock_codec.units import NS_PER_MS
 
 from ..core.effects import Abandoned, Close, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Request
 from ..core.turn import Turn
-from ..core.units import NS_PER_MS
 from ..core.work import Work, on
 from .ask import ABANDONED, ANSWERED, CLOSED, LOST, PARKED, SILENT, Ask, Connection
 from .dice import FedDice

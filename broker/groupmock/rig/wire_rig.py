@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from groupmock_codec.units import NS_PER_MS
+
 from ..config.limits import Limits
 from ..core.events import Command
 from ..core.ingredients import describe
-from ..core.units import NS_PER_MS
 from ..journal.journal import Journal, Sink
 from ..journal.rows import END, VERSION, Header
 from ..net.backlog import Backlog

@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec.units import NS_PER_MS
+
 from ..config.advertise import identity_of
 from ..config.limits import Limits
 from ..config.resolve import Config, settings_by_name
 from ..core.core import core_of
 from ..core.events import Command
 from ..core.identity import Identity
-from ..core.units import NS_PER_MS
 from ..journal.journal import Journal
 from ..journal.place import placed
 from ..journal.ring import Ring

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from groupmock_codec.errors import error_name
+from groupmock_codec.error_codes import error_name
 
 from ..journal.rows import FaultRow, FramePlace, ReplyRow, RequestRow
 from ..rounds import Partition

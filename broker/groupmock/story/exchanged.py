@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from groupmock_codec.errors import error_name
+from groupmock_codec.error_codes import error_name
 
 from ..journal.rows import ReplyRow
 from ..journal.whose import field

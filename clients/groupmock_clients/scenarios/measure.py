@@ -25,8 +25,8 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from groupmock.core.units import NS_PER_MS, NS_PER_S
 from groupmock.rounds import Gap, Generation, Partition, Rebalance, Rebalances, name_of
+from groupmock_codec.units import NS_PER_MS, NS_PER_S
 
 from .play import GROUP, PRODUCER, RUNNER, Row
 

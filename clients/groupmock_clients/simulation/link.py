@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from groupmock.core.units import NS_PER_MS
 from groupmock.rig.wire import Unreadable, read_response, request
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
+from groupmock_codec.units import NS_PER_MS
 
 from .wire import SimulatedWire
 

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from groupmock.core.units import NS_PER_MS
 from groupmock.net.connection import DEAF, STALLED, WEDGED
 from groupmock.rig.wire import frames_of
 from groupmock.rig.wire_rig import Wire
+from groupmock_codec.units import NS_PER_MS
 
 if TYPE_CHECKING:
     from groupmock.net.clock import VirtualClock

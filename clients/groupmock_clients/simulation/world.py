@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from groupmock.config.resolve import settings_by_name
-from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import without_empty_tags
 from groupmock.journal.journal import Repeated, Sink
 from groupmock.journal.rows import Header, NoteRow, Row
 from groupmock.net.driver import Driver
 from groupmock.rig.making import core_of_profile, make_config
 from groupmock.rig.wire_rig import WireRig, rig_header
+from groupmock_codec.units import NS_PER_MS
 
 from .judges.bench import Bench, WatchedCore
 from .wire import SimulatedWire

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import PRODUCE
 from ..declare import (
     IGNORABLE,
     INT16,
@@ -95,4 +96,4 @@ class ProduceResponse(Message):
     node_endpoints: Annotated[list[NodeEndpoint], array(NodeEndpoint), since(10), tag(0)] = []
 
 
-API = ApiDeclaration(0, "Produce", Versions(0, 13), 9, ProduceRequest, ProduceResponse)
+API = ApiDeclaration(PRODUCE, "Produce", Versions(0, 13), 9, ProduceRequest, ProduceResponse)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import FETCH
 from ..declare import (
     IGNORABLE,
     INT8,
@@ -137,4 +138,4 @@ class FetchResponse(Message):
     node_endpoints: Annotated[list[NodeEndpoint], array(NodeEndpoint), since(16), tag(0)] = []
 
 
-API = ApiDeclaration(1, "Fetch", Versions(0, 18), 12, FetchRequest, FetchResponse)
+API = ApiDeclaration(FETCH, "Fetch", Versions(0, 18), 12, FetchRequest, FetchResponse)

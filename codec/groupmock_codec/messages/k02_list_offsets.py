@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import LIST_OFFSETS
 from ..declare import IGNORABLE, INT8, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, since, until
 
 
@@ -55,4 +56,4 @@ class ListOffsetsResponse(Message):
     topics: Annotated[list[ListOffsetsTopicResponse], array(ListOffsetsTopicResponse)] = []
 
 
-API = ApiDeclaration(2, "ListOffsets", Versions(0, 11), 6, ListOffsetsRequest, ListOffsetsResponse)
+API = ApiDeclaration(LIST_OFFSETS, "ListOffsets", Versions(0, 11), 6, ListOffsetsRequest, ListOffsetsResponse)

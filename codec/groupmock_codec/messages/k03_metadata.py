@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import METADATA
 from ..declare import (
     BOOLEAN,
     IGNORABLE,
@@ -80,4 +81,4 @@ class MetadataResponse(Message):
     error_code: Annotated[int, INT16, since(13), IGNORABLE] = 0
 
 
-API = ApiDeclaration(3, "Metadata", Versions(0, 13), 9, MetadataRequest, MetadataResponse)
+API = ApiDeclaration(METADATA, "Metadata", Versions(0, 13), 9, MetadataRequest, MetadataResponse)

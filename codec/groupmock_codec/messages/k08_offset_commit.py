@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import OFFSET_COMMIT
 from ..declare import (
     IGNORABLE,
     INT16,
@@ -72,4 +73,4 @@ class OffsetCommitResponse(Message):
     topics: Annotated[list[OffsetCommitResponseTopic], array(OffsetCommitResponseTopic)] = []
 
 
-API = ApiDeclaration(8, "OffsetCommit", Versions(0, 10), 8, OffsetCommitRequest, OffsetCommitResponse)
+API = ApiDeclaration(OFFSET_COMMIT, "OffsetCommit", Versions(0, 10), 8, OffsetCommitRequest, OffsetCommitResponse)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import OFFSET_FETCH
 from ..declare import (
     BOOLEAN,
     IGNORABLE,
@@ -98,4 +99,4 @@ class OffsetFetchResponse(Message):
     groups: Annotated[list[OffsetFetchResponseGroup], array(OffsetFetchResponseGroup), since(8)] = []
 
 
-API = ApiDeclaration(9, "OffsetFetch", Versions(0, 10), 6, OffsetFetchRequest, OffsetFetchResponse)
+API = ApiDeclaration(OFFSET_FETCH, "OffsetFetch", Versions(0, 10), 6, OffsetFetchRequest, OffsetFetchResponse)

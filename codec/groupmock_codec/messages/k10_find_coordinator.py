@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import FIND_COORDINATOR
 from ..declare import IGNORABLE, INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since, until
 
 
@@ -41,4 +42,4 @@ class FindCoordinatorResponse(Message):
     coordinators: Annotated[list[Coordinator], array(Coordinator), since(4)] = []
 
 
-API = ApiDeclaration(10, "FindCoordinator", Versions(0, 6), 3, FindCoordinatorRequest, FindCoordinatorResponse)
+API = ApiDeclaration(FIND_COORDINATOR, "FindCoordinator", Versions(0, 6), 3, FindCoordinatorRequest, FindCoordinatorResponse)

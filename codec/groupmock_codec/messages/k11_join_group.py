@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import JOIN_GROUP
 from ..declare import BOOLEAN, BYTES, IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
@@ -52,4 +53,4 @@ class JoinGroupResponse(Message):
     members: Annotated[list[JoinGroupResponseMember], array(JoinGroupResponseMember)] = []
 
 
-API = ApiDeclaration(11, "JoinGroup", Versions(0, 9), 6, JoinGroupRequest, JoinGroupResponse)
+API = ApiDeclaration(JOIN_GROUP, "JoinGroup", Versions(0, 9), 6, JoinGroupRequest, JoinGroupResponse)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import HEARTBEAT
 from ..declare import IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, nullable, since
 
 
@@ -27,4 +28,4 @@ class HeartbeatResponse(Message):
     error_code: Annotated[int, INT16] = 0
 
 
-API = ApiDeclaration(12, "Heartbeat", Versions(0, 4), 4, HeartbeatRequest, HeartbeatResponse)
+API = ApiDeclaration(HEARTBEAT, "Heartbeat", Versions(0, 4), 4, HeartbeatRequest, HeartbeatResponse)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import LEAVE_GROUP
 from ..declare import IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since, until
 
 
@@ -39,4 +40,4 @@ class LeaveGroupResponse(Message):
     members: Annotated[list[MemberResponse], array(MemberResponse), since(3)] = []
 
 
-API = ApiDeclaration(13, "LeaveGroup", Versions(0, 5), 4, LeaveGroupRequest, LeaveGroupResponse)
+API = ApiDeclaration(LEAVE_GROUP, "LeaveGroup", Versions(0, 5), 4, LeaveGroupRequest, LeaveGroupResponse)

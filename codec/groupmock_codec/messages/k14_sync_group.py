@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import SYNC_GROUP
 from ..declare import BYTES, IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
@@ -38,4 +39,4 @@ class SyncGroupResponse(Message):
     assignment: Annotated[bytes, BYTES] = b""
 
 
-API = ApiDeclaration(14, "SyncGroup", Versions(0, 5), 4, SyncGroupRequest, SyncGroupResponse)
+API = ApiDeclaration(SYNC_GROUP, "SyncGroup", Versions(0, 5), 4, SyncGroupRequest, SyncGroupResponse)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DESCRIBE_GROUPS
 from ..declare import BOOLEAN, BYTES, IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
@@ -46,4 +47,4 @@ class DescribeGroupsResponse(Message):
     groups: Annotated[list[DescribedGroup], array(DescribedGroup)] = []
 
 
-API = ApiDeclaration(15, "DescribeGroups", Versions(0, 6), 5, DescribeGroupsRequest, DescribeGroupsResponse)
+API = ApiDeclaration(DESCRIBE_GROUPS, "DescribeGroups", Versions(0, 6), 5, DescribeGroupsRequest, DescribeGroupsResponse)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import LIST_GROUPS
 from ..declare import IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, since
 
 
@@ -33,4 +34,4 @@ class ListGroupsResponse(Message):
     groups: Annotated[list[ListedGroup], array(ListedGroup)] = []
 
 
-API = ApiDeclaration(16, "ListGroups", Versions(0, 5), 3, ListGroupsRequest, ListGroupsResponse)
+API = ApiDeclaration(LIST_GROUPS, "ListGroups", Versions(0, 5), 3, ListGroupsRequest, ListGroupsResponse)

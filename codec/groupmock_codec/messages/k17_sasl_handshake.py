@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import SASL_HANDSHAKE
 from ..declare import INT16, STRING, ApiDeclaration, Message, Versions, array
 
 
@@ -23,4 +24,4 @@ class SaslHandshakeResponse(Message):
     mechanisms: Annotated[list[str], array(STRING)] = []
 
 
-API = ApiDeclaration(17, "SaslHandshake", Versions(0, 1), None, SaslHandshakeRequest, SaslHandshakeResponse)
+API = ApiDeclaration(SASL_HANDSHAKE, "SaslHandshake", Versions(0, 1), None, SaslHandshakeRequest, SaslHandshakeResponse)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import API_VERSIONS
 from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, since, tag
 
 
@@ -49,4 +50,4 @@ class ApiVersionsResponse(Message):
     zk_migration_ready: Annotated[bool, BOOLEAN, since(3), tag(3), IGNORABLE] = False
 
 
-API = ApiDeclaration(18, "ApiVersions", Versions(0, 4), 3, ApiVersionsRequest, ApiVersionsResponse)
+API = ApiDeclaration(API_VERSIONS, "ApiVersions", Versions(0, 4), 3, ApiVersionsRequest, ApiVersionsResponse)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import CREATE_TOPICS
 from ..declare import (
     BOOLEAN,
     IGNORABLE,
@@ -80,4 +81,4 @@ class CreateTopicsResponse(Message):
     topics: Annotated[list[CreatableTopicResult], array(CreatableTopicResult)] = []
 
 
-API = ApiDeclaration(19, "CreateTopics", Versions(0, 7), 5, CreateTopicsRequest, CreateTopicsResponse)
+API = ApiDeclaration(CREATE_TOPICS, "CreateTopics", Versions(0, 7), 5, CreateTopicsRequest, CreateTopicsResponse)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DELETE_TOPICS
 from ..declare import IGNORABLE, INT16, INT32, STRING, UUID, ZERO_UUID, ApiDeclaration, Message, Versions, array, nullable, since, until
 
 
@@ -39,4 +40,4 @@ class DeleteTopicsResponse(Message):
     responses: Annotated[list[DeletableTopicResult], array(DeletableTopicResult)] = []
 
 
-API = ApiDeclaration(20, "DeleteTopics", Versions(0, 6), 4, DeleteTopicsRequest, DeleteTopicsResponse)
+API = ApiDeclaration(DELETE_TOPICS, "DeleteTopics", Versions(0, 6), 4, DeleteTopicsRequest, DeleteTopicsResponse)

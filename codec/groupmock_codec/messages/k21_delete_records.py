@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DELETE_RECORDS
 from ..declare import INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array
 
 
@@ -45,4 +46,4 @@ class DeleteRecordsResponse(Message):
     topics: Annotated[list[DeleteRecordsTopicResult], array(DeleteRecordsTopicResult)] = []
 
 
-API = ApiDeclaration(21, "DeleteRecords", Versions(0, 2), 2, DeleteRecordsRequest, DeleteRecordsResponse)
+API = ApiDeclaration(DELETE_RECORDS, "DeleteRecords", Versions(0, 2), 2, DeleteRecordsRequest, DeleteRecordsResponse)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import INIT_PRODUCER_ID
 from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, nullable, since
 
 
@@ -34,4 +35,4 @@ class InitProducerIdResponse(Message):
     ongoing_txn_producer_epoch: Annotated[int, INT16, since(6)] = -1
 
 
-API = ApiDeclaration(22, "InitProducerId", Versions(0, 6), 2, InitProducerIdRequest, InitProducerIdResponse)
+API = ApiDeclaration(INIT_PRODUCER_ID, "InitProducerId", Versions(0, 6), 2, InitProducerIdRequest, InitProducerIdResponse)

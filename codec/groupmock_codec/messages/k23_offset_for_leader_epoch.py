@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import OFFSET_FOR_LEADER_EPOCH
 from ..declare import IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, since
 
 
@@ -48,4 +49,6 @@ class OffsetForLeaderEpochResponse(Message):
     topics: Annotated[list[OffsetForLeaderTopicResult], array(OffsetForLeaderTopicResult)] = []
 
 
-API = ApiDeclaration(23, "OffsetForLeaderEpoch", Versions(0, 4), 4, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse)
+API = ApiDeclaration(
+    OFFSET_FOR_LEADER_EPOCH, "OffsetForLeaderEpoch", Versions(0, 4), 4, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
+)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import ADD_PARTITIONS_TO_TXN
 from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, since, until
 
 
@@ -59,4 +60,4 @@ class AddPartitionsToTxnResponse(Message):
     results_by_topic_v3_and_below: Annotated[list[AddPartitionsToTxnTopicResult], array(AddPartitionsToTxnTopicResult), until(3)] = []
 
 
-API = ApiDeclaration(24, "AddPartitionsToTxn", Versions(0, 5), 3, AddPartitionsToTxnRequest, AddPartitionsToTxnResponse)
+API = ApiDeclaration(ADD_PARTITIONS_TO_TXN, "AddPartitionsToTxn", Versions(0, 5), 3, AddPartitionsToTxnRequest, AddPartitionsToTxnResponse)

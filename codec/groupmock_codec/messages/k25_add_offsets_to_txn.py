@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import ADD_OFFSETS_TO_TXN
 from ..declare import INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions
 
 
@@ -27,4 +28,4 @@ class AddOffsetsToTxnResponse(Message):
     error_code: Annotated[int, INT16] = 0
 
 
-API = ApiDeclaration(25, "AddOffsetsToTxn", Versions(0, 4), 3, AddOffsetsToTxnRequest, AddOffsetsToTxnResponse)
+API = ApiDeclaration(ADD_OFFSETS_TO_TXN, "AddOffsetsToTxn", Versions(0, 4), 3, AddOffsetsToTxnRequest, AddOffsetsToTxnResponse)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import END_TXN
 from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, since
 
 
@@ -29,4 +30,4 @@ class EndTxnResponse(Message):
     producer_epoch: Annotated[int, INT16, since(5), IGNORABLE] = -1
 
 
-API = ApiDeclaration(26, "EndTxn", Versions(0, 5), 3, EndTxnRequest, EndTxnResponse)
+API = ApiDeclaration(END_TXN, "EndTxn", Versions(0, 5), 3, EndTxnRequest, EndTxnResponse)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import WRITE_TXN_MARKERS
 from ..declare import BOOLEAN, IGNORABLE, INT8, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, since
 
 
@@ -52,4 +53,4 @@ class WriteTxnMarkersResponse(Message):
     markers: Annotated[list[WritableTxnMarkerResult], array(WritableTxnMarkerResult)] = []
 
 
-API = ApiDeclaration(27, "WriteTxnMarkers", Versions(0, 2), 1, WriteTxnMarkersRequest, WriteTxnMarkersResponse)
+API = ApiDeclaration(WRITE_TXN_MARKERS, "WriteTxnMarkers", Versions(0, 2), 1, WriteTxnMarkersRequest, WriteTxnMarkersResponse)

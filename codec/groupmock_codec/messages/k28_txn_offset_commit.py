@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import TXN_OFFSET_COMMIT
 from ..declare import IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
@@ -54,4 +55,4 @@ class TxnOffsetCommitResponse(Message):
     topics: Annotated[list[TxnOffsetCommitResponseTopic], array(TxnOffsetCommitResponseTopic)] = []
 
 
-API = ApiDeclaration(28, "TxnOffsetCommit", Versions(0, 5), 3, TxnOffsetCommitRequest, TxnOffsetCommitResponse)
+API = ApiDeclaration(TXN_OFFSET_COMMIT, "TxnOffsetCommit", Versions(0, 5), 3, TxnOffsetCommitRequest, TxnOffsetCommitResponse)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DESCRIBE_ACLS
 from ..declare import INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
@@ -45,4 +46,4 @@ class DescribeAclsResponse(Message):
     resources: Annotated[list[DescribeAclsResource], array(DescribeAclsResource)] = []
 
 
-API = ApiDeclaration(29, "DescribeAcls", Versions(0, 3), 2, DescribeAclsRequest, DescribeAclsResponse)
+API = ApiDeclaration(DESCRIBE_ACLS, "DescribeAcls", Versions(0, 3), 2, DescribeAclsRequest, DescribeAclsResponse)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import CREATE_ACLS
 from ..declare import INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
@@ -38,4 +39,4 @@ class CreateAclsResponse(Message):
     results: Annotated[list[AclCreationResult], array(AclCreationResult)] = []
 
 
-API = ApiDeclaration(30, "CreateAcls", Versions(0, 3), 2, CreateAclsRequest, CreateAclsResponse)
+API = ApiDeclaration(CREATE_ACLS, "CreateAcls", Versions(0, 3), 2, CreateAclsRequest, CreateAclsResponse)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DELETE_ACLS
 from ..declare import INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
@@ -51,4 +52,4 @@ class DeleteAclsResponse(Message):
     filter_results: Annotated[list[DeleteAclsFilterResult], array(DeleteAclsFilterResult)] = []
 
 
-API = ApiDeclaration(31, "DeleteAcls", Versions(0, 3), 2, DeleteAclsRequest, DeleteAclsResponse)
+API = ApiDeclaration(DELETE_ACLS, "DeleteAcls", Versions(0, 3), 2, DeleteAclsRequest, DeleteAclsResponse)

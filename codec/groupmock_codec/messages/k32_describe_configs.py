@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DESCRIBE_CONFIGS
 from ..declare import BOOLEAN, IGNORABLE, INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since, until
 
 
@@ -58,4 +59,4 @@ class DescribeConfigsResponse(Message):
     results: Annotated[list[DescribeConfigsResult], array(DescribeConfigsResult)] = []
 
 
-API = ApiDeclaration(32, "DescribeConfigs", Versions(0, 4), 4, DescribeConfigsRequest, DescribeConfigsResponse)
+API = ApiDeclaration(DESCRIBE_CONFIGS, "DescribeConfigs", Versions(0, 4), 4, DescribeConfigsRequest, DescribeConfigsResponse)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import ALTER_CONFIGS
 from ..declare import BOOLEAN, INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable
 
 
@@ -43,4 +44,4 @@ class AlterConfigsResponse(Message):
     responses: Annotated[list[AlterConfigsResourceResponse], array(AlterConfigsResourceResponse)] = []
 
 
-API = ApiDeclaration(33, "AlterConfigs", Versions(0, 2), 2, AlterConfigsRequest, AlterConfigsResponse)
+API = ApiDeclaration(ALTER_CONFIGS, "AlterConfigs", Versions(0, 2), 2, AlterConfigsRequest, AlterConfigsResponse)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import ALTER_REPLICA_LOG_DIRS
 from ..declare import INT16, INT32, STRING, ApiDeclaration, Message, Versions, array
 
 
@@ -43,4 +44,6 @@ class AlterReplicaLogDirsResponse(Message):
     results: Annotated[list[AlterReplicaLogDirTopicResult], array(AlterReplicaLogDirTopicResult)] = []
 
 
-API = ApiDeclaration(34, "AlterReplicaLogDirs", Versions(0, 2), 2, AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse)
+API = ApiDeclaration(
+    ALTER_REPLICA_LOG_DIRS, "AlterReplicaLogDirs", Versions(0, 2), 2, AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
+)

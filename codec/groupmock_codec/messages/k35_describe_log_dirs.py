@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DESCRIBE_LOG_DIRS
 from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
@@ -50,4 +51,4 @@ class DescribeLogDirsResponse(Message):
     results: Annotated[list[DescribeLogDirsResult], array(DescribeLogDirsResult)] = []
 
 
-API = ApiDeclaration(35, "DescribeLogDirs", Versions(0, 5), 2, DescribeLogDirsRequest, DescribeLogDirsResponse)
+API = ApiDeclaration(DESCRIBE_LOG_DIRS, "DescribeLogDirs", Versions(0, 5), 2, DescribeLogDirsRequest, DescribeLogDirsResponse)

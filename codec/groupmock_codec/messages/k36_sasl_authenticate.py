@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import SASL_AUTHENTICATE
 from ..declare import BYTES, IGNORABLE, INT16, INT64, STRING, ApiDeclaration, Message, Versions, nullable, since
 
 
@@ -25,4 +26,4 @@ class SaslAuthenticateResponse(Message):
     session_lifetime_ms: Annotated[int, INT64, since(1), IGNORABLE] = 0
 
 
-API = ApiDeclaration(36, "SaslAuthenticate", Versions(0, 2), 2, SaslAuthenticateRequest, SaslAuthenticateResponse)
+API = ApiDeclaration(SASL_AUTHENTICATE, "SaslAuthenticate", Versions(0, 2), 2, SaslAuthenticateRequest, SaslAuthenticateResponse)

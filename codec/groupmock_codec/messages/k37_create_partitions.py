@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import CREATE_PARTITIONS
 from ..declare import BOOLEAN, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable
 
 
@@ -42,4 +43,4 @@ class CreatePartitionsResponse(Message):
     results: Annotated[list[CreatePartitionsTopicResult], array(CreatePartitionsTopicResult)] = []
 
 
-API = ApiDeclaration(37, "CreatePartitions", Versions(0, 3), 2, CreatePartitionsRequest, CreatePartitionsResponse)
+API = ApiDeclaration(CREATE_PARTITIONS, "CreatePartitions", Versions(0, 3), 2, CreatePartitionsRequest, CreatePartitionsResponse)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DELETE_GROUPS
 from ..declare import INT16, INT32, STRING, ApiDeclaration, Message, Versions, array
 
 
@@ -28,4 +29,4 @@ class DeleteGroupsResponse(Message):
     results: Annotated[list[DeletableGroupResult], array(DeletableGroupResult)] = []
 
 
-API = ApiDeclaration(42, "DeleteGroups", Versions(0, 2), 2, DeleteGroupsRequest, DeleteGroupsResponse)
+API = ApiDeclaration(DELETE_GROUPS, "DeleteGroups", Versions(0, 2), 2, DeleteGroupsRequest, DeleteGroupsResponse)

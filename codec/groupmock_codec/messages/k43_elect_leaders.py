@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import ELECT_LEADERS
 from ..declare import INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
@@ -42,4 +43,4 @@ class ElectLeadersResponse(Message):
     replica_election_results: Annotated[list[ReplicaElectionResult], array(ReplicaElectionResult)] = []
 
 
-API = ApiDeclaration(43, "ElectLeaders", Versions(0, 2), 2, ElectLeadersRequest, ElectLeadersResponse)
+API = ApiDeclaration(ELECT_LEADERS, "ElectLeaders", Versions(0, 2), 2, ElectLeadersRequest, ElectLeadersResponse)

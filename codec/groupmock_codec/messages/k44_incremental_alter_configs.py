@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import INCREMENTAL_ALTER_CONFIGS
 from ..declare import BOOLEAN, INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable
 
 
@@ -43,4 +44,6 @@ class IncrementalAlterConfigsResponse(Message):
     responses: Annotated[list[AlterConfigsResourceResponse], array(AlterConfigsResourceResponse)] = []
 
 
-API = ApiDeclaration(44, "IncrementalAlterConfigs", Versions(0, 1), 1, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse)
+API = ApiDeclaration(
+    INCREMENTAL_ALTER_CONFIGS, "IncrementalAlterConfigs", Versions(0, 1), 1, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
+)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import ALTER_PARTITION_REASSIGNMENTS
 from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
@@ -52,5 +53,10 @@ class AlterPartitionReassignmentsResponse(Message):
 
 
 API = ApiDeclaration(
-    45, "AlterPartitionReassignments", Versions(0, 1), 0, AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse
+    ALTER_PARTITION_REASSIGNMENTS,
+    "AlterPartitionReassignments",
+    Versions(0, 1),
+    0,
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import LIST_PARTITION_REASSIGNMENTS
 from ..declare import INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable
 
 
@@ -41,5 +42,10 @@ class ListPartitionReassignmentsResponse(Message):
 
 
 API = ApiDeclaration(
-    46, "ListPartitionReassignments", Versions(0, 0), 0, ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
+    LIST_PARTITION_REASSIGNMENTS,
+    "ListPartitionReassignments",
+    Versions(0, 0),
+    0,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import OFFSET_DELETE
 from ..declare import IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array
 
 
@@ -44,4 +45,4 @@ class OffsetDeleteResponse(Message):
     topics: Annotated[list[OffsetDeleteResponseTopic], array(OffsetDeleteResponseTopic)] = []
 
 
-API = ApiDeclaration(47, "OffsetDelete", Versions(0, 0), None, OffsetDeleteRequest, OffsetDeleteResponse)
+API = ApiDeclaration(OFFSET_DELETE, "OffsetDelete", Versions(0, 0), None, OffsetDeleteRequest, OffsetDeleteResponse)

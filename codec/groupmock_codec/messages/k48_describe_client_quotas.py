@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DESCRIBE_CLIENT_QUOTAS
 from ..declare import BOOLEAN, FLOAT64, INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable
 
 
@@ -49,4 +50,6 @@ class DescribeClientQuotasResponse(Message):
     entries: Annotated[list[QuotaEntry] | None, array(QuotaEntry), nullable()] = []
 
 
-API = ApiDeclaration(48, "DescribeClientQuotas", Versions(0, 1), 1, DescribeClientQuotasRequest, DescribeClientQuotasResponse)
+API = ApiDeclaration(
+    DESCRIBE_CLIENT_QUOTAS, "DescribeClientQuotas", Versions(0, 1), 1, DescribeClientQuotasRequest, DescribeClientQuotasResponse
+)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import ALTER_CLIENT_QUOTAS
 from ..declare import BOOLEAN, FLOAT64, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable
 
 
@@ -46,4 +47,4 @@ class AlterClientQuotasResponse(Message):
     entries: Annotated[list[QuotaAlterationResult], array(QuotaAlterationResult)] = []
 
 
-API = ApiDeclaration(49, "AlterClientQuotas", Versions(0, 1), 1, AlterClientQuotasRequest, AlterClientQuotasResponse)
+API = ApiDeclaration(ALTER_CLIENT_QUOTAS, "AlterClientQuotas", Versions(0, 1), 1, AlterClientQuotasRequest, AlterClientQuotasResponse)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DESCRIBE_USER_SCRAM_CREDENTIALS
 from ..declare import INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable
 
 
@@ -39,7 +40,7 @@ class DescribeUserScramCredentialsResponse(Message):
 
 
 API = ApiDeclaration(
-    50,
+    DESCRIBE_USER_SCRAM_CREDENTIALS,
     "DescribeUserScramCredentials",
     Versions(0, 0),
     0,

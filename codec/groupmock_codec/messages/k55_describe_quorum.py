@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DESCRIBE_QUORUM
 from ..declare import (
     IGNORABLE,
     INT16,
@@ -84,4 +85,4 @@ class DescribeQuorumResponse(Message):
     nodes: Annotated[list[QuorumNode], array(QuorumNode), since(2)] = []
 
 
-API = ApiDeclaration(55, "DescribeQuorum", Versions(0, 2), 0, DescribeQuorumRequest, DescribeQuorumResponse)
+API = ApiDeclaration(DESCRIBE_QUORUM, "DescribeQuorum", Versions(0, 2), 0, DescribeQuorumRequest, DescribeQuorumResponse)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import UPDATE_FEATURES
 from ..declare import BOOLEAN, IGNORABLE, INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since, until
 
 
@@ -40,4 +41,4 @@ class UpdateFeaturesResponse(Message):
     results: Annotated[list[UpdatableFeatureResult], array(UpdatableFeatureResult), until(1), IGNORABLE] = []
 
 
-API = ApiDeclaration(57, "UpdateFeatures", Versions(0, 2), 0, UpdateFeaturesRequest, UpdateFeaturesResponse)
+API = ApiDeclaration(UPDATE_FEATURES, "UpdateFeatures", Versions(0, 2), 0, UpdateFeaturesRequest, UpdateFeaturesResponse)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DESCRIBE_CLUSTER
 from ..declare import BOOLEAN, INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
@@ -39,4 +40,4 @@ class DescribeClusterResponse(Message):
     cluster_authorized_operations: Annotated[int, INT32] = -2147483648
 
 
-API = ApiDeclaration(60, "DescribeCluster", Versions(0, 2), 0, DescribeClusterRequest, DescribeClusterResponse)
+API = ApiDeclaration(DESCRIBE_CLUSTER, "DescribeCluster", Versions(0, 2), 0, DescribeClusterRequest, DescribeClusterResponse)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DESCRIBE_PRODUCERS
 from ..declare import INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, nullable
 
 
@@ -49,4 +50,4 @@ class DescribeProducersResponse(Message):
     topics: Annotated[list[TopicResponse], array(TopicResponse)] = []
 
 
-API = ApiDeclaration(61, "DescribeProducers", Versions(0, 0), 0, DescribeProducersRequest, DescribeProducersResponse)
+API = ApiDeclaration(DESCRIBE_PRODUCERS, "DescribeProducers", Versions(0, 0), 0, DescribeProducersRequest, DescribeProducersResponse)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DESCRIBE_TRANSACTIONS
 from ..declare import INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array
 
 
@@ -39,4 +40,6 @@ class DescribeTransactionsResponse(Message):
     transaction_states: Annotated[list[TransactionState], array(TransactionState)] = []
 
 
-API = ApiDeclaration(65, "DescribeTransactions", Versions(0, 0), 0, DescribeTransactionsRequest, DescribeTransactionsResponse)
+API = ApiDeclaration(
+    DESCRIBE_TRANSACTIONS, "DescribeTransactions", Versions(0, 0), 0, DescribeTransactionsRequest, DescribeTransactionsResponse
+)

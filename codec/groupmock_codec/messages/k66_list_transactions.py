@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import LIST_TRANSACTIONS
 from ..declare import INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
@@ -34,4 +35,4 @@ class ListTransactionsResponse(Message):
     transaction_states: Annotated[list[TransactionState], array(TransactionState)] = []
 
 
-API = ApiDeclaration(66, "ListTransactions", Versions(0, 2), 0, ListTransactionsRequest, ListTransactionsResponse)
+API = ApiDeclaration(LIST_TRANSACTIONS, "ListTransactions", Versions(0, 2), 0, ListTransactionsRequest, ListTransactionsResponse)

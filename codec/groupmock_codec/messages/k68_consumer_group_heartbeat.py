@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import CONSUMER_GROUP_HEARTBEAT
 from ..declare import INT16, INT32, STRING, UUID, ZERO_UUID, ApiDeclaration, Message, Versions, array, nullable, since, struct
 
 
@@ -47,4 +48,6 @@ class ConsumerGroupHeartbeatResponse(Message):
     assignment: Annotated[Assignment | None, struct(Assignment), nullable()] = None
 
 
-API = ApiDeclaration(68, "ConsumerGroupHeartbeat", Versions(0, 1), 0, ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse)
+API = ApiDeclaration(
+    CONSUMER_GROUP_HEARTBEAT, "ConsumerGroupHeartbeat", Versions(0, 1), 0, ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import msgspec
 
+from ..api_keys import CONSUMER_GROUP_DESCRIBE
 from ..declare import (
     BOOLEAN,
     IGNORABLE,
@@ -78,4 +79,6 @@ class ConsumerGroupDescribeResponse(Message):
     groups: Annotated[list[DescribedGroup], array(DescribedGroup)] = []
 
 
-API = ApiDeclaration(69, "ConsumerGroupDescribe", Versions(0, 1), 0, ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse)
+API = ApiDeclaration(
+    CONSUMER_GROUP_DESCRIBE, "ConsumerGroupDescribe", Versions(0, 1), 0, ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import LIST_CONFIG_RESOURCES
 from ..declare import INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, since
 
 
@@ -29,4 +30,6 @@ class ListConfigResourcesResponse(Message):
     config_resources: Annotated[list[ConfigResource], array(ConfigResource)] = []
 
 
-API = ApiDeclaration(74, "ListConfigResources", Versions(0, 1), 0, ListConfigResourcesRequest, ListConfigResourcesResponse)
+API = ApiDeclaration(
+    LIST_CONFIG_RESOURCES, "ListConfigResources", Versions(0, 1), 0, ListConfigResourcesRequest, ListConfigResourcesResponse
+)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..api_keys import DESCRIBE_TOPIC_PARTITIONS
 from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, STRING, UUID, ZERO_UUID, ApiDeclaration, Message, Versions, array, nullable, struct
 
 
@@ -56,4 +57,6 @@ class DescribeTopicPartitionsResponse(Message):
     next_cursor: Annotated[Cursor | None, struct(Cursor), nullable()] = None
 
 
-API = ApiDeclaration(75, "DescribeTopicPartitions", Versions(0, 0), 0, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse)
+API = ApiDeclaration(
+    DESCRIBE_TOPIC_PARTITIONS, "DescribeTopicPartitions", Versions(0, 0), 0, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
+)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from ..rebalance.events import BEHIND_THEIR_BACKS, OF_CLASSIC, PREPARING
 
@@ -63,7 +63,7 @@ ASKS: Final = (
 """What requests say of groups and members: an entry of `groups` is a name or, as JSON text, an object with a `group_id`."""
 ORDERS: Final = "node string, group string, subject array<string>, member string, instance string"
 """What commands say of it."""
-NAMES: Final = ",".join(f"{int(code)}:{code.name}" for code in ErrorCode)
+NAMES: Final = ",".join(f"{code}:{name}" for code, name in error_codes.NAMES.items())
 """Kafka's names of error codes, as `str_to_map` reads them: one literal in the plan instead of two for each."""
 
 

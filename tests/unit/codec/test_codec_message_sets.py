@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from properties.codec import MESSAGE_SETS
 from searching import examples
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.message_sets import down_convert, encode_message_set, read_message_set, up_convert
 from groupmock_codec.records import NewRecord, Record, RecordsError, check_produced, decode_records, encode_batch, read_batches
 
@@ -114,7 +114,7 @@ def test_other_compressions_are_refused_both_ways(magic: int, code: int) -> None
     for convert in (lambda: up_convert(bytes(data)), lambda: down_convert([stored._replace(attributes=code)], magic)):
         with pytest.raises(RecordsError) as caught:
             convert()
-        assert caught.value.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+        assert caught.value.error_code == error_codes.UNSUPPORTED_COMPRESSION_TYPE
 
 
 @BOTH
@@ -123,7 +123,7 @@ def test_every_cut_is_refused(magic: int) -> None:
     for end in range(1, len(whole)):
         with pytest.raises(RecordsError) as caught:
             read_message_set(whole[:end])
-        assert caught.value.error_code == ErrorCode.CORRUPT_MESSAGE
+        assert caught.value.error_code == error_codes.CORRUPT_MESSAGE
 
 
 @BOTH
@@ -164,13 +164,13 @@ BAD_INNER = {
 def test_wrappers_of_nothing_of_wrappers_or_of_later_offsets_are_refused(inner: bytes) -> None:
     with pytest.raises(RecordsError) as caught:
         read_message_set(wrapped(inner, 3))
-    assert caught.value.error_code == ErrorCode.INVALID_RECORD
+    assert caught.value.error_code == error_codes.INVALID_RECORD
 
 
 def test_batches_are_no_message_sets() -> None:
     with pytest.raises(RecordsError) as caught:
         read_message_set(encode_batch(NEW))
-    assert caught.value.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    assert caught.value.error_code == error_codes.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
 
 def test_an_empty_set_has_nothing_to_store() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cases import for_each
 
-from groupmock_codec import APIS, DecodeError, messages
+from groupmock_codec import APIS, DecodeError, api_keys, messages
 from groupmock_codec.declare import ANY_VERSION, Message, Wire, fields_of
 
 from .kit import types
@@ -53,6 +53,11 @@ def test_it_works_inside_a_zip(tmp_path: Path) -> None:
         "from groupmock_codec import APIS; print(len(APIS), APIS['JoinGroup'].request.encode(0, APIS[11].request.message()).hex())"
     )
     assert ran(code) == f"{len(KEYS)} " + "0000" + "00000000" + "0000" + "0000" + "00000000"
+
+
+def test_api_keys_are_those_of_the_message_files() -> None:
+    constants = {name: key for name, key in vars(api_keys).items() if isinstance(key, int)}
+    assert constants == {api.stem.split("_", 1)[1].upper(): api.key for api in APIS.values()}
 
 
 @for_each("key", KEYS)

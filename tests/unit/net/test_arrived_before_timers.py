@@ -15,7 +15,6 @@ from groupmock.config.limits import Limits
 from groupmock.core.core import core_of
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Quirks, Settings
-from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal
 from groupmock.net.clock import LoopClock, VirtualClock
@@ -25,6 +24,7 @@ from groupmock.rig.wire import request
 from groupmock_codec import APIS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
+from groupmock_codec.units import NS_PER_MS
 
 JOIN, SYNC = 11, 14
 

@@ -10,9 +10,9 @@ import pytest
 
 from groupmock.core.effects import TimerFired
 from groupmock.core.events import Command
-from groupmock.core.units import NS_PER_MS
 from groupmock.net.clock import VirtualClock
 from groupmock_codec import APIS
+from groupmock_codec.units import NS_PER_MS
 
 
 async def test_one_appointment_for_all_timers_made_again_only_for_an_earlier_deadline(build):

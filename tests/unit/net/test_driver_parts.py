@@ -10,7 +10,6 @@ from stub_core import StubCore, frame
 
 from groupmock.core.effects import Close, Effects, MemberChanged, Moved, Note, Reply, TimerFired
 from groupmock.core.events import Command
-from groupmock.core.units import NS_PER_MS
 from groupmock.journal.rows import CloseRow, Header, RequestRow, kind_of
 from groupmock.net.alarm import NoAlarm
 from groupmock.net.call import Call
@@ -20,6 +19,7 @@ from groupmock.net.tickets import Tickets
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.kept_rows import KeptRows
 from groupmock_codec import APIS
+from groupmock_codec.units import NS_PER_MS
 
 JOIN, HEARTBEAT, SYNC, VERSIONS = 11, 12, 14, 18
 

@@ -13,10 +13,10 @@ import pytest
 import uvloop
 
 from groupmock import Broker
-from groupmock.core.units import NS_PER_MS
 from groupmock.net.clock import LoopClock, VirtualClock
 from groupmock.net.listen import Acceptor, java_host, listen
 from groupmock.net.loops import UnknownLoop, loop_factory, new_loop, run
+from groupmock_codec.units import NS_PER_MS
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
-from groupmock.core.units import NS_PER_MS
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
 from groupmock.net.clock import LoopClock
@@ -24,6 +23,7 @@ from groupmock.net.server import Server
 from groupmock.rig.kept_rows import KeptRows
 from groupmock_codec import APIS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequestProtocol
+from groupmock_codec.units import NS_PER_MS
 
 API_VERSIONS = 18
 RANGE = [JoinGroupRequestProtocol(name="range", metadata=b"")]

@@ -6,12 +6,12 @@ import pytest
 
 from groupmock.config.resolve import ConfigError
 from groupmock.core.effects import TimerFired
-from groupmock.core.units import NS_PER_MS
 from groupmock.rig import CoreRig, FedDice, Watch
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
+from groupmock_codec.units import NS_PER_MS
 
 RANGE = [JoinGroupRequestProtocol(name="range", metadata=bytes(6))]
 

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from groupmock.core.units import NS_PER_MS
 from groupmock.rig.wire import request
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
 from groupmock_codec import APIS
+from groupmock_codec.units import NS_PER_MS
 from tools.records import RECORDS, save
 from tools.runs import ROOT
 

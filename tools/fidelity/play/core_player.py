@@ -13,7 +13,6 @@ from functools import partial
 from groupmock.core.core import Core
 from groupmock.core.effects import Effect, Moved
 from groupmock.core.identity import Node
-from groupmock.core.units import NS_PER_MS
 from groupmock.rig.ask import CLOSED as CLOSED_BY_CORE
 from groupmock.rig.ask import LOST, SILENT, Ask
 from groupmock.rig.core_rig import CoreRig
@@ -22,6 +21,7 @@ from groupmock.rig.making import core_of_profile
 from groupmock.rig.watch import Watch
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
+from groupmock_codec.units import NS_PER_MS
 
 from ..script.message_json import as_json, build
 from ..script.references import References

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from groupmock.core.transactions.states import COMPLETED, State
 from groupmock.core.transactions.transactional_id import TransactionalId
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse
 from groupmock_codec.messages.k26_end_txn import EndTxnRequest, EndTxnResponse
 
@@ -78,7 +78,7 @@ class MarkersAwaited:
         asked = EndTxnRequest(transactional_id=known.name, producer_id=known.producer_id, producer_epoch=known.epoch, committed=committed)
         answer = await self._asker.ask(26, OLD_END, asked)
         assert isinstance(answer, EndTxnResponse)
-        return answer.error_code != ErrorCode.CONCURRENT_TRANSACTIONS
+        return answer.error_code != error_codes.CONCURRENT_TRANSACTIONS
 
     async def _is_pending(self, wanted: frozenset[PendingAt]) -> bool:
         topics = [OffsetFetchRequestTopic(name=fact.name, partition_indexes=list(range(fact.partitions))) for fact in self._facts.topics]
@@ -87,5 +87,5 @@ class MarkersAwaited:
             answer = await self._asker.ask(9, 7, OffsetFetchRequest(group_id=name, topics=topics, require_stable=True))
             assert isinstance(answer, OffsetFetchResponse)
             rows = ((topic.name, row) for topic in answer.topics for row in topic.partitions)
-            found |= {(name, topic, row.partition_index) for topic, row in rows if row.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT}
+            found |= {(name, topic, row.partition_index) for topic, row in rows if row.error_code == error_codes.UNSTABLE_OFFSET_COMMIT}
         return found == wanted

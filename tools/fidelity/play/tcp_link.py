@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from groupmock.core.units import NS_PER_MS
 from groupmock.rig.wire import LARGEST_ANSWER, Unreadable, read_response, request
 from groupmock_clients.probe.stages.tcp_broker import CannotProvide, NoBroker, TcpBroker
 from groupmock_codec import APIS
@@ -22,6 +21,7 @@ from groupmock_codec.messages.k02_list_offsets import (
 )
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
+from groupmock_codec.units import NS_PER_MS
 
 from ..script.script import Script, TopicNeed
 from ..script.settings_classes import class_of

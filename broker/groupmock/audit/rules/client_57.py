@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from ..consumer_example import HEADER, JOINED
 from ..course import Course, course_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import OFFSET_COMMIT, Exchange, Member, epoch_of
 
-STALE: Final = int(ErrorCode.STALE_MEMBER_EPOCH)
+STALE: Final = error_codes.STALE_MEMBER_EPOCH
 WITH_EPOCHS: Final = 9
 """The version of OffsetCommit from which on a member of a consumer group may commit."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec.error_codes import RETRIABLE
 
 from ..pace import PACED, Streaks, again, refused
 from ..rule import Judgements, Rule, answered, asked
 from ..subjects import COORDINATOR_LOAD_IN_PROGRESS, REBALANCE_IN_PROGRESS, UNSTABLE_OFFSET_COMMIT, Exchange
 
-CODES: Final = frozenset(code for code in ErrorCode if code.retriable) - {COORDINATOR_LOAD_IN_PROGRESS, UNSTABLE_OFFSET_COMMIT} | {
+CODES: Final = RETRIABLE - {COORDINATOR_LOAD_IN_PROGRESS, UNSTABLE_OFFSET_COMMIT} | {
     REBALANCE_IN_PROGRESS
 }
 """14 is CLIENT-23's, 88 is CLIENT-44's."""

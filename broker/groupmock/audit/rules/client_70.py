@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
 from ..subjects import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN, Exchange, Link
 
-FENCED: Final = frozenset((int(ErrorCode.PRODUCER_FENCED), int(ErrorCode.INVALID_PRODUCER_EPOCH)))
+FENCED: Final = frozenset((error_codes.PRODUCER_FENCED, error_codes.INVALID_PRODUCER_EPOCH))
 Producer = tuple[str, int, int]
 """Transactional id, producer id, epoch."""
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
+from groupmock_codec.error_codes import error_name
 from groupmock_codec.messages.k00_produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
@@ -69,7 +70,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if asked.acks != 0:
         turn.reply(request.ticket, _response(cluster, rows, request.listener))
     elif any(row.error_code for row in rows.values()):
-        codes = ", ".join(sorted({ErrorCode(row.error_code).name for row in rows.values() if row.error_code}))
+        codes = ", ".join(sorted({error_name(row.error_code) for row in rows.values() if row.error_code}))
         turn.out.append(Close(request.ticket, f"Produce with acks=0 failed: {codes}"))
     else:
         # Not abandon(): that leaves the connection mute (P1-d6), and a producer with acks=0 goes on sending on it.
@@ -80,8 +81,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 class Unverified(Refused):
     """The coordinator has no such transaction, and the log was not asked (ReplicaManager.handleProduceAppend)."""
 
-    def __init__(self, code: ErrorCode, reason: str) -> None:
-        super().__init__(code, reason, NOT_ADDED if code is ErrorCode.INVALID_TXN_STATE else None, logged=False)
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(code, reason, NOT_ADDED if code == error_codes.INVALID_TXN_STATE else None, logged=False)
 
 
 class Produce:
@@ -103,14 +104,14 @@ class Produce:
         asked = self._asked
         try:
             transactional = any(is_transactional(data.records or b"") for topic in asked.topic_data for data in topic.partition_data)
-            code, message = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None
+            code, message = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None
             if not transactional or asked.transactional_id is not None:
                 return {}
         except Refused as refused:
             code, message = refused.error_code, refused.message
         return self._whole(code, message)
 
-    def _whole(self, code: ErrorCode, message: str | None) -> dict[Place, PartitionProduceResponse]:
+    def _whole(self, code: int, message: str | None) -> dict[Place, PartitionProduceResponse]:
         """Every partition refused. Null records keep Kafka from even saying so."""
         asked = self._asked
         # Kafka counts the sizes of all records to answer a refusal (ProduceRequest.partitionSizes) and fails on a null:
@@ -150,7 +151,7 @@ class Produce:
         # Verified or not (ReplicaManager.handleProduceAppend)
         producers = {by for batches in readable.values() for by in _transactional(batches)}
         if len(producers) > 1:
-            return self._whole(ErrorCode.INVALID_PRODUCER_ID_MAPPING, SEVERAL)
+            return self._whole(error_codes.INVALID_PRODUCER_ID_MAPPING, SEVERAL)
         # No release since 3.9 answers these.
         if None in readable.values():
             raise NoAnswer("Produce with null records")
@@ -187,9 +188,9 @@ class Produce:
         name = topics.name_of(place.topic_id) if self._request.version >= IDS_SINCE else place.name
         return None if name is None else topics.get(name)
 
-    def _absent(self, topic: Topic | None) -> ErrorCode:
+    def _absent(self, topic: Topic | None) -> int:
         by_id = self._request.version >= IDS_SINCE
-        return ErrorCode.UNKNOWN_TOPIC_ID if by_id and topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return error_codes.UNKNOWN_TOPIC_ID if by_id and topic is None else error_codes.UNKNOWN_TOPIC_OR_PARTITION
 
     def _read(self, records: bytes | None) -> list[Batch] | None:
         return None if records is None else read_produced(records, self._request.version, self._room)
@@ -201,11 +202,11 @@ class Produce:
         if place in self._unverified:
             return _refused(place, self._unverified[place], partition)
         if self._asked.acks not in (-1, 0, 1):
-            return _row(place, ErrorCode.INVALID_REQUIRED_ACKS)
+            return _row(place, error_codes.INVALID_REQUIRED_ACKS)
         if partition.leader != self._request.node:
             return self._elsewhere(place, partition)
         if topic.internal:
-            return _row(place, ErrorCode.INVALID_TOPIC_EXCEPTION)
+            return _row(place, error_codes.INVALID_TOPIC_EXCEPTION)
         try:
             if isinstance(batches, TooShort):
                 raise batches
@@ -235,20 +236,20 @@ class Produce:
             if _is_checked(batch) and not partition.producers.in_transaction(*by, any_epoch):
                 at = (topic.name, partition.index)
                 code = self._asked_about(place, at, partition, batch, by)
-                if code is not ErrorCode.NONE:
+                if code != error_codes.NONE:
                     self._unverified[place] = Unverified(code, f"{at[0]}-{at[1]} is not in an open transaction of that producer")
                     return
 
-    def _asked_about(self, place: Place, at: tuple[str, int], partition: Partition, batch: Batch, by: Holder) -> ErrorCode:
+    def _asked_about(self, place: Place, at: tuple[str, int], partition: Partition, batch: Batch, by: Holder) -> int:
         if partition.producers.is_fenced(*by) and not self._turn.quirks.coordinator_asked_first:
             self._fenced.append(place)
-            return ErrorCode.INVALID_PRODUCER_EPOCH
+            return error_codes.INVALID_PRODUCER_EPOCH
         name, adds = self._asked.transactional_id or "", self._request.version >= NEW_TRANSACTIONS_SINCE
         self._by_table = True
         partition.producers.tries(batch, self._turn.wall_ms, adds)
         code = self._transactions.check(self._turn, name, by, at, adds, self._request.client_id)
-        too_new = code is ErrorCode.TRANSACTION_ABORTABLE and self._request.version < ABORTABLE_SINCE
-        return ErrorCode.INVALID_TXN_STATE if too_new else code
+        too_new = code == error_codes.TRANSACTION_ABORTABLE and self._request.version < ABORTABLE_SINCE
+        return error_codes.INVALID_TXN_STATE if too_new else code
 
     def _check(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
         wall_ms = self._turn.wall_ms
@@ -257,7 +258,7 @@ class Produce:
             check(batch, limits, wall_ms, f"{topic.name}-{partition.index}", self._room)
 
     def _elsewhere(self, place: Place, partition: Partition) -> PartitionProduceResponse:
-        row = _row(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        row = _row(place, error_codes.NOT_LEADER_OR_FOLLOWER)
         # KIP-951: with the hint a client goes to the new leader without asking for Metadata first.
         if self._request.version >= LEADER_HINTS_SINCE:
             row.current_leader = LeaderIdAndEpoch(leader_id=partition.leader, leader_epoch=partition.leader_epoch)
@@ -276,7 +277,7 @@ def _transactional(batches: list[Batch] | TooShort | None) -> Iterator[Holder]:
             yield Holder(batch.producer_id, batch.producer_epoch)
 
 
-def _row(place: Place, code: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
+def _row(place: Place, code: int, message: str | None = None) -> PartitionProduceResponse:
     return PartitionProduceResponse(index=place.partition, error_code=code, base_offset=NO_OFFSET, error_message=message)
 
 

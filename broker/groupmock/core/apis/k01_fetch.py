@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k01_fetch import FetchRequest, FetchResponse
 
 from ..budget import Ration, within
@@ -36,7 +36,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, FetchRequest)
     if _beyond_the_cache(cluster, asked):
-        turn.reply(request.ticket, failed(turn.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR))
+        turn.reply(request.ticket, failed(turn.quirks, asked, request.version, error_codes.UNKNOWN_SERVER_ERROR))
         return
     topics = cluster.topics
     sessions = topics.fetches.sessions(request.node)
@@ -55,7 +55,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     # Kafka meets a wrong level when it reads a log: without a partition that exists nothing reads, and the answer is as usual:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if asked.isolation_level not in (0, 1) and any(topics.find(slot.topic or "", slot.partition) for slot in context.slots.values()):
-        turn.reply(request.ticket, failed(turn.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR))
+        turn.reply(request.ticket, failed(turn.quirks, asked, request.version, error_codes.UNKNOWN_SERVER_ERROR))
         return
     limits = turn.settings
     most = min(asked.max_bytes if request.version >= SIZE_LIMIT_SINCE else INT_MAX, limits.fetch_max_bytes, limits.fetch_answer_max_bytes)

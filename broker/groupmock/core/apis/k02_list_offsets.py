@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.compression import OverLimit
-from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -67,7 +67,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
             # v0 has a handler of its own, which looks for no duplicates (KafkaApis.handleListOffsetRequestV0).
             refused = request.version > 0 and place in twice
             if refused:
-                rows.append((place, _refused(place.partition, ErrorCode.INVALID_REQUEST)))
+                rows.append((place, _refused(place.partition, error_codes.INVALID_REQUEST)))
             else:
                 rows.append((place, _answer(cluster, request, asked, topic.name, wanted, room)))
     # 4.3 answers a partition once, 42 if it was listed twice; 3.9 row by row:
@@ -78,7 +78,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _failed(asked: ListOffsetsRequest) -> ListOffsetsResponse:
     """An isolation level that does not exist is an exception in Kafka 4's handler."""
-    code = ErrorCode.UNKNOWN_SERVER_ERROR
+    code = error_codes.UNKNOWN_SERVER_ERROR
     topics = [
         ListOffsetsTopicResponse(name=topic.name, partitions=[_refused(each.partition_index, code) for each in topic.partitions])
         for topic in asked.topics
@@ -114,7 +114,7 @@ def _answer(
 ) -> ListOffsetsPartitionResponse:
     partition = cluster.topics.find(topic, wanted.partition_index)
     code = _gate(cluster, request, asked, partition, wanted)
-    if code is not ErrorCode.NONE or partition is None:
+    if code != error_codes.NONE or partition is None:
         return _refused(wanted.partition_index, code)
     if request.version == 0:
         return _old_style(cluster, partition, wanted)
@@ -122,7 +122,7 @@ def _answer(
         found = _look_up(partition, wanted.timestamp, _upper(cluster, asked, partition), room)
     except OverLimit:
         # A client asks again for what it was not told, and then less is asked for: docs/kafka/differences.md#budgets-of-one-request
-        late = ErrorCode.OFFSET_NOT_AVAILABLE if request.version >= NOT_AVAILABLE_SINCE else ErrorCode.LEADER_NOT_AVAILABLE
+        late = error_codes.OFFSET_NOT_AVAILABLE if request.version >= NOT_AVAILABLE_SINCE else error_codes.LEADER_NOT_AVAILABLE
         return _refused(wanted.partition_index, late)
     except RecordsError as broken:
         return _refused(wanted.partition_index, broken.error_code)
@@ -134,18 +134,18 @@ def _answer(
 
 def _gate(
     cluster: Cluster, request: Request, asked: ListOffsetsRequest, partition: Partition | None, wanted: ListOffsetsPartition
-) -> ErrorCode:
+) -> int:
     since = SINCE.get(wanted.timestamp, 0 if wanted.timestamp >= 0 else None)
     if since is None or request.version < since:
-        return ErrorCode.UNSUPPORTED_VERSION
+        return error_codes.UNSUPPORTED_VERSION
     if asked.isolation_level not in (0, 1):
-        return ErrorCode.UNKNOWN_SERVER_ERROR
+        return error_codes.UNKNOWN_SERVER_ERROR
     if partition is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return error_codes.UNKNOWN_TOPIC_OR_PARTITION
     if request.version == 0 and wanted.max_num_offsets < 0:
-        return ErrorCode.UNKNOWN_SERVER_ERROR
+        return error_codes.UNKNOWN_SERVER_ERROR
     if partition.leader != request.node:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return error_codes.NOT_LEADER_OR_FOLLOWER
     return fence(wanted.current_leader_epoch, partition)
 
 
@@ -190,5 +190,5 @@ def _written_before(partition: Partition, timestamp: int) -> list[int]:
     return [partition.start] if partition.end == partition.start else [partition.end, partition.start]
 
 
-def _refused(index: int, code: ErrorCode) -> ListOffsetsPartitionResponse:
+def _refused(index: int, code: int) -> ListOffsetsPartitionResponse:
     return ListOffsetsPartitionResponse(partition_index=index, error_code=code)

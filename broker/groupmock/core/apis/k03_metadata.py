@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.declare import ZERO_UUID
-from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k03_metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -98,13 +98,13 @@ def _ids_refused(topics: list[MetadataRequestTopic], version: int) -> MetadataRe
     if version < IDS_IN_REQUEST_SINCE:
         return None
     if version < BY_ID_SINCE:
-        bad, code = any(topic.name is None or topic.topic_id != ZERO_UUID for topic in topics), ErrorCode.INVALID_REQUEST
+        bad, code = any(topic.name is None or topic.topic_id != ZERO_UUID for topic in topics), error_codes.INVALID_REQUEST
     else:
-        bad, code = any(topic.name is None and topic.topic_id == ZERO_UUID for topic in topics), ErrorCode.UNKNOWN_SERVER_ERROR
+        bad, code = any(topic.name is None and topic.topic_id == ZERO_UUID for topic in topics), error_codes.UNKNOWN_SERVER_ERROR
     if not bad:
         return None
     rows = [MetadataResponseTopic(error_code=code, name=topic.name or "", topic_id=topic.topic_id) for topic in topics]
-    return MetadataResponse(topics=rows, error_code=code if version >= TOP_ERROR_SINCE else ErrorCode.NONE)
+    return MetadataResponse(topics=rows, error_code=code if version >= TOP_ERROR_SINCE else error_codes.NONE)
 
 
 class Rows:
@@ -148,7 +148,7 @@ class Rows:
             if topic is not None:
                 found.append(self._row(topic))
             else:
-                missing.append(MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
+                missing.append(MetadataResponseTopic(error_code=error_codes.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
         # Unknown ids come first, unknown names last:
         # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
         return missing + found
@@ -161,13 +161,13 @@ class Rows:
             topic_authorized_operations=self._operations(),
         )
 
-    def _missing(self, name: str) -> ErrorCode:
+    def _missing(self, name: str) -> int:
         """The code of a topic that is not there (yet): creating it takes a moment, the client asks again."""
         settings = self._turn.settings
         if names.why_invalid(name) is not None:
-            return ErrorCode.INVALID_TOPIC_EXCEPTION
+            return error_codes.INVALID_TOPIC_EXCEPTION
         if not (self._asked.allow_auto_topic_creation and settings.auto_create_topics_enable):
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return error_codes.UNKNOWN_TOPIC_OR_PARTITION
         try:
             # Not with num.partitions: groups and transactional ids are placed by a hash over a number of their own (SERVER-64).
             if name in internal.MADE_BY_KAFKA:
@@ -176,8 +176,8 @@ class Rows:
                 self._topics.create(self._turn, name, settings.num_partitions)
         except TopicRefused as refused:
             self._turn.note("topic_not_created", topic=name, reason=refused.message)
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return error_codes.UNKNOWN_TOPIC_OR_PARTITION
+        return error_codes.UNKNOWN_TOPIC_OR_PARTITION
 
     def _row(self, topic: Topic) -> MetadataResponseTopic:
         return MetadataResponseTopic(
@@ -186,7 +186,7 @@ class Rows:
             is_internal=topic.internal,
             partitions=[
                 MetadataResponsePartition(
-                    error_code=ErrorCode.NONE if partition.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE,
+                    error_code=error_codes.NONE if partition.leader >= 0 else error_codes.LEADER_NOT_AVAILABLE,
                     partition_index=partition.index,
                     leader_id=partition.leader,
                     leader_epoch=partition.leader_epoch,

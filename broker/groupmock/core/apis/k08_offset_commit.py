@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k08_offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -15,7 +16,7 @@ from groupmock_codec.messages.k08_offset_commit import (
 )
 
 from ..budget import Ration, within
-from ..groups import causes, codes
+from ..groups import causes
 from ..groups.offsets import commits
 from ..groups.offsets.commits import Commit
 from ..groups.type import Committer
@@ -65,7 +66,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     # docs/kafka/differences.md#groups
     if request.version == 0 and taken:
         turn.reply(
-            request.ticket, OffsetCommitResponse(topics=_grouped([(line, codes.UNSUPPORTED_VERSION) for line in lines], merge=False))
+            request.ticket, OffsetCommitResponse(topics=_grouped([(line, error_codes.UNSUPPORTED_VERSION) for line in lines], merge=False))
         )
         return
     # Without a partition that passed no coordinator is asked: an error of the group stays invisible.
@@ -89,16 +90,16 @@ def _heads(cluster: Cluster, version: int, message: OffsetCommitRequest, lines: 
 
 def _lines(cluster: Cluster, version: int, entry: int, topic: OffsetCommitRequestTopic) -> Iterator[Line]:
     """The partitions of one topic element with the error of the topic gates: 3, or 100 for an unknown topic id."""
-    name, unknown = topic.name, codes.UNKNOWN_TOPIC_OR_PARTITION
+    name, unknown = topic.name, error_codes.UNKNOWN_TOPIC_OR_PARTITION
     if version >= 10:
-        name, unknown = cluster.topics.name_of(topic.topic_id) or "", codes.UNKNOWN_TOPIC_ID
+        name, unknown = cluster.topics.name_of(topic.topic_id) or "", error_codes.UNKNOWN_TOPIC_ID
     count = cluster.topics.partitions(name) if name else None
     for partition in topic.partitions:
         if count is None:
             yield Line(entry, name, topic.topic_id, partition, unknown)
         else:
             known = 0 <= partition.partition_index < count
-            yield Line(entry, name, topic.topic_id, partition, codes.NONE if known else codes.UNKNOWN_TOPIC_OR_PARTITION)
+            yield Line(entry, name, topic.topic_id, partition, error_codes.NONE if known else error_codes.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def _once(turn: Turn, lines: list[Line]) -> list[Line]:

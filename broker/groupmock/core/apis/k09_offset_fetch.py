@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k09_offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -22,7 +23,6 @@ from groupmock_codec.messages.k09_offset_fetch import (
 )
 
 from ..budget import Ration, within
-from ..groups import codes
 from ..groups.offsets.commits import NO_OFFSET
 from ..groups.offsets.committed import At, CommittedOffsets, Offset
 from ..java.hashes import java_hash, partition_hash
@@ -45,7 +45,7 @@ class FoundOffsets(NamedTuple):
 
     partition: int
     offset: Offset
-    error: int = codes.NONE
+    error: int = error_codes.NONE
 
 
 Wanted = list[tuple[str, list[int]]]
@@ -99,7 +99,7 @@ def _one_group(cluster: Cluster, turn: Turn, request: Request, message: OffsetFe
     wanted = None if message.topics is None else [(topic.name, topic.partition_indexes) for topic in message.topics]
     # Before the gate: what v0 reads is no coordinator's (P2-c22).
     if request.version == 0:
-        return _answer(_everywhere(_in_java_order(wanted or []), codes.UNSUPPORTED_VERSION))
+        return _answer(_everywhere(_in_java_order(wanted or []), error_codes.UNSUPPORTED_VERSION))
     error = cluster.groups.gate(message.group_id, request.node)
     if not error:
         return _answer(_fetch(cluster, turn, message.group_id, wanted, message.require_stable))
@@ -154,7 +154,7 @@ def _fetch(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted | None, s
 
 def _found(offsets: CommittedOffsets, name: str, index: int, unstable: frozenset[At]) -> FoundOffsets:
     if (name, index) in unstable:
-        return FoundOffsets(index, NO_OFFSET, codes.UNSTABLE_OFFSET_COMMIT)
+        return FoundOffsets(index, NO_OFFSET, error_codes.UNSTABLE_OFFSET_COMMIT)
     return FoundOffsets(index, offsets.get((name, index), NO_OFFSET))
 
 
@@ -212,7 +212,7 @@ def _topics_by_id(cluster: Cluster, turn: Turn, wanted: OffsetFetchRequestGroup,
         if topic_id is not None:
             yield OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=[_new(one) for one in found])
     for topic in unknown:
-        refused = [_new(FoundOffsets(index, NO_OFFSET, codes.UNKNOWN_TOPIC_ID)) for index in topic.partition_indexes]
+        refused = [_new(FoundOffsets(index, NO_OFFSET, error_codes.UNKNOWN_TOPIC_ID)) for index in topic.partition_indexes]
         yield OffsetFetchResponseTopics(topic_id=topic.topic_id, partitions=refused)
 
 

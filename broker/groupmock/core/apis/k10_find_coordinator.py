@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k10_find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 from ..budget import Ration
-from ..groups import codes
 from ..java.numbers import whole_number
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _find(cluster: Cluster, turn: Turn, request: Request, key_type: int, key: str) -> Coordinator:
     version = request.version
     if key_type not in (GROUP, TRANSACTION, SHARE):
-        return _refused(key, codes.INVALID_REQUEST, _MALFORMED)
+        return _refused(key, error_codes.INVALID_REQUEST, _MALFORMED)
     if key_type == SHARE:
         return _share_coordinator(cluster, version, key)
     if key_type == TRANSACTION and not turn.settings.transactions_enable:
@@ -62,7 +62,7 @@ def _find(cluster: Cluster, turn: Turn, request: Request, key_type: int, key: st
     # A partition keeps its leader while that node is down; 15 makes the client ask again: docs/kafka/apis.md#findcoordinator
     if node is None or node not in {each.node_id for each in turn.environment.up}:
         # The text ends with v3 (P2-b7), and so does the literal NONE of a success (SERVER-76).
-        return _refused(key, codes.COORDINATOR_NOT_AVAILABLE, _NOT_AVAILABLE if version < 4 else "")
+        return _refused(key, error_codes.COORDINATOR_NOT_AVAILABLE, _NOT_AVAILABLE if version < 4 else "")
     at = turn.environment.endpoints[node][request.listener]
     return Coordinator(key=key, node_id=node, host=at.host, port=at.port, error_message="NONE" if version < 4 else "")
 
@@ -88,11 +88,11 @@ def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) ->
 def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:
     """There are no share groups here: a well-formed key finds its topic missing (15). Below v6 the type does not exist."""
     if version < 6:
-        return _refused(key, codes.INVALID_REQUEST, _MALFORMED if version < 4 else "")
+        return _refused(key, error_codes.INVALID_REQUEST, _MALFORMED if version < 4 else "")
     # 3.9 says 15 whatever the key (P2-c14).
     if not cluster.environment.settings.quirks.share_coordinator_unchecked and not _is_share_key(key):
-        return _refused(key, codes.INVALID_REQUEST, "")
-    return _refused(key, codes.COORDINATOR_NOT_AVAILABLE, "")
+        return _refused(key, error_codes.INVALID_REQUEST, "")
+    return _refused(key, error_codes.COORDINATOR_NOT_AVAILABLE, "")
 
 
 def _is_share_key(key: str) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 
 from ..budget import OverBudget
-from ..groups import causes, codes
+from ..groups import causes
 from ..groups.classic import answers, membership, rebalance, replacement, sessions
 from ..groups.classic.membership import JoinTerms
 from ..groups.classic.rebalance import FAILED, FINE, PhaseOutcome
@@ -57,7 +58,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if not _has_room(turn, group, message.member_id):
         _refuse_for_room(turn, group, request, message)
     elif not _fits(group, terms):
-        _refuse(turn, request, codes.INCONSISTENT_GROUP_PROTOCOL, message.member_id)
+        _refuse(turn, request, error_codes.INCONSISTENT_GROUP_PROTOCOL, message.member_id)
     else:
         _decide(turn, group, request, message, terms)
 
@@ -101,9 +102,9 @@ def _refused_unseen(turn: Turn, request: Request, message: JoinGroupRequest) -> 
     """Empty group id, session timeout out of range: before a group, or who coordinates it, is looked for (SERVER-06, SERVER-07)."""
     settings = turn.settings
     if not message.group_id:
-        _refuse(turn, request, codes.INVALID_GROUP_ID, message.member_id)
+        _refuse(turn, request, error_codes.INVALID_GROUP_ID, message.member_id)
     elif not settings.group_min_session_timeout_ms <= message.session_timeout_ms <= settings.group_max_session_timeout_ms:
-        _refuse(turn, request, codes.INVALID_SESSION_TIMEOUT, message.member_id)
+        _refuse(turn, request, error_codes.INVALID_SESSION_TIMEOUT, message.member_id)
     else:
         return False
     return True
@@ -116,14 +117,14 @@ def _claimed(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupR
     if message.member_id and (other is None or other.is_empty()):
         if isinstance(other, ConsumerGroup):
             cluster.groups.mislay(turn, other, causes.MISLAID)
-        _refuse(turn, request, codes.UNKNOWN_MEMBER_ID, message.member_id)
+        _refuse(turn, request, error_codes.UNKNOWN_MEMBER_ID, message.member_id)
         return None
     # 3.9 writes no record of a group that only has a 79 or a 23 (P1-c4).
     why, recorded = causes.first_join(request.client_id), not turn.quirks.empty_group_not_recorded
     group = cluster.groups.claim(turn, message.group_id, ClassicGroup, why, recorded)
     if group is None:
         # "" and not the request's id, other than the 23 of J8: J1.
-        _refuse(turn, request, codes.INCONSISTENT_GROUP_PROTOCOL, "")
+        _refuse(turn, request, error_codes.INCONSISTENT_GROUP_PROTOCOL, "")
     return group
 
 
@@ -163,12 +164,12 @@ def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGr
     """81: the id is dropped. Kafka 4.3 does not look whether that ends the join phase; the old coordinator does (P1-d3)."""
     quirks, reserved = turn.quirks, message.member_id in group.pending_joins
     dropped = membership.refuse(turn, group, message.member_id, causes.group_full(turn.settings.group_max_size))
-    error = codes.GROUP_MAX_SIZE_REACHED
+    error = error_codes.GROUP_MAX_SIZE_REACHED
     # 3.9 looks for a member that was dropped (P1-c6) and for a reserved id as well (P1-c7).
     if dropped and (quirks.refused_reservation_ends_phase if reserved else quirks.refused_member_ends_phase):
         outcome = rebalance.maybe_complete(turn, group, causes.LAST_HAD_NO_ROOM)
         if outcome is FAILED and quirks.failing_phase_replaces_refusal:
-            error = codes.UNKNOWN_SERVER_ERROR
+            error = error_codes.UNKNOWN_SERVER_ERROR
     # 81 and -1 carry "" (P1-d4).
     _refuse(turn, request, error, "")
 
@@ -195,7 +196,7 @@ def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupReques
     elif member_id in group.pending_joins:
         # An id is only reserved for who has no instance; Kafka fails inside, and names no id (P1-b4).
         if instance is not None:
-            _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
+            _refuse(turn, request, error_codes.UNKNOWN_SERVER_ERROR, "")
         else:
             outcome = _add(turn, group, request, member_id, terms, message.reason)
     elif error := membership.validate(turn, group, member_id, instance):
@@ -211,7 +212,7 @@ def _refuse_failed(turn: Turn, group: Group, request: Request) -> None:
     for member in group.members.values():
         if member.join is not None and member.join.ticket == request.ticket:
             member.join.answered = True
-    _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
+    _refuse(turn, request, error_codes.UNKNOWN_SERVER_ERROR, "")
 
 
 def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTerms, reason: str | None) -> PhaseOutcome:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 
 from ..effects import Lease
-from ..groups import codes
 from ..groups.classic import membership, sessions
 from ..groups.classic.states import ANSWERS, HEARTBEAT
 from ..groups.classic.type import ClassicGroup
@@ -30,7 +30,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _beat_of_consumers(turn: Turn, group: GroupType | None, message: HeartbeatRequest) -> tuple[int, Lease | None]:
     if not isinstance(group, ConsumerGroup):
-        return codes.UNKNOWN_MEMBER_ID, None
+        return error_codes.UNKNOWN_MEMBER_ID, None
     from ..groups.consumer import classic_members  # the usual client never comes here
 
     return classic_members.beat(turn, group, message.member_id, message.group_instance_id, message.generation_id)
@@ -38,11 +38,11 @@ def _beat_of_consumers(turn: Turn, group: GroupType | None, message: HeartbeatRe
 
 def _beat(cluster: Cluster, turn: Turn, node: int, message: HeartbeatRequest) -> tuple[int, Lease | None]:
     if not message.group_id:
-        return codes.INVALID_GROUP_ID, None
+        return error_codes.INVALID_GROUP_ID, None
     error, group = cluster.groups.reach(message.group_id, node)
     if error:
         # H8: Kafka checks nothing before the log is read. No lease: nothing is known of the member yet.
-        return (codes.NONE if error == codes.COORDINATOR_LOAD_IN_PROGRESS else error), None
+        return (error_codes.NONE if error == error_codes.COORDINATOR_LOAD_IN_PROGRESS else error), None
     if not isinstance(group, ClassicGroup):
         return _beat_of_consumers(turn, group, message)
     # A reserved id is no member (H3), and an unknown one is 25 whatever its generation.
@@ -50,7 +50,7 @@ def _beat(cluster: Cluster, turn: Turn, node: int, message: HeartbeatRequest) ->
     if error:
         return error, None
     if message.generation_id != group.generation:
-        return codes.ILLEGAL_GENERATION, None
+        return error_codes.ILLEGAL_GENERATION, None
     member, answer = group.members[message.member_id], ANSWERS[group.state, HEARTBEAT]
     # A 27 renews as well: a member that was told to rejoin must not expire before it does (SERVER-43).
     if answer.renews:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 
 from ..budget import take
-from ..groups import causes, codes
+from ..groups import causes
 from ..groups.causes import Why
 from ..groups.classic import leaving
 from ..groups.classic.rebalance import FAILED
@@ -37,19 +38,19 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     errors = [] if error else _leave(cluster, turn, message.group_id, entries)
     if errors is None:
         # The join phase that the entries end fails as a whole.
-        error, errors = codes.UNKNOWN_SERVER_ERROR, []
+        error, errors = error_codes.UNKNOWN_SERVER_ERROR, []
     turn.reply(request.ticket, _answer(request.version, error, entries, errors))
 
 
 def _gate(cluster: Cluster, turn: Turn, request: Request, message: LeaveGroupRequest) -> int:
     if not message.group_id:
-        return codes.INVALID_GROUP_ID
+        return error_codes.INVALID_GROUP_ID
     return cluster.groups.gate(message.group_id, request.node)
 
 
 def _answer(version: int, error: int, entries: list[MemberIdentity], errors: list[int]) -> LeaveGroupResponse:
     if version < 3:
-        return LeaveGroupResponse(error_code=error or (errors[0] if errors else codes.NONE))
+        return LeaveGroupResponse(error_code=error or (errors[0] if errors else error_codes.NONE))
     # strict=False: a request that failed as a whole has no codes, and its answer no members (P1-b1). Ids go back as they came (SERVER-45).
     told = [
         MemberResponse(member_id=entry.member_id, group_instance_id=entry.group_instance_id, error_code=code)
@@ -67,7 +68,7 @@ def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIden
         return errors
     if not isinstance(group, ClassicGroup):
         # Per entry, the top level of v3 and later stays 0; an empty list is no error even then (SERVER-47, P2-d4).
-        return [codes.UNKNOWN_MEMBER_ID] * len(entries)
+        return [error_codes.UNKNOWN_MEMBER_ID] * len(entries)
     if len(entries) <= FEW:
         return _each(turn, group, entries)
     with group.leaving():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ..budget import take
-from ..groups import codes
 from ..groups.classic import answers, membership, rebalance, sessions
 from ..groups.classic.states import ANSWERS, COLLECT, SYNC, Do
 from ..groups.classic.type import ClassicGroup
@@ -37,7 +37,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         return
     if not isinstance(group, ClassicGroup):
         # S1. An error carries an empty assignment, not null (P1-d5).
-        turn.reply(request.ticket, answers.sync_refused(error or codes.UNKNOWN_MEMBER_ID))
+        turn.reply(request.ticket, answers.sync_refused(error or error_codes.UNKNOWN_MEMBER_ID))
         return
     error = _checked(turn, group, request.version, message)
     if error:
@@ -60,14 +60,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequest) -> tuple[int, GroupType | None]:
     """The group, after what comes before one is looked for; a null type or name (v5) comes before everything (KIP-559, SERVER-39)."""
     if request.version >= 5 and (message.protocol_type is None or message.protocol_name is None):
-        return codes.INCONSISTENT_GROUP_PROTOCOL, None
+        return error_codes.INCONSISTENT_GROUP_PROTOCOL, None
     if not message.group_id:
-        return codes.INVALID_GROUP_ID, None
+        return error_codes.INVALID_GROUP_ID, None
     error, group = cluster.groups.reach(message.group_id, request.node)
     # 3.9: 27 makes the member rejoin (P2-c1). The 14 of 4.3 is fatal to the Java client:
     # docs/kafka/clients.md#the-java-classic-client
-    if error == codes.COORDINATOR_LOAD_IN_PROGRESS and turn.quirks.sync_while_loading_rebalances:
-        return codes.REBALANCE_IN_PROGRESS, None
+    if error == error_codes.COORDINATOR_LOAD_IN_PROGRESS and turn.quirks.sync_while_loading_rebalances:
+        return error_codes.REBALANCE_IN_PROGRESS, None
     return error, group
 
 
@@ -77,8 +77,8 @@ def _checked(turn: Turn, group: Group, version: int, message: SyncGroupRequest) 
     if error:
         return error
     if message.generation_id != group.generation:
-        return codes.ILLEGAL_GENERATION
-    return codes.INCONSISTENT_GROUP_PROTOCOL if version >= 5 and not _names_fit(turn, group, message) else codes.NONE
+        return error_codes.ILLEGAL_GENERATION
+    return error_codes.INCONSISTENT_GROUP_PROTOCOL if version >= 5 and not _names_fit(turn, group, message) else error_codes.NONE
 
 
 def _names_fit(turn: Turn, group: Group, message: SyncGroupRequest) -> bool:

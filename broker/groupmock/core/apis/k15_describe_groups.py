@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k15_describe_groups import (
     DescribedGroup,
     DescribeGroupsRequest,
@@ -12,7 +13,6 @@ from groupmock_codec.messages.k15_describe_groups import (
 )
 
 from ..budget import Ration, fitting
-from ..groups import codes
 from ..groups.type import DEAD
 
 if TYPE_CHECKING:
@@ -85,4 +85,4 @@ def _unknown(version: int, group_id: str, operations: int, why: str) -> Describe
         return DescribedGroup(group_id=group_id, group_state=DEAD, authorized_operations=operations)
     # Beside an error operations are not told, even when asked for: docs/kafka/admin.md#describegroups
     text = fitting(f"Group {group_id} {why}." if why == "not found" else f"Group {group_id} is {why}.")
-    return DescribedGroup(error_code=codes.GROUP_ID_NOT_FOUND, error_message=text, group_id=group_id, group_state=DEAD)
+    return DescribedGroup(error_code=error_codes.GROUP_ID_NOT_FOUND, error_message=text, group_id=group_id, group_state=DEAD)

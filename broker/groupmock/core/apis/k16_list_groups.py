@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k16_list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 from ..budget import Ration
-from ..groups import codes
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -28,7 +28,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     # 3.9 lists the groups known so far beside the 14 (P2-c2).
     hidden = loading and not turn.quirks.list_while_loading_shows_groups
     groups = [] if hidden else _listed(cluster, turn, request.node, message)
-    error = codes.COORDINATOR_LOAD_IN_PROGRESS if loading else codes.NONE
+    error = error_codes.COORDINATOR_LOAD_IN_PROGRESS if loading else error_codes.NONE
     turn.reply(request.ticket, ListGroupsResponse(error_code=error, groups=groups))
 
 

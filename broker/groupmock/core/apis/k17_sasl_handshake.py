@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeResponse
 
 if TYPE_CHECKING:
@@ -18,4 +18,4 @@ if TYPE_CHECKING:
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """There is nothing to agree on."""
-    turn.reply(request.ticket, SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE))
+    turn.reply(request.ticket, SaslHandshakeResponse(error_code=error_codes.ILLEGAL_SASL_STATE))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k18_api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -35,7 +35,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if request.version >= SOFTWARE_SINCE and not (
         SOFTWARE.fullmatch(asked.client_software_name) and SOFTWARE.fullmatch(asked.client_software_version)
     ):
-        turn.reply(request.ticket, ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST))
+        turn.reply(request.ticket, ApiVersionsResponse(error_code=error_codes.INVALID_REQUEST))
         return
     identity = turn.environment.identity
     answer = ApiVersionsResponse(

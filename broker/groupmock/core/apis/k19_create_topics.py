@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k19_create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -50,7 +50,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if whole is not None:
         results = [_refused(topic.name, whole) for topic in asked.topics]
     else:
-        twice = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        twice = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
         shown = TopicConfigs(cluster.topics.broker_overrides(request.node), turn.settings)
         results = [_result(cluster, shown, topic, asked.validate_only, turn) for topic in wanted]
         results += [_refused(name, twice) for name, times in seen.items() if times > 1]
@@ -62,10 +62,10 @@ def _whole_refused(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[Cr
     # With nothing but names listed twice no 7: what the request alone shows to be wrong goes first:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if wanted and asked.timeout_ms < 0:
-        return TopicRefused(ErrorCode.REQUEST_TIMED_OUT, "")
+        return TopicRefused(error_codes.REQUEST_TIMED_OUT, "")
     # Kafka adds them up in an int, which overflows: two topics of 2^31-1 pass there (docs/kafka/differences.md#work-and-answers)
     if partitions_of(cluster, wanted) > MOST_PARTITIONS:
-        return TopicRefused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+        return TopicRefused(error_codes.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     return _too_much(cluster, asked, wanted, turn)
 
 
@@ -93,7 +93,7 @@ def _too_much(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[Creatab
         ration.take(partitions, MADE_COST)
         cluster.topics.check_room(partitions)
     except OverBudget as refusal:
-        return TopicRefused(ErrorCode.POLICY_VIOLATION, str(refusal))
+        return TopicRefused(error_codes.POLICY_VIOLATION, str(refusal))
     except TopicRefused as refusal:
         return refusal
     return None
@@ -136,12 +136,12 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> TopicPlan:
     # Nulls come before unknown names, these before bad values:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if nulls:
-        raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
+        raise TopicRefused(error_codes.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
     try:
         given = {config.name: config.value for config in wanted.configs}
         settings = configs.check_all(given, topic_keys(cluster.environment.settings.quirks))
     except configs.BadConfig as bad:
-        raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
+        raise TopicRefused(error_codes.INVALID_CONFIG, str(bad)) from None
     return TopicPlan(_assigned(cluster, wanted) if wanted.assignments else _placed(cluster, wanted), settings)
 
 
@@ -159,7 +159,7 @@ def _check_numbers_and_assignments(wanted: CreatableTopic) -> None:
         return
     for number, what in ((wanted.replication_factor, "replication factor"), (wanted.num_partitions, "numPartitions")):
         if number != DEFAULT:
-            raise TopicRefused(ErrorCode.INVALID_REQUEST, f"A manual partition assignment was specified, but {what} was not set to -1.")
+            raise TopicRefused(error_codes.INVALID_REQUEST, f"A manual partition assignment was specified, but {what} was not set to -1.")
 
 
 def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
@@ -170,12 +170,12 @@ def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
         index = assignment.partition_index
         if index in by_index:
             message = f"Found multiple manual partition assignments for partition {index}"
-            raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+            raise TopicRefused(error_codes.INVALID_REPLICA_ASSIGNMENT, message)
         by_index[index] = list(assignment.broker_ids)
         # In the loop, as in ReplicationControlManager.createTopic: a bad assignment is told of before a duplicate behind it.
         factor = assignments.check([by_index[index]], nodes, factor)
     if sorted(by_index) != list(range(len(by_index))):
-        raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
+        raise TopicRefused(error_codes.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
     return [by_index[index] for index in sorted(by_index)]
 
 

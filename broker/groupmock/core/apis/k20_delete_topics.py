@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.declare import ZERO_UUID
-from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k20_delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 
 from ..budget import Ration
@@ -31,12 +31,12 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     states = _states_of(asked, request.version)
     _check_price(cluster, states, turn)
     wrong = list(_wrong(cluster, states))
-    bad = {(row.name, row.topic_id) for row in wrong if row.error_code == ErrorCode.INVALID_REQUEST}
+    bad = {(row.name, row.topic_id) for row in wrong if row.error_code == error_codes.INVALID_REQUEST}
     formed = any((state.name, state.topic_id) not in bad for state in states)
     # What the request alone shows to be wrong goes before the 7:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if formed and asked.timeout_ms < 0:
-        late = [_refused(state.name, state.topic_id, ErrorCode.REQUEST_TIMED_OUT, None) for state in states]
+        late = [_refused(state.name, state.topic_id, error_codes.REQUEST_TIMED_OUT, None) for state in states]
         turn.reply(request.ticket, DeleteTopicsResponse(responses=late))
         return
     bad = {(row.name, row.topic_id) for row in wrong}
@@ -93,21 +93,21 @@ def _unknown(cluster: Cluster, names: Counter[str], ids: Counter[bytes]) -> Iter
     topics = cluster.topics
     for topic_id, times in ids.items():
         if times == 1 and topics.name_of(topic_id) is None:
-            yield _refused(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, NO_SUCH_ID)
+            yield _refused(None, topic_id, error_codes.UNKNOWN_TOPIC_ID, NO_SUCH_ID)
     for name, times in names.items():
         known = topics.topic_id(name)
         if times > 1:
             continue
         if known is None:
-            yield _refused(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NO_SUCH_TOPIC)
+            yield _refused(name, ZERO_UUID, error_codes.UNKNOWN_TOPIC_OR_PARTITION, NO_SUCH_TOPIC)
         elif known in ids:
             yield _invalid(name, known, "The provided topic name maps to an ID that was already supplied.")
 
 
 def _invalid(name: str | None, topic_id: bytes, message: str) -> DeletableTopicResult:
-    return _refused(name, topic_id, ErrorCode.INVALID_REQUEST, message)
+    return _refused(name, topic_id, error_codes.INVALID_REQUEST, message)
 
 
-def _refused(name: str | None, topic_id: bytes, code: ErrorCode, message: str | None) -> DeletableTopicResult:
+def _refused(name: str | None, topic_id: bytes, code: int, message: str | None) -> DeletableTopicResult:
     """The row of a topic that is not deleted."""
     return DeletableTopicResult(name=name, topic_id=topic_id, error_code=code, error_message=message)

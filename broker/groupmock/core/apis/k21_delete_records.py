@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k21_delete_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
@@ -43,7 +43,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         if cluster.topics.find(place.name, place.partition) is not None:
             found[place] = _delete(cluster, request.node, place, wanted[place])
         else:
-            absent[place] = _refused(place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            absent[place] = _refused(place, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
     order = scala_table_order if found else scala_map_order
     topics: dict[str, list[Place]] = {}
     for place in order([*found, *absent], by_name):
@@ -62,15 +62,15 @@ def _delete(cluster: Cluster, node: int, place: Place, offset: int) -> DeleteRec
     # Kafka's own topics are closed to clients' writes, Produce (17) as well as this:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if topic.internal:
-        return _refused(place, ErrorCode.INVALID_TOPIC_EXCEPTION)
+        return _refused(place, error_codes.INVALID_TOPIC_EXCEPTION)
     if partition.leader != node:
-        return _refused(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return _refused(place, error_codes.NOT_LEADER_OR_FOLLOWER)
     # A log that is compacted only keeps the last record of each key: Partition.deleteRecordsOnLeader refuses.
     if not _deletes(cluster, topic, node):
-        return _refused(place, ErrorCode.POLICY_VIOLATION)
+        return _refused(place, error_codes.POLICY_VIOLATION)
     target = partition.end if offset == HIGH_WATERMARK else offset
     if not 0 <= target <= partition.end:
-        return _refused(place, ErrorCode.OFFSET_OUT_OF_RANGE)
+        return _refused(place, error_codes.OFFSET_OUT_OF_RANGE)
     partition.delete_before(target)
     return DeleteRecordsPartitionResult(partition_index=place.partition, low_watermark=partition.start)
 
@@ -80,5 +80,5 @@ def _deletes(cluster: Cluster, topic: Topic, node: int) -> bool:
     return "delete" in split_list(cluster.topics.config(topic, "cleanup.policy", node))
 
 
-def _refused(place: Place, code: ErrorCode) -> DeleteRecordsPartitionResult:
+def _refused(place: Place, code: int) -> DeleteRecordsPartitionResult:
     return DeleteRecordsPartitionResult(partition_index=place.partition, low_watermark=-1, error_code=code)

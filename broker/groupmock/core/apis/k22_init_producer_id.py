@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 from ..transactions.codes import Given, fenced_code
@@ -35,21 +35,21 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _given(cluster: Cluster, request: Request, asked: InitProducerIdRequest, turn: Turn) -> Given:
     if (asked.producer_id == NONE) != (asked.producer_epoch == NONE):
-        return Given(ErrorCode.INVALID_REQUEST)
+        return Given(error_codes.INVALID_REQUEST)
     name = asked.transactional_id
     if name is None:
-        return Given(ErrorCode.NONE, Holder(cluster.transactions.producer_ids.of(request.node), 0))
+        return Given(error_codes.NONE, Holder(cluster.transactions.producer_ids.of(request.node), 0))
     # The order of TransactionCoordinator.handleInitProducerId: a bad request is told so whoever coordinates
     if not name:
-        return Given(ErrorCode.INVALID_REQUEST)
+        return Given(error_codes.INVALID_REQUEST)
     if not 0 < asked.transaction_timeout_ms <= turn.settings.transaction_max_timeout_ms:
-        return Given(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+        return Given(error_codes.INVALID_TRANSACTION_TIMEOUT)
     if not turn.settings.transactions_enable:
         # 53 is final for librdkafka and the Java client, as where nobody may write with the id; librdkafka asks again for ever after 35
         turn.note("transactions_not_served", transactional_id=name)
-        return Given(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return Given(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     code = cluster.transactions.gate(name, request.node)
-    if code is not ErrorCode.NONE:
+    if code != error_codes.NONE:
         return Given(code)
     own = None if asked.producer_id == NONE else Holder(asked.producer_id, asked.producer_epoch)
     return cluster.transactions.init(turn, name, asked.transaction_timeout_ms, own, request.client_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k23_offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -42,12 +42,12 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _answer(partition: Partition | None, node: int, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
     if partition is None:
-        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        code = error_codes.UNKNOWN_TOPIC_OR_PARTITION
     elif partition.leader != node:
-        code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        code = error_codes.NOT_LEADER_OR_FOLLOWER
     else:
         code = fence(wanted.current_leader_epoch, partition)
-    if partition is None or code is not ErrorCode.NONE:
+    if partition is None or code != error_codes.NONE:
         return EpochEndOffset(error_code=code, partition=wanted.partition)
     found = partition.epoch_end(wanted.leader_epoch)
     return EpochEndOffset(partition=wanted.partition, leader_epoch=found.epoch, end_offset=found.start)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -72,27 +72,27 @@ def _added(cluster: Cluster, request: Request, turn: Turn, asked: AddPartitionsT
 
 def _codes(
     cluster: Cluster, request: Request, turn: Turn, asked: AddPartitionsToTxnTransaction, places: Sequence[At]
-) -> Iterable[tuple[At, ErrorCode]]:
+) -> Iterable[tuple[At, int]]:
     unknown = {at for at in places if cluster.topics.find(*at) is None}
     if unknown:  # nothing is added, and those that there are are told so (TX-41)
-        others = ErrorCode.OPERATION_NOT_ATTEMPTED
-        return [(at, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if at in unknown else others) for at in places]
+        others = error_codes.OPERATION_NOT_ATTEMPTED
+        return [(at, error_codes.UNKNOWN_TOPIC_OR_PARTITION if at in unknown else others) for at in places]
     transactions, name = cluster.transactions, asked.transactional_id
     by, client_id = Holder(asked.producer_id, asked.producer_epoch), request.client_id
     code = transactions.gate(name, request.node)
-    if code is ErrorCode.NONE and asked.verify_only:
+    if code == error_codes.NONE and asked.verify_only:
         return [(at, transactions.verify(turn, name, by, at, client_id)) for at in places]
-    if code is ErrorCode.NONE:
+    if code == error_codes.NONE:
         code = transactions.add(
             turn, name, by, places, causes.partitions_added(len(places)), client_id, new=request.version >= BATCHED_SINCE
         )
     return [(at, fenced_code(code, FENCED_SINCE, request.version)) for at in places]
 
 
-def _results(codes: dict[At, ErrorCode], verified: bool) -> list[AddPartitionsToTxnTopicResult]:
+def _results(codes: dict[At, int], verified: bool) -> list[AddPartitionsToTxnTopicResult]:
     """Build the topics of an answer, each once. They stand as asked; a refusal and the answer to a broker have the order of a Scala map
     and of a Java map, because Kafka collects them there (AddPartitionsToTxnResponse.topicCollectionForErrors)."""
-    mapped = verified or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
+    mapped = verified or error_codes.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
     places = scala_table_order(codes, partition_hash) if mapped else list(codes)
     topics: dict[str, list[AddPartitionsToTxnPartitionResult]] = {}
     for name, index in places:

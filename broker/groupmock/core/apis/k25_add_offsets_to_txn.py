@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 from ..transactions import causes
@@ -24,11 +24,11 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, AddOffsetsToTxnRequest)
     code = cluster.transactions.gate(asked.transactional_id, request.node)
-    if code is ErrorCode.NONE:
+    if code == error_codes.NONE:
         hosting = cluster.groups.hosting
         by, at = Holder(asked.producer_id, asked.producer_epoch), (hosting.topic, hosting.partition_of(asked.group_id))
         why = causes.group_added(asked.group_id)
         code = cluster.transactions.add(turn, asked.transactional_id, by, (at,), why, request.client_id)
-        if code is ErrorCode.NONE:
+        if code == error_codes.NONE:
             hosting.make_topic(turn)  # its partition gets a marker, whether or not anybody commits
     turn.reply(request.ticket, AddOffsetsToTxnResponse(error_code=fenced_code(code, FENCED_SINCE, request.version)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k26_end_txn import EndTxnRequest, EndTxnResponse
 
 from ..transactions.codes import Given, fenced_code
@@ -27,7 +27,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     name, by = asked.transactional_id, Holder(asked.producer_id, asked.producer_epoch)
     code = cluster.transactions.gate(name, request.node)
     given = Given(code)
-    if code is ErrorCode.NONE:
+    if code == error_codes.NONE:
         given = cluster.transactions.end(turn, name, by, asked.committed, request.version >= BUMPS_SINCE, request.client_id)
     answer = EndTxnResponse(
         error_code=fenced_code(given.code, FENCED_SINCE, request.version),

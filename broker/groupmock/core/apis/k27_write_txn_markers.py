@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k27_write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
@@ -41,35 +41,35 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     for marker in asked.markers:
         ration.take_names([topic.name for topic in marker.topics], TOPIC_COST)
         ration.take(within([topic.partition_indexes for topic in marker.topics]), PARTITION_COST)
-    found: dict[int, dict[tuple[str, int], ErrorCode]] = {}
+    found: dict[int, dict[tuple[str, int], int]] = {}
     for marker in asked.markers:
         found.setdefault(marker.producer_id, {}).update(_written(cluster, request, turn, marker))
     results = [WritableTxnMarkerResult(producer_id=each, topics=_topics(found[each])) for each in java_order(found, long_hash)]
     turn.reply(request.ticket, WriteTxnMarkersResponse(markers=results))
-    grown = [at for errors in found.values() for at, error in errors.items() if error is ErrorCode.NONE]
+    grown = [at for errors in found.values() for at, error in errors.items() if error == error_codes.NONE]
     cluster.topics.fetches.changed(turn, dict.fromkeys(grown))
 
 
-def _written(cluster: Cluster, request: Request, turn: Turn, asked: WritableTxnMarker) -> dict[tuple[str, int], ErrorCode]:
+def _written(cluster: Cluster, request: Request, turn: Turn, asked: WritableTxnMarker) -> dict[tuple[str, int], int]:
     marker = Marker(asked.producer_id, asked.producer_epoch, asked.transaction_result, asked.coordinator_epoch)
     places = dict.fromkeys((topic.name, index) for topic in asked.topics for index in topic.partition_indexes)
     return {at: _write(cluster, request.node, turn, at, marker) for at in places}
 
 
-def _write(cluster: Cluster, node: int, turn: Turn, at: tuple[str, int], marker: Marker) -> ErrorCode:
+def _write(cluster: Cluster, node: int, turn: Turn, at: tuple[str, int], marker: Marker) -> int:
     partition = cluster.topics.find(*at)
     if partition is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return error_codes.UNKNOWN_TOPIC_OR_PARTITION
     if partition.leader != node:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return error_codes.NOT_LEADER_OR_FOLLOWER
     try:
         cluster.topics.mark(turn, cluster.topics.require(at[0]), partition, marker)
     except RecordsError as error:
         return error.error_code
-    return ErrorCode.NONE
+    return error_codes.NONE
 
 
-def _topics(errors: dict[tuple[str, int], ErrorCode]) -> list[WritableTxnMarkerTopicResult]:
+def _topics(errors: dict[tuple[str, int], int]) -> list[WritableTxnMarkerTopicResult]:
     topics: dict[str, WritableTxnMarkerTopicResult] = {}
     for name, index in java_order(errors, partition_hash):
         row = WritableTxnMarkerPartitionResult(partition_index=index, error_code=errors[name, index])

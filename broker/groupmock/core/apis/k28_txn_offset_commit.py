@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k28_txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -15,7 +15,7 @@ from groupmock_codec.messages.k28_txn_offset_commit import (
 )
 
 from ..budget import Ration, within
-from ..groups import causes, codes
+from ..groups import causes
 from ..groups.offsets import commits
 from ..groups.offsets.commits import Commit
 from ..groups.type import Committer
@@ -57,17 +57,17 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         if cluster.topics.find(line.topic, line.partition.partition_index) is not None:
             known.append(line)
         else:
-            refused.append((line, codes.UNKNOWN_TOPIC_OR_PARTITION))
+            refused.append((line, error_codes.UNKNOWN_TOPIC_OR_PARTITION))
     errors = _commit(cluster, request, asked, turn, known) if known else []
     if errors is None:
-        refused, known, errors = [(line, codes.UNKNOWN_SERVER_ERROR) for line in lines], [], []
+        refused, known, errors = [(line, error_codes.UNKNOWN_SERVER_ERROR) for line in lines], [], []
     turn.reply(request.ticket, TxnOffsetCommitResponse(topics=_grouped(refused, list(zip(known, errors, strict=True)))))
 
 
 def _commit(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn, lines: list[Line]) -> list[int] | None:
     """A code per line. None: the coordinator fails over it, and nothing of the request is answered otherwise."""
     groups, by = cluster.groups, Committer(asked.generation_id, asked.member_id, asked.group_instance_id)
-    error = codes.INVALID_GROUP_ID if not asked.group_id else groups.gate(asked.group_id, request.node)
+    error = error_codes.INVALID_GROUP_ID if not asked.group_id else groups.gate(asked.group_id, request.node)
     if error:
         return [error] * len(lines)
     group = groups.find(asked.group_id)
@@ -93,15 +93,15 @@ def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest,
     adds = request.version >= ADDS_SINCE
     asks = turn.settings.transaction_partition_verification_enable or adds
     if partition is None or not asks or partition.producers.in_transaction(*by, any_epoch):
-        return codes.NONE
+        return error_codes.NONE
     # What the partition knows of the epoch goes first, as in Produce (4.3.0; UnifiedLog.maybeStartTransactionVerification)
     if partition.producers.is_fenced(*by) and not turn.quirks.coordinator_asked_first:
-        return int(ErrorCode.INVALID_PRODUCER_EPOCH)
+        return error_codes.INVALID_PRODUCER_EPOCH
     code = cluster.transactions.check(turn, asked.transactional_id, by, at, adds, request.client_id)
-    if code is ErrorCode.TRANSACTION_ABORTABLE and request.version < ABORTABLE_SINCE:
-        return int(ErrorCode.INVALID_TXN_STATE)
+    if code == error_codes.TRANSACTION_ABORTABLE and request.version < ABORTABLE_SINCE:
+        return error_codes.INVALID_TXN_STATE
     # What a log says of itself a coordinator says of itself (CoordinatorOperationExceptionHelper)
-    return codes.COORDINATOR_NOT_AVAILABLE if code is ErrorCode.NOT_ENOUGH_REPLICAS else int(code)
+    return error_codes.COORDINATOR_NOT_AVAILABLE if code == error_codes.NOT_ENOUGH_REPLICAS else code
 
 
 def _wanted(line: Line) -> Commit:

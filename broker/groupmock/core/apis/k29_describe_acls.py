@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k29_describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 from .. import no_authorizer
@@ -21,4 +21,4 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(asked, DescribeAclsRequest)
     codes = (asked.resource_type_filter, asked.pattern_type_filter, asked.operation, asked.permission_type)
     if not no_authorizer.closes(request, turn, "DescribeAcls", [codes]):
-        turn.reply(request.ticket, DescribeAclsResponse(error_code=ErrorCode.SECURITY_DISABLED, error_message=no_authorizer.DESCRIBED))
+        turn.reply(request.ticket, DescribeAclsResponse(error_code=error_codes.SECURITY_DISABLED, error_message=no_authorizer.DESCRIBED))

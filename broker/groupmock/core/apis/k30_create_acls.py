@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k30_create_acls import AclCreationResult, CreateAclsRequest, CreateAclsResponse
 
 from .. import budget, no_authorizer
@@ -24,5 +24,5 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if no_authorizer.closes(request, turn, "CreateAcls", codes):
         return
     why = no_authorizer.ALTERED
-    refused = [AclCreationResult(error_code=ErrorCode.SECURITY_DISABLED, error_message=why) for _ in asked.creations]
+    refused = [AclCreationResult(error_code=error_codes.SECURITY_DISABLED, error_message=why) for _ in asked.creations]
     turn.reply(request.ticket, CreateAclsResponse(results=refused))

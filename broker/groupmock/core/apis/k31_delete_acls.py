@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k31_delete_acls import DeleteAclsFilterResult, DeleteAclsRequest, DeleteAclsResponse
 
 from .. import budget, no_authorizer
@@ -24,5 +24,5 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if no_authorizer.closes(request, turn, "DeleteAcls", codes):
         return
     why = no_authorizer.ALTERED
-    refused = [DeleteAclsFilterResult(error_code=ErrorCode.SECURITY_DISABLED, error_message=why) for _ in asked.filters]
+    refused = [DeleteAclsFilterResult(error_code=error_codes.SECURITY_DISABLED, error_message=why) for _ in asked.filters]
     turn.reply(request.ticket, DeleteAclsResponse(filter_results=refused))

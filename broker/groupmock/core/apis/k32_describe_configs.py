@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k32_describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -52,7 +52,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if any(resource.resource_type not in KINDS for resource in asked.resources):
         refused = [
             DescribeConfigsResult(
-                error_code=ErrorCode.INVALID_REQUEST,
+                error_code=error_codes.INVALID_REQUEST,
                 error_message=MALFORMED,
                 resource_type=resource.resource_type,
                 resource_name=resource.resource_name,
@@ -120,15 +120,15 @@ class _Telling:
         if resource.resource_type == TOPIC:
             reason = names.why_invalid(name)
             if reason is not None:
-                raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
+                raise TopicRefused(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
             topic = cluster.topics.get(name)
             if topic is None:
-                raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+                raise TopicRefused(error_codes.UNKNOWN_TOPIC_OR_PARTITION, "")
             return self._topics.of(topic.configs)
         if resource.resource_type == GROUP and not self._settings.quirks.no_group_configs:
             return cluster.groups.configs.described(name, node)
         if resource.resource_type != BROKER:
-            raise TopicRefused(ErrorCode.INVALID_REQUEST, MALFORMED)
+            raise TopicRefused(error_codes.INVALID_REQUEST, MALFORMED)
         check_broker_name(name, node, f"expected {node} or empty string")
         if name == CLUSTER_WIDE:
             return cluster_configs(self._overrides, self._settings.quirks)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k33_alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -85,7 +85,7 @@ def _altered(
     changes = [Change(config.name, SET, config.value) for config in resource.configs]
     try:
         if twice:
-            raise TopicRefused(ErrorCode.INVALID_REQUEST, TWICE)
+            raise TopicRefused(error_codes.INVALID_REQUEST, TWICE)
         wanted = Alteration(resource.resource_type, resource.resource_name, changes, replace=True)
         alter_resource(cluster, turn, node, wanted, validate_only)
     except TopicRefused as refused:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k34_alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
@@ -51,11 +51,11 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     turn.reply(request.ticket, AlterReplicaLogDirsResponse(results=results))
 
 
-def _altered(cluster: Cluster, node: int, topic: str, index: int, path: str) -> ErrorCode:
+def _altered(cluster: Cluster, node: int, topic: str, index: int, path: str) -> int:
     """The directory is looked at before the partition (ReplicaManager.alterReplicaLogDirs)."""
     if path != LOG_DIR:
-        return ErrorCode.LOG_DIR_NOT_FOUND
+        return error_codes.LOG_DIR_NOT_FOUND
     partition = cluster.topics.find(topic, index)
     if partition is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return ErrorCode.NONE if node in partition.replicas else ErrorCode.REPLICA_NOT_AVAILABLE
+        return error_codes.UNKNOWN_TOPIC_OR_PARTITION
+    return error_codes.NONE if node in partition.replicas else error_codes.REPLICA_NOT_AVAILABLE

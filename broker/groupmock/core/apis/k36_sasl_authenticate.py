@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k36_sasl_authenticate import SaslAuthenticateResponse
 
 if TYPE_CHECKING:
@@ -18,4 +18,4 @@ LATE: Final = "SaslAuthenticate request received after successful authentication
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """The token is not looked at."""
-    turn.reply(request.ticket, SaslAuthenticateResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=LATE))
+    turn.reply(request.ticket, SaslAuthenticateResponse(error_code=error_codes.ILLEGAL_SASL_STATE, error_message=LATE))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k37_create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -38,7 +38,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     # With nothing but names listed twice no 7: what the request alone shows to be wrong goes first:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if asked.timeout_ms < 0 and 1 in Counter(topic.name for topic in asked.topics).values():
-        results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.REQUEST_TIMED_OUT) for topic in asked.topics]
+        results = [CreatePartitionsTopicResult(name=topic.name, error_code=error_codes.REQUEST_TIMED_OUT) for topic in asked.topics]
     else:
         results = _grown(cluster, asked, turn)
     turn.out.insert(place, Reply(request.ticket, CreatePartitionsResponse(results=results)))
@@ -49,7 +49,7 @@ def _grown(cluster: Cluster, asked: CreatePartitionsRequest, turn: Turn) -> list
     wanted = {topic.name: topic for topic in asked.topics}
     once = [name for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka goes through sets of names
     excess = _excess(cluster, [wanted[name] for name in once], turn)
-    often = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    often = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
     results = [_refused(name, often) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
     return results + [_grow(cluster, wanted[name], asked.validate_only, turn, excess) for name in once]
 
@@ -65,12 +65,12 @@ def _excess(cluster: Cluster, wanted: list[CreatePartitionsTopic], turn: Turn) -
     ration.take(sum([len(each.broker_ids) for topic in wanted for each in topic.assignments or ()]))
     added = sum([max(topic.count - (cluster.topics.partitions(topic.name) or topic.count), 0) for topic in wanted])
     if added > MOST_PARTITIONS:
-        return TopicRefused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+        return TopicRefused(error_codes.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     try:
         ration.take(added, MADE_COST)
         cluster.topics.check_room(added)
     except OverBudget as refusal:
-        return TopicRefused(ErrorCode.POLICY_VIOLATION, str(refusal))
+        return TopicRefused(error_codes.POLICY_VIOLATION, str(refusal))
     except TopicRefused as refusal:
         return refusal
     return None
@@ -81,7 +81,7 @@ def _grow(
 ) -> CreatePartitionsTopicResult:
     topic = cluster.topics.get(wanted.name)
     if topic is None:
-        return CreatePartitionsTopicResult(name=wanted.name, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=None)
+        return CreatePartitionsTopicResult(name=wanted.name, error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_message=None)
     try:
         replicas = _replicas(cluster, topic, wanted, excess)
     except TopicRefused as refused:
@@ -94,10 +94,10 @@ def _grow(
 def _replicas(cluster: Cluster, topic: Topic, wanted: CreatePartitionsTopic, excess: TopicRefused | None) -> list[list[int]]:
     before = len(topic.partitions)
     if wanted.count == before:
-        raise TopicRefused(ErrorCode.INVALID_PARTITIONS, f"Topic already has {before} partition(s).")
+        raise TopicRefused(error_codes.INVALID_PARTITIONS, f"Topic already has {before} partition(s).")
     if wanted.count < before:
         raise TopicRefused(
-            ErrorCode.INVALID_PARTITIONS,
+            error_codes.INVALID_PARTITIONS,
             f"The topic {topic.name} currently has {before} partition(s); {wanted.count} would not be an increase.",
         )
     # What is wrong with the topic alone is said first, as if there were no limit.
@@ -107,7 +107,7 @@ def _replicas(cluster: Cluster, topic: Topic, wanted: CreatePartitionsTopic, exc
         return [cluster.topics.replicas(topic.name, index, topic.replication_factor) for index in range(before, wanted.count)]
     if len(wanted.assignments) != wanted.count - before:
         raise TopicRefused(
-            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            error_codes.INVALID_REPLICA_ASSIGNMENT,
             f"Attempted to add {wanted.count - before} additional partition(s), "
             f"but only {len(wanted.assignments)} assignment(s) were specified.",
         )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k42_delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
 from ..budget import Ration
-from ..groups import causes, codes
+from ..groups import causes
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -36,7 +37,7 @@ def _delete(cluster: Cluster, turn: Turn, request: Request, group_id: str) -> in
     if error:
         return error
     if group is None:
-        return codes.GROUP_ID_NOT_FOUND
+        return error_codes.GROUP_ID_NOT_FOUND
     # Reserved ids do not keep a group: it is Empty, and who comes back with one gets 25 (docs/kafka/admin.md#deletegroups).
     error = group.admit_deletion()
     if not error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k43_elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -59,8 +59,8 @@ def _check_price(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> No
 def _failure(asked: ElectLeadersRequest) -> TopicRefused | None:
     """Why nothing of it is tried."""
     if asked.election_type not in (reassigning.PREFERRED, reassigning.UNCLEAN):
-        return TopicRefused(ErrorCode.INVALID_REQUEST, f"Unknown election type {asked.election_type}")
-    return TopicRefused(ErrorCode.REQUEST_TIMED_OUT, "") if asked.timeout_ms <= 0 else None
+        return TopicRefused(error_codes.INVALID_REQUEST, f"Unknown election type {asked.election_type}")
+    return TopicRefused(error_codes.REQUEST_TIMED_OUT, "") if asked.timeout_ms <= 0 else None
 
 
 def _refused(asked: ElectLeadersRequest, failure: TopicRefused) -> list[ReplicaElectionResult]:
@@ -80,7 +80,7 @@ def _results(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> list[R
     ]
     if asked.topic_partitions is None:  # where none was needed is not told then
         for each in rows:
-            each.partition_result = [one for one in each.partition_result if one.error_code != ErrorCode.ELECTION_NOT_NEEDED]
+            each.partition_result = [one for one in each.partition_result if one.error_code != error_codes.ELECTION_NOT_NEEDED]
     return rows
 
 
@@ -95,9 +95,9 @@ def _elect(cluster: Cluster, turn: Turn, topic: str, index: int, election_type: 
     partition = cluster.topics.find(topic, index)
     try:
         if topic not in cluster.topics:
-            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {topic}")
+            raise TopicRefused(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {topic}")
         if partition is None:
-            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {topic}-{index}")
+            raise TopicRefused(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {topic}-{index}")
         reassigning.elect(turn, cluster.topics, topic, partition, election_type)
     except TopicRefused as failure:
         return _row(index, failure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k44_incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -43,7 +43,7 @@ def _altered(
     changes = [Change(config.name, config.config_operation, config.value) for config in resource.configs]
     try:
         if twice:
-            raise TopicRefused(ErrorCode.INVALID_REQUEST, TWICE)
+            raise TopicRefused(error_codes.INVALID_REQUEST, TWICE)
         wanted = Alteration(resource.resource_type, resource.resource_name, changes, replace=False)
         alter_resource(cluster, turn, node, wanted, validate_only)
     except TopicRefused as refused:

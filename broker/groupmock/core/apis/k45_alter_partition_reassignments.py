@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k45_alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -34,7 +34,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(asked, AlterPartitionReassignmentsRequest)
     _check_price(asked, turn)
     place = len(turn.out)  # what follows from new leaders comes after the answer
-    late = ErrorCode.REQUEST_TIMED_OUT if asked.timeout_ms <= 0 and asked.topics else ErrorCode.NONE
+    late = error_codes.REQUEST_TIMED_OUT if asked.timeout_ms <= 0 and asked.topics else error_codes.NONE
     answer = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=asked.allow_replication_factor_change,
         error_code=late,
@@ -77,11 +77,11 @@ def _tried(
 def _reassign(cluster: Cluster, turn: Turn, topic: str, wanted: ReassignablePartition, may_change_factor: bool) -> None:
     partition = cluster.topics.find(topic, wanted.partition_index)
     if topic not in cluster.topics:
-        raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}.")
+        raise TopicRefused(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}.")
     if partition is None:
-        raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {topic}:{wanted.partition_index}.")
+        raise TopicRefused(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {topic}:{wanted.partition_index}.")
     if wanted.replicas is None:
-        raise TopicRefused(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "")
+        raise TopicRefused(error_codes.NO_REASSIGNMENT_IN_PROGRESS, "")
     reassigning.check_replicas(turn, partition, wanted.replicas, may_change_factor)
     reassigning.reassign(turn, cluster.topics, topic, partition, wanted.replicas)
 

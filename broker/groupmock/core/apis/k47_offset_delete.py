@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k47_offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestTopic,
@@ -13,7 +14,7 @@ from groupmock_codec.messages.k47_offset_delete import (
 )
 
 from ..budget import Ration, within
-from ..groups import causes, codes
+from ..groups import causes
 from ..java.hashes import partition_hash
 from ..java.orders import scala_map_order
 
@@ -36,9 +37,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration.take_names([topic.name for topic in message.topics], TOPIC_COST)
     ration.take(within([topic.partitions for topic in message.topics]), PARTITION_COST)
     # "" is no group here, though commits take it for one (SERVER-07); a null never gets past the codec (P2-b8).
-    error, group = cluster.groups.reach(message.group_id, request.node) if message.group_id else (codes.INVALID_GROUP_ID, None)
+    error, group = cluster.groups.reach(message.group_id, request.node) if message.group_id else (error_codes.INVALID_GROUP_ID, None)
     if group is None:
-        turn.reply(request.ticket, OffsetDeleteResponse(error_code=error or codes.GROUP_ID_NOT_FOUND))
+        turn.reply(request.ticket, OffsetDeleteResponse(error_code=error or error_codes.GROUP_ID_NOT_FOUND))
     elif error := group.admit_offset_deletion():
         turn.reply(request.ticket, OffsetDeleteResponse(error_code=error))
     else:
@@ -65,7 +66,7 @@ def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetD
         for partition in topic.partitions:
             index = partition.partition_index
             if count is None or not 0 <= index < count:
-                refused.append((entry, topic.name, index, codes.UNKNOWN_TOPIC_OR_PARTITION))
+                refused.append((entry, topic.name, index, error_codes.UNKNOWN_TOPIC_OR_PARTITION))
             else:
                 done.append((entry, topic.name, index, _delete_one(turn, group, topic.name, index)))
     # 3.9; 4.3 keeps the Empty group until the sweep (P2-c11).
@@ -85,11 +86,11 @@ def _once(done: list[Result]) -> list[Result]:
 
 def _delete_one(turn: Turn, group: GroupType, topic: str, index: int) -> int:
     if group.subscribed_to(topic):
-        return codes.GROUP_SUBSCRIBED_TO_TOPIC
+        return error_codes.GROUP_SUBSCRIBED_TO_TOPIC
     # 0 also when there was nothing: docs/kafka/offsets.md#offsetdelete
     # The older coordinator keeps the transactions that had something there (GroupMetadata.removeOffsets), and with them the group
     group.offsets.discard((topic, index), turn.quirks.last_offset_deletes_group)
-    return codes.NONE
+    return error_codes.NONE
 
 
 def _grouped(heads: list[Head], results: list[Result], merge: bool) -> list[OffsetDeleteResponseTopic]:

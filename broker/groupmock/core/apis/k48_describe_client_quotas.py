@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k48_describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
@@ -54,16 +54,16 @@ def _check(components: list[QuotaFilterComponent]) -> None:
     seen: set[str] = set()
     for each in components:
         if not each.entity_type:
-            raise TopicRefused(ErrorCode.INVALID_REQUEST, "Invalid empty entity type.")
+            raise TopicRefused(error_codes.INVALID_REQUEST, "Invalid empty entity type.")
         if each.entity_type in seen:
-            raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Entity type {each.entity_type} cannot appear more than once in the filter.")
+            raise TopicRefused(error_codes.INVALID_REQUEST, f"Entity type {each.entity_type} cannot appear more than once in the filter.")
         if each.entity_type not in (USER, CLIENT, IP):
-            raise TopicRefused(ErrorCode.UNSUPPORTED_VERSION, fitting(f"Unsupported entity type {each.entity_type}"))
+            raise TopicRefused(error_codes.UNSUPPORTED_VERSION, fitting(f"Unsupported entity type {each.entity_type}"))
         _check_match(each)
         seen.add(each.entity_type)
     if IP in seen and len(seen) > 1:
         raise TopicRefused(
-            ErrorCode.INVALID_REQUEST,
+            error_codes.INVALID_REQUEST,
             "Invalid entity filter component combination. IP filter component should not be used with user or clientId filter component.",
         )
 
@@ -80,7 +80,7 @@ def _check_match(component: QuotaFilterComponent) -> None:
         why = f"Unknown match type {component.match_type}"
     else:
         return
-    raise TopicRefused(ErrorCode.INVALID_REQUEST, why)
+    raise TopicRefused(error_codes.INVALID_REQUEST, why)
 
 
 def _matches(entity: Entity, wanted: Mapping[str, QuotaFilterComponent], strict: bool) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k49_alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -92,4 +92,4 @@ def _result(entity: Entity, refused: QuotaRefused | None) -> QuotaAlterationResu
     named = [AlteredQuotaEntity(entity_type=kind, entity_name=name) for kind, name in entity]
     if refused is None:
         return QuotaAlterationResult(error_message=None, entity=named)
-    return QuotaAlterationResult(error_code=ErrorCode.INVALID_REQUEST, error_message=fitting(str(refused)), entity=named)
+    return QuotaAlterationResult(error_code=error_codes.INVALID_REQUEST, error_message=fitting(str(refused)), entity=named)

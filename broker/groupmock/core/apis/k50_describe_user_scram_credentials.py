@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k50_describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
@@ -39,5 +39,5 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _result(name: str, times: int) -> DescribeUserScramCredentialsResult:
     if times > 1:
-        return DescribeUserScramCredentialsResult(user=name, error_code=ErrorCode.DUPLICATE_RESOURCE, error_message=fitting(TWICE + name))
-    return DescribeUserScramCredentialsResult(user=name, error_code=ErrorCode.RESOURCE_NOT_FOUND, error_message=fitting(ABSENT + name))
+        return DescribeUserScramCredentialsResult(user=name, error_code=error_codes.DUPLICATE_RESOURCE, error_message=fitting(TWICE + name))
+    return DescribeUserScramCredentialsResult(user=name, error_code=error_codes.RESOURCE_NOT_FOUND, error_message=fitting(ABSENT + name))

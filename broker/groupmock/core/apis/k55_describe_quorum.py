@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k55_describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
@@ -17,9 +17,9 @@ from groupmock_codec.messages.k55_describe_quorum import (
     QuorumTopicResponse,
     ReplicaState,
 )
+from groupmock_codec.units import NS_PER_MS
 
 from ..budget import Ration
-from ..units import NS_PER_MS
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -51,7 +51,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
             topic_name=topic.topic_name,
             partitions=[
                 QuorumPartitionResponse(
-                    partition_index=each.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=NOT_HERE
+                    partition_index=each.partition_index, error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_message=NOT_HERE
                 )
                 for each in topic.partitions
             ],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k57_update_features import (
     FeatureUpdateKey,
     UpdatableFeatureResult,
@@ -61,7 +61,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _answer(version: int, names: list[str], why: str | None) -> UpdateFeaturesResponse:
     """One for all of them; up to v1 every feature that was updated has a row besides."""
     if why is not None:
-        return UpdateFeaturesResponse(error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message=fitting(ALL_FAILED + why))
+        return UpdateFeaturesResponse(error_code=error_codes.INVALID_UPDATE_VERSION, error_message=fitting(ALL_FAILED + why))
     rows = [_result(name, None, "NONE") for name in names] if version < ONE_ANSWER_SINCE else []
     return UpdateFeaturesResponse(error_message=None, results=rows)
 
@@ -69,7 +69,7 @@ def _answer(version: int, names: list[str], why: str | None) -> UpdateFeaturesRe
 def _result(name: str, why: str | None, fine: str | None) -> UpdatableFeatureResult:
     if why is None:
         return UpdatableFeatureResult(feature=name, error_message=fine)
-    return UpdatableFeatureResult(feature=name, error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message=fitting(why))
+    return UpdatableFeatureResult(feature=name, error_code=error_codes.INVALID_UPDATE_VERSION, error_message=fitting(why))
 
 
 def _why_not(cluster: Cluster, turn: Turn, wanted: FeatureUpdateKey) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k60_describe_cluster import DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse
 
 from .k03_metadata import CLUSTER_OPERATIONS, NOT_ASKED
@@ -30,9 +30,9 @@ def _refused(endpoint_type: int) -> DescribeClusterResponse | None:
         return None
     if endpoint_type == CONTROLLERS:
         message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
-        return DescribeClusterResponse(error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE, error_message=message)
+        return DescribeClusterResponse(error_code=error_codes.MISMATCHED_ENDPOINT_TYPE, error_message=message)
     return DescribeClusterResponse(
-        error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, error_message=f"Unsupported endpoint type {endpoint_type}"
+        error_code=error_codes.UNSUPPORTED_ENDPOINT_TYPE, error_message=f"Unsupported endpoint type {endpoint_type}"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k61_describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -50,9 +50,9 @@ def _described(cluster: Cluster, node: int, turn: Turn, ration: Ration, topic: s
     if partition is None:
         # The handler says of a topic what a log does not say of a partition (KafkaApis.handleDescribeProducersRequest)
         message = NO_SUCH_TOPIC if cluster.topics.get(topic) is None else None
-        return PartitionResponse(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=message)
+        return PartitionResponse(partition_index=index, error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_message=message)
     if partition.leader != node:
-        return PartitionResponse(partition_index=index, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return PartitionResponse(partition_index=index, error_code=error_codes.NOT_LEADER_OR_FOLLOWER)
     count = len(partition.producers)
     ration.take(count, PRODUCER_COST, count * PRODUCER_BYTES)
     return PartitionResponse(partition_index=index, active_producers=_producers(partition.producers))

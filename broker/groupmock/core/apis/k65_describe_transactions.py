@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k65_describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -40,11 +40,11 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _described(cluster: Cluster, node: int, ration: Ration, name: str, quirks: Quirks) -> TransactionState:
     code = cluster.transactions.gate(name, node)
-    if code is not ErrorCode.NONE:
+    if code != error_codes.NONE:
         return TransactionState(error_code=code, transactional_id=name)
     known = cluster.transactions.find(name)
     if known is None:
-        return TransactionState(error_code=ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, transactional_id=name)
+        return TransactionState(error_code=error_codes.TRANSACTIONAL_ID_NOT_FOUND, transactional_id=name)
     ration.take(len(known.partitions), PARTITION_COST, size=len(known.partitions) * PARTITION_BYTES)
     return TransactionState(
         transactional_id=name,

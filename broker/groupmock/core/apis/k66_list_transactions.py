@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k66_list_transactions import ListTransactionsRequest, ListTransactionsResponse, TransactionState
 
 from ..budget import CHARACTERS_PER_UNIT, Ration, fitting
@@ -34,7 +34,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration.take(len(asked.producer_id_filters))
     ration.take(len(asked.transactional_id_pattern or "") * CHARACTERS_PER_UNIT)
     if cluster.transactions.hosting.loading(request.node):
-        turn.reply(request.ticket, ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+        turn.reply(request.ticket, ListTransactionsResponse(error_code=error_codes.COORDINATOR_LOAD_IN_PROGRESS))
         return
     unknown = [state for state in scala_map_order(asked.state_filters, java_hash) if state not in NAMES]
     found = cluster.transactions.on(request.node)
@@ -43,7 +43,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         wanted = _wanted(asked, found, turn.wall_ms)
     except RegexRefused as refused:
         turn.note("pattern_refused", pattern=fitting(asked.transactional_id_pattern or ""), reason=refused.detail)
-        turn.reply(request.ticket, ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION))
+        turn.reply(request.ticket, ListTransactionsResponse(error_code=error_codes.INVALID_REGULAR_EXPRESSION))
         return
     states = [
         TransactionState(transactional_id=each.name, producer_id=each.producer_id, transaction_state=str(each.state)) for each in wanted

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
 from ..budget import OverBudget, Ration, fitting, within
-from ..groups import causes, codes
+from ..groups import causes
 from ..groups.classic.type import ClassicGroup
 from ..groups.consumer import beat, heartbeat, subscription
 from ..groups.consumer.beat import Beat, Refused
@@ -36,7 +37,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(message, ConsumerGroupHeartbeatRequest)
     if not beat.served(turn):
         turn.note("consumer_protocol_is_off", group=message.group_id, remedy="set group.protocol=classic")
-        turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=codes.UNSUPPORTED_VERSION))
+        turn.reply(request.ticket, ConsumerGroupHeartbeatResponse(error_code=error_codes.UNSUPPORTED_VERSION))
         return
     ration = Ration(turn.settings)
     ration.take_names(message.subscribed_topic_names or (), NAME_COST)
@@ -83,9 +84,9 @@ def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> Consumer
         return found
     if said.epoch != JOINING:
         if found is not None:
-            raise Refused(codes.GROUP_ID_NOT_FOUND, f"Group {said.group_id} is not a consumer group.")
+            raise Refused(error_codes.GROUP_ID_NOT_FOUND, f"Group {said.group_id} is not a consumer group.")
         kind = "Consumer group" if said.epoch > 0 else "Group"
-        raise Refused(codes.GROUP_ID_NOT_FOUND, f"{kind} {said.group_id} not found.")
+        raise Refused(error_codes.GROUP_ID_NOT_FOUND, f"{kind} {said.group_id} not found.")
     if isinstance(found, ClassicGroup) and not found.is_empty():
         from ..groups.consumer.migration import check_upgrade  # a server that listens has no need of it yet
 

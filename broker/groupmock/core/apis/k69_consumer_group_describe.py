@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k69_consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -12,7 +13,6 @@ from groupmock_codec.messages.k69_consumer_group_describe import (
 )
 
 from ..budget import Ration, fitting
-from ..groups import codes
 from ..groups.consumer.beat import served
 from ..groups.consumer.type import ConsumerGroup
 from .k15_describe_groups import ALL_OPERATIONS
@@ -33,10 +33,10 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(asked, ConsumerGroupDescribeRequest)
     ration = _price(cluster, turn, asked.group_ids)
     if not served(turn):
-        groups = [DescribedGroup(group_id=group_id, error_code=codes.UNSUPPORTED_VERSION) for group_id in asked.group_ids]
+        groups = [DescribedGroup(group_id=group_id, error_code=error_codes.UNSUPPORTED_VERSION) for group_id in asked.group_ids]
     else:
         empty = [group_id for group_id in asked.group_ids if not group_id]
-        groups = [DescribedGroup(group_id=group_id, error_code=codes.INVALID_GROUP_ID) for group_id in empty]
+        groups = [DescribedGroup(group_id=group_id, error_code=error_codes.INVALID_GROUP_ID) for group_id in empty]
         named = cluster.groups.in_order(turn, [group_id for group_id in asked.group_ids if group_id])
         groups += [_described(cluster, turn, request, group_id) for group_id in named]
     ration.take(0, size=sum(map(_size, groups)))
@@ -71,4 +71,4 @@ def _described(cluster: Cluster, turn: Turn, request: Request, group_id: str) ->
 
         return describe(turn, group, cluster.topics)
     text = fitting(f"Group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group.")
-    return DescribedGroup(group_id=group_id, error_code=codes.GROUP_ID_NOT_FOUND, error_message=text)
+    return DescribedGroup(group_id=group_id, error_code=error_codes.GROUP_ID_NOT_FOUND, error_message=text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k74_list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,
@@ -38,7 +38,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if request.version == 0:
         kinds = {CLIENT_METRICS}
     if not kinds <= set(IN_ORDER):
-        turn.reply(request.ticket, ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
+        turn.reply(request.ticket, ListConfigResourcesResponse(error_code=error_codes.UNSUPPORTED_VERSION))
         return
     found = [(kind, name) for kind in IN_ORDER if kind in kinds for name in _names(cluster, kind, ration)]
     ration.take(len(found), RESOURCE_COST, size=sum(len(name) for _, name in found))

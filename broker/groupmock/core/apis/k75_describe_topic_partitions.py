@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k75_describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -39,7 +39,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     cursor = asked.cursor
     if cursor is not None:
         if cursor.partition_index < 0 or (asked.topics and cursor.topic_name not in wanted):
-            rows = [DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=topic.name) for topic in asked.topics]
+            rows = [DescribeTopicPartitionsResponseTopic(error_code=error_codes.INVALID_REQUEST, name=topic.name) for topic in asked.topics]
             turn.reply(request.ticket, DescribeTopicPartitionsResponse(topics=rows))
             return
         wanted = [name for name in wanted if name >= cursor.topic_name]
@@ -70,7 +70,7 @@ def _page(cluster: Cluster, wanted: list[str], cursor: Cursor | None, limit: int
 
 
 def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if names.why_invalid(name) is None else ErrorCode.INVALID_TOPIC_EXCEPTION
+    code = error_codes.UNKNOWN_TOPIC_OR_PARTITION if names.why_invalid(name) is None else error_codes.INVALID_TOPIC_EXCEPTION
     return DescribeTopicPartitionsResponseTopic(error_code=code, name=name, topic_authorized_operations=TOPIC_OPERATIONS)
 
 
@@ -81,7 +81,7 @@ def _row(cluster: Cluster, topic: Topic, first: int, limit: int) -> DescribeTopi
         is_internal=topic.internal,
         partitions=[
             DescribeTopicPartitionsResponsePartition(
-                error_code=ErrorCode.NONE if partition.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE,
+                error_code=error_codes.NONE if partition.leader >= 0 else error_codes.LEADER_NOT_AVAILABLE,
                 partition_index=partition.index,
                 leader_id=partition.leader,
                 leader_epoch=partition.leader_epoch,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from ..java.hashes import java_hash
 from ..java.numbers import whole_number
@@ -172,7 +172,7 @@ class GroupConfigs:
     def described(self, group_id: str, node: int) -> list[Described]:
         """Every config of that id as DescribeConfigs tells it. Raises TopicRefused."""
         if not group_id:
-            raise TopicRefused(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+            raise TopicRefused(error_codes.INVALID_REQUEST, "Group name must not be empty")
         found, changed = self._set.get(group_id, {}), self._overrides_of(node)
         return [self._described(KEYS[name], found, changed) for name in java_order(KEYS, java_hash)]
 
@@ -200,13 +200,13 @@ class GroupConfigs:
         before = self._set.get(wanted.name, {})
         after = made(before, wanted, KEYS, lambda name: KEYS[name].default)
         if not wanted.name:
-            raise TopicRefused(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+            raise TopicRefused(error_codes.INVALID_REQUEST, "Default group resources are not allowed.")
         try:
             self._check(after, node)
         except configs.BadConfig as bad:
-            raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
+            raise TopicRefused(error_codes.INVALID_CONFIG, str(bad)) from None
         if after and not before and (len(self._set) >= MOST_GROUPS or self._text + len(wanted.name) > MOST_TEXT):
-            raise TopicRefused(ErrorCode.POLICY_VIOLATION, TOO_MANY)
+            raise TopicRefused(error_codes.POLICY_VIOLATION, TOO_MANY)
         if not validate_only:
             self._keep(wanted.name, after)
 

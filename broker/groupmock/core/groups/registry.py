@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from groupmock_codec.compression import RecordsError
+from groupmock_codec.units import NS_PER_MS
 
 from ..effects import TimerFired
 from ..hosting import Hosting
@@ -21,7 +22,6 @@ from ..java.hashes import java_hash, partition_for, partition_hash
 from ..java.orders import java_order, scala_table_order
 from ..log.names import OFFSETS_TOPIC
 from ..turn import TimerHandler, Turn
-from ..units import NS_PER_MS
 from ..work import A_FEW, Steps, defers, on
 from . import causes, telling
 from .causes import Why

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from . import configs, names
 from .altering_brokers import alter_broker
@@ -28,17 +28,17 @@ def alter(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_on
     elif wanted.kind == BROKER:
         alter_broker(turn, topics, node, wanted, validate_only)
     else:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {wanted.kind}")
+        raise TopicRefused(error_codes.INVALID_REQUEST, f"Unknown resource type {wanted.kind}")
 
 
 def check_changes(wanted: Alteration) -> None:
     """What is asked of resources of any kind. Raises TopicRefused."""
     wanted_names = [change.name for change in wanted.changes]
     if len(set(wanted_names)) < len(wanted_names):
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+        raise TopicRefused(error_codes.INVALID_REQUEST, "Error due to duplicate config keys")
     nulls = [change.name for change in wanted.changes if change.value is None and change.operation != DELETE]
     if nulls:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+        raise TopicRefused(error_codes.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
 
 
 def _alter_topic(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
@@ -51,7 +51,7 @@ def _alter_topic(turn: Turn, topics: Topics, node: int, wanted: Alteration, vali
     try:
         checked = configs.check_all(changed, keys)
     except configs.BadConfig as bad:
-        raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
+        raise TopicRefused(error_codes.INVALID_CONFIG, str(bad)) from None
     topic = topics.require(wanted.name)
     if not validate_only:
         topics.configure(turn, topic, checked)
@@ -60,7 +60,7 @@ def _alter_topic(turn: Turn, topics: Topics, node: int, wanted: Alteration, vali
 def check_topic_name(name: str) -> None:
     """Could there be such a topic? Raises TopicRefused."""
     if not name:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+        raise TopicRefused(error_codes.INVALID_REQUEST, "Default topic resources are not allowed.")
     reason = names.why_invalid(name)
     if reason is not None:
-        raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
+        raise TopicRefused(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")

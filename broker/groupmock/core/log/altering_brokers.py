@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from ..java.hashes import java_hash
 from ..java.numbers import whole_number
@@ -81,7 +81,7 @@ def alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, vali
     try:
         check_changed(target, after, turn.quirks)
     except configs.BadConfig as bad:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, str(bad)) from None
+        raise TopicRefused(error_codes.INVALID_REQUEST, str(bad)) from None
     if turn.quirks.min_insync_replicas_pinned:
         _check_in_sync(target.name, wanted, after)
     if not validate_only:
@@ -94,9 +94,9 @@ def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker")
         return
     number = whole_number(name, BITS[INT])
     if number is None:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"{noun} id must be an integer, but it is: {name}")
+        raise TopicRefused(error_codes.INVALID_REQUEST, f"{noun} id must be an integer, but it is: {name}")
     if number != node:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, {expected}, but received {name}")
+        raise TopicRefused(error_codes.INVALID_REQUEST, f"Unexpected broker id, {expected}, but received {name}")
 
 
 def check_changed(target: ConfigTarget, after: Mapping[str, str], quirks: Quirks) -> None:
@@ -113,15 +113,15 @@ def _check_operation(change: Change, keys: Mapping[str, BrokerKey], quirks: Quir
     if change.operation in (SET, DELETE):
         return
     if change.operation not in OPERATION_NAMES:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unknown operations type {change.operation}")
+        raise TopicRefused(error_codes.INVALID_REQUEST, f"Unknown operations type {change.operation}")
     key = key_of(change.name, keys)
     if key is None:
         if quirks.topic_configs_before_4:
-            raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "")
-        raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Unknown config name: {change.name}")
+            raise TopicRefused(error_codes.UNKNOWN_SERVER_ERROR, "")
+        raise TopicRefused(error_codes.INVALID_CONFIG, f"Unknown config name: {change.name}")
     if key.key.kind != LIST:
         verb = OPERATION_NAMES[change.operation].lower()
-        raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Config value {verb} is not allowed for config key: {change.name}")
+        raise TopicRefused(error_codes.INVALID_CONFIG, f"Config value {verb} is not allowed for config key: {change.name}")
 
 
 def _check_names(name: str, after: Mapping[str, str], keys: Mapping[str, BrokerKey], quirks: Quirks) -> None:
@@ -155,9 +155,9 @@ def _check_in_sync(name: str, wanted: Alteration, after: Mapping[str, str]) -> N
     """With eligible leader replicas the controller wants min.insync.replicas to be one number for all (KIP-966)."""
     if name == CLUSTER_WIDE:
         if IN_SYNC not in after:
-            raise TopicRefused(ErrorCode.INVALID_CONFIG, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
+            raise TopicRefused(error_codes.INVALID_CONFIG, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
     elif any(change.name == IN_SYNC for change in wanted.changes):
-        raise TopicRefused(ErrorCode.INVALID_CONFIG, "Broker-level min.insync.replicas cannot be altered while ELR is enabled.")
+        raise TopicRefused(error_codes.INVALID_CONFIG, "Broker-level min.insync.replicas cannot be altered while ELR is enabled.")
 
 
 def _shown(names: Sequence[str], quirks: Quirks, large: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from .refusal import TopicRefused
 
@@ -34,4 +34,4 @@ def check(assignments: Iterable[Sequence[int]], nodes: Collection[int], factor: 
 
 
 def _refused(message: str) -> TopicRefused:
-    return TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+    return TopicRefused(error_codes.INVALID_REPLICA_ASSIGNMENT, message)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from ..java.hashes import java_hash
 from ..java.orders import java_order
@@ -50,9 +50,9 @@ def made(current: Mapping[str, str], wanted: Alteration, keys: Mapping[str, Conf
         elif change.operation in OPERATION_NAMES:
             found[change.name] = _listed(change, keys, found, effective)
         else:
-            raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "")
+            raise TopicRefused(error_codes.UNKNOWN_SERVER_ERROR, "")
         if too_long(found.get(change.name, "")):
-            raise TopicRefused(ErrorCode.INVALID_CONFIG, TOO_LONG)
+            raise TopicRefused(error_codes.INVALID_CONFIG, TOO_LONG)
     return found
 
 
@@ -61,7 +61,7 @@ def _listed(change: Change, keys: Mapping[str, ConfigKey], found: Mapping[str, s
     key = keys.get(change.name)
     if key is None or key.kind != LIST:
         verb = OPERATION_NAMES[change.operation]
-        raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Can't {verb} to key {change.name} because its type is not LIST.")
+        raise TopicRefused(error_codes.INVALID_CONFIG, f"Can't {verb} to key {change.name} because its type is not LIST.")
     parts = [part for part in found.get(change.name, effective(change.name)).split(",") if part]
     named = java_split(change.value or "")
     if change.operation == SUBTRACT:

@@ -43,8 +43,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from groupmock_codec import error_codes
 from groupmock_codec.compression import OverLimit
-from groupmock_codec.errors import ErrorCode
 from groupmock_codec.message_sets import down_convert
 from groupmock_codec.messages.k01_fetch import (
     AbortedTransaction,
@@ -219,7 +219,7 @@ class Fetches:
         session_id, sent = sessions.finish(fetch.context, rows, fetch.version, turn.wall_ms)
         if fetch.version < DIVERGENCE_SINCE and any(found.diverging_epoch.epoch >= 0 for _, found in sent):
             # The session has last_fetched_epoch from a higher version. Kafka cannot write what it found: the field is not ignorable.
-            code = ErrorCode.UNSUPPORTED_VERSION
+            code = error_codes.UNSUPPORTED_VERSION
             turn.reply(fetch.ticket, failed(turn.quirks, fetch.asked, fetch.version, code))
             return
         response = FetchResponse(session_id=session_id, responses=_grouped(sent, fetch.version))
@@ -256,7 +256,7 @@ class Reader:
         """One partition's row."""
         version = self._fetch.version
         if slot.topic is None:
-            return self._absent(slot, ErrorCode.UNKNOWN_TOPIC_ID)
+            return self._absent(slot, error_codes.UNKNOWN_TOPIC_ID)
         topic = self._topics.get(slot.topic)
         if topic is None or not 0 <= slot.partition < len(topic.partitions):
             return self._missing(slot)
@@ -264,9 +264,9 @@ class Reader:
         partition = topic.partitions[slot.partition]
         # A session keeps the name it found for an id; the topic may have been deleted and made anew under that name since
         if version >= IDS_SINCE and topic.topic_id != slot.topic_id:
-            return self._refuse(slot, ErrorCode.INCONSISTENT_TOPIC_ID, partition)
+            return self._refuse(slot, error_codes.INCONSISTENT_TOPIC_ID, partition)
         code = self._gate(slot, partition)
-        if code is not ErrorCode.NONE:
+        if code != error_codes.NONE:
             return self._refuse(slot, code, partition)
         if self._fetch.rack and partition.leader == self._fetch.node:
             replica = preferred(partition, self._fetch.rack, slot.fetch_offset, self._environment.up)
@@ -280,33 +280,33 @@ class Reader:
         row.preferred_read_replica, row.aborted_transactions = replica, None
         return row
 
-    def _absent(self, slot: Slot, code: ErrorCode) -> PartitionData:
+    def _absent(self, slot: Slot, code: int) -> PartitionData:
         return PartitionData(partition_index=slot.partition, error_code=code, high_watermark=-1, records=b"")
 
     def _missing(self, slot: Slot) -> PartitionData:
-        row = self._absent(slot, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        row = self._absent(slot, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
         if (slot.topic, slot.partition) in self._fetch.waits_for:  # deleted meanwhile: that ends the wait
             self.trouble = True
             row.aborted_transactions = None
         return row
 
-    def _gate(self, slot: Slot, partition: Partition) -> ErrorCode:
+    def _gate(self, slot: Slot, partition: Partition) -> int:
         if self._fetch.replica >= 0 or (self._fetch.node != partition.leader and self._fetch.node not in partition.replicas):
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            return error_codes.NOT_LEADER_OR_FOLLOWER
         # A replica looks at the epoch before it looks whether it leads (Partition.getLocalLog)
         code = fence(slot.current_leader_epoch, partition)
-        if code is ErrorCode.NONE and self._fetch.node != partition.leader and self._fetch.version < FOLLOWERS_SINCE:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if code == error_codes.NONE and self._fetch.node != partition.leader and self._fetch.version < FOLLOWERS_SINCE:
+            return error_codes.NOT_LEADER_OR_FOLLOWER
         return code
 
     def _within(self, slot: Slot, partition: Partition) -> PartitionData:
         if slot.max_bytes < 0 or self._fetch.max_bytes < 0:
             # LogSegment.read throws IllegalArgumentException for a negative size, which is no error of the protocol: -1
-            return self._refuse(slot, ErrorCode.UNKNOWN_SERVER_ERROR, partition)
+            return self._refuse(slot, error_codes.UNKNOWN_SERVER_ERROR, partition)
         if slot.last_fetched_epoch >= 0:  # in a session it may come from an earlier request of a higher version
             known = partition.epoch_end(slot.last_fetched_epoch)
             if known.start == NO_OFFSET:
-                return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
+                return self._refuse(slot, error_codes.OFFSET_OUT_OF_RANGE, partition)
             # The log was cut behind what the client read: it is told where the epochs part, to go back to there (KIP-595)
             if known.epoch < slot.last_fetched_epoch or known.start < slot.fetch_offset:
                 self.trouble = True
@@ -317,7 +317,7 @@ class Reader:
         # After the divergence: an offset beyond a log that was cut is to be told where, not that it is out of range
         end = upper = partition.end_at(self._fetch.node)
         if not partition.start <= slot.fetch_offset <= end:
-            return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
+            return self._refuse(slot, error_codes.OFFSET_OUT_OF_RANGE, partition)
         committed = partition.producers.transactions is not None and self._fetch.isolation_level == READ_COMMITTED
         if committed:  # it gets as far as the log is stable
             upper = min(end, partition.stable(self._pinned))
@@ -378,15 +378,15 @@ class Reader:
     def _failed(self, row: PartitionData, error: RecordsError) -> None:
         row.error_code, row.records, row.high_watermark, self.trouble = error.error_code, b"", -1, True
 
-    def _refuse(self, slot: Slot, code: ErrorCode, partition: Partition) -> PartitionData:
+    def _refuse(self, slot: Slot, code: int, partition: Partition) -> PartitionData:
         self.trouble = True
         row = PartitionData(partition_index=slot.partition, error_code=code, high_watermark=-1, aborted_transactions=None, records=b"")
-        if self._fetch.version >= LEADER_HINTS_SINCE and code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+        if self._fetch.version >= LEADER_HINTS_SINCE and code in (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.FENCED_LEADER_EPOCH):
             row.current_leader = LeaderIdAndEpoch(leader_id=partition.leader, leader_epoch=partition.leader_epoch)
         return row
 
 
-def failed(quirks: Quirks, asked: FetchRequest, version: int, code: ErrorCode) -> FetchResponse:
+def failed(quirks: Quirks, asked: FetchRequest, version: int, code: int) -> FetchResponse:
     """Kafka's handler met an exception: its code for the whole, and before v13 for each partition that the request names."""
     if version >= ONE_ERROR_SINCE:
         return FetchResponse(error_code=code, session_id=asked.session_id)
@@ -405,12 +405,12 @@ def failed(quirks: Quirks, asked: FetchRequest, version: int, code: ErrorCode) -
     return FetchResponse(error_code=code, session_id=asked.session_id, responses=rows)
 
 
-def fence(epoch: int, partition: Partition) -> ErrorCode:
+def fence(epoch: int, partition: Partition) -> int:
     """KIP-320: what a request that names the leader epoch it knows is told; negative: it names none."""
     if epoch < 0 or epoch == partition.leader_epoch:
-        return ErrorCode.NONE
+        return error_codes.NONE
     # Lower: the client is behind and asks for Metadata. Higher: this node is, and the client asks it again
-    return ErrorCode.FENCED_LEADER_EPOCH if epoch < partition.leader_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
+    return error_codes.FENCED_LEADER_EPOCH if epoch < partition.leader_epoch else error_codes.UNKNOWN_LEADER_EPOCH
 
 
 def _places(fetch: WaitingFetch) -> list[tuple[str, int]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.records import NO_TIMESTAMP, Batch, Head, RecordsError, empty_batch, iter_heads, marker_batch
 from groupmock_codec.room import OPENED, Room
 
@@ -407,7 +407,7 @@ def heads_of(batch: Batch, room: Room, owed: bool) -> Iterable[Head]:
     try:
         payload = room.unpacked(batch)
     except RecordsError as error:
-        if error.error_code is not ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
+        if error.error_code != error_codes.UNSUPPORTED_COMPRESSION_TYPE:
             raise
         return [(batch.max_timestamp, batch.base_offset, False)]
     room.take(0 if owed else batch.records_count, OPENED)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 from zlib import crc32
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from .names import INTERNAL
 from .refusal import TopicRefused
@@ -58,13 +58,13 @@ def check_numbers(partitions: int, factor: int, nodes: int, quirks: Quirks) -> N
     """Can so many partitions be put on so many nodes, `factor` replicas of each? Raises TopicRefused in the words of the controller."""
     if factor < 1:
         message = "Replication factor must be larger than 0, or -1 to use the default value."
-        raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
+        raise TopicRefused(error_codes.INVALID_REPLICATION_FACTOR, message)
     if partitions < 1:
-        raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+        raise TopicRefused(error_codes.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
     if factor > nodes:
         cordoned = "" if quirks.no_cordoned_log_dirs else " or some brokers have all their log directories cordoned"
         raise TopicRefused(
-            ErrorCode.INVALID_REPLICATION_FACTOR,
+            error_codes.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be reached "
             f"because only {nodes} broker(s) are registered{cordoned}.",
         )

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 from groupmock_codec.records import Batch, RecordsError, next_sequence
 
 from .transactions import LogTransactions, Marker
@@ -119,7 +119,7 @@ class ProducerStates:
         state = self._states.get(batch.producer_id)
         if state is not None and batch.producer_epoch < state.epoch:
             raise RecordsError(
-                ErrorCode.INVALID_PRODUCER_EPOCH,
+                error_codes.INVALID_PRODUCER_EPOCH,
                 f"epoch {batch.producer_epoch} of producer {batch.producer_id}, the last seen is {state.epoch}",
             )
         if origin is Origin.COORDINATOR:
@@ -130,7 +130,7 @@ class ProducerStates:
                 return written
         self._in_turn(batch, state)
         if not batch.transactional and self.open_from(batch.producer_id) is not None:
-            raise RecordsError(ErrorCode.INVALID_TXN_STATE, f"producer {batch.producer_id} is in the midst of a transaction")
+            raise RecordsError(error_codes.INVALID_TXN_STATE, f"producer {batch.producer_id} is in the midst of a transaction")
         return None
 
     def _in_turn(self, batch: Batch, state: ProducerState | None) -> None:
@@ -165,10 +165,10 @@ class ProducerStates:
         if state is None:
             return
         if marker.producer_epoch < state.epoch:
-            raise RecordsError(ErrorCode.INVALID_PRODUCER_EPOCH, f"a marker of epoch {marker.producer_epoch}, the last is {state.epoch}")
+            raise RecordsError(error_codes.INVALID_PRODUCER_EPOCH, f"a marker of epoch {marker.producer_epoch}, the last is {state.epoch}")
         if marker.coordinator_epoch < state.coordinator_epoch:
             raise RecordsError(
-                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                error_codes.TRANSACTION_COORDINATOR_FENCED,
                 f"a coordinator of epoch {marker.coordinator_epoch}, the last is {state.coordinator_epoch}",
             )
 
@@ -210,5 +210,5 @@ class ProducerStates:
 def _in_order(batch: Batch, expected: int) -> None:
     if batch.base_sequence != expected:
         raise RecordsError(
-            ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {batch.base_sequence} of producer {batch.producer_id}, {expected} was due"
+            error_codes.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {batch.base_sequence} of producer {batch.producer_id}, {expected} was due"
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from . import assignments
 from .placement import NO_LEADER
@@ -33,12 +33,12 @@ def elect(turn: Turn, topics: Topics, topic: str, partition: Partition, kind: in
     """Let the first replica lead (PREFERRED), or any where nobody leads (UNCLEAN). Raises TopicRefused."""
     first = partition.replicas[0]
     if partition.leader == first or (kind == UNCLEAN and partition.leader != NO_LEADER):
-        raise TopicRefused(ErrorCode.ELECTION_NOT_NEEDED, NOT_NEEDED)
+        raise TopicRefused(error_codes.ELECTION_NOT_NEEDED, NOT_NEEDED)
     # Who runs and is a replica leads already where nobody leads: an unclean election finds nobody else
     if kind == UNCLEAN:
-        raise TopicRefused(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, NONE_ELIGIBLE)
+        raise TopicRefused(error_codes.ELIGIBLE_LEADERS_NOT_AVAILABLE, NONE_ELIGIBLE)
     if first not in {each.node_id for each in turn.environment.up}:
-        raise TopicRefused(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, NOT_AVAILABLE)
+        raise TopicRefused(error_codes.PREFERRED_LEADER_NOT_AVAILABLE, NOT_AVAILABLE)
     topics.lead(turn, topic, partition.index, first)
 
 
@@ -47,11 +47,11 @@ def check_replicas(turn: Turn, partition: Partition, replicas: Sequence[int], ma
     assignments.check([sorted(replicas)], {node.node_id for node in turn.environment.identity.nodes}, None)
     if not may_change_factor and len(replicas) != len(partition.replicas):
         raise TopicRefused(
-            ErrorCode.INVALID_REPLICATION_FACTOR, f"The replication factor is changed from {len(partition.replicas)} to {len(replicas)}"
+            error_codes.INVALID_REPLICATION_FACTOR, f"The replication factor is changed from {len(partition.replicas)} to {len(replicas)}"
         )
     # Kafka begins, and goes on when one of them starts; what lasts is not played here (docs/kafka/differences.md#administration)
     if not any(node.node_id in replicas for node in turn.environment.up):
-        raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"None of the brokers {list(replicas)} runs.")
+        raise TopicRefused(error_codes.INVALID_REPLICA_ASSIGNMENT, f"None of the brokers {list(replicas)} runs.")
 
 
 def reassign(turn: Turn, topics: Topics, topic: str, partition: Partition, replicas: Sequence[int]) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from groupmock_codec.errors import ErrorCode
-
 from ..budget import fitting
 
 
 class TopicRefused(ValueError):
     """A topic that cannot be made, changed or found."""
 
-    def __init__(self, code: ErrorCode, message: str) -> None:
+    def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
         self.code, self.message = code, fitting(message)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..units import NS_PER_MS
+from groupmock_codec.units import NS_PER_MS
+
 from ..work import A_FEW
 from .limits import LogLimits
 from .partition import Partition

@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
+from groupmock_codec.error_codes import error_name
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, PartitionData
 
 from ..dice import Dice
@@ -77,8 +78,8 @@ class Context(msgspec.Struct):
 class SessionRefused(Exception):
     """The fetch names a session wrongly; the whole answer is this code."""
 
-    def __init__(self, code: ErrorCode) -> None:
-        super().__init__(code.name)
+    def __init__(self, code: int) -> None:
+        super().__init__(error_name(code))
         self.code = code
 
 
@@ -111,12 +112,12 @@ class FetchSessions:
             return Context(_slots_of(request, version, name_of), create=request.session_epoch == INITIAL_EPOCH)
         session = self._sessions.get(request.session_id)
         if session is None:
-            raise SessionRefused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+            raise SessionRefused(error_codes.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != request.session_epoch:
-            raise SessionRefused(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+            raise SessionRefused(error_codes.INVALID_FETCH_SESSION_EPOCH)
         # Partitions are filed under names or under ids; a client that changes between them begins a new session (KIP-516)
         if session.uses_ids != (version >= IDS_SINCE):
-            raise SessionRefused(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+            raise SessionRefused(error_codes.FETCH_SESSION_TOPIC_ID_ERROR)
         self._update(session, request, version, name_of)
         if not session.slots:
             del self._sessions[session.session_id]

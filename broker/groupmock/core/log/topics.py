@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
 
 from . import names, placement
 from .placement import NO_LEADER, Host
@@ -120,13 +120,13 @@ class Topics(TopicNews):
         """Raises TopicRefused for a name that Kafka does not take, that exists, or that collides with one by '.' and '_'."""
         reason = names.why_invalid(name)
         if reason is not None:
-            raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
+            raise TopicRefused(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
         if name in self._topics:
-            raise TopicRefused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+            raise TopicRefused(error_codes.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         # Both are '_' in the names of metrics: two such topics would share theirs (Topic.hasCollision)
         if "." in name or "_" in name:
             for other in self._printed.get(names.metric_name(name), ()):
-                raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+                raise TopicRefused(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
 
     def add(
         self, turn: Turn, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], topic_id: bytes | None = None
@@ -180,7 +180,7 @@ class Topics(TopicNews):
         topic = self.require(name)
         if partitions <= len(topic.partitions):
             raise TopicRefused(
-                ErrorCode.INVALID_PARTITIONS,
+                error_codes.INVALID_PARTITIONS,
                 f"The topic {name} currently has {len(topic.partitions)} partition(s); {partitions} would not be an increase.",
             )
         self.check_room(partitions - len(topic.partitions))
@@ -225,7 +225,7 @@ class Topics(TopicNews):
         for name, partition, node in moves:
             found, host = self.require_partition(name, partition), self._host(name, partition)
             if node not in known:
-                raise TopicRefused(ErrorCode.INVALID_REQUEST, f"There is no node {node}.")
+                raise TopicRefused(error_codes.INVALID_REQUEST, f"There is no node {node}.")
             if host is not None:
                 host.load(turn, partition, node, 0)
             else:
@@ -285,7 +285,7 @@ class Topics(TopicNews):
         found = self.require_partition(topic, partition)
         batches = read_batches(batch)
         if not batches:
-            raise RecordsError(ErrorCode.INVALID_RECORD, "no record batch")
+            raise RecordsError(error_codes.INVALID_RECORD, "no record batch")
         appended = self.write(turn, self._topics[topic], found, batches, Origin.CLIENT)
         self.fetches.changed(turn, [(topic, partition)])
         return appended.base_offset
@@ -323,14 +323,14 @@ class Topics(TopicNews):
         """The topic of that name. Raises TopicRefused(UNKNOWN_TOPIC_OR_PARTITION)."""
         topic = self._topics.get(name)
         if topic is None:
-            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+            raise TopicRefused(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         return topic
 
     def require_partition(self, name: str, partition: int) -> Partition:
         """That partition. Raises TopicRefused(UNKNOWN_TOPIC_OR_PARTITION)."""
         found = self.find(name, partition)
         if found is None:
-            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {partition} of topic '{name}'.")
+            raise TopicRefused(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {partition} of topic '{name}'.")
         return found
 
     def partitions(self, name: str) -> int | None:
@@ -369,7 +369,7 @@ class Topics(TopicNews):
         most = self._environment.settings.cluster_max_partitions
         if self._partition_count + partitions > most:
             raise TopicRefused(
-                ErrorCode.POLICY_VIOLATION,
+                error_codes.POLICY_VIOLATION,
                 f"The cluster has {self._partition_count} partition(s) and would have {partitions} more, which is more than "
                 f"groupmock.cluster.max.partitions allows ({most}).",
             )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from groupmock_codec import error_codes
 from groupmock_codec.compression import OverLimit
-from groupmock_codec.errors import ErrorCode
 from groupmock_codec.message_sets import up_convert
 from groupmock_codec.records import (
     CHECKED_FROM,
@@ -61,7 +61,7 @@ class Refused(RecordsError):
     """Records that are refused with more than a code. `logged`: the log itself refused, so Kafka's answer names its start offset."""
 
     def __init__(
-        self, code: ErrorCode, reason: str, message: str | None = None, faults: tuple[RecordFault, ...] = (), logged: bool = True
+        self, code: int, reason: str, message: str | None = None, faults: tuple[RecordFault, ...] = (), logged: bool = True
     ) -> None:
         super().__init__(code, reason)
         self.message, self.faults, self.logged = message, faults, logged
@@ -99,9 +99,9 @@ def read_produced(data: bytes, version: int, room: Room) -> list[Batch]:
     codec = first.attributes & COMPRESSION_MASK
     # From v7 on the log meets it, and refuses that partition alone (docs/kafka/differences.md)
     if codec > LAST_CODEC and version < ZSTD_SINCE:
-        raise HandlerFails(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression {codec}", logged=False)
+        raise HandlerFails(error_codes.UNKNOWN_SERVER_ERROR, f"compression {codec}", logged=False)
     if codec == ZSTD and version < ZSTD_SINCE:
-        raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce v{ZSTD_SINCE}", logged=False)
+        raise Refused(error_codes.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce v{ZSTD_SINCE}", logged=False)
     return [first]
 
 
@@ -120,23 +120,23 @@ def _read_old(data: bytes, room: Room) -> list[Batch]:
 
 
 def _over(error: OverLimit) -> Refused:
-    return Refused(ErrorCode.MESSAGE_TOO_LARGE, error.reason, f"More records than one request may bring: {error.reason}.")
+    return Refused(error_codes.MESSAGE_TOO_LARGE, error.reason, f"More records than one request may bring: {error.reason}.")
 
 
 def _first_batch(data: bytes) -> Batch:
     size = _whole_batch(data, 0)
     if size is None:
-        raise Refused(ErrorCode.INVALID_RECORD, "no record batch", logged=False)
+        raise Refused(error_codes.INVALID_RECORD, "no record batch", logged=False)
     magic = data[MAGIC_AT]
     if magic != NEWEST_MAGIC:
-        raise Refused(ErrorCode.INVALID_RECORD, f"magic {magic}", logged=False)
+        raise Refused(error_codes.INVALID_RECORD, f"magic {magic}", logged=False)
     if _whole_batch(data, size) is not None:
-        raise Refused(ErrorCode.INVALID_RECORD, "more than one batch", logged=False)
+        raise Refused(error_codes.INVALID_RECORD, "more than one batch", logged=False)
     # Kafka reads the producer id before any log sees the batch, and fails with the whole request
     if size < PRODUCER_ID_ENDS:
-        raise HandlerFails(ErrorCode.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes", logged=False)
+        raise HandlerFails(error_codes.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes", logged=False)
     if size < HEADER_BYTES:
-        raise TooShort(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes", logged=False)
+        raise TooShort(error_codes.CORRUPT_MESSAGE, f"a batch of {size} bytes", logged=False)
     return read_batches(data[:size])[0]
 
 
@@ -148,15 +148,15 @@ def _whole_batch(data: bytes, at: int) -> int | None:
     size = int.from_bytes(data[at + 8 : at + LENGTH_ENDS], signed=True)
     if size < SMALLEST_BATCH:
         message = f"Record size {size} is less than the minimum record overhead ({SMALLEST_BATCH})"
-        raise Refused(ErrorCode.CORRUPT_MESSAGE, message, message, logged=False)
+        raise Refused(error_codes.CORRUPT_MESSAGE, message, message, logged=False)
     if size > LARGEST_BATCH:
-        raise HandlerFails(ErrorCode.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes", logged=False)
+        raise HandlerFails(error_codes.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes", logged=False)
     if left <= MAGIC_AT:
         return None
     magic = int.from_bytes(data[at + MAGIC_AT : at + MAGIC_AT + 1], signed=True)
     if not 0 <= magic <= NEWEST_MAGIC:
         message = f"Invalid magic found in record: {magic}"
-        raise Refused(ErrorCode.CORRUPT_MESSAGE, message, message, logged=False)
+        raise Refused(error_codes.CORRUPT_MESSAGE, message, message, logged=False)
     return size + LENGTH_ENDS if left >= size + LENGTH_ENDS else None
 
 
@@ -167,11 +167,11 @@ def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room)
     """
     # In the order of UnifiedLog.analyzeAndValidateRecords: base offset, size, CRC; a batch with several faults is told the first
     if batch.base_offset != 0:
-        raise Refused(ErrorCode.INVALID_RECORD, f"base offset {batch.base_offset}")
+        raise Refused(error_codes.INVALID_RECORD, f"base offset {batch.base_offset}")
     if len(batch.data) > limits.max_message_bytes:
-        raise Refused(ErrorCode.MESSAGE_TOO_LARGE, f"{len(batch.data)} bytes, {limits.max_message_bytes} are allowed", logged=False)
+        raise Refused(error_codes.MESSAGE_TOO_LARGE, f"{len(batch.data)} bytes, {limits.max_message_bytes} are allowed", logged=False)
     if not batch.crc_holds:
-        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"the CRC over the bytes from {CHECKED_FROM} on does not fit", logged=False)
+        raise Refused(error_codes.CORRUPT_MESSAGE, f"the CRC over the bytes from {CHECKED_FROM} on does not fit", logged=False)
     check_header(batch)
     try:
         _check_records(batch, limits, wall_ms, where, room)
@@ -181,7 +181,7 @@ def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room)
 
 def _check_records(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room) -> None:
     if batch.records_count < 1:
-        raise Refused(ErrorCode.INVALID_RECORD, f"{batch.records_count} records")
+        raise Refused(error_codes.INVALID_RECORD, f"{batch.records_count} records")
     payload = _payload(batch, room)
     if payload is None:
         return
@@ -201,14 +201,14 @@ def _payload(batch: Batch, room: Room) -> bytes | None:
     """The records' bytes where they can be opened. Bytes that do not open are UNKNOWN_SERVER_ERROR in all three releases."""
     code = batch.attributes & COMPRESSION_MASK
     if code > LAST_CODEC:
-        raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression {code}")
+        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, f"compression {code}")
     try:
         return room.unpacked(batch)
     except RecordsError as error:
-        if error.error_code is ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
+        if error.error_code == error_codes.UNSUPPORTED_COMPRESSION_TYPE:
             return None
-        if error.error_code is ErrorCode.CORRUPT_MESSAGE:
-            raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, error.reason) from None
+        if error.error_code == error_codes.CORRUPT_MESSAGE:
+            raise Refused(error_codes.UNKNOWN_SERVER_ERROR, error.reason) from None
         raise
 
 
@@ -225,11 +225,11 @@ def _framed(payload: bytes, count: int) -> None:
                 size, at = read_zigzag(payload, at)
                 at += size
             if size < SMALLEST_RECORD or at > end:
-                raise Refused(ErrorCode.INVALID_RECORD, f"a record ends at {at} of {end}")
+                raise Refused(error_codes.INVALID_RECORD, f"a record ends at {at} of {end}")
     except (IndexError, ValueError) as error:
-        raise Refused(ErrorCode.INVALID_RECORD, str(error)) from None
+        raise Refused(error_codes.INVALID_RECORD, str(error)) from None
     if at != end:
-        raise Refused(ErrorCode.INVALID_RECORD, f"{end - at} bytes left over")
+        raise Refused(error_codes.INVALID_RECORD, f"{end - at} bytes left over")
 
 
 class _Faults:
@@ -256,7 +256,7 @@ def _keys(heads: Iterable[Head], limits: LogLimits, wall_ms: int, where: str) ->
             f"One or more records have been rejected due to {faults.count} record errors in total, "
             f"and only showing the first three errors at most: [{shown}]"
         )
-        raise Refused(ErrorCode.INVALID_RECORD, "records without key in a compacted topic", message, tuple(faults.first))
+        raise Refused(error_codes.INVALID_RECORD, "records without key in a compacted topic", message, tuple(faults.first))
 
 
 def _timestamps(heads: Iterable[Head], limits: LogLimits, wall_ms: int, where: str) -> None:
@@ -268,4 +268,4 @@ def _timestamps(heads: Iterable[Head], limits: LogLimits, wall_ms: int, where: s
             text = f"Timestamp {timestamp} of message with offset {index} is out of range. "
             faults.append(RecordFault(index, f"{text}The timestamp should be within [{lowest}, {highest}]"))
     if faults:
-        raise Refused(ErrorCode.INVALID_TIMESTAMP, "timestamps out of range", BAD_STAMPS, tuple(faults))
+        raise Refused(error_codes.INVALID_TIMESTAMP, "timestamps out of range", BAD_STAMPS, tuple(faults))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
+from groupmock_codec.units import NS_PER_MS
+
 from ..effects import ClockStepped
 from ..timers import NAMES
-from ..units import NS_PER_MS
 from . import members, nodes, transactions
 from .find import listed
 from .members import ExpireMember, expire_member

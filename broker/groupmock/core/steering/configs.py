@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from groupmock_codec.error_codes import error_name
+
 from ..log.altering import BROKER, TOPIC, alter
 from ..log.broker_configs import CLUSTER_WIDE
 from ..log.change import DELETE, SET, Alteration, Change
@@ -62,4 +64,4 @@ def _alter(cluster: Cluster, turn: Turn, node: int, kind: int, name: str, argume
     try:
         alter(turn, cluster.topics, node, Alteration(kind, name, changes, replace=False), False)
     except TopicRefused as refused:
-        raise BadArguments(f"{refused.message.rstrip('.') or refused.code.name}: nothing was changed") from None
+        raise BadArguments(f"{refused.message.rstrip('.') or error_name(refused.code)}: nothing was changed") from None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec.error_codes import error_name
 
 from ..groups import causes
 from ..groups.offsets import commits
@@ -180,5 +180,5 @@ def _commit(cluster: Cluster, turn: Turn, group_id: str, wanted: list[Commit]) -
     if commits.too_large(turn, hosting, hosting.partition_of(group_id), group_id, wanted):
         raise BadArguments(f"offsets of {len(wanted)} partitions are more than one batch of {hosting.topic} holds: commit fewer at once")
     if error := commits.admit(turn, group, ADMIN, COMMIT_VERSION, [(each.topic, each.partition) for each in wanted]):
-        raise NotNow(f"group {group_id!r} takes no commit of an admin: {ErrorCode(error).name}")
+        raise NotNow(f"group {group_id!r} takes no commit of an admin: {error_name(error)}")
     commits.write(turn, group or cluster.groups.create_simple(turn, group_id, causes.committed_by_admin()), wanted)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
+from groupmock_codec.error_codes import error_name
 from groupmock_codec.records import Batch, RecordsError, read_batches
 
 from ..log.partition import Partition
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..turn import Turn
 
-LATER: Final = (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+LATER: Final = (error_codes.NOT_ENOUGH_REPLICAS, error_codes.NOT_LEADER_OR_FOLLOWER)
 """Codes of what the cluster, not the record, is the reason for."""
 
 
@@ -83,10 +84,10 @@ def _check(cluster: Cluster, turn: Turn, topic: Topic, wanted: list[tuple[Partit
 
 def _check_leader(cluster: Cluster, topic: Topic, partition: Partition) -> None:
     if all(node.node_id != partition.leader for node in cluster.environment.up):
-        raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "no node that runs leads it: start one")
+        raise Refused(error_codes.NOT_LEADER_OR_FOLLOWER, "no node that runs leads it: start one")
 
 
 def _said(where: str, batch: int, refused: RecordsError) -> CannotSteer:
     faults = refused.faults if isinstance(refused, Refused) else ()
-    text = f"{where}: {refused.error_code.name}: {faults[0].message if faults else refused.reason}"
+    text = f"{where}: {error_name(refused.error_code)}: {faults[0].message if faults else refused.reason}"
     return ClusterRefuses(text) if refused.error_code in LATER else RecordRefused(text, batch, faults[0].place if faults else 0)

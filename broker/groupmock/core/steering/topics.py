@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
+from groupmock_codec import error_codes
 from groupmock_codec.declare import ZERO_UUID
-from groupmock_codec.errors import ErrorCode
 
 from ..log.placement import MOST_PARTITIONS
 from ..log.refusal import TopicRefused
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 Count = Annotated[int, Meta(ge=1)]
 CREATE_TOPIC: Final = "create_topic"
-REMEDIES: Final[dict[ErrorCode, tuple[type[CannotSteer], str]]] = {
-    ErrorCode.TOPIC_ALREADY_EXISTS: (NotNow, "grow it, delete it first, or choose another name"),
-    ErrorCode.INVALID_TOPIC_EXCEPTION: (BadArguments, "choose another name, 1 to 249 of a-z A-Z 0-9 . _ -"),
-    ErrorCode.INVALID_PARTITIONS: (NotNow, "name a higher number (Kafka takes no partition away)"),
-    ErrorCode.POLICY_VIOLATION: (NotNow, "delete topics, or start with more of groupmock.cluster.max.partitions"),
-    ErrorCode.INVALID_REPLICATION_FACTOR: (NotNow, "start with more nodes (--nodes N) or with a lower default.replication.factor"),
-    ErrorCode.INVALID_CONFIG: (BadArguments, "`groupmock topic configs TOPIC` lists those there are, with their values"),
+REMEDIES: Final[dict[int, tuple[type[CannotSteer], str]]] = {
+    error_codes.TOPIC_ALREADY_EXISTS: (NotNow, "grow it, delete it first, or choose another name"),
+    error_codes.INVALID_TOPIC_EXCEPTION: (BadArguments, "choose another name, 1 to 249 of a-z A-Z 0-9 . _ -"),
+    error_codes.INVALID_PARTITIONS: (NotNow, "name a higher number (Kafka takes no partition away)"),
+    error_codes.POLICY_VIOLATION: (NotNow, "delete topics, or start with more of groupmock.cluster.max.partitions"),
+    error_codes.INVALID_REPLICATION_FACTOR: (NotNow, "start with more nodes (--nodes N) or with a lower default.replication.factor"),
+    error_codes.INVALID_CONFIG: (BadArguments, "`groupmock topic configs TOPIC` lists those there are, with their values"),
 }
 """Kafka's code -> what a refusal of it is for whoever steers, and what to do about it."""
 
@@ -77,7 +77,7 @@ def _checked_configs(turn: Turn, given: dict[str, str]) -> Mapping[str, str]:
     try:
         return configs.check_all(given, config_keys.topic_keys(turn.quirks))
     except configs.BadConfig as bad:
-        raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
+        raise TopicRefused(error_codes.INVALID_CONFIG, str(bad)) from None
 
 
 class GrowTopic(Arguments):

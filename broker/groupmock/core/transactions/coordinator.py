@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
+from groupmock_codec.units import NS_PER_MS
 
 from ..hosting import Hosting
 from ..java.hashes import partition_for
 from ..log import internal
 from ..log.names import OFFSETS_TOPIC, TRANSACTION_TOPIC
-from ..units import NS_PER_MS
 from ..work import A_FEW
 from . import causes, levels
 from .causes import Cause, Why
@@ -73,11 +73,11 @@ class TransactionCoordinator:
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
-    def gate(self, name: str, node: int) -> ErrorCode:
+    def gate(self, name: str, node: int) -> int:
         """May that node answer for the id? 42 for none, 14 while it loads, 16 when another leads."""
         if not name:
             return NOT_VALID
-        return ErrorCode(self.hosting.gate(self.hosting.partition_of(name), node))
+        return self.hosting.gate(self.hosting.partition_of(name), node)
 
     def find(self, name: str) -> TransactionalId | None:
         """The id, if somebody has it and its coordinator is there."""
@@ -92,7 +92,7 @@ class TransactionCoordinator:
         """Every id that somebody coordinates."""
         return self._ids.values()
 
-    def _known(self, turn: Turn, name: str, by: Holder, client_id: str | None, waits: bool = True) -> ErrorCode | TransactionalId:
+    def _known(self, turn: Turn, name: str, by: Holder, client_id: str | None, waits: bool = True) -> int | TransactionalId:
         """The id, for a producer that has its current epoch and, if it `waits` for that, is not in between; else the error (TX-32)."""
         known = self._ids.get(name)
         if known is None:
@@ -106,7 +106,7 @@ class TransactionCoordinator:
             return self._fenced(turn, known, by, client_id)
         return BUSY if busy else known
 
-    def _fenced(self, turn: Turn, known: TransactionalId, by: Holder, client_id: str | None) -> ErrorCode:
+    def _fenced(self, turn: Turn, known: TransactionalId, by: Holder, client_id: str | None) -> int:
         why = causes.fenced(by.producer_id, by.epoch, known.epoch)
         told = {"transactional_id": known.name, "producer_id": by.producer_id, "producer_epoch": by.epoch}
         turn.note("producer_fenced", **told, client_id=client_id, current_epoch=known.epoch, cause=why.cause, reason=why.sentence)
@@ -177,10 +177,10 @@ class TransactionCoordinator:
 
     def add(
         self, turn: Turn, name: str, by: Holder, places: Iterable[At], why: Why, client_id: str | None, *, new: bool = False
-    ) -> ErrorCode:
+    ) -> int:
         """Put partitions into the producer's transaction; the first ones begin it. `new`: a new client's first write does."""
         known = self._known(turn, name, by, client_id)
-        if isinstance(known, ErrorCode):
+        if isinstance(known, int):
             return known
         before = known.state
         fresh = [at for at in places if before is not State.ONGOING or at not in known.partitions]
@@ -207,17 +207,17 @@ class TransactionCoordinator:
             self._watch_timeout(turn, known)
         return OK
 
-    def verify(self, turn: Turn, name: str, by: Holder, at: At, client_id: str | None) -> ErrorCode:
+    def verify(self, turn: Turn, name: str, by: Holder, at: At, client_id: str | None) -> int:
         """Is the partition in the producer's open transaction (KIP-890)? What is not logged yet is not waited for
         (TransactionCoordinator.handleVerifyPartitionsInTransaction)."""
         known = self._known(turn, name, by, client_id, waits=False)
-        if isinstance(known, ErrorCode):
+        if isinstance(known, int):
             return known
         if known.state in PREPARED:
             return BUSY
         return OK if known.state is State.ONGOING and at in known.partitions else NOT_ADDED
 
-    def check(self, turn: Turn, name: str, by: Holder, at: At, adds: bool, client_id: str | None) -> ErrorCode:
+    def check(self, turn: Turn, name: str, by: Holder, at: At, adds: bool, client_id: str | None) -> int:
         """What a partition's leader hears when a transaction first writes there: it asks the coordinator, wherever that is.
 
         `adds`: the write puts the partition into the transaction. 19 while nobody coordinates: clients try again without looking for
@@ -228,14 +228,14 @@ class TransactionCoordinator:
         partition = self.hosting.partition_of(name)
         leader = self.hosting.leader_of(partition)
         if leader is None or self.hosting.gate(partition, leader) != OK:
-            return ErrorCode.NOT_ENOUGH_REPLICAS
+            return error_codes.NOT_ENOUGH_REPLICAS
         if adds:
             why = causes.group_added(at[0]) if at[0] == OFFSETS_TOPIC else causes.partitions_added(1)
             code = self.add(turn, name, by, (at,), why, client_id, new=True)
         else:
             code = self.verify(turn, name, by, at, client_id)
-        if code is BUSY and not adds:
-            return ErrorCode.NOT_ENOUGH_REPLICAS
+        if code == BUSY and not adds:
+            return error_codes.NOT_ENOUGH_REPLICAS
         return fenced_code(code, 1, 0)
 
     # -- EndTxn --------------------------------------------------------------------------------------------------------
@@ -396,7 +396,7 @@ class TransactionCoordinator:
         del self._ids[known.name]
         self._told(turn, known, known.state, "", why)
 
-    def _not_logged(self, turn: Turn, known: TransactionalId) -> ErrorCode:
+    def _not_logged(self, turn: Turn, known: TransactionalId) -> int:
         known.stuck = True
         known.note(turn, "transaction_not_logged", causes.NOT_LOGGED)
         return NOT_LOGGED

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from ...core.units import NS_PER_S
+from groupmock_codec.units import NS_PER_S
+
 from ..actions import Wait
 from ..kind import Fault, Target
 

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from groupmock_codec import error_codes
 from groupmock_codec.declare import Message
-from groupmock_codec.errors import ErrorCode
 
 from ...text.suggest import hint
 from .. import refusals
@@ -61,15 +61,15 @@ class Error(EntityFault, tag="error", frozen=True, kw_only=True):
 
 def number_of(code: str | int) -> int:
     """Kafka's number. Raises ValueError for what is none of its errors; msgspec makes that a ValidationError with the place in the plan."""
-    names = ErrorCode.__members__
     if isinstance(code, int):
         # 0 would tell the client that a request which was not applied has succeeded.
-        if code in set(map(int, ErrorCode)) and code != ErrorCode.NONE:
+        if code in error_codes.NAMES and code != error_codes.NONE:
             return code
         raise ValueError(f"{code} is no error of Kafka")
-    if code in names and code != "NONE":
-        return int(names[code])
-    raise ValueError(f"no error {code!r}{hint(code, set(names) - {'NONE'})}")
+    numbers = {name: number for number, name in error_codes.NAMES.items() if number != error_codes.NONE}
+    if code in numbers:
+        return numbers[code]
+    raise ValueError(f"no error {code!r}{hint(code, set(numbers))}")
 
 
 KIND = Error

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from ...core.units import MS_PER_S
+from groupmock_codec.units import MS_PER_S
+
 from ..actions import CallOff, Steer
 from ..kind import Fault, Target
 

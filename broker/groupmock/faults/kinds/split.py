@@ -8,7 +8,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from ...core.units import NS_PER_S
+from groupmock_codec.units import NS_PER_S
+
 from ..actions import Piece, Write
 from ..kind import Fault, Target
 

@@ -9,8 +9,8 @@ from msgspec import Meta
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import fields_of
+from groupmock_codec.units import MS_PER_S, NS_PER_S
 
-from ...core.units import MS_PER_S, NS_PER_S
 from ..actions import Answer
 from ..kind import Fault, Target
 from ..plan import When

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 
 from groupmock.config.resolve import Config, resolve
 from groupmock.core.core import Core
-from groupmock.core.units import NS_PER_MS
 from groupmock.rig.ask import Ask
 from groupmock.rig.core_rig import CoreRig
 from groupmock.rig.making import core_of_profile
 from groupmock.rig.watch import Watch
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
+from groupmock_codec.units import NS_PER_MS
 
 from ..language.scope import Value
 from .contract import Answer, Closed, NotOnThisStage, Tolerance

@@ -11,9 +11,8 @@ from functools import partial
 from typing import Final
 
 from groupmock.rig.wire import API_VERSIONS, Client, HungUp, Unreadable
-from groupmock_codec import APIS
+from groupmock_codec import APIS, error_codes
 from groupmock_codec.declare import Message, Versions
-from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchResponse
@@ -280,7 +279,7 @@ class TcpBroker:
             return False
         answer = self.ask(CONSUMER_GROUP_HEARTBEAT, offered.lowest, ConsumerGroupHeartbeatRequest())
         assert isinstance(answer, ConsumerGroupHeartbeatResponse)
-        return answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+        return answer.error_code == error_codes.UNSUPPORTED_VERSION
 
     # -- topics
 

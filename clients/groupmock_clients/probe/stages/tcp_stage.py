@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
 
-from groupmock.core.units import NS_PER_MS
 from groupmock.rig.wire import LARGEST_ANSWER, Unreadable, is_answered, read_response, request
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
+from groupmock_codec.units import NS_PER_MS
 
 from ..language.scope import Value
 from .contract import Answer, Closed, NotOnThisStage, TimeUp, Tolerance

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
+from groupmock_codec.error_codes import error_name
 from groupmock_codec.messages.k09_offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -32,7 +33,7 @@ BY_EPOCH: Final = {OFFSET_COMMIT: 9, OFFSET_FETCH: 9, BEAT: 1}
 """Versions in which a member names its epoch."""
 JOINING, LEAVING = 0, -1
 NO_TOPICS: Final[frozenset[str]] = frozenset()
-FENCED: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH)
+FENCED: Final = (error_codes.UNKNOWN_MEMBER_ID, error_codes.FENCED_MEMBER_EPOCH)
 
 
 class VirtualFollower(VirtualMember):
@@ -101,7 +102,7 @@ class VirtualFollower(VirtualMember):
             self.owned = NOTHING
             self._join()
         elif answer.error_code:
-            raise RuntimeError(f"{self.name} got error {ErrorCode(answer.error_code).name}: a scripted member has no answer to that")
+            raise RuntimeError(f"{self.name} got error {error_name(answer.error_code)}: a scripted member has no answer to that")
         else:
             self.generation, self.stable = answer.member_epoch, True
             if answer.assignment is not None:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec import error_codes
+from groupmock_codec.error_codes import error_name
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -147,7 +148,7 @@ class VirtualMember:
         self._ask(JOIN_GROUP, request, lambda answer: self._joined(answer, protocols))
 
     def _joined(self, answer: JoinGroupResponse, protocols: list[JoinGroupRequestProtocol]) -> None:
-        if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+        if answer.error_code == error_codes.MEMBER_ID_REQUIRED:
             self.member_id = answer.member_id
             self._ask_to_join(protocols)
             return
@@ -167,7 +168,7 @@ class VirtualMember:
         self._ask(SYNC_GROUP, request, lambda answer: self._synced(answer, chosen))
 
     def _synced(self, answer: SyncGroupResponse, chosen: Assignor) -> None:
-        if answer.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
+        if answer.error_code == error_codes.REBALANCE_IN_PROGRESS:
             self._join()
         elif answer.error_code:
             self._refused(answer.error_code)
@@ -217,13 +218,13 @@ class VirtualMember:
 
     def _refused(self, error: int) -> None:
         """Expelled, or the group is not ready: what is owned is lost, and it joins as a new member."""
-        if error not in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS):
-            raise RuntimeError(f"{self.name} got error {ErrorCode(error).name}: a scripted member has no answer to that")
-        if error != ErrorCode.REBALANCE_IN_PROGRESS:
+        if error not in (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION, error_codes.REBALANCE_IN_PROGRESS):
+            raise RuntimeError(f"{self.name} got error {error_name(error)}: a scripted member has no answer to that")
+        if error != error_codes.REBALANCE_IN_PROGRESS:
             self._tell("lost", self.owned)
             self.delivery.serve(NOTHING)
             self.owned, self.generation = NOTHING, -1
-            self.member_id = "" if error == ErrorCode.UNKNOWN_MEMBER_ID else self.member_id
+            self.member_id = "" if error == error_codes.UNKNOWN_MEMBER_ID else self.member_id
         self._join()
 
     # In between
@@ -237,7 +238,7 @@ class VirtualMember:
     def _beaten(self, answer: HeartbeatResponse) -> None:
         if not self.stable or not answer.error_code:
             return
-        if answer.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
+        if answer.error_code == error_codes.REBALANCE_IN_PROGRESS:
             self._join()
         else:
             self._refused(answer.error_code)

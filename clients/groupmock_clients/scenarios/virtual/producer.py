@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from groupmock.core.units import NS_PER_S
+from groupmock_codec.units import NS_PER_S
 
 from ...cooperative.balance import Partition
 from ..play import PRODUCER

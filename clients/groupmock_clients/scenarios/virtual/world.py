@@ -11,7 +11,6 @@ import msgspec
 
 from groupmock.config.resolve import resolve, settings_by_name
 from groupmock.core.identity import Node
-from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Sink
 from groupmock.journal.rows import RequestRow, Row
@@ -19,6 +18,7 @@ from groupmock.net.clock import Handle, VirtualClock
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.making import core_of_profile
 from groupmock.rig.wire_rig import HOST, WireRig, rig_header
+from groupmock_codec.units import NS_PER_MS
 
 from ..names import run_name
 from ..play import Missed, Sizes

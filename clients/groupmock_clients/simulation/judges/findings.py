@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from groupmock.core.units import NS_PER_MS
+from groupmock_codec.units import NS_PER_MS
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -13,8 +13,8 @@ from log_world import LogWorld, fetch_request, produce_request
 
 from groupmock.core.log.validation import MOST_FAULTS
 from groupmock.core.settings import Quirks
+from groupmock_codec import error_codes
 from groupmock_codec.compression import GZIP, NONE, OverLimit
-from groupmock_codec.errors import ErrorCode
 from groupmock_codec.message_sets import encode_message_set, read_message_set
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -98,8 +98,8 @@ def test_the_batches_of_one_request_share_one_budget() -> None:
     assert [row.error_code for row in world.ask(0, 12, ask).responses[0].partition_responses] == [0, 0, TOO_LARGE]  # each anew
 
 
-@for_each(("size", "spoil", "code"), [(200_000, 0, ErrorCode.MESSAGE_TOO_LARGE), (90_000, 1, ErrorCode.CORRUPT_MESSAGE)])
-def test_what_was_unpacked_in_vain_is_spent(size: int, spoil: int, code: ErrorCode) -> None:
+@for_each(("size", "spoil", "code"), [(200_000, 0, error_codes.MESSAGE_TOO_LARGE), (90_000, 1, error_codes.CORRUPT_MESSAGE)])
+def test_what_was_unpacked_in_vain_is_spent(size: int, spoil: int, code: int) -> None:
     # Else each of a thousand partitions would inflate 8 MB before it is refused, for its size or for a wrong checksum at its end
     packed = bytearray(gzip.compress(bytes(size), mtime=0))
     packed[-8] ^= spoil

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from groupmock_codec import error_codes
+
 from ...turn import Turn
-from .. import codes
 from ..type import Base, Committer
 from . import membership, sessions
 from .group import Group
@@ -17,7 +18,7 @@ def commit(turn: Turn, group: Group, by: Committer) -> int:
         return ANSWERS[group.state, Question.COMMIT_SIMPLE].error
     error = membership.validate(turn, group, by.member_id, by.group_instance_id)
     if not error and by.generation != group.generation:
-        error = codes.ILLEGAL_GENERATION
+        error = error_codes.ILLEGAL_GENERATION
     if error:
         return error
     answer = ANSWERS[group.state, Question.COMMIT_MEMBER]
@@ -29,21 +30,21 @@ def commit(turn: Turn, group: Group, by: Committer) -> int:
 def transactional_commit(turn: Turn, group: Group, by: Committer) -> int:
     """The checks of TxnOffsetCommit (KIP-447; TX-75): none for who names nothing, and none of the state. No session is re-armed."""
     if not by.named or (by.generation < 0 and group.state is EMPTY):
-        return codes.NONE
+        return error_codes.NONE
     error = membership.validate(turn, group, by.member_id, by.group_instance_id)
-    return error or (codes.NONE if by.generation == group.generation else codes.ILLEGAL_GENERATION)
+    return error or (error_codes.NONE if by.generation == group.generation else error_codes.ILLEGAL_GENERATION)
 
 
 def deletion(group: Group) -> int:
     """Empty groups only."""
     answer = ANSWERS[group.state, Question.DELETE]
-    return codes.NONE if answer.do is Do.DELETE else answer.error
+    return error_codes.NONE if answer.do is Do.DELETE else answer.error
 
 
 def offset_deletion(group: Group) -> int:
     """Of a group with members the subscriptions decide topic by topic, which only those of consumers can (SERVER-56)."""
     readable = group.state is EMPTY or group.protocol_type == "consumer"
-    return codes.NONE if readable else codes.NON_EMPTY_GROUP
+    return error_codes.NONE if readable else error_codes.NON_EMPTY_GROUP
 
 
 def offsets_age_from(group: Group) -> Base | None:

@@ -6,8 +6,10 @@ What leaves is the member; what the group does about it is asked of the table of
 
 from __future__ import annotations
 
+from groupmock_codec import error_codes
+
 from ...turn import Turn
-from .. import causes, codes
+from .. import causes
 from ..causes import Why
 from . import membership, rebalance
 from .group import Group, Member
@@ -19,7 +21,7 @@ def leave(turn: Turn, group: Group, member_id: str, group_instance_id: str | Non
     if not member_id and group_instance_id in group.static_members:  # how an administrator removes a static member (SERVER-45)
         member = group.members[group.static_members[group_instance_id or ""]]
         membership.remove(turn, group, member, causes.instance_removed(member.member_id, reason))
-        return codes.NONE, True
+        return error_codes.NONE, True
     if member_id in group.pending_joins:  # before the ids are checked: a reserved id is no member and would be 25 (SERVER-28)
         return _leave_reserved(turn, group, member_id, group_instance_id)
     error = membership.validate(turn, group, member_id, group_instance_id)
@@ -31,7 +33,7 @@ def leave(turn: Turn, group: Group, member_id: str, group_instance_id: str | Non
 def _leave_reserved(turn: Turn, group: Group, member_id: str, group_instance_id: str | None) -> tuple[int, bool]:
     membership.drop_reservation(turn, group, member_id, causes.reservation_left(member_id))
     # Kafka 4 counts it as somebody that left, so that a Stable group rebalances for nothing; 3.9 looks at a join phase alone
-    return codes.NONE, group.state is PREPARING or not turn.quirks.leaving_reservation_starts_nothing
+    return error_codes.NONE, group.state is PREPARING or not turn.quirks.leaving_reservation_starts_nothing
 
 
 def after(turn: Turn, group: Group, why: Why) -> rebalance.PhaseOutcome:

@@ -8,11 +8,13 @@ from typing import Final
 
 import msgspec
 
+from groupmock_codec import error_codes
+
 from ...budget import LONG, LONGEST_TEXT, OverBudget
 from ...events import Request
 from ...java.hashes import spread
 from ...turn import Turn
-from .. import causes, codes, telling
+from .. import causes, telling
 from ..causes import Why
 from . import answers, sessions
 from .group import Group, Member, Parked, Protocols
@@ -39,10 +41,10 @@ def validate(turn: Turn, group: Group, member_id: str, group_instance_id: str | 
     if group_instance_id is not None:
         mapped = group.static_members.get(group_instance_id)
         if mapped is None:
-            return codes.UNKNOWN_MEMBER_ID
+            return error_codes.UNKNOWN_MEMBER_ID
         if mapped != member_id:
-            return codes.FENCED_INSTANCE_ID
-    return codes.NONE if member_id in group.members else codes.UNKNOWN_MEMBER_ID
+            return error_codes.FENCED_INSTANCE_ID
+    return error_codes.NONE if member_id in group.members else error_codes.UNKNOWN_MEMBER_ID
 
 
 def new_id(turn: Turn, group: Group, client_id: str | None, group_instance_id: str | None) -> str:
@@ -120,7 +122,7 @@ def update(turn: Turn, group: Group, member: Member, request: Request, terms: Jo
 def remove(turn: Turn, group: Group, member: Member, why: Why) -> None:
     """Take a member out: its parked join is answered 25 with an empty id, its parked sync never (P1-d4, P1-d6)."""
     if member.join is not None and not member.join.answered:
-        turn.reply(member.join.ticket, answers.join_refused(codes.UNKNOWN_MEMBER_ID, member.join.version))
+        turn.reply(member.join.ticket, answers.join_refused(error_codes.UNKNOWN_MEMBER_ID, member.join.version))
     discard(turn, group, member, why)
 
 
@@ -205,7 +207,7 @@ def refuse_parked(turn: Turn, group: Group, old: Member) -> None:
     """Whoever waits under a replaced member's id is fenced (82)."""
     join = group.park_join(old, None)
     if join is not None and not join.answered:
-        turn.reply(join.ticket, answers.join_refused(codes.FENCED_INSTANCE_ID, join.version, old.member_id))
+        turn.reply(join.ticket, answers.join_refused(error_codes.FENCED_INSTANCE_ID, join.version, old.member_id))
     sync, old.sync = old.sync, None
     if sync is not None:
-        turn.reply(sync.ticket, answers.sync_refused(codes.FENCED_INSTANCE_ID))
+        turn.reply(sync.ticket, answers.sync_refused(error_codes.FENCED_INSTANCE_ID))

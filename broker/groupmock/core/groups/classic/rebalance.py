@@ -45,11 +45,12 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ...events import Request
 from ...turn import Turn
-from .. import causes, codes, telling
+from .. import causes, telling
 from ..causes import Why
 from . import answers, membership, sessions, storage
 from .group import Group, Member, Parked, lists, metadata_of
@@ -87,7 +88,7 @@ def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     # Who waits for an assignment of a generation that is over is told to join again (SERVER-21)
     if group.state is COMPLETING:
         _reset_assignments(group)
-        refuse_syncs(turn, group, codes.REBALANCE_IN_PROGRESS)
+        refuse_syncs(turn, group, error_codes.REBALANCE_IN_PROGRESS)
     group.pending_syncs.clear()  # debts are to a generation, and this one is over
     turn.timers.cancel(("sync", group.group_id))
     initial = group.state is EMPTY
@@ -307,7 +308,7 @@ def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
     # What cannot be written was never assigned: all who wait hear of it and start over (docs/kafka/group-protocol.md#s-leader-failure)
     if storage.too_large(turn, group):
         _reset_assignments(group)
-        refuse_syncs(turn, group, codes.UNKNOWN_SERVER_ERROR)
+        refuse_syncs(turn, group, error_codes.UNKNOWN_SERVER_ERROR)
         prepare(turn, group, causes.assignment_too_large(group.leader_id))
         return
     telling.moved(turn, group, group.move(STABLE, turn.wall_ms), causes.leader_assigned(group.leader_id))

@@ -10,9 +10,11 @@ later as well (net.clock), for two requests sent together may come in two of its
 
 from __future__ import annotations
 
+from groupmock_codec import error_codes
+
 from ...events import Request
 from ...turn import Turn
-from .. import causes, codes, telling
+from .. import causes, telling
 from . import answers, membership, sessions, storage
 from .group import Group, Member, Parked
 
@@ -41,7 +43,7 @@ def _undo(turn: Turn, group: Group, request: Request, old: Member, new: Member, 
     sessions.end(turn, group, new.member_id)
     telling.changed(turn, group, old.member_id, "replaced", causes.replacement_undone(new.member_id), old)
     refused = answers.joined(group, led).to(request.version, "", [])  # Kafka names all but the member
-    refused.error_code = codes.UNKNOWN_SERVER_ERROR
+    refused.error_code = error_codes.UNKNOWN_SERVER_ERROR
     turn.reply(request.ticket, refused)
 
 

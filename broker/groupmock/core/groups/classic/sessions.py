@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from groupmock_codec.units import NS_PER_MS
+
 from ...timers import Key, Timer
 from ...turn import Turn
-from ...units import NS_PER_MS
 from .group import Group, Member
 
 NEW_MEMBER_MS: Final = 300_000

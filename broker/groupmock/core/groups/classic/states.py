@@ -54,7 +54,7 @@ from typing import Final
 
 import msgspec
 
-from .. import codes
+from groupmock_codec import error_codes
 
 
 class State(StrEnum):
@@ -148,21 +148,21 @@ class Answer(msgspec.Struct, frozen=True):
     """What to do, the error code that goes with it, and whether the member's session starts again."""
 
     do: Do
-    error: int = codes.NONE
+    error: int = error_codes.NONE
     renews: bool = False
 
 
-_UNKNOWN: Final = Answer(Do.ANSWER, codes.UNKNOWN_MEMBER_ID)
-_IN_PROGRESS: Final = Answer(Do.ANSWER, codes.REBALANCE_IN_PROGRESS)
-_FINE: Final = Answer(Do.ANSWER, codes.NONE, renews=True)
+_UNKNOWN: Final = Answer(Do.ANSWER, error_codes.UNKNOWN_MEMBER_ID)
+_IN_PROGRESS: Final = Answer(Do.ANSWER, error_codes.REBALANCE_IN_PROGRESS)
+_FINE: Final = Answer(Do.ANSWER, error_codes.NONE, renews=True)
 
 ANSWERS: Final[dict[tuple[State, Question], Answer]] = {
-    (EMPTY, Question.JOIN_RESERVE): Answer(Do.RESERVE, codes.MEMBER_ID_REQUIRED),
+    (EMPTY, Question.JOIN_RESERVE): Answer(Do.RESERVE, error_codes.MEMBER_ID_REQUIRED),
     (EMPTY, Question.JOIN_NEW): Answer(Do.REBALANCE),
     (EMPTY, Question.LEFT): Answer(Do.NOTHING),
     (EMPTY, Question.COMMIT_SIMPLE): Answer(Do.ANSWER),
     (EMPTY, Question.DELETE): Answer(Do.DELETE),
-    (PREPARING, Question.JOIN_RESERVE): Answer(Do.RESERVE, codes.MEMBER_ID_REQUIRED),
+    (PREPARING, Question.JOIN_RESERVE): Answer(Do.RESERVE, error_codes.MEMBER_ID_REQUIRED),
     (PREPARING, Question.JOIN_NEW): Answer(Do.COMPLETE),
     (PREPARING, Question.JOIN_LEADER): Answer(Do.COMPLETE),
     (PREPARING, Question.JOIN_FOLLOWER): Answer(Do.COMPLETE),
@@ -170,13 +170,13 @@ ANSWERS: Final[dict[tuple[State, Question], Answer]] = {
     (PREPARING, Question.JOIN_REPLACE): Answer(Do.COMPLETE),
     (PREPARING, Question.SYNC): _IN_PROGRESS,
     # 27 means "join again", and a rebalance may outlast a session: the news does not cost a member its place (SERVER-43)
-    (PREPARING, Question.HEARTBEAT): Answer(Do.ANSWER, codes.REBALANCE_IN_PROGRESS, renews=True),
+    (PREPARING, Question.HEARTBEAT): Answer(Do.ANSWER, error_codes.REBALANCE_IN_PROGRESS, renews=True),
     (PREPARING, Question.LEFT): Answer(Do.COMPLETE),
     # The old generation is still the current one: a member commits what it did in it (SERVER-50)
     (PREPARING, Question.COMMIT_MEMBER): _FINE,
     (PREPARING, Question.COMMIT_SIMPLE): _UNKNOWN,
-    (PREPARING, Question.DELETE): Answer(Do.ANSWER, codes.NON_EMPTY_GROUP),
-    (COMPLETING, Question.JOIN_RESERVE): Answer(Do.RESERVE, codes.MEMBER_ID_REQUIRED),
+    (PREPARING, Question.DELETE): Answer(Do.ANSWER, error_codes.NON_EMPTY_GROUP),
+    (COMPLETING, Question.JOIN_RESERVE): Answer(Do.RESERVE, error_codes.MEMBER_ID_REQUIRED),
     (COMPLETING, Question.JOIN_NEW): Answer(Do.REBALANCE),
     # Nothing has changed since the phase ended, so its answer was lost: it is given again, to followers too (SERVER-20)
     (COMPLETING, Question.JOIN_LEADER): Answer(Do.ANSWER),
@@ -190,8 +190,8 @@ ANSWERS: Final[dict[tuple[State, Question], Answer]] = {
     # It has a new generation and was given nothing yet to commit for (SERVER-50)
     (COMPLETING, Question.COMMIT_MEMBER): _IN_PROGRESS,
     (COMPLETING, Question.COMMIT_SIMPLE): _UNKNOWN,
-    (COMPLETING, Question.DELETE): Answer(Do.ANSWER, codes.NON_EMPTY_GROUP),
-    (STABLE, Question.JOIN_RESERVE): Answer(Do.RESERVE, codes.MEMBER_ID_REQUIRED),
+    (COMPLETING, Question.DELETE): Answer(Do.ANSWER, error_codes.NON_EMPTY_GROUP),
+    (STABLE, Question.JOIN_RESERVE): Answer(Do.RESERVE, error_codes.MEMBER_ID_REQUIRED),
     (STABLE, Question.JOIN_NEW): Answer(Do.REBALANCE),
     # It alone sees that partitions were added, and has no other way to say so (SERVER-18)
     (STABLE, Question.JOIN_LEADER): Answer(Do.REBALANCE),
@@ -204,6 +204,6 @@ ANSWERS: Final[dict[tuple[State, Question], Answer]] = {
     (STABLE, Question.LEFT): Answer(Do.REBALANCE),
     (STABLE, Question.COMMIT_MEMBER): _FINE,
     (STABLE, Question.COMMIT_SIMPLE): _UNKNOWN,
-    (STABLE, Question.DELETE): Answer(Do.ANSWER, codes.NON_EMPTY_GROUP),
+    (STABLE, Question.DELETE): Answer(Do.ANSWER, error_codes.NON_EMPTY_GROUP),
 }
 """(state, question) -> what happens. Dead has no rows: a group that dies leaves the registry in the same turn, and nobody finds it."""

@@ -7,8 +7,9 @@ get 22 or 25 and join again.
 
 from __future__ import annotations
 
+from groupmock_codec import error_codes
+
 from ...turn import Turn
-from .. import codes
 from . import answers, sessions
 from .group import Group, Member, StoredGroup, metadata_of
 from .subscription import UNKNOWN, Subscribed
@@ -60,9 +61,9 @@ def unload(turn: Turn, group: Group) -> None:
     for member in group.members.values():
         sessions.end(turn, group, member.member_id)
         if member.join is not None and not member.join.answered:
-            turn.reply(member.join.ticket, answers.join_refused(codes.NOT_COORDINATOR, member.join.version, member.member_id))
+            turn.reply(member.join.ticket, answers.join_refused(error_codes.NOT_COORDINATOR, member.join.version, member.member_id))
         if member.sync is not None:
-            turn.reply(member.sync.ticket, answers.sync_refused(codes.NOT_COORDINATOR))
+            turn.reply(member.sync.ticket, answers.sync_refused(error_codes.NOT_COORDINATOR))
     for name in ("join", "sync"):
         turn.timers.cancel((name, group.group_id))
     group.clear()

@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 from ...turn import Turn
-from .. import codes
 from .group import Group, Member
 from .orders import Spot
 from .states import AWAY, JOINING, LEAVING
@@ -101,7 +101,7 @@ def check(beat: Beat, version: int, assignors: Sequence[str]) -> None:
         raise _invalid("MemberEpoch is invalid.")
     if beat.assignor is not None and beat.assignor not in assignors:
         text = f"ServerAssignor {beat.assignor} is not supported. Supported assignors: {', '.join(assignors)}."
-        raise Refused(codes.UNSUPPORTED_ASSIGNOR, text)
+        raise Refused(error_codes.UNSUPPORTED_ASSIGNOR, text)
 
 
 def _check_join(beat: Beat) -> None:
@@ -114,13 +114,13 @@ def _check_join(beat: Beat) -> None:
 
 
 def _invalid(text: str) -> Refused:
-    return Refused(codes.INVALID_REQUEST, text)
+    return Refused(error_codes.INVALID_REQUEST, text)
 
 
 def check_room(members: Mapping[str, object], beat: Beat, most: int) -> None:
     """A full group takes nobody whose member id it does not know, at any epoch (CG-99). Raises Refused."""
     if len(members) >= most and beat.member_id not in members:
-        raise Refused(codes.GROUP_MAX_SIZE_REACHED, f"The consumer group has reached its maximum capacity of {most} members.")
+        raise Refused(error_codes.GROUP_MAX_SIZE_REACHED, f"The consumer group has reached its maximum capacity of {most} members.")
 
 
 def sender(group: Group, beat: Beat) -> Member | None:
@@ -132,7 +132,7 @@ def sender(group: Group, beat: Beat) -> Member | None:
     else:
         member = group.members.get(beat.member_id)
         if member is None and beat.epoch != JOINING:
-            raise Refused(codes.UNKNOWN_MEMBER_ID, f"Member {beat.member_id} is not a member of group {beat.group_id}.")
+            raise Refused(error_codes.UNKNOWN_MEMBER_ID, f"Member {beat.member_id} is not a member of group {beat.group_id}.")
     if member is not None and beat.epoch >= 0:
         _check_epoch(member, beat)
     return member
@@ -142,10 +142,10 @@ def _of_instance(group: Group, beat: Beat, instance: str) -> Member | None:
     holder = group.static_members.get(instance)
     if beat.epoch != JOINING:
         if holder is None:
-            raise Refused(codes.UNKNOWN_MEMBER_ID, f"Instance id {instance} is unknown.")
+            raise Refused(error_codes.UNKNOWN_MEMBER_ID, f"Instance id {instance} is unknown.")
         if holder != beat.member_id:
             text = f"Static member {beat.member_id} with instance id {instance} was fenced by member {holder}."
-            raise Refused(codes.FENCED_INSTANCE_ID, text)
+            raise Refused(error_codes.FENCED_INSTANCE_ID, text)
         return group.members[holder]
     known = None if holder is None else group.members[holder]
     if known is not None and known.epoch != AWAY and known.classic is None:
@@ -153,7 +153,7 @@ def _of_instance(group: Group, beat: Beat, instance: str) -> Member | None:
             f"Static member {beat.member_id} with instance id {instance} cannot join the group "
             f"because the instance id is owned by {holder} member."
         )
-        raise Refused(codes.UNRELEASED_INSTANCE_ID, text)
+        raise Refused(error_codes.UNRELEASED_INSTANCE_ID, text)
     # Who is away, or speaks the classic protocol, is replaced, by its own id as by another (CG-93, CG-188)
     return group.members.get(beat.member_id) if known is None else None
 
@@ -173,4 +173,4 @@ def _fenced(how: str, member: Member, beat: Beat) -> Refused:
         f"The consumer group member has a {how} member epoch ({beat.epoch}) than the one known by the group coordinator ({member.epoch}). "
         "The member must abandon all its partitions and rejoin."
     )
-    return Refused(codes.FENCED_MEMBER_EPOCH, text)
+    return Refused(error_codes.FENCED_MEMBER_EPOCH, text)

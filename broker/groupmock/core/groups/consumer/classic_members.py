@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from groupmock_codec import error_codes
 from groupmock_codec.embedded.consumer import Assignment, Subscription, TopicPartitions, decode_subscription, encode_assignment
 from groupmock_codec.errors import DecodeError
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse
@@ -18,7 +19,7 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupR
 
 from ...effects import Lease
 from ...turn import Turn
-from .. import causes, codes
+from .. import causes
 from ..causes import Why
 from . import membership, reconciliation, subscription, targets, timing
 from .beat import Beat
@@ -128,11 +129,11 @@ def _joined(member: Member, generation: int) -> JoinGroupResponse:
 def _check(turn: Turn, group: Group, message: JoinGroupRequest, version: int) -> None:
     """CG-177, CG-178, in Kafka's order."""
     if len(group.members) >= turn.settings.group_consumer_max_size and message.member_id not in group.members:
-        raise JoinRefused(codes.GROUP_MAX_SIZE_REACHED)
+        raise JoinRefused(error_codes.GROUP_MAX_SIZE_REACHED)
     if message.protocol_type != "consumer" or not message.protocols or not _fits(group, message):
-        raise JoinRefused(codes.INCONSISTENT_GROUP_PROTOCOL)
+        raise JoinRefused(error_codes.INCONSISTENT_GROUP_PROTOCOL)
     if version >= KNOWN_ID_SINCE and not message.member_id and message.group_instance_id is None:
-        raise JoinRefused(codes.MEMBER_ID_REQUIRED, turn.environment.dice.short_id())
+        raise JoinRefused(error_codes.MEMBER_ID_REQUIRED, turn.environment.dice.short_id())
 
 
 def _fits(group: Group, message: JoinGroupRequest) -> bool:
@@ -144,7 +145,7 @@ def _subscription(message: JoinGroupRequest) -> Subscription:
     try:
         return decode_subscription(message.protocols[0].metadata)
     except DecodeError:
-        raise JoinRefused(codes.UNKNOWN_SERVER_ERROR) from None
+        raise JoinRefused(error_codes.UNKNOWN_SERVER_ERROR) from None
 
 
 def _as_beat(turn: Turn, group: Group, message: JoinGroupRequest, version: int, said: Subscription, client: tuple[str, str]) -> Beat:
@@ -178,9 +179,9 @@ def _check_instance(group: Group, message: JoinGroupRequest) -> None:
         return
     holder = group.static_members.get(message.group_instance_id)
     if holder is None:
-        raise JoinRefused(codes.UNKNOWN_MEMBER_ID)
+        raise JoinRefused(error_codes.UNKNOWN_MEMBER_ID)
     if holder != message.member_id:
-        raise JoinRefused(codes.FENCED_INSTANCE_ID)
+        raise JoinRefused(error_codes.FENCED_INSTANCE_ID)
 
 
 def _validated(group: Group, member_id: str, instance: str | None) -> Member | int:
@@ -188,11 +189,11 @@ def _validated(group: Group, member_id: str, instance: str | None) -> Member | i
     if instance is not None:
         holder = group.static_members.get(instance)
         if holder is None:
-            return codes.UNKNOWN_MEMBER_ID
+            return error_codes.UNKNOWN_MEMBER_ID
         if holder != member_id:
-            return codes.FENCED_INSTANCE_ID
+            return error_codes.FENCED_INSTANCE_ID
     member = group.members.get(member_id)
-    return codes.UNKNOWN_MEMBER_ID if member is None or member.classic is None else member
+    return error_codes.UNKNOWN_MEMBER_ID if member is None or member.classic is None else member
 
 
 def sync(turn: Turn, group: Group, message: SyncGroupRequest, version: int) -> SyncGroupResponse:
@@ -202,11 +203,11 @@ def sync(turn: Turn, group: Group, message: SyncGroupRequest, version: int) -> S
         return SyncGroupResponse(error_code=member)
     assert member.classic is not None
     if message.generation_id != member.epoch:
-        return SyncGroupResponse(error_code=codes.ILLEGAL_GENERATION)
+        return SyncGroupResponse(error_code=error_codes.ILLEGAL_GENERATION)
     if version >= 5 and (message.protocol_type, message.protocol_name) != ("consumer", member.classic.name):
-        return SyncGroupResponse(error_code=codes.INCONSISTENT_GROUP_PROTOCOL)
+        return SyncGroupResponse(error_code=error_codes.INCONSISTENT_GROUP_PROTOCOL)
     if member.epoch < group.assignment_epoch and member.progress is not Progress.UNREVOKED:
-        return SyncGroupResponse(error_code=codes.REBALANCE_IN_PROGRESS)
+        return SyncGroupResponse(error_code=error_codes.REBALANCE_IN_PROGRESS)
     timing.stop_classic(turn, group, member.member_id)
     timing.renew(turn, group, member, member.classic.session_timeout_ms)
     given = assignment_bytes(group, member, member.assigned)
@@ -228,12 +229,12 @@ def beat(turn: Turn, group: Group, member_id: str, instance: str | None, generat
         return member, None
     assert member.classic is not None
     if generation != member.epoch:
-        return codes.ILLEGAL_GENERATION, None
+        return error_codes.ILLEGAL_GENERATION, None
     timing.renew(turn, group, member, member.classic.session_timeout_ms)
     if _must_join(group, member):
         timing.await_join(turn, group, member)
-        return codes.REBALANCE_IN_PROGRESS, None
-    return codes.NONE, Lease(group, member, group.epoch) if group.at_rest(member) else None
+        return error_codes.REBALANCE_IN_PROGRESS, None
+    return error_codes.NONE, Lease(group, member, group.epoch) if group.at_rest(member) else None
 
 
 def _must_join(group: Group, member: Member) -> bool:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from groupmock_codec import error_codes
 from groupmock_codec.messages.k13_leave_group import MemberIdentity
 
 from ...turn import Turn
-from .. import causes, codes, telling
+from .. import causes, telling
 from ..causes import Why
 from . import reconciliation, targets, timing
 from .beat import Beat
@@ -176,7 +177,7 @@ def leave(turn: Turn, group: Group, entries: Sequence[MemberIdentity]) -> list[i
     for entry in entries:
         member, error = _named(group, entry)
         if member is not None and member.member_id in gone:
-            error = codes.UNKNOWN_MEMBER_ID
+            error = error_codes.UNKNOWN_MEMBER_ID
         elif member is not None:
             gone[member.member_id] = entry
         errors.append(error)
@@ -189,10 +190,10 @@ def leave(turn: Turn, group: Group, entries: Sequence[MemberIdentity]) -> list[i
 def _named(group: Group, entry: MemberIdentity) -> tuple[Member | None, int]:
     if entry.group_instance_id is None:
         member = group.members.get(entry.member_id)
-        return member, codes.NONE if member is not None else codes.UNKNOWN_MEMBER_ID
+        return member, error_codes.NONE if member is not None else error_codes.UNKNOWN_MEMBER_ID
     holder = group.static_members.get(entry.group_instance_id)
     if holder is None:
-        return None, codes.UNKNOWN_MEMBER_ID
+        return None, error_codes.UNKNOWN_MEMBER_ID
     if entry.member_id and entry.member_id != holder:
-        return None, codes.FENCED_INSTANCE_ID
-    return group.members[holder], codes.NONE
+        return None, error_codes.FENCED_INSTANCE_ID
+    return group.members[holder], error_codes.NONE

@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
 from groupmock_codec.embedded.consumer import Assignment, Subscription, decode_assignment, decode_subscription
 from groupmock_codec.errors import DecodeError
 
 from ...java.hashes import spread
 from ...turn import Turn
-from .. import causes, codes, telling
+from .. import causes, telling
 from ..causes import Why
 from ..classic import answers, rebalance, sessions, storage
 from ..classic.group import Member as ClassicMember
@@ -50,7 +51,7 @@ def check_upgrade(turn: Turn, group: ClassicGroup) -> None:
     why = _why_not(turn, group)
     if why is not None:
         text = f"Cannot upgrade classic group {group.group_id} to consumer group because {why}."
-        raise Refused(codes.GROUP_ID_NOT_FOUND, text)
+        raise Refused(error_codes.GROUP_ID_NOT_FOUND, text)
 
 
 def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
@@ -66,7 +67,7 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
     if not all(lists(member.protocols, chosen) for member in group.members.values()):
         # Kafka falls over who does not list what the last generation chose, or over there being none yet
         # (ConsumerGroup.fromClassicGroup, seen on 4.3.0)
-        raise Refused(codes.UNKNOWN_SERVER_ERROR, "")
+        raise Refused(error_codes.UNKNOWN_SERVER_ERROR, "")
     try:
         given = [_read(member, chosen)[1] for member in group.members.values()]
     except DecodeError:
@@ -78,10 +79,10 @@ def _send_back(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
     """Where it waits for an answer it is told to come again."""
     join = group.park_join(member, None)
     if join is not None and not join.answered:
-        turn.reply(join.ticket, answers.join_refused(codes.REBALANCE_IN_PROGRESS, join.version, member.member_id))
+        turn.reply(join.ticket, answers.join_refused(error_codes.REBALANCE_IN_PROGRESS, join.version, member.member_id))
     sync, member.sync = member.sync, None
     if sync is not None:
-        turn.reply(sync.ticket, answers.sync_refused(codes.REBALANCE_IN_PROGRESS))
+        turn.reply(sync.ticket, answers.sync_refused(error_codes.REBALANCE_IN_PROGRESS))
 
 
 def _read(member: ClassicMember, chosen: str) -> tuple[Subscription, Assignment]:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec import error_codes
+from groupmock_codec.units import NS_PER_MS
+
 from ...budget import take
 from ...effects import FOR_EVER, TimerFired
 from ...re2j.matching import MOST_STEPS, Matcher, compiled
 from ...re2j.syntax import RegexRefused
 from ...turn import Turn
-from ...units import NS_PER_MS
-from .. import causes, codes
+from .. import causes
 from . import membership
 from .beat import Beat, Refused
 from .group import Group, Member, Resolved
@@ -38,7 +40,7 @@ def matcher_of(turn: Turn, group: Group | None, topics: Topics, beat: Beat) -> M
         return compiled(beat.regex)
     except RegexRefused as bad:
         text = f"SubscribedTopicRegex `{beat.regex}` is not a valid regular expression: {bad.detail}."
-        raise Refused(codes.INVALID_REGULAR_EXPRESSION, text) from None
+        raise Refused(error_codes.INVALID_REGULAR_EXPRESSION, text) from None
 
 
 def subscribe(group: Group, member: Member, beat: Beat, matcher: Matcher | None) -> tuple[bool, bool]:

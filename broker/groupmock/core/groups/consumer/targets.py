@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
+from groupmock_codec.units import NS_PER_MS
+
 from ...turn import Turn
-from ...units import NS_PER_MS
 from .assignors import ASSIGNORS, Effort, Steps, Subscription, Target, assign, subscription_of
 from .assignors import Member as Seen
 from .group import Group, Member

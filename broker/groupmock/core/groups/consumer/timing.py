@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from groupmock_codec.units import NS_PER_MS
+
 from ...timers import Key
 from ...turn import Turn
-from ...units import NS_PER_MS
 from .group import Group, Member
 
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import msgspec
 
+from groupmock_codec import error_codes
+
 from ...re2j.matching import compiled
 from ...turn import Turn
-from .. import causes, codes, telling
+from .. import causes, telling
 from ..causes import Why
 from ..type import NOBODY, Base, Committer, Home
 from . import membership, subscription, timing
@@ -59,24 +61,24 @@ class ConsumerGroup(Group):
         """It is no sign of life, and the instance id is not looked at (CG-83, CG-133)."""
         member = self.members.get(by.member_id)
         if member is not None and member.classic is None and version < MEMBER_EPOCH_SINCE:
-            return codes.UNSUPPORTED_VERSION
+            return error_codes.UNSUPPORTED_VERSION
         return self._admit(member, by, at)
 
     def admit_transactional_commit(self, turn: Turn, by: Committer, at: Collection[At]) -> int:
         """The checks of OffsetCommit in any version, but a commit that names nothing is taken, and 113 is written as 22 (CG-140; TX-76)."""
         if by == NOBODY:
-            return codes.NONE
+            return error_codes.NONE
         error = self._admit(self.members.get(by.member_id), by, at)
-        return codes.ILLEGAL_GENERATION if error == codes.STALE_MEMBER_EPOCH else error
+        return error_codes.ILLEGAL_GENERATION if error == error_codes.STALE_MEMBER_EPOCH else error
 
     def _admit(self, member: Member | None, by: Committer, at: Collection[At]) -> int:
         if by.generation < 0 and not self.members:
-            return codes.NONE
+            return error_codes.NONE
         if member is None:
-            return codes.UNKNOWN_MEMBER_ID
+            return error_codes.UNKNOWN_MEMBER_ID
         if by.generation == member.epoch or (by.generation < member.epoch and self._had_them(member, by.generation, at)):
-            return codes.NONE
-        return codes.STALE_MEMBER_EPOCH if member.classic is None else codes.ILLEGAL_GENERATION
+            return error_codes.NONE
+        return error_codes.STALE_MEMBER_EPOCH if member.classic is None else error_codes.ILLEGAL_GENERATION
 
     def _had_them(self, member: Member, epoch: int, at: Collection[At]) -> bool:
         """Does it still have, and had it at that epoch, every partition that it commits for (KIP-1251; CG-135)? Of none that is asked for
@@ -88,20 +90,20 @@ class ConsumerGroup(Group):
     def admit_fetch(self, member_id: str | None, epoch: int) -> int:
         """Ids and epoch, where they are given (CG-136, CG-137)."""
         if member_id is None:
-            return codes.NONE if epoch < 0 else codes.UNKNOWN_SERVER_ERROR
+            return error_codes.NONE if epoch < 0 else error_codes.UNKNOWN_SERVER_ERROR
         member = self.members.get(member_id)
         if member is None:
-            return codes.UNKNOWN_MEMBER_ID
-        wrong = codes.STALE_MEMBER_EPOCH if member.classic is None else codes.ILLEGAL_GENERATION
-        return codes.NONE if epoch == member.epoch else wrong
+            return error_codes.UNKNOWN_MEMBER_ID
+        wrong = error_codes.STALE_MEMBER_EPOCH if member.classic is None else error_codes.ILLEGAL_GENERATION
+        return error_codes.NONE if epoch == member.epoch else wrong
 
     def admit_deletion(self) -> int:
         """Without members only."""
-        return codes.NON_EMPTY_GROUP if self.members else codes.NONE
+        return error_codes.NON_EMPTY_GROUP if self.members else error_codes.NONE
 
     def admit_offset_deletion(self) -> int:
         """Topic by topic."""
-        return codes.NONE
+        return error_codes.NONE
 
     def offsets_age_from(self) -> Base | None:
         """Since the commit, of topics that nobody subscribes to (ConsumerGroup.offsetExpirationCondition)."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from groupmock_codec import error_codes
+
 from ...turn import Turn
-from .. import codes
 from ..type import Committer, GroupType, Home
 from .committed import At, Offset
 
@@ -31,9 +32,9 @@ def admit(turn: Turn, group: GroupType | None, by: Committer, version: int, at: 
     if group is not None:
         return group.admit_commit(turn, by, version, at)
     if by.generation < 0:
-        return codes.NONE
+        return error_codes.NONE
     old = turn.quirks.commit_to_unknown_group_is_illegal_generation
-    return codes.GROUP_ID_NOT_FOUND if version >= 9 and not old else codes.ILLEGAL_GENERATION
+    return error_codes.GROUP_ID_NOT_FOUND if version >= 9 and not old else error_codes.ILLEGAL_GENERATION
 
 
 def admit_transactional(turn: Turn, group: GroupType | None, by: Committer, at: Collection[At]) -> int:
@@ -41,9 +42,9 @@ def admit_transactional(turn: Turn, group: GroupType | None, by: Committer, at: 
     if group is not None:
         return group.admit_transactional_commit(turn, by, at)
     if by.generation < 0:
-        return codes.NONE
+        return error_codes.NONE
     old = turn.quirks.transactional_commit_to_unknown_group_is_unknown_member
-    return codes.UNKNOWN_MEMBER_ID if old else codes.ILLEGAL_GENERATION
+    return error_codes.UNKNOWN_MEMBER_ID if old else error_codes.ILLEGAL_GENERATION
 
 
 def utf16_length(text: str) -> int:
@@ -53,7 +54,7 @@ def utf16_length(text: str) -> int:
 
 def refused_metadata(turn: Turn, metadata: str) -> int:
     """OFFSET_METADATA_TOO_LARGE where it is longer than allowed."""
-    return codes.NONE if utf16_length(metadata) <= turn.settings.offset_metadata_max_bytes else codes.OFFSET_METADATA_TOO_LARGE
+    return error_codes.NONE if utf16_length(metadata) <= turn.settings.offset_metadata_max_bytes else error_codes.OFFSET_METADATA_TOO_LARGE
 
 
 def asked_for(turn: Turn, commits: list[Commit]) -> list[At]:
@@ -83,7 +84,7 @@ def stored_offset(turn: Turn, commit: Commit) -> Offset:
 
 def size_error(turn: Turn) -> int:
     """The code of a commit that is larger than a batch may be."""
-    return codes.INVALID_COMMIT_OFFSET_SIZE if turn.quirks.large_commit_invalid_size else codes.UNKNOWN_SERVER_ERROR
+    return error_codes.INVALID_COMMIT_OFFSET_SIZE if turn.quirks.large_commit_invalid_size else error_codes.UNKNOWN_SERVER_ERROR
 
 
 def too_large(turn: Turn, home: Home, partition: int, group_id: str, commits: list[Commit]) -> bool:

@@ -6,9 +6,9 @@ from core_world import World
 
 from groupmock.core.effects import Effects, Replies, Reply
 from groupmock.core.events import Request
-from groupmock.core.units import NS_PER_MS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from groupmock_codec.units import NS_PER_MS
 
 COUNT = 10_000
 

@@ -11,7 +11,7 @@ from core_world import World, subscription
 
 import groupmock.core
 from groupmock.core.effects import Lease
-from groupmock.core.units import NS_PER_MS
+from groupmock_codec.units import NS_PER_MS
 
 NEWS: dict[str, Callable[[World, str, str], object]] = {
     "a newcomer joins": lambda w, leader, follower: w.enter(),

@@ -10,13 +10,13 @@ from cases import for_each
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, fields_of
-from groupmock_codec.error_codes import error_codes, has_error_codes
 from groupmock_codec.errors import EncodeError
 from groupmock_codec.messages.k08_offset_commit import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from groupmock_codec.response_errors import error_codes, has_error_codes
 from groupmock_codec.samples import sample
 
 CODE = 25

@@ -1,0 +1,82 @@
+"""Which errors an answer holds, wherever they stand: for the whole, or for a topic, partition, group, coordinator, member or resource.
+
+The declarations say which fields are error codes: an int16 that Kafka's schemas call `ErrorCode`, alone or behind another word. Of each
+response class and version flat Python is made at first use, as of its bytes (`compiled`): an answer without errors costs a comparison per
+field that could hold one. Kafka counts the same (`org.apache.kafka.common.requests.AbstractResponse.errorCounts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from .declare import Field, Message, fields_of
+from .emit import Source
+
+NAME: Final = "error_code"
+
+
+class ErrorCodes(NamedTuple):
+    """`first`: message -> the first code that is not 0, else 0. `each`: message -> (path, code) of all of them, in the same order: what a
+    struct says of itself before what stands inside it. A path is as in `topics[0].partitions[2].error_code`."""
+
+    first: Callable[[Any], int]
+    each: Callable[[Any], Iterator[tuple[str, int]]]
+
+
+@cache
+def error_codes(message: type[Message], version: int) -> ErrorCodes:
+    """What finds the errors of such a message. Fields that the version has not are not looked at: nobody is sent them."""
+    source = Source({})
+    with source.block("def first(x0):"):
+        _look(source, message, version, "x0", None, 0)
+        source.line("return 0")
+    with source.block("def each(x0):"):
+        _look(source, message, version, "x0", "", 0)
+        source.line("yield from ()")
+    names = dict(source.names)
+    where = f"<errors {message.__module__}.{message.__name__} v{version}>"
+    exec(compile(source.text, where, "exec"), names)  # made of our declarations only
+    return ErrorCodes(names["first"], names["each"])  # type: ignore[arg-type]
+
+
+def is_error_code(field: Field) -> bool:
+    """Does the field hold an error of Kafka's table?"""
+    return field.wire.kind == "int16" and (field.name == NAME or field.name.endswith(f"_{NAME}"))
+
+
+@cache
+def has_error_codes(message: type[Message], version: int) -> bool:
+    """Does the struct, or one inside it, hold any in this version?"""
+    here = [field for field in fields_of(message) if field.present(version)]
+    return any(map(is_error_code, here)) or any(has_error_codes(inner, version) for inner in map(_inside, here) if inner is not None)
+
+
+def _look(source: Source, message: type[Message], version: int, value: str, path: str | None, depth: int) -> None:
+    """Lines about one struct. `value`: the name that it has; `path`: its own, where paths are wanted."""
+    here = [field for field in fields_of(message) if field.present(version)]
+    for field in filter(is_error_code, here):
+        with source.block(f"if {value}.{field.name}:"):
+            code = f"{value}.{field.name}"
+            source.line(f"return {code}" if path is None else f'yield f"{path}{field.name}", {code}')
+    for field in here:
+        inner = _inside(field)
+        if inner is None or not has_error_codes(inner, version):
+            continue
+        item, place, many = f"x{depth + 1}", f"i{depth + 1}", field.wire.kind == "array"
+        below = None if path is None else f"{path}{field.name}[{{{place}}}]." if many else f"{path}{field.name}."
+        with source.block(_over(f"{value}.{field.name}", item, place if path is not None else None, many)):
+            _look(source, inner, version, item, below, depth + 1)
+
+
+def _over(value: str, item: str, place: str | None, many: bool) -> str:
+    """The head of a loop over what is inside: an array (null in some versions), or one struct, which is there or not."""
+    inside = f"{value} or ()" if many else f"({value},) if {value} is not None else ()"
+    return f"for {item} in {inside}:" if place is None or not many else f"for {place}, {item} in enumerate({inside}):"
+
+
+def _inside(field: Field) -> type[Message] | None:
+    """The class of the structs in a field."""
+    wire = field.wire.element_wire if field.wire.kind == "array" else field.wire
+    return wire.struct if wire.kind == "struct" else None
