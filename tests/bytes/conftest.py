@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 import pytest
 import uvloop
-from raw_wire import RawWire, until
+from turns_of_loop import until
 
 from groupmock.config.resolve import resolve
 from groupmock.core.turn import Turn
 from groupmock.rig.kept_rows import KeptRows
+from groupmock.rig.wire import AsyncClient
 from groupmock.server.assembly import start
 from groupmock.server.running import Running
 
@@ -23,14 +24,14 @@ class Stand:
 
     running: Running
     rows: KeptRows
-    wires: list[RawWire] = field(default_factory=list)
+    wires: list[AsyncClient] = field(default_factory=list)
 
     @property
     def port(self) -> int:
         return self.running.cluster.environment.identity.nodes[0].port
 
-    async def wire(self) -> RawWire:
-        wire = RawWire(*await asyncio.open_connection("127.0.0.1", self.port))
+    async def wire(self) -> AsyncClient:
+        wire = AsyncClient(*await asyncio.open_connection("127.0.0.1", self.port))
         self.wires.append(wire)
         return wire
 

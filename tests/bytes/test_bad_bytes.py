@@ -210,21 +210,21 @@ GOOD = whole(18, 0, b"")
 @pytest.mark.parametrize("case", CLOSED, ids=lambda case: case.name)
 async def test_closes_the_connection(stand, case):
     other, wire = await stand.wire(), await stand.wire()
-    wire.send(GOOD + case.data)
+    wire.write(GOOD + case.data)
     assert (await wire.receive())[:4] == int32(CORRELATION), "the good request before it is answered first"
     assert await wire.ended() == b""
     closed = stand.rows.of("close")
     assert [row.by for row in closed] == ["server"] and closed[0].reason
     assert len(stand.rows.of("request")) == 1, "nothing of it reached the core"
-    assert (await other.ask(GOOD))[:4] == int32(CORRELATION), "others notice nothing"
+    assert (await other.exchange(GOOD))[:4] == int32(CORRELATION), "others notice nothing"
 
 
 @pytest.mark.parametrize("case", accepted(), ids=lambda case: case.name)
 async def test_is_accepted(stand, case):
     wire = await stand.wire()
-    answer = await wire.ask(case.data)
+    answer = await wire.exchange(case.data)
     assert case.echo in answer
-    assert (await wire.ask(GOOD))[:4] == int32(CORRELATION), "the connection stays open"
+    assert (await wire.exchange(GOOD))[:4] == int32(CORRELATION), "the connection stays open"
     assert stand.rows.of("close") == []
 
 
@@ -232,8 +232,8 @@ async def test_is_accepted(stand, case):
 @pytest.mark.parametrize("body", [b"", b"\xff\xff\xff"], ids=["no body", "garbage"])
 async def test_api_versions_in_an_unknown_version_is_answered_in_version_0(stand, version, body):
     wire = await stand.wire()
-    assert await wire.ask(framed(head(18, version) + body)) == int32(CORRELATION) + bytes.fromhex("0023 00000001 0012 0000 0004")
-    assert (await wire.ask(GOOD))[:4] == int32(CORRELATION)
+    assert await wire.exchange(framed(head(18, version) + body)) == int32(CORRELATION) + bytes.fromhex("0023 00000001 0012 0000 0004")
+    assert (await wire.exchange(GOOD))[:4] == int32(CORRELATION)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "-x", "x_y", "x-"])
@@ -244,6 +244,6 @@ async def test_api_versions_with_a_bad_software_name_is_error_42_in_its_own_vers
         {"client_software_name": "x", "client_software_version": name},
     ):
         payload = encode_request_header(RequestHeader(18, 3, CORRELATION, None)) + encoded(18, 3, **fields)
-        answer = await wire.ask(framed(payload))
+        answer = await wire.exchange(framed(payload))
         decoded = APIS[18].response.decode(3, answer[4:])
         assert (decoded.error_code, decoded.api_keys) == (42, [])

@@ -36,12 +36,12 @@ ALL_TOPICS = request(3, 1, MetadataRequest(topics=None))
 async def served(stand) -> None:
     """Somebody else is answered at once."""
     other = await stand.wire()
-    assert (await other.ask(GOOD))[:4] == (77).to_bytes(4, "big")
+    assert (await other.exchange(GOOD))[:4] == (77).to_bytes(4, "big")
 
 
 async def test_half_a_frame_and_then_a_hang_up(stand):
     wire = await stand.wire()
-    wire.send(GOOD[:9])
+    wire.write(GOOD[:9])
     await stand.until(lambda: stand.running.server.counters.held_bytes == 9)
     await served(stand)
     wire.writer.close()
@@ -55,7 +55,7 @@ async def test_half_a_frame_and_then_a_hang_up(stand):
 @pytest.mark.parametrize("stand", [{"connections.max.idle.ms": 200}], indirect=True)
 async def test_half_a_frame_and_silence_ends_with_the_idle_time(stand):
     wire = await stand.wire()
-    wire.send((104_857_600).to_bytes(4, "big") + b"few")
+    wire.write((104_857_600).to_bytes(4, "big") + b"few")
     assert await wire.ended() == b""
     (row,) = stand.rows.of("close")
     assert (row.by, row.cut_bytes) == ("server", 7)
@@ -65,7 +65,7 @@ async def test_half_a_frame_and_silence_ends_with_the_idle_time(stand):
 async def test_a_hundred_megabytes_announced_and_few_sent_cost_few(stand):
     wires = [await stand.wire() for _ in range(50)]
     for wire in wires:
-        wire.send((104_857_600).to_bytes(4, "big") + b"few")
+        wire.write((104_857_600).to_bytes(4, "big") + b"few")
     await stand.until(lambda: stand.running.server.counters.held_bytes == 50 * 7)
     await served(stand)
     assert stand.rows.of("close") == []
@@ -74,8 +74,8 @@ async def test_a_hundred_megabytes_announced_and_few_sent_cost_few(stand):
 @pytest.mark.parametrize("stand", [{"queued.max.request.bytes": 3_000_000}], indirect=True)
 async def test_who_exceeds_what_all_connections_may_hold_is_closed(stand):
     patient, greedy = await stand.wire(), await stand.wire()
-    patient.send(b"\0\x10\0\0" + bytes(1000))
-    greedy.send((104_857_600).to_bytes(4, "big") + bytes(5_000_000))
+    patient.write(b"\0\x10\0\0" + bytes(1000))
+    greedy.write((104_857_600).to_bytes(4, "big") + bytes(5_000_000))
     assert await greedy.ended() == b""
     (row,) = stand.rows.of("close")
     assert "queued.max.request.bytes" in row.reason
@@ -86,7 +86,7 @@ async def test_who_exceeds_what_all_connections_may_hold_is_closed(stand):
 @pytest.mark.parametrize("stand", [{"socket.request.max.bytes": 1000}], indirect=True)
 async def test_the_frame_limit_is_a_setting(stand):
     wire = await stand.wire()
-    wire.send(GOOD + (1001).to_bytes(4, "big"))
+    wire.write(GOOD + (1001).to_bytes(4, "big"))
     assert len(await wire.ended()) > 4, "the good request was answered"
     (row,) = stand.rows.of("close")
     assert "1001" in row.reason and "socket.request.max.bytes" in row.reason
@@ -95,14 +95,14 @@ async def test_the_frame_limit_is_a_setting(stand):
 @pytest.mark.parametrize("stand", [{"socket.request.max.bytes": 10}], indirect=True)
 async def test_the_frame_limit_holds_for_a_frame_that_is_all_there(stand):
     wire = await stand.wire()
-    wire.send(GOOD)
+    wire.write(GOOD)
     assert await wire.ended() == b""
 
 
 @pytest.mark.parametrize("stand", [{"group.initial.rebalance.delay.ms": 600}], indirect=True)
 async def test_garbage_behind_a_parked_join_is_noticed_after_its_answer(stand):
     wire = await stand.wire()
-    wire.send(join() + b"\xff\xff\xff\xff garbage")
+    wire.write(join() + b"\xff\xff\xff\xff garbage")
     await stand.until(lambda: stand.rows.of("request"))
     await served(stand)
     assert stand.rows.of("close") == []
@@ -115,9 +115,9 @@ async def test_garbage_behind_a_parked_join_is_noticed_after_its_answer(stand):
 @pytest.mark.parametrize("stand", [{"group.initial.rebalance.delay.ms": 30_000, READ_AHEAD: 100_000}], indirect=True)
 async def test_a_flood_behind_a_parked_join_is_read_up_to_a_limit(stand):
     wire = await stand.wire()
-    wire.send(join())
+    wire.write(join())
     await stand.until(lambda: stand.rows.of("request"))
-    wire.send(GOOD * 400_000)  # 9 MB
+    wire.write(GOOD * 400_000)  # 9 MB
     await stand.until(lambda: stand.running.server.counters.held_bytes >= 100_000)
     await served(stand)
     held = stand.running.server.counters.held_bytes
@@ -128,8 +128,8 @@ async def test_a_flood_behind_a_parked_join_is_read_up_to_a_limit(stand):
 @pytest.mark.parametrize("stand", [{"group.initial.rebalance.delay.ms": 300, READ_AHEAD: 10_000}], indirect=True)
 async def test_what_waited_beyond_the_limit_is_answered_in_the_end(stand):
     wire = await stand.wire()
-    wire.send(join())
-    wire.send(GOOD * 4_000)
+    wire.write(join())
+    wire.write(GOOD * 4_000)
     async with asyncio.timeout(60):
         await wire.receive()
         for _ in range(4_000):
@@ -143,7 +143,7 @@ async def test_a_peer_that_never_reads_is_not_served_further(stand):
         stand.topic(f"topic-{number:04d}-" + "x" * 100)
     wire = await stand.wire()
     wire.writer.transport.pause_reading()
-    wire.send(ALL_TOPICS * 1000)  # answers of 30 kB each: 30 MB
+    wire.write(ALL_TOPICS * 1000)  # answers of 30 kB each: 30 MB
     await stand.until(lambda: stand.rows.of("note"))
     (connection,) = stand.running.server.driver.connections.values()
     await served(stand)
@@ -161,11 +161,11 @@ async def test_a_peer_that_never_reads_is_not_served_further(stand):
 @pytest.mark.parametrize("stand", [{"max.connections": 2}], indirect=True)
 async def test_connections_above_the_limit_wait_until_one_goes(stand):
     first, second = await stand.wire(), await stand.wire()
-    await first.ask(GOOD)
-    await second.ask(GOOD)
+    await first.exchange(GOOD)
+    await second.exchange(GOOD)
     third = await stand.wire()  # the kernel accepts it, the server does not
-    third.send(GOOD)
-    await second.ask(GOOD)
+    third.write(GOOD)
+    await second.exchange(GOOD)
     assert len(stand.rows.of("open")) == 2
     first.writer.close()
     assert (await third.receive())[:4] == (77).to_bytes(4, "big")
@@ -176,7 +176,7 @@ async def test_a_fetch_whose_client_hung_up_leaves_nothing_behind(stand):
     stand.topic("orders")
     wire = await stand.wire()
     partitions = [FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)]
-    wire.send(request(1, 4, FetchRequest(max_wait_ms=60_000, min_bytes=1, topics=[FetchTopic(topic="orders", partitions=partitions)])))
+    wire.write(request(1, 4, FetchRequest(max_wait_ms=60_000, min_bytes=1, topics=[FetchTopic(topic="orders", partitions=partitions)])))
     await stand.until(lambda: stand.rows.of("request"))
     assert len(stand.running.server.driver.tickets) == 1, "it waits for records"
     wire.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")

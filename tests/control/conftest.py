@@ -9,12 +9,11 @@ from typing import Any
 
 import aiohttp
 import pytest
-from raw_wire import RawWire
 
 from groupmock.config.resolve import resolve
 from groupmock.control.server import Control
 from groupmock.control.start import start_control
-from groupmock.rig.wire import request
+from groupmock.rig.wire import AsyncClient, request
 from groupmock.server.assembly import start
 from groupmock_codec import APIS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequestProtocol
@@ -32,7 +31,7 @@ class Api:
 
     def __init__(self, control: Control, session: aiohttp.ClientSession) -> None:
         self.control, self.session = control, session
-        self.wires: list[RawWire] = []
+        self.wires: list[AsyncClient] = []
 
     async def ask(self, method: str, path: str, body: Any = None, **more: Any) -> tuple[int, Any]:
         """(status, decoded answer)."""
@@ -52,23 +51,23 @@ class Api:
         assert status == 200, answer
         return answer
 
-    async def join(self, group: str = "g", client: str = "a", instance: str | None = None) -> RawWire:
+    async def join(self, group: str = "g", client: str = "a", instance: str | None = None) -> AsyncClient:
         """Somebody sends a JoinGroup (v5, or v3 where it has no instance id) to the group's coordinator."""
         cluster = self.control.running.cluster
         port = self.control.running.ports[(cluster.groups.hosting.node_of(group) or 1) - 1]
-        wire = RawWire(*await asyncio.open_connection("127.0.0.1", port))
+        wire = AsyncClient(*await asyncio.open_connection("127.0.0.1", port))
         self.wires.append(wire)
         timeouts = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 30_000}
         fields = {"group_id": group, "protocol_type": "consumer", "protocols": RANGE} | timeouts
         named = {"group_instance_id": instance} if instance else {}
-        wire.send(frame(11, 5 if instance else 3, client, **fields, **named))
+        wire.write(frame(11, 5 if instance else 3, client, **fields, **named))
         return wire
 
-    async def stable(self, group: str = "g", **who: Any) -> RawWire:
+    async def stable(self, group: str = "g", **who: Any) -> AsyncClient:
         """A Stable group of one."""
         wire = await self.join(group, **who)
         joined = APIS[11].response.decode(5 if who.get("instance") else 3, (await wire.receive())[4:])
-        wire.send(frame(14, 3, "a", group_id=group, generation_id=joined.generation_id, member_id=joined.member_id,
+        wire.write(frame(14, 3, "a", group_id=group, generation_id=joined.generation_id, member_id=joined.member_id,
                         group_instance_id=who.get("instance")))  # fmt: skip
         await wire.receive()
         return wire

@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from raw_wire import until
+from turns_of_loop import until
 
 from groupmock.control import event_stream
 from groupmock.control.visitor import Patience

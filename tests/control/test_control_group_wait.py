@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from raw_wire import until
+from turns_of_loop import until
 
 from groupmock.cli import BROKEN, OK, main
 from groupmock.control import arrivals

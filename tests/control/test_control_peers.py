@@ -14,13 +14,14 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import pytest
-from raw_wire import RawWire, until
+from turns_of_loop import until
 
 from groupmock.config.resolve import resolve
 from groupmock.control.route import JSON_LINES, Nothing
 from groupmock.control.routes import ROUTES
 from groupmock.control.server import Control, serve
 from groupmock.control.visitor import MAX_VISITORS, PATIENCE, Patience, Visitor
+from groupmock.rig.wire import AsyncClient
 from groupmock.server.assembly import start
 
 SHORT = 0.02
@@ -84,14 +85,14 @@ async def served(token: str | None = None, **more: Any) -> AsyncIterator[Control
     assert await control.running.close() is None
 
 
-async def peer(control: Control) -> RawWire:
-    return RawWire(*await asyncio.open_connection("127.0.0.1", int(control.url.rsplit(":", 1)[1])))
+async def peer(control: Control) -> AsyncClient:
+    return AsyncClient(*await asyncio.open_connection("127.0.0.1", int(control.url.rsplit(":", 1)[1])))
 
 
 async def said(control: Control, request: bytes) -> tuple[int, bytes]:
     """Status and body of the answer to a request that ends its connection."""
     wire = await peer(control)
-    wire.send(request)
+    wire.write(request)
     try:
         answer = await wire.ended()
     finally:
@@ -155,7 +156,7 @@ async def test_half_a_request_is_closed() -> None:
     async with served(patience=Patience(half=SHORT, idle=SHORT)) as control:
         wires = [await peer(control) for _ in HALVES]
         for wire, half in zip(wires, HALVES.values(), strict=True):
-            wire.send(half)
+            wire.write(half)
         for name, wire in zip(HALVES, wires, strict=True):
             try:
                 await wire.ended()
@@ -175,7 +176,7 @@ async def test_drop_by_drop_is_half_a_request_too() -> None:
         for _ in range(10_000):
             if ending.done():
                 break
-            wire.send(b"X")
+            wire.write(b"X")
             await asyncio.wait([ending], timeout=SHORT / 10)
         assert ending.done()
         wire.writer.close()
@@ -184,7 +185,7 @@ async def test_drop_by_drop_is_half_a_request_too() -> None:
 async def test_a_connection_that_is_not_used_is_closed() -> None:
     async with served(patience=Patience(half=3600, idle=SHORT)) as control:
         wire = await peer(control)
-        wire.send(b"GET /v1/groups HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        wire.write(b"GET /v1/groups HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert (await wire.ended()).endswith(b"[]\n")
         wire.writer.close()
 
@@ -246,7 +247,7 @@ async def test_only_so_many_connections_at_a_time() -> None:
         first, second, third = [await peer(control) for _ in range(3)]
         await until(lambda: len(control.visitors) == 2)
         for wire in (third, second):
-            wire.send(b"GET /v1/groups HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            wire.write(b"GET /v1/groups HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"200 OK" in await second.reader.readuntil(b"[]\n")
         assert len(control.visitors) == 2
         first.writer.close()

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from raw_wire import until
+from turns_of_loop import until
 from yarl import URL
 
 from groupmock.control.routes import COMMANDS, ROUTES
@@ -246,7 +246,7 @@ async def test_metrics_are_what_prometheus_reads(api) -> None:
     wire = await api.stable()
     lines = [OffsetCommitRequestPartition(partition_index=number) for number in range(2)]
     topics = [OffsetCommitRequestTopic(name="orders", partitions=lines)]
-    wire.send(request(8, 7, OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=1, member_id="nobody", topics=topics)))
+    wire.write(request(8, 7, OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=1, member_id="nobody", topics=topics)))
     await wire.receive()
     families = {family.name: family for family in text_string_to_metric_families(await api.get("/metrics"))}
     requests = {sample.labels["api"]: sample.value for sample in families["groupmock_requests"].samples}

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from raw_wire import until
+from turns_of_loop import until
 
 from groupmock.control import arrivals
 from groupmock.control.arrivals import Arrivals, kept

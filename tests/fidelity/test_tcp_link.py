@@ -9,10 +9,10 @@ import struct
 import pytest
 from cases import for_each
 
-from groupmock.rig.wire import LARGEST_ANSWER, Unreadable
+from groupmock.rig.wire import LARGEST_ANSWER, Asked, Unreadable
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
-from tools.fidelity.play.tcp_link import Asked, Asker, Link, parse_address
+from tools.fidelity.play.tcp_link import Asker, Link, parse_address
 
 FRAME = struct.pack(">ii", 6, 7) + b"ok"
 
@@ -32,18 +32,18 @@ def arriving(*data: bytes) -> list[tuple[Asked | None, bytes]]:
     """What a link tells of these bytes; the request 7 is under way."""
     told: list[tuple[Asked | None, bytes]] = []
     link = Link(lambda asked, frame: told.append((asked, frame)), lambda: None)
-    link.pending[7] = Asked(1, 12, 4)
+    link.side.pending.append(Asked(12, 4, 7, tag=1))
     for part in data:
         link.data_received(part)
     return told
 
 
 def test_frames_are_told_whole_whatever_the_pieces() -> None:
-    assert arriving(*(FRAME[at : at + 1] for at in range(len(FRAME)))) == [(Asked(1, 12, 4), FRAME[4:])]
+    assert arriving(*(FRAME[at : at + 1] for at in range(len(FRAME)))) == [(Asked(12, 4, 7, tag=1), FRAME[4:])]
 
 
 def test_a_frame_that_answers_nothing_is_told_as_such() -> None:
-    assert [asked for asked, _ in arriving(FRAME + FRAME)] == [Asked(1, 12, 4), None]
+    assert [asked for asked, _ in arriving(FRAME + FRAME)] == [Asked(12, 4, 7, tag=1), None]
 
 
 @for_each("length", [-(2**31), -4, -1, 0, 3, LARGEST_ANSWER + 1, 2**31 - 1])

@@ -125,7 +125,7 @@ LIES: dict[str, tuple[Callable[[bytes], bytes | None], str]] = {
     "another correlation id": (lambda _: framed(b"\0\0\0\x7f" + honest(12)), "an answer with correlation id 127 where"),
     "bytes too many": (lambda correlation: framed(correlation + honest(12) + b"x"), "cannot be read as Heartbeat v2"),
     "bytes too few": (lambda correlation: framed(correlation + b"\0"), "cannot be read as Heartbeat v2"),
-    "no header": (lambda _: framed(b"\0"), "an answer of 1 bytes"),
+    "no header": (lambda _: framed(b"\0"), "a frame of 1 bytes"),
     "a negative length": (lambda _: b"\xff\xff\xff\xff", "a frame of -1 bytes"),
     "two answers": (lambda correlation: framed(correlation + honest(12)) * 2, "that nothing was asked for"),
     "another error": (lambda correlation: framed(correlation + b"\0\0\0\0\0\x19"[:4] + b"\0\0"), "error 25 expected, 0 seen"),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections import defaultdict, deque
 from collections.abc import Mapping
-from itertools import count
 from typing import Any
 
 import msgspec
@@ -14,7 +12,7 @@ from groupmock.core.turn import Turn
 from groupmock.journal.journal import Journal, Sink
 from groupmock.journal.rows import Header, Row
 from groupmock.record.dialogue import Dialogue, Line, header
-from groupmock.rig.wire import frames_of, is_answered, read_response, request
+from groupmock.rig.wire import frames_of
 from groupmock.rig.wire_rig import Wire, WireRig
 from groupmock_clients.probe.language.scope import Value
 from groupmock_clients.probe.stages.contract import Answer, Closed, NotOnThisStage, Tolerance
@@ -119,8 +117,6 @@ class TappedStage:
         self.rig = self.tap.rig
         self._ranges = {row.key: Versions(row.lowest, row.highest) for row in self.rig.core.environment.identity.advertised}
         self._wires: dict[str, TappedWire] = {}
-        self._asked: defaultdict[str, deque[tuple[int, int, int, float]]] = defaultdict(deque)
-        self._correlations = count(1)
 
     def group(self) -> str:
         return f"g-{secrets.token_hex(5)}"
@@ -147,10 +143,9 @@ class TappedStage:
         self.rig.command(name, **arguments)
 
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
-        correlation = next(self._correlations)
-        if is_answered(key, message):
-            self._asked[member].append((key, version, correlation, self.now_ms()))
-        self._wire(member).send(request(key, version, message, correlation, client_id))
+        wire = self._wire(member)
+        wire.side.client_id = client_id
+        wire.send(wire.side.ask(key, version, message, self.now_ms()))
 
     def send_bytes(self, member: str, data: bytes) -> None:
         raise NotOnThisStage("bytes are sent over TCP only")
@@ -167,15 +162,14 @@ class TappedStage:
                 raise Closed
             return None
         wire.data = b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames[1:]) + rest
-        key, version, correlation, sent = self._asked[member].popleft()
-        read, message = read_response(key, version, frames[0], correlation)
-        return Answer(APIS[key].name, read, message, sent, self.now_ms())
+        asked = wire.side.pending.popleft()
+        read, message = asked.read(frames[0])
+        return Answer(APIS[asked.key].name, read, message, asked.tag, self.now_ms())
 
     def hang_up(self, member: str, how: str) -> None:
         if how == "finishes":
             raise NotOnThisStage("connections are half-closed over TCP only")
         self._wires.pop(member).hang_up()
-        self._asked.pop(member, None)
 
     def close(self) -> None:
         self.tap.dialogue.ended()

@@ -14,7 +14,6 @@ from groupmock.rig import WireRig
 from groupmock.rig.ask import ANSWERED, PARKED, Ask, Connection
 from groupmock.rig.making import Topics
 from groupmock.rig.member import Member, Partition
-from groupmock.rig.wire import read_response, request
 from groupmock.rig.wire_rig import Wire
 from groupmock.story.teller import tell
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
@@ -40,7 +39,6 @@ class Stage:
         self.core = self.rig.core
         self._wires: dict[str, Wire] = {}
         self._links: dict[str, Connection] = {}
-        self._open: dict[str, dict[int, Ask]] = {}
         self._numbers = count(1)
 
     def send(self, key: int, version: int, message: Any, *, connection: str, client_id: str, node: int = 1) -> Ask:
@@ -48,12 +46,13 @@ class Stage:
         wire = self._wires.get(connection)
         if wire is None:
             wire = self._wires[connection] = self.rig.connect(node)
-            self._links[connection], self._open[connection] = Connection(wire.connection.number), {}
+            self._links[connection] = Connection(wire.connection.number)
         number, link = next(self._numbers), self._links[connection]
         asked = Request(number, link.number, node, key, version, client_id, "/127.0.0.1", message)
-        ask = self._open[connection][number] = Ask(asked, link, self.rig.clock.now(), ())
+        ask = Ask(asked, link, self.rig.clock.now(), ())
         ask.status = PARKED
-        wire.send(request(key, version, message, number, client_id))
+        wire.side.client_id = client_id
+        wire.send(wire.side.ask(key, version, message, ask))
         self._collect()
         return ask
 
@@ -99,10 +98,11 @@ class Stage:
         return tell(self.ring.rows, seed=SEED, views=views)
 
     def _collect(self) -> None:
-        for name, wire in self._wires.items():
-            for frame in wire.take():
-                ask = self._open[name].pop(int.from_bytes(frame[:4], "big"))
-                ask.answer, ask.status = read_response(ask.request.key, ask.request.version, frame)[1], ANSWERED
+        for wire in self._wires.values():
+            data, wire.data = wire.data, b""
+            for asked, frame in wire.side.receive(data):
+                assert asked is not None, "the driver answers nothing that was not asked"
+                asked.tag.answer, asked.tag.status = asked.read(frame)[1], ANSWERED
 
 
 class Consumer(Member):

@@ -10,10 +10,9 @@ from groupmock_codec import APIS, error_codes
 from groupmock_codec.declare import Message
 
 from ..record.reaching import CONNECT_S, TLS_ALERT, Called, Where, reach
-from ..rig.wire import AsyncClient, HungUp, Unreadable, length_of, read_response
+from ..rig.wire import API_VERSIONS, AsyncClient, HungUp, NoFrame, Unreadable
 from ..server.running import CannotStart
 
-API_VERSIONS: Final = 18
 PATIENCE_S: Final = 30.0
 CLIENT_ID: Final = "groupmock-like"
 LATER: Final = (
@@ -69,16 +68,12 @@ class Source:
 
     async def _versions(self, where: Where, client: AsyncClient) -> dict[int, tuple[int, int]]:
         """Version 0, which every broker reads."""
-        correlation = client.send(API_VERSIONS, 0)
         try:
             async with asyncio.timeout(CONNECT_S):
-                head = await client.reader.readexactly(4)
-                if head.startswith(TLS_ALERT) and self._tls is None:
-                    raise CannotStart(self._called.speaks_tls(where))
-                frame = await client.reader.readexactly(length_of(head))
-            _, answer = read_response(API_VERSIONS, 0, frame, correlation, trailing=True)
-        except (asyncio.IncompleteReadError, TimeoutError, OSError, Unreadable):
+                answer = await client.ask(API_VERSIONS, 0, trailing=True)
+        except (TimeoutError, OSError, Unreadable) as trouble:
+            if isinstance(trouble, NoFrame) and trouble.head.startswith(TLS_ALERT) and self._tls is None:
+                raise CannotStart(self._called.speaks_tls(where)) from None
             plain = "" if self._tls is not None else f", or does it speak TLS? Then add {self._called.tls}"
             raise CannotStart(f"what listens at {where} does not answer as a Kafka broker does: is it the right address{plain}") from None
-        found: Any = answer
-        return {row.api_key: (row.min_version, row.max_version) for row in found.api_keys}
+        return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}

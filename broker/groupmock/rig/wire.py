@@ -1,15 +1,17 @@
-"""Requests and responses as frames, and one client that asks them over a socket, blocking or asyncio.
+"""The client's side of Kafka's wire: requests and responses as frames, `ClientSide` without IO, and two carriers of it over sockets.
 
-It is no Kafka client: it knows no metadata and never tries again. What it is for: to say exactly one thing to a broker, mock or real, and
-to see exactly what comes back.
+`Client` is blocking, `AsyncClient` runs on an event loop; `groupmock.rig.Wire` carries a `ClientSide` to a `WireRig`. None of them is a
+Kafka client: they know no metadata and never try again. They say exactly one thing to a broker, mock or real, and show exactly what comes
+back.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from itertools import count
-from typing import Any, Final
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
@@ -28,11 +30,19 @@ class Unreadable(Exception):
     """What the broker sent is no answer to what it was asked."""
 
 
+class NoFrame(Unreadable):
+    """The broker sent a length that no answer has. `head`: the four bytes that were read as one."""
+
+    def __init__(self, head: bytes) -> None:
+        super().__init__(f"a frame of {int.from_bytes(head, 'big', signed=True)} bytes: this is no Kafka broker")
+        self.head = head
+
+
 class HungUp(ConnectionError):
     """The peer closed the connection in place of an answer."""
 
 
-def is_answered(key: int, message: Message) -> bool:
+def is_answered(key: int, message: Message | None) -> bool:
     """Will there be an answer? A Produce with acks=0 has none."""
     return key != PRODUCE or bool(getattr(message, "acks", None))
 
@@ -84,12 +94,58 @@ def frames_of(data: bytes) -> tuple[list[bytes], bytes]:
     return frames, data[at:]
 
 
-def length_of(head: bytes) -> int:
-    """The length that a response's first four bytes announce. Raises Unreadable for one that no answer has."""
-    length = int.from_bytes(head, "big", signed=True)
-    if not 4 <= length <= LARGEST_ANSWER:
-        raise Unreadable(f"a frame of {length} bytes: this is no Kafka broker")
-    return length
+class Asked(NamedTuple):
+    """A request that waits for its answer. `correlation` is None if its bytes were too few to have one; `tag` is the sender's own."""
+
+    key: int
+    version: int
+    correlation: int | None
+    tag: Any = None
+
+    def read(self, frame: bytes, *, trailing: bool = False) -> tuple[int, Message]:
+        """As `read_response` does. Raises Unreadable."""
+        return read_response(self.key, self.version, frame, self.correlation, trailing=trailing)
+
+
+class ClientSide:
+    """The client's side of one connection without IO: `ask` turns requests into bytes, `receive` cuts bytes into frames and pairs them.
+
+    `pending`: requests without an answer so far, the oldest first, because Kafka answers in order; `correlation`: of the last request.
+    """
+
+    def __init__(self, client_id: str | None = "rig", *, first: int = 1) -> None:
+        """`first`: the first correlation id."""
+        self.client_id = client_id
+        self.correlation = first - 1
+        self.pending: deque[Asked] = deque()
+        self._received = bytearray()
+
+    @property
+    def rest(self) -> bytes:
+        """What came of a frame that is not whole."""
+        return bytes(self._received)
+
+    def ask(self, key: int, version: int, message: Message | None = None, tag: Any = None) -> bytes:
+        """The bytes of the next request. Raises CodecError for what the version cannot carry."""
+        frame = request(key, version, message, self.correlation + 1, self.client_id)
+        self.correlation += 1
+        if is_answered(key, message):
+            self.pending.append(Asked(key, version, self.correlation, tag))
+        return frame
+
+    def receive(self, data: bytes | bytearray | memoryview) -> Iterator[tuple[Asked | None, bytes]]:
+        """Each frame that these bytes complete, without its length, and what it answers (None: nothing was asked). Raises NoFrame."""
+        received = self._received
+        received += data
+        while len(received) >= 4:
+            length = int.from_bytes(received[:4], "big", signed=True)
+            if not 4 <= length <= LARGEST_ANSWER:
+                raise NoFrame(bytes(received[:4]))
+            if len(received) < 4 + length:
+                return
+            frame = bytes(received[4 : 4 + length])
+            del received[: 4 + length]
+            yield self.pending.popleft() if self.pending else None, frame
 
 
 class Client:
@@ -97,23 +153,27 @@ class Client:
 
     def __init__(self, host: str, port: int, client_id: str | None = "rig", seconds: float = PATIENCE_S, *, first: int = 1) -> None:
         """Connects. `first`: the first correlation id."""
-        self.client_id = client_id
+        self.side = ClientSide(client_id, first=first)
         self.socket = socket.create_connection((host, port), seconds)
-        self._correlations = count(first)
+        self._frames: deque[bytes] = deque()
 
     def send(self, key: int, version: int, message: Message | None = None) -> int:
         """Send one request; its correlation id."""
-        correlation = next(self._correlations)
-        self.write(request(key, version, message, correlation, self.client_id))
-        return correlation
+        self.write(self.side.ask(key, version, message))
+        return self.side.correlation
 
     def write(self, data: bytes) -> None:
         """Send bytes as they are."""
         self.socket.sendall(data)
 
     def receive(self) -> bytes:
-        """The next frame without its length. Raises HungUp at the end of the stream, Unreadable for a length that no answer has."""
-        return self._exactly(length_of(self._exactly(4)))
+        """The next frame without its length. Raises HungUp at the end of the stream, NoFrame for a length that no answer has."""
+        while not self._frames:
+            data = self.socket.recv(1 << 16)
+            if not data:
+                raise HungUp("it closed the connection")
+            self._frames.extend(frame for _, frame in self.side.receive(data))
+        return self._frames.popleft()
 
     def ask(self, key: int, version: int, message: Message | None = None, *, trailing: bool = False) -> Any:
         """Send, receive, decode. Raises Unreadable for what is no answer to it."""
@@ -130,15 +190,6 @@ class Client:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _exactly(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            part = self.socket.recv(min(size - len(data), 1 << 16))
-            if not part:
-                raise HungUp("it closed the connection")
-            data += part
-        return bytes(data)
-
 
 class AsyncClient:
     """One connection on an event loop; errors as those of `Client`."""
@@ -146,8 +197,9 @@ class AsyncClient:
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client_id: str | None = "rig", seconds: float = PATIENCE_S
     ) -> None:
-        self.reader, self.writer, self.client_id, self.seconds = reader, writer, client_id, seconds
-        self._correlations = count(1)
+        self.reader, self.writer, self.seconds = reader, writer, seconds
+        self.side = ClientSide(client_id)
+        self._frames: deque[bytes] = deque()
 
     @classmethod
     async def connect(cls, host: str, port: int, client_id: str | None = "rig", seconds: float = PATIENCE_S) -> AsyncClient:
@@ -157,21 +209,22 @@ class AsyncClient:
 
     def send(self, key: int, version: int, message: Message | None = None) -> int:
         """Send one request; its correlation id."""
-        correlation = next(self._correlations)
-        self.write(request(key, version, message, correlation, self.client_id))
-        return correlation
+        self.write(self.side.ask(key, version, message))
+        return self.side.correlation
 
     def write(self, data: bytes) -> None:
         """Send bytes as they are."""
         self.writer.write(data)
 
     async def receive(self) -> bytes:
-        """The next frame without its length. Raises HungUp at the end of the stream, Unreadable for a length that no answer has."""
-        try:
-            async with asyncio.timeout(self.seconds):
-                return await self.reader.readexactly(length_of(await self.reader.readexactly(4)))
-        except asyncio.IncompleteReadError:
-            raise HungUp("it closed the connection") from None
+        """The next frame without its length. Raises HungUp at the end of the stream, NoFrame for a length that no answer has."""
+        async with asyncio.timeout(self.seconds):
+            while not self._frames:
+                data = await self.reader.read(1 << 16)
+                if not data:
+                    raise HungUp("it closed the connection")
+                self._frames.extend(frame for _, frame in self.side.receive(data))
+        return self._frames.popleft()
 
     async def exchange(self, data: bytes) -> bytes:
         """Send bytes as they are; the next frame."""
@@ -184,9 +237,10 @@ class AsyncClient:
         return read_response(key, version, await self.receive(), correlation, trailing=trailing)[1]
 
     async def ended(self) -> bytes:
-        """Everything until the peer closes; a reset raises."""
+        """Everything until the peer closes that `receive` has not given; a reset raises."""
         async with asyncio.timeout(self.seconds):
-            return await self.reader.read()
+            rest = await self.reader.read()
+        return b"".join(map(framed, self._frames)) + self.side.rest + rest
 
     def close(self) -> None:
         """Hang up."""

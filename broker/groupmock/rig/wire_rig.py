@@ -7,7 +7,6 @@ which is a list, and time. Nothing happens behind the caller's back, so that two
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from groupmock_codec.units import NS_PER_MS
@@ -26,7 +25,7 @@ from ..net.turns import Turns
 from ..version import __version__
 from .making import Topics, core_of_profile, counted, make_config
 from .unbuffered import Unbuffered
-from .wire import frames_of, read_response, request
+from .wire import ClientSide, frames_of
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
@@ -46,7 +45,7 @@ class Wire(Unbuffered):
         self.data = b""
         self.closed = False
         self.reading = True
-        self._correlations = count(1)
+        self.side = ClientSide()
         self.connection: Connection
 
     def open(self, driver: Driver, number: int, node: int, host: str, port: int) -> None:
@@ -63,11 +62,11 @@ class Wire(Unbuffered):
 
     def ask(self, key: int, version: int, message: Message | None = None, client_id: str | None = "rig") -> Any:
         """Send one request and take its answer. AssertionError when there is none at this moment."""
-        correlation = next(self._correlations)
-        self.send(request(key, version, message, correlation, client_id))
+        self.side.client_id = client_id
+        self.send(self.side.ask(key, version, message))
         frames = self.take()
         assert len(frames) == 1, f"{len(frames)} answers to one request"
-        return read_response(key, version, frames[0], correlation)[1]
+        return self.side.pending.pop().read(frames[0])[1]
 
     def take(self) -> list[bytes]:
         """The frames that came since the last time, without their lengths."""

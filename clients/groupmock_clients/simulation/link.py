@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from groupmock.rig.wire import Unreadable, read_response, request
+from groupmock.rig.wire import Asked, ClientSide, Unreadable
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 from groupmock_codec.units import NS_PER_MS
@@ -20,38 +19,25 @@ Answered = Callable[[Any], None]
 JUDGE: Final = "answers"
 
 
-class Asked:
-    """A request that is not answered yet."""
-
-    __slots__ = ("correlation", "done", "key", "then", "version")
-
-    def __init__(self, key: int, version: int, correlation: int, then: Answered) -> None:
-        self.key, self.version, self.correlation, self.then = key, version, correlation, then
-        self.done = False
-
-
 class Link:
     """`open`: may anything be asked? A link that is closed by either side is not opened again."""
 
     def __init__(self, world: World, client_id: str, node: int) -> None:
         self.world, self.client_id, self.node = world, client_id, node
         self.open = True
-        self._asked: deque[Asked] = deque()
-        self._correlation = 0
+        self.side = ClientSide(client_id)
         self.wire = SimulatedWire(world.clock, self._came, self._ended)
         world.plug(self.wire, node)
 
     @property
     def waiting(self) -> bool:
         """Is an answer due?"""
-        return bool(self._asked)
+        return bool(self.side.pending)
 
     def ask(self, key: int, version: int, message: Message, then: Answered, patience_ms: int) -> None:
         """Send one request; `then` gets the answer, or None when the connection ends or patience does. Never called at once."""
-        self._correlation += 1
-        asked = Asked(key, version, self._correlation, then)
-        self._asked.append(asked)
-        frame = request(key, version, message, self._correlation, self.client_id)
+        frame = self.side.ask(key, version, message, then)
+        asked = self.side.pending[-1]
         self.world.sent(frame)
         self.wire.post(frame)
         self.world.later(patience_ms, lambda: self._impatient(asked))
@@ -59,34 +45,32 @@ class Link:
     def close(self) -> None:
         """The process closes it; nobody is called any more."""
         self.open = False
-        self._asked.clear()
+        self.side.pending.clear()
         self.wire.hang_up()
 
     # -- inside
 
     def _impatient(self, asked: Asked) -> None:
-        if self.open and not asked.done and asked in self._asked:
-            if (forgotten := self.wire.forgotten()) is not None:
+        if self.open and asked in self.side.pending:
+            if (forgotten := self.wire.forgotten(self.side.rest)) is not None:
                 self.world.bench.found(JUDGE, f"{self.client_id} gives up on {APIS[asked.key].name}: {forgotten}")
             self.wire.hang_up()
             self._ended()
 
-    def _came(self, frames: list[bytes]) -> None:
-        for frame in frames:
+    def _came(self, data: bytes) -> None:
+        for asked, frame in self.side.receive(data):
             if not self.open:
                 return
-            if not self._asked:
+            if asked is None:
                 self.world.bench.found(JUDGE, f"{self.client_id} is answered and did not ask")
                 return
-            asked = self._asked.popleft()
-            asked.done = True
             message = self._read(asked, frame)
             if message is not None:
-                asked.then(message)
+                asked.tag(message)
 
     def _read(self, asked: Asked, frame: bytes) -> Any:
         try:
-            version, message = read_response(asked.key, asked.version, frame, asked.correlation)
+            version, message = asked.read(frame)
         except Unreadable as problem:
             self.world.bench.found(JUDGE, f"{self.client_id}: {problem}")
             return None
@@ -100,10 +84,10 @@ class Link:
         if not self.open:
             return
         self.open = False
-        asked, self._asked = self._asked, deque()
+        asked = list(self.side.pending)
+        self.side.pending.clear()
         for each in asked:
-            each.done = True
-            each.then(None)
+            each.tag(None)
 
 
 def patience(ms: int) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from groupmock.net.connection import DEAF, STALLED, WEDGED
-from groupmock.rig.wire import frames_of
 from groupmock.rig.wire_rig import Wire
 from groupmock_codec.units import NS_PER_MS
 
@@ -21,16 +20,16 @@ GLUED_NS: Final = 5 * NS_PER_MS
 
 
 class SimulatedWire(Wire):
-    """A client's side of one connection. `on_frames` gets whole answers, `on_end` hears of the end, both LATENCY_NS later, never at once.
+    """A connection's client side. `on_data` gets what the server wrote and `on_end` hears of the end, LATENCY_NS later, never at once.
 
     Set by whoever breaks things: `cuts`, sizes of the next pieces; `glue`, so many requests arrive together; `left`, bytes after which the
     connection breaks. `gone`: neither side hears anything any more, and nobody is told.
     """
 
-    def __init__(self, clock: VirtualClock, on_frames: Callable[[list[bytes]], None], on_end: Callable[[], None]) -> None:
+    def __init__(self, clock: VirtualClock, on_data: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
         super().__init__()
         self.clock = clock
-        self.on_frames, self.on_end = on_frames, on_end
+        self.on_data, self.on_end = on_data, on_end
         self.cuts: deque[int] = deque()
         self.glue = 0
         self.left: int | None = None
@@ -46,7 +45,6 @@ class SimulatedWire(Wire):
         self._unread_bytes = 0
         self._high = 1 << 16
         self._full = False
-        self._rest = b""
         self._coming = 0
         self._ended = False
 
@@ -80,12 +78,12 @@ class SimulatedWire(Wire):
             if not self.closed:
                 self.connection.resume_writing()
 
-    def forgotten(self) -> str | None:
-        """Should the server have done something that it has not? None: whoever waits here waits for a reason."""
+    def forgotten(self, rest: bytes) -> str | None:
+        """Should the server have done something that it has not? None: whoever waits here waits for a reason. `rest`: of half an answer."""
         if self.closed or self.gone or self.deaf or self._unread:
             return None
-        if self._rest and not self._coming:
-            return f"{len(self._rest)} bytes of an answer came, and nothing more"
+        if rest and not self._coming:
+            return f"{len(rest)} bytes of an answer came, and nothing more"
         connection = self.connection
         if connection.waiting and connection.call is None and not connection.state & (WEDGED | STALLED | DEAF):
             return f"{connection.waiting} bytes of requests have arrived, and nobody looks at them"
@@ -215,9 +213,7 @@ class SimulatedWire(Wire):
             self._coming -= 1
             if self.gone or self._ended:
                 return
-            frames, self._rest = frames_of(self._rest + data)
-            if frames:
-                self.on_frames(frames)
+            self.on_data(data)
 
         self.clock.call_at(self.clock.now() + LATENCY_NS, arrive)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import aiokafka
 import pytest
-from raw_wire import until
+from turns_of_loop import until
 
 from groupmock import Broker
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import uvloop
-from raw_wire import RawWire, until
 from stub_core import StubCore, frame
+from turns_of_loop import until
 
 from groupmock.config.limits import Limits
 from groupmock.journal.journal import Journal
@@ -18,9 +18,10 @@ from groupmock.journal.rows import Header
 from groupmock.net.clock import LoopClock
 from groupmock.net.server import Server
 from groupmock.rig.kept_rows import KeptRows
+from groupmock.rig.wire import AsyncClient
 
 
-class Peer(RawWire):
+class Peer(AsyncClient):
     """A raw client that can write requests."""
 
     frame = staticmethod(frame)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from raw_wire import until
+from turns_of_loop import until
 
 from groupmock.config.limits import Limits
 from groupmock.core.core import core_of
@@ -50,7 +50,7 @@ async def test_bytes_that_are_there_when_a_timer_is_set_for_now_are_handled_befo
         return []
 
     house.core.handle, house.core.expire = handled, fired
-    await first.ask(first.frame(18, 0))
+    await first.exchange(first.frame(18, 0))
     await house.until(lambda: len(order) == 3)
     late.close()
     assert order == [0, 1, "timer"]

@@ -21,7 +21,7 @@ async def test_one_appointment_for_all_timers_made_again_only_for_an_earlier_dea
     peer = await house.peer()
     for deadline in (500, 700, 300, 300):
         house.core.due = deadline * NS_PER_MS
-        await peer.ask(peer.frame(18, 0))
+        await peer.exchange(peer.frame(18, 0))
     assert [one.when for one in clock._appointments] == [300 * NS_PER_MS]
     clock.advance(299)
     assert house.core.fired == []
@@ -34,7 +34,7 @@ async def test_a_deadline_that_moved_is_looked_at_and_armed_again(build):
     house = await build(clock, connections_max_idle_ms=-1)
     peer = await house.peer()
     house.core.due = 100 * NS_PER_MS
-    await peer.ask(peer.frame(18, 0))
+    await peer.exchange(peer.frame(18, 0))
     house.core.due = 900 * NS_PER_MS
     clock.advance(500)
     assert house.core.fired == []
@@ -46,7 +46,7 @@ async def test_what_a_timer_does_is_done_and_recorded(build):
     clock = VirtualClock()
     house = await build(clock)
     peer = await house.peer()
-    peer.send(peer.frame(11, 5, 4))
+    peer.write(peer.frame(11, 5, 4))
     await house.until(lambda: house.core.parked)
     house.core.on_expire = [TimerFired("join", ("g",)), *house.core._command(Command("release", {}))]
     house.core.due = 5 * NS_PER_MS
@@ -69,7 +69,7 @@ async def test_many_answers_come_in_slices_and_the_loop_turns_between(build):
     house = await build(replies_slice_us=1)
     peers = [await house.peer() for _ in range(100)]
     for number, peer in enumerate(peers):
-        peer.send(peer.frame(11, 5, number))
+        peer.write(peer.frame(11, 5, number))
     await house.until(lambda: len(house.core.parked) == 100)
     turns = 0
 
@@ -90,11 +90,11 @@ async def test_what_is_asked_between_two_slices_is_answered_and_keeps_its_order(
     house = await build(replies_slice_us=1)
     peers = [await house.peer() for _ in range(40)]
     for number, peer in enumerate(peers):
-        peer.send(peer.frame(11, 5, number) + peer.frame(18, 0, 1000 + number))
+        peer.write(peer.frame(11, 5, number) + peer.frame(18, 0, 1000 + number))
     await house.until(lambda: len(house.core.parked) == 40)
     house.server.submit(Command("release", {}))
     last = peers[-1]
-    last.send(last.frame(18, 0, 5000))
+    last.write(last.frame(18, 0, 5000))
     assert [await last.correlation() for _ in range(3)] == [39, 1039, 5000]
     for number, peer in enumerate(peers[:-1]):
         assert [await peer.correlation(), await peer.correlation()] == [number, 1000 + number]
@@ -104,7 +104,7 @@ async def test_answers_that_were_still_to_come_are_sent_when_the_server_stops(bu
     house = await build(replies_slice_us=1)
     peers = [await house.peer() for _ in range(40)]
     for number, peer in enumerate(peers):
-        peer.send(peer.frame(11, 5, number))
+        peer.write(peer.frame(11, 5, number))
     await house.until(lambda: len(house.core.parked) == 40)
     house.server.submit(Command("release", {}))
     await house.server.close()
@@ -121,7 +121,7 @@ async def test_a_broken_iterator_of_answers_is_a_note_and_nothing_else(house):
 
     house.server.driver.perform([Replies(broken())], 0)
     peer = await house.peer()
-    await peer.ask(peer.frame(18, 0))
+    await peer.exchange(peer.frame(18, 0))
     assert [note.fields["where"] for note in house.sink.of("note")] == ["many answers"]
 
 
@@ -137,7 +137,7 @@ async def test_an_answer_that_does_not_fit_its_version_costs_that_connection(hou
     from groupmock_codec import APIS
 
     peer = await house.peer()
-    peer.send(peer.frame(11, 5, 1))
+    peer.write(peer.frame(11, 5, 1))
     await house.until(lambda: house.core.parked)
     answer = APIS[11].response.message(generation_id=2**40)
     house.server.driver.perform([Reply(house.core.parked[0], answer)], 0)
@@ -148,7 +148,7 @@ async def test_an_answer_that_does_not_fit_its_version_costs_that_connection(hou
 
 async def test_a_command_is_a_row_before_what_it_does(house):
     peer = await house.peer()
-    peer.send(peer.frame(11, 5, 1))
+    peer.write(peer.frame(11, 5, 1))
     await house.until(lambda: house.core.parked)
     house.server.submit(Command("release", {"why": 1}))
     kinds = [row.__struct_config__.tag for row in house.sink.rows]
@@ -165,12 +165,12 @@ async def test_idle_connections_are_closed_and_busy_ones_stay(build):
     clock = VirtualClock()
     house = await build(clock, connections_max_idle_ms=1000)
     idle, busy = await house.peer(), await house.peer()
-    await idle.ask(idle.frame(18, 0))
+    await idle.exchange(idle.frame(18, 0))
     for _ in range(6):
-        await busy.ask(busy.frame(18, 0))
+        await busy.exchange(busy.frame(18, 0))
         clock.advance(250)
     assert await idle.ended() == b""
-    await busy.ask(busy.frame(18, 0))
+    await busy.exchange(busy.frame(18, 0))
     (row,) = house.sink.of("close")
     assert row.by == "server" and "connections.max.idle.ms" in row.reason
 
@@ -180,25 +180,25 @@ async def test_a_sink_without_routine_gets_errors_and_notes_only(house):
     house.server.journal.remove(house.sink)
     house.server.journal.add(house.sink)
     peer = await house.peer()
-    await peer.ask(peer.frame(18, 0, 1))
+    await peer.exchange(peer.frame(18, 0, 1))
     ahead = peer.frame(18, 3, 2)
-    await peer.ask(ahead[:6] + b"\0\x63" + ahead[8:])  # version 99: answered in version 0, with a note and error 35
+    await peer.exchange(ahead[:6] + b"\0\x63" + ahead[8:])  # version 99: answered in version 0, with a note and error 35
     told = [(row.__struct_config__.tag, row.correlation_id) for row in house.sink.rows if hasattr(row, "correlation_id")]
     assert told == [("request", 2), ("reply", 2)]
 
 
 async def test_closing_all_connections_leaves_the_server_up(house):
     peer = await house.peer()
-    await peer.ask(peer.frame(18, 0))
+    await peer.exchange(peer.frame(18, 0))
     house.server.close_connections()
     assert await peer.ended() == b""
     again = await house.peer()
-    await again.ask(again.frame(18, 0))
+    await again.exchange(again.frame(18, 0))
 
 
 async def test_the_last_row_is_the_end_and_closing_twice_is_fine(house):
     peer = await house.peer()
-    await peer.ask(peer.frame(18, 0))
+    await peer.exchange(peer.frame(18, 0))
     await house.server.close()
     await house.server.close()
     assert house.sink.rows[-1].what == "end"
@@ -210,11 +210,11 @@ async def test_lease_off_takes_the_full_path(build):
     peer = await house.peer()
     beat = {"group_id": "g", "member_id": "m", "generation_id": 1}
     for number in range(5):
-        await peer.ask(peer.frame(12, 4, number, **beat))
+        await peer.exchange(peer.frame(12, 4, number, **beat))
     assert len(house.core.renewed) == 4
     house.server.driver.use_leases(False)
     for number in range(5):
-        await peer.ask(peer.frame(12, 4, number, **beat))
+        await peer.exchange(peer.frame(12, 4, number, **beat))
     assert len(house.core.renewed) == 4
     assert house.sink.of("request") == [], "heartbeats that change nothing are no rows here"
 
@@ -222,16 +222,16 @@ async def test_lease_off_takes_the_full_path(build):
 async def test_a_new_epoch_takes_the_full_path(house):
     peer = await house.peer()
     beat = {"group_id": "g", "member_id": "m", "generation_id": 1}
-    await peer.ask(peer.frame(12, 4, 1, **beat))
+    await peer.exchange(peer.frame(12, 4, 1, **beat))
     house.core.group.epoch += 1
-    await peer.ask(peer.frame(12, 4, 2, **beat))
+    await peer.exchange(peer.frame(12, 4, 2, **beat))
     assert house.core.renewed == [] and len(house.core.requests) == 2
 
 
 async def test_hundreds_of_connections_at_once(build):
     house = await build()
     peers = await asyncio.gather(*(house.peer() for _ in range(300)))
-    answers = await asyncio.gather(*(peer.ask(peer.frame(18, 0, number)) for number, peer in enumerate(peers)))
+    answers = await asyncio.gather(*(peer.exchange(peer.frame(18, 0, number)) for number, peer in enumerate(peers)))
     assert [int.from_bytes(answer[:4], "big") for answer in answers] == list(range(300))
     assert house.server.counters.connections_opened == 300
 
@@ -244,7 +244,7 @@ async def test_codecs_are_ready_before_anybody_asks(build):
     warm = {(one.key, one.version) for one in codecs.values() if "decode" in vars(one) and "encode" in vars(one)}
     assert warm == set(wanted)
     peer = await house.peer()
-    await peer.ask(peer.frame(18, 0))
+    await peer.exchange(peer.frame(18, 0))
 
 
 async def test_sinks_are_loaded_on_another_thread_before_anybody_asks(build):
@@ -260,7 +260,7 @@ async def test_a_request_in_two_pieces_is_waited_for(build, most):
     house = await build(queued_max_request_bytes=most)
     peer = await house.peer()
     frame = peer.frame(18, 0)
-    peer.send(frame[:-1])
+    peer.write(frame[:-1])
     await house.until(lambda: house.server.counters.held_bytes > 0)
-    peer.send(frame[-1:])
+    peer.write(frame[-1:])
     assert await peer.correlation() == 1

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from random import Random
 
 import pytest
-from raw_wire import RawWire, until
 from stub_core import frame
+from turns_of_loop import until
 
 from groupmock.config.limits import Limits
 from groupmock.core.core import core_of
@@ -21,6 +21,7 @@ from groupmock.net.clock import LoopClock
 from groupmock.net.connection import FINISHED
 from groupmock.net.server import Server
 from groupmock.rig.kept_rows import KeptRows
+from groupmock.rig.wire import AsyncClient
 from groupmock_codec import APIS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequestProtocol
 from groupmock_codec.units import NS_PER_MS
@@ -34,10 +35,10 @@ class Pair:
 
     def __init__(self, server: Server, sink: KeptRows, clock: LoopClock, ports: dict[int, int]) -> None:
         self.server, self.sink, self.clock, self.ports = server, sink, clock, ports
-        self.wires: list[RawWire] = []
+        self.wires: list[AsyncClient] = []
 
-    async def connect(self, node: int) -> RawWire:
-        self.wires.append(RawWire(*await asyncio.open_connection("127.0.0.1", self.ports[node])))
+    async def connect(self, node: int) -> AsyncClient:
+        self.wires.append(AsyncClient(*await asyncio.open_connection("127.0.0.1", self.ports[node])))
         return self.wires[-1]
 
     def tell(self, name: str, **arguments: object) -> None:
@@ -62,12 +63,12 @@ async def pair(header: Header) -> AsyncIterator[Pair]:
 
 async def test_a_stalled_node_says_nothing_and_then_everything_in_order(pair: Pair) -> None:
     wire, other = await pair.connect(2), await pair.connect(1)
-    await wire.ask(frame(API_VERSIONS, 0))
+    await wire.exchange(frame(API_VERSIONS, 0))
     pair.tell("stall_node", node=2)
-    wire.send(frame(API_VERSIONS, 0, 2) + frame(API_VERSIONS, 0, 3))
+    wire.write(frame(API_VERSIONS, 0, 2) + frame(API_VERSIONS, 0, 3))
     late = await pair.connect(2)
-    late.send(frame(API_VERSIONS, 0, 4))
-    await other.ask(frame(API_VERSIONS, 0))
+    late.write(frame(API_VERSIONS, 0, 4))
+    await other.exchange(frame(API_VERSIONS, 0))
     await until(lambda: sum(one.waiting > 0 for one in pair.server.driver.connections.values()) == 2)
     assert pair.server.counters.handled == 2
     pair.tell("start_node", node=2)
@@ -80,7 +81,7 @@ async def test_an_answer_that_falls_due_while_the_node_is_stalled_comes_after_it
     pair.tell("hold_group", group="g", state="Empty")
     node = pair.server.core.cluster.groups.hosting.node_of("g")
     waiting = wire if node == 1 else other
-    waiting.send(frame(11, 0, 7, group_id="g", session_timeout_ms=10_000, protocol_type="consumer", protocols=[]))
+    waiting.write(frame(11, 0, 7, group_id="g", session_timeout_ms=10_000, protocol_type="consumer", protocols=[]))
     await until(lambda: any(one.call for one in pair.server.driver.connections.values()))
     pair.tell("stall_node", node=node)
     pair.tell("release_group", group="g")
@@ -94,7 +95,7 @@ async def test_an_answer_that_falls_due_while_the_node_is_stalled_comes_after_it
 async def test_who_finished_its_half_while_the_node_is_stalled_still_gets_its_answers(pair: Pair) -> None:
     pair.tell("stall_node", node=2)
     wire = await pair.connect(2)
-    wire.send(frame(API_VERSIONS, 0, 6) + frame(API_VERSIONS, 0, 7))
+    wire.write(frame(API_VERSIONS, 0, 6) + frame(API_VERSIONS, 0, 7))
     wire.writer.write_eof()
     await until(lambda: any(one.state & FINISHED for one in pair.server.driver.connections.values()))
     pair.tell("start_node", node=2)
@@ -105,7 +106,7 @@ async def test_who_finished_its_half_while_the_node_is_stalled_still_gets_its_an
 async def test_a_stall_that_ends_by_itself(pair: Pair) -> None:
     wire = await pair.connect(2)
     pair.tell("stall_node", node=2, ms=60_000)
-    wire.send(frame(API_VERSIONS, 0, 5))
+    wire.write(frame(API_VERSIONS, 0, 5))
     pair.tell("step_clock", ms=60_000)
     assert (await wire.receive())[:4] == b"\0\0\0\5"
     assert [row.timer for row in pair.sink.of("timer")] == ["stall"]
@@ -113,14 +114,14 @@ async def test_a_stall_that_ends_by_itself(pair: Pair) -> None:
 
 async def test_a_stopped_node_closes_and_refuses_and_takes_connections_again_on_its_port(pair: Pair) -> None:
     wire, other = await pair.connect(2), await pair.connect(1)
-    await wire.ask(frame(API_VERSIONS, 0))
+    await wire.exchange(frame(API_VERSIONS, 0))
     pair.tell("stop_node", node=2)
     assert await wire.ended() == b""
     with pytest.raises(ConnectionRefusedError):
         await pair.connect(2)
-    await other.ask(frame(API_VERSIONS, 0))
+    await other.exchange(frame(API_VERSIONS, 0))
     pair.tell("start_node", node=2)
-    assert (await (await pair.connect(2)).ask(frame(API_VERSIONS, 0, 9)))[:4] == b"\0\0\0\x09"
+    assert (await (await pair.connect(2)).exchange(frame(API_VERSIONS, 0, 9)))[:4] == b"\0\0\0\x09"
     assert [row.what for row in pair.sink.of("note")] == ["node_stopped", "node_started"]
 
 
@@ -128,7 +129,7 @@ async def test_a_stopped_node_closes_and_refuses_and_takes_connections_again_on_
 async def test_who_waits_at_a_node_that_stops_is_told_only_by_a_clean_stop(pair: Pair, clean: bool) -> None:
     node = pair.server.core.cluster.groups.hosting.node_of("g")
     wire = await pair.connect(node)
-    wire.send(frame(11, 0, 3, group_id="g", session_timeout_ms=10_000, protocol_type="consumer", protocols=RANGE))
+    wire.write(frame(11, 0, 3, group_id="g", session_timeout_ms=10_000, protocol_type="consumer", protocols=RANGE))
     await until(lambda: any(one.call for one in pair.server.driver.connections.values()))
     pair.tell("stop_node", node=node, clean=clean)
     left = await wire.ended()
@@ -139,7 +140,7 @@ async def test_a_step_keeps_every_deadline_at_its_own_time_while_clients_stay(pa
     node = pair.server.core.cluster.groups.hosting.node_of("g")
     wire, idle = await pair.connect(node), await pair.connect(node)
     timeouts = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 50_000}
-    wire.send(frame(11, 1, 3, group_id="g", protocol_type="consumer", protocols=RANGE, **timeouts))
+    wire.write(frame(11, 1, 3, group_id="g", protocol_type="consumer", protocols=RANGE, **timeouts))
     await until(lambda: any(one.call for one in pair.server.driver.connections.values()))
     before = pair.clock.now()
     pair.tell("step_clock", ms=60_000)
@@ -148,13 +149,13 @@ async def test_a_step_keeps_every_deadline_at_its_own_time_while_clients_stay(pa
     (joined,) = pair.sink.of("request")
     moves = [(row.after, round((row.t - joined.t) / (1000 * NS_PER_MS), 1)) for row in pair.sink.of("moved") if row.t > before]
     assert moves == [("CompletingRebalance", 3.0), ("PreparingRebalance", 33.0), ("Empty", 33.0)]
-    await idle.ask(frame(API_VERSIONS, 0))
+    await idle.exchange(frame(API_VERSIONS, 0))
     assert [row.name for row in pair.sink.of("command")] == ["step_clock"]
 
 
 async def test_connections_idle_for_too_long_by_the_stepped_clock_are_closed(pair: Pair) -> None:
     wire = await pair.connect(1)
-    await wire.ask(frame(API_VERSIONS, 0))
+    await wire.exchange(frame(API_VERSIONS, 0))
     pair.tell("step_clock", ms=1_000_000)
     assert await wire.ended() == b""
 

@@ -6,10 +6,11 @@ import asyncio
 import socket
 import struct
 import time
+from collections import deque
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
-from groupmock.rig.wire import LARGEST_ANSWER, Unreadable, read_response, request
+from groupmock.rig.wire import Asked, ClientSide, is_answered
 from groupmock_clients.probe.stages.tcp_broker import CannotProvide, NoBroker, TcpBroker
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
@@ -33,14 +34,6 @@ METADATA: Final = 10
 """Metadata's first version with topic ids."""
 
 
-class Asked(NamedTuple):
-    """A request under way. `tag` is its sender's own; `frame` bytes only: what is read back is not known."""
-
-    tag: int
-    key: int
-    version: int
-
-
 Arrived = Callable[[Asked | None, bytes], None]
 """Told of every frame: what it answers (None: nothing that was asked), and its bytes without the length."""
 
@@ -50,12 +43,9 @@ class Link(asyncio.Protocol):
 
     def __init__(self, arrived: Arrived, on_closed: Callable[[], None]) -> None:
         self._arrived, self._on_closed = arrived, on_closed
-        self.pending: dict[int, Asked] = {}
-        """By correlation id, in order of sending."""
+        self.side = ClientSide()
         self.ended = False
         self._transport: asyncio.Transport | None = None
-        self._received = bytearray()
-        self._correlation = 0
 
     @classmethod
     async def open(cls, host: str, port: int, arrived: Arrived, on_closed: Callable[[], None]) -> Link:
@@ -73,18 +63,9 @@ class Link(asyncio.Protocol):
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def data_received(self, data: bytes) -> None:
-        """asyncio's, which ends the connection when it raises: Unreadable for a length that no answer has."""
-        received = self._received
-        received += data
-        while len(received) >= 4:
-            (length,) = struct.unpack_from(">i", received)
-            if not 4 <= length <= LARGEST_ANSWER:
-                raise Unreadable(f"a frame of {length} bytes")
-            if len(received) < 4 + length:
-                return
-            frame = bytes(received[4 : 4 + length])
-            del received[: 4 + length]
-            self._arrived(self.pending.pop(int.from_bytes(frame[:4], "big", signed=True), None), frame)
+        """asyncio's, which ends the connection when it raises: NoFrame for a length that no answer has."""
+        for asked, frame in self.side.receive(data):
+            self._arrived(asked, frame)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """asyncio's."""
@@ -94,13 +75,15 @@ class Link(asyncio.Protocol):
 
     def ask(self, tag: int, key: int, version: int, client_id: str | None, message: Message) -> None:
         """Send one request."""
-        self._correlation += 1
-        self.pending[self._correlation] = Asked(tag, key, version)
-        self.write(request(key, version, message, self._correlation, client_id))
+        self.side.client_id = client_id
+        frame = self.side.ask(key, version, message, tag)
+        if not is_answered(key, message):  # pending until `forget`, because a broker closes the connection if it refuses it
+            self.side.pending.append(Asked(key, version, self.side.correlation, tag))
+        self.write(frame)
 
     def forget(self, tag: int) -> None:
-        """No answer is expected to that request any more."""
-        self.pending = {number: asked for number, asked in self.pending.items() if asked.tag != tag}
+        """Expect no answer to that request any more."""
+        self.side.pending = deque(asked for asked in self.side.pending if asked.tag != tag)
 
     def write(self, data: bytes) -> None:
         """Send bytes as they are."""
@@ -140,7 +123,7 @@ class Asker:
 
     def _arrived(self, asked: Asked | None, frame: bytes) -> None:
         if asked is not None and self._answer is not None and not self._answer.done():
-            self._answer.set_result(read_response(asked.key, asked.version, frame)[1])
+            self._answer.set_result(asked.read(frame)[1])
 
     def _closed(self) -> None:
         if self._answer is not None and not self._answer.done():

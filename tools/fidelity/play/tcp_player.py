@@ -12,7 +12,7 @@ import time
 from functools import partial
 from typing import Final
 
-from groupmock.rig.wire import read_response
+from groupmock.rig.wire import Asked
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 from groupmock_codec.messages.k15_describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
@@ -24,7 +24,7 @@ from ..script.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, 
 from .core_player import CorePlayer
 from .drawn_ids import answer_tells_ids, asks_for_member_id, drawn_member_id, ids_in, must_answer
 from .markers_awaited import MarkersAwaited
-from .tcp_link import Asked, Asker, Link, Peer
+from .tcp_link import Asker, Link, Peer
 
 GUARD_MS: Final = 120.0
 HIGHEST_GUARD_MS: Final = 320.0
@@ -186,7 +186,7 @@ class TcpPlayer:
         event = self.events[index]
         message = build(APIS[step.key].request.message, step.version, step.fields, partial(self.references.resolve, step.client))
         event.sent_ms = self.now_ms()
-        if link.pending and asks_for_member_id(step, message):
+        if link.side.pending and asks_for_member_id(step, message):
             event.status = SKIPPED
             self.core.play(step, event.sent_ms, skip=True)
             return
@@ -282,7 +282,7 @@ class TcpPlayer:
         if link is None:
             return
         link.close(reset=isinstance(step, Drop) and step.how == "rst")
-        for asked in link.pending.values():
+        for asked in link.side.pending:
             if self.events[asked.tag].status == PARKED:
                 self.events[asked.tag].status = SENT
 
@@ -294,7 +294,7 @@ class TcpPlayer:
         event, step = self.events[asked.tag], self.steps[asked.tag]
         assert isinstance(step, Send)
         event.answered_ms, event.after = self.now_ms(), len(self.events) - 1
-        version, message = read_response(asked.key, asked.version, frame)
+        version, message = asked.read(frame)
         event.answer = as_json(type(message), version)(message)
         event.status = ANSWERED
         self.references.learn(asked.tag, step, event.answer)
@@ -308,10 +308,10 @@ class TcpPlayer:
 
     def _closed(self, name: str) -> None:
         link = self._links[name]
-        for asked in link.pending.values():
+        for asked in link.side.pending:
             event = self.events[asked.tag]
             event.status, event.answered_ms, event.after = CLOSED, self.now_ms(), len(self.events) - 1
-        link.pending.clear()
+        link.side.pending.clear()
         self._changed.set()
 
 

@@ -9,10 +9,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Final
 
-from groupmock.rig.wire import LARGEST_ANSWER, Unreadable, is_answered, read_response, request
+from groupmock.rig.wire import Asked, ClientSide, Unreadable
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 from groupmock_codec.units import NS_PER_MS
@@ -30,19 +29,12 @@ LOOK_MS: Final = 500
 
 
 @dataclass
-class _Pending:
-    key: int
-    version: int
-    correlation: int | None
-    sent_ms: float
-
-
-@dataclass
 class _Connection:
+    """Requests are tagged with the time when they were sent, in ms."""
+
     link: socket.socket
-    pending: deque[_Pending] = field(default_factory=deque)
+    side: ClientSide = field(default_factory=ClientSide)
     answers: deque[Answer] = field(default_factory=deque)
-    received: bytearray = field(default_factory=bytearray)
     ended: bool = False
     unreadable: Unreadable | None = None
 
@@ -86,7 +78,6 @@ class TcpStage:
         self._start = clock()
         self._free_ms = 0.0
         self.connected = False
-        self._correlations = count(1)
 
     def group(self) -> str:
         """A group of our own."""
@@ -123,11 +114,9 @@ class TcpStage:
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
         """Send one request."""
         self._late(self._free_ms)
-        correlation = next(self._correlations)
-        frame = request(key, version, message, correlation, client_id)
-        if is_answered(key, message):
-            self._connection(member).pending.append(_Pending(key, version, correlation, self.now_ms()))
-        self._write(member, frame)
+        side = self._connection(member).side
+        side.client_id = client_id
+        self._write(member, side.ask(key, version, message, self.now_ms()))
 
     def send_bytes(self, member: str, data: bytes) -> None:
         """Send bytes; if they begin as a request does, its answer is awaited like any other."""
@@ -137,7 +126,7 @@ class TcpStage:
             _, key, version = struct.unpack_from(">ihh", data)
             correlation = struct.unpack_from(">i", data, 8)[0] if len(data) >= 12 else None
             if key in APIS:
-                connection.pending.append(_Pending(key, version, correlation, self.now_ms()))
+                connection.side.pending.append(Asked(key, version, correlation, self.now_ms()))
         self._write(member, data)
 
     def _write(self, member: str, data: bytes) -> None:
@@ -208,9 +197,8 @@ class TcpStage:
         if not data:
             self._hung_up(connection)
             return
-        connection.received += data
         try:
-            self._cut(connection)
+            self._take(connection, data)
         except Unreadable as what:
             connection.unreadable = what
             self._hung_up(connection)
@@ -220,21 +208,13 @@ class TcpStage:
             connection.ended = True
             self._selector.unregister(connection.link)
 
-    def _cut(self, connection: _Connection) -> None:
-        """Take the whole frames out of what was received."""
-        while len(connection.received) >= 4:
-            (length,) = struct.unpack_from(">i", connection.received)
-            if not 0 <= length <= LARGEST_ANSWER:
-                raise Unreadable(f"a frame of {length} bytes")
-            if len(connection.received) < 4 + length:
-                return
-            frame = bytes(connection.received[4 : 4 + length])
-            del connection.received[: 4 + length]
-            if not connection.pending:
-                raise Unreadable(f"an answer of {length} bytes that nothing was asked for")
-            asked = connection.pending.popleft()
-            version, message = read_response(asked.key, asked.version, frame, asked.correlation)
-            connection.answers.append(Answer(APIS[asked.key].name, version, message, asked.sent_ms, self.now_ms()))
+    def _take(self, connection: _Connection, data: bytes) -> None:
+        """Read the answers that these bytes complete."""
+        for asked, frame in connection.side.receive(data):
+            if asked is None:
+                raise Unreadable(f"an answer of {len(frame)} bytes that nothing was asked for")
+            version, message = asked.read(frame)
+            connection.answers.append(Answer(APIS[asked.key].name, version, message, asked.tag, self.now_ms()))
 
     def hang_up(self, member: str, how: str) -> None:
         """Close (or half-close) our side."""

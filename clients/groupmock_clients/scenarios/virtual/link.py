@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from groupmock.rig.wire import frames_of, read_response, request
+from groupmock.rig.wire import ClientSide
 from groupmock.rig.wire_rig import Wire
 from groupmock_codec.declare import Message
 from groupmock_codec.units import NS_PER_MS
@@ -24,28 +23,23 @@ class Link(Wire):
 
     def __init__(self, clock: Clock, client_id: str) -> None:
         super().__init__()
-        self._clock, self._client_id = clock, client_id
-        self._asked: deque[tuple[int, int, Answered]] = deque()
-        self._correlation = 0
+        self._clock, self.side = clock, ClientSide(client_id)
         self._open = True
 
     def post(self, key: int, version: int, message: Message, then: Answered) -> None:
         """Send one request; `then` gets the decoded answer. One behind a parked request waits for it, as with Kafka."""
-        self._correlation += 1
-        self._asked.append((key, version, then))
-        self.send(request(key, version, message, self._correlation, self._client_id))
+        self.send(self.side.ask(key, version, message, then))
 
     @property
     def waiting(self) -> bool:
         """Is an answer due?"""
-        return bool(self._asked)
+        return bool(self.side.pending)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """asyncio's: whole answers, perhaps several."""
-        for frame in frames_of(bytes(data))[0]:
-            key, version, then = self._asked.popleft()
-            message = read_response(key, version, frame)[1]
-            self._clock.call_at(self._clock.now() + LATENCY_NS, self._arrival(then, message))
+        for asked, frame in self.side.receive(data):
+            assert asked is not None, "a rig answers nothing that was not asked"
+            self._clock.call_at(self._clock.now() + LATENCY_NS, self._arrival(asked.tag, asked.read(frame)[1]))
 
     def _arrival(self, then: Answered, message: Message) -> Callable[[], None]:
         def arrive() -> None:
@@ -58,5 +52,5 @@ class Link(Wire):
         """asyncio's: by either side."""
         if self._open:
             self._open = False
-            self._asked.clear()
+            self.side.pending.clear()
             self.hang_up()
