@@ -14,7 +14,6 @@ are in `message_sets.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple
@@ -23,7 +22,6 @@ from . import error_codes
 from .compression import COMPRESSIONS, compress, decompress
 from .compression import RecordsError as RecordsError
 from .crc import checksum
-from .crc import crc32c as crc32c
 from .runtime import fills_frame
 from .varints import read_zigzag, zigzag
 
@@ -43,10 +41,6 @@ TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
 DELETE_HORIZON_BIT: Final = 0x40
 """The base timestamp is the time from which on the batch's tombstones may go (KIP-534)."""
-
-MARKER_VERSION: Final = 0
-_MARKER_KEY: Final = Struct(">hh")
-_MARKER_VALUE: Final = Struct(">hi")
 
 Headers = Sequence[tuple[str, bytes | None]]
 Head = tuple[int, int, bool]
@@ -164,7 +158,7 @@ class Batch(NamedTuple):
         else:
             base, attributes = delete_horizon_ms, attributes | DELETE_HORIZON_BIT
         newest = max(record.timestamp for record in records)
-        payload = b"".join(_record(record, record.offset - self.base_offset, base) for record in records)
+        payload = b"".join(encode_record(record, record.offset - self.base_offset, base) for record in records)
         kept = self._replace(attributes=attributes, base_timestamp=base, max_timestamp=newest, records_count=len(records))
         return _sealed(kept, compress(payload, attributes & COMPRESSION_MASK))
 
@@ -250,8 +244,26 @@ def encode_batch(
     listed = list(records)
     if not listed:
         raise RecordsError(error_codes.INVALID_RECORD, "a batch needs a record")
-    base_timestamp = listed[0].timestamp
-    payload = b"".join(_record(record, index, base_timestamp) for index, record in enumerate(listed))
+    first, last = listed[0].timestamp, max(record.timestamp for record in listed)
+    encoded = [encode_record(record, index, first) for index, record in enumerate(listed)]
+    return batch_of(
+        encoded, first, last, base_offset, leader_epoch, compression, producer_id, producer_epoch, base_sequence, attributes
+    ).data
+
+
+def batch_of(
+    records: Sequence[bytes],
+    base_timestamp: int,
+    max_timestamp: int,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+    compression: str = "none",
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    attributes: int = 0,
+) -> Batch:
+    """As `encode_batch`, of records that `encode_record` has made, with the first one's timestamp and the newest."""
     code = COMPRESSIONS.index(compression)
     batch = Batch(
         base_offset=base_offset,
@@ -260,37 +272,16 @@ def encode_batch(
         magic=2,
         crc=0,
         attributes=attributes | code,
-        last_offset_delta=len(listed) - 1,
+        last_offset_delta=len(records) - 1,
         base_timestamp=base_timestamp,
-        max_timestamp=max(record.timestamp for record in listed),
+        max_timestamp=max_timestamp,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
         base_sequence=base_sequence,
-        records_count=len(listed),
+        records_count=len(records),
         data=b"",
     )
-    return _sealed(batch, compress(payload, code)).data
-
-
-@lru_cache(maxsize=1)  # one for each partition of a transaction, all alike
-def marker_batch(committed: bool, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp: int) -> Batch:
-    """The control batch that ends a transaction: one record, of 78 bytes with its header (KIP-98; EndTransactionMarker).
-
-    Its key is a version and what it says (0 abort, 1 commit), its value a version and the epoch of the coordinator that says so.
-    """
-    key, value = _MARKER_KEY.pack(MARKER_VERSION, committed), _MARKER_VALUE.pack(MARKER_VERSION, coordinator_epoch)
-    record = NewRecord(key, value, timestamp=timestamp)
-    bits = TRANSACTIONAL_BIT | CONTROL_BIT
-    return read_batches(encode_batch([record], producer_id=producer_id, producer_epoch=producer_epoch, attributes=bits))[0]
-
-
-def marker_of(batch: Batch) -> bool | None:
-    """What a control batch says of its transaction: True, it is committed; False, it is aborted. None: it is none that does."""
-    record = next(iter(decode_records(batch)), None)
-    if record is None or record.key is None or len(record.key) < _MARKER_KEY.size:
-        return None
-    kind = _MARKER_KEY.unpack_from(record.key)[1]
-    return bool(kind) if kind in (0, 1) else None
+    return _sealed(batch, compress(b"".join(records), code))
 
 
 def empty_batch(first: int, last: int) -> Batch:
@@ -334,8 +325,10 @@ def iter_records(batch: Batch, data: bytes, first_offset: int = NO_OFFSET) -> It
 
 
 def iter_heads(batch: Batch, data: bytes) -> Iterator[Head]:
-    """Each record's Head, a third of what reading it whole costs. `data`, and what is raised, as of `iter_records`. Written flat, with the
-    varints of one byte first: nearly all are."""
+    """Each record's Head, a third of what reading it whole costs. `data`, and what is raised, as of `iter_records`.
+
+    Written flat, with the varints of one byte first: nearly all are.
+    """
     if not 0 <= batch.records_count <= len(data):
         raise RecordsError(error_codes.INVALID_RECORD, f"{batch.records_count} records in {len(data)} bytes")
     base_offset, base_timestamp = batch.base_offset, batch.max_timestamp if batch.log_append_time else batch.base_timestamp
@@ -403,7 +396,8 @@ def _sealed(batch: Batch, payload: bytes) -> Batch:
     return batch._replace(batch_length=length, crc=crc, data=data)
 
 
-def _record(record: NewRecord | Record, index: int, base_timestamp: int) -> bytes:
+def encode_record(record: NewRecord | Record, index: int, base_timestamp: int) -> bytes:
+    """Return the bytes of a record, the `index`-th offset of its batch."""
     parts = [b"\0", zigzag(record.timestamp - base_timestamp), zigzag(index), _sized(record.key), _sized(record.value)]
     parts.append(zigzag(len(record.headers)))
     for name, value in record.headers:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, encode_batch, marker_batch
+from groupmock_codec.markers import marker_batch
+from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, encode_batch
 from tools.fidelity.compare.canonical import canonical, compare
 from tools.fidelity.compare.counts import outcome
 from tools.fidelity.families import family

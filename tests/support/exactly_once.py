@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from groupmock_codec.records import decode_records, marker_of, read_batches
+from groupmock_codec.markers import marker_of
+from groupmock_codec.records import decode_records, read_batches
 
 
 def read_committed(records: bytes, aborted_transactions: Iterable[Any]) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ from log_world import LogWorld, batch
 from groupmock.config import profiles
 from groupmock.core.identity import Feature
 from groupmock.core.settings import Quirks
+from groupmock_codec.markers import marker_of
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
 from groupmock_codec.messages.k24_add_partitions_to_txn import (
@@ -21,7 +22,7 @@ from groupmock_codec.messages.k26_end_txn import EndTxnRequest
 from groupmock_codec.messages.k57_update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from groupmock_codec.messages.k65_describe_transactions import DescribeTransactionsRequest
 from groupmock_codec.messages.k66_list_transactions import ListTransactionsRequest
-from groupmock_codec.records import marker_of, read_batches
+from groupmock_codec.records import read_batches
 
 TRANSACTIONAL: Final = 0x10
 NOBODY: Final = (-1, -1)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from groupmock_codec.compression import RecordsError
+from groupmock_codec.markers import marker_of
 from groupmock_codec.opening import opened
-from groupmock_codec.records import COMPRESSION_MASK, Record, iter_records, marker_of
+from groupmock_codec.records import COMPRESSION_MASK, Record, iter_records
 
 from ..core.steering import BadArguments
 from ..core.steering.find import check_partition, first_not_older

@@ -16,6 +16,7 @@ from searching import examples
 
 from groupmock_codec import error_codes
 from groupmock_codec.compression import decompress
+from groupmock_codec.crc import crc32c
 from groupmock_codec.records import (
     HEADER_BYTES,
     Batch,
@@ -23,7 +24,6 @@ from groupmock_codec.records import (
     Record,
     RecordsError,
     check_produced,
-    crc32c,
     decode_records,
     encode_batch,
     magic_of,

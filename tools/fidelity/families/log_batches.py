@@ -47,7 +47,7 @@ def _flipped(rng: Random) -> bytes:
 
 def _resealed(rng: Random) -> bytes:
     """A header field is another, and the CRC fits again."""
-    from groupmock_codec.records import crc32c
+    from groupmock_codec.crc import crc32c
 
     data = bytearray(_batch(rng))
     at, size, value = rng.choice(

@@ -12,7 +12,8 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from groupmock_codec import error_codes
-from groupmock_codec.records import NO_TIMESTAMP, Batch, Head, RecordsError, empty_batch, iter_heads, marker_batch
+from groupmock_codec.markers import marker_batch
+from groupmock_codec.records import NO_TIMESTAMP, Batch, Head, RecordsError, empty_batch, iter_heads
 from groupmock_codec.room import OPENED, Room
 
 from .limits import LogLimits

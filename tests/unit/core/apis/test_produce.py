@@ -10,9 +10,10 @@ from cases import for_each
 from log_world import WALL_MS, LogWorld, batch, produce_request, shown
 
 from groupmock.core.settings import Quirks
+from groupmock_codec.crc import crc32c
 from groupmock_codec.message_sets import encode_message_set
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from groupmock_codec.records import HEADER, Record, RecordsError, crc32c, read_batches
+from groupmock_codec.records import HEADER, Record, RecordsError, read_batches
 
 OK: dict[str, Any] = {"log_start_offset": 0}  # base offset 0 is the default and not shown
 

@@ -15,10 +15,11 @@ from groupmock.core.log.validation import MOST_FAULTS
 from groupmock.core.settings import Quirks
 from groupmock_codec import error_codes
 from groupmock_codec.compression import GZIP, NONE, OverLimit
+from groupmock_codec.crc import crc32c
 from groupmock_codec.message_sets import encode_message_set, read_message_set
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from groupmock_codec.records import HEADER, HEADER_BYTES, NewRecord, Record, RecordsError, crc32c, encode_batch, read_batches
+from groupmock_codec.records import HEADER, HEADER_BYTES, NewRecord, Record, RecordsError, encode_batch, read_batches
 from groupmock_codec.room import CONVERTED, OPENED, Room
 
 TOO_LARGE = 10

@@ -10,11 +10,12 @@ from log_world import WALL_MS, LogWorld, batch, fetch_request, shown
 
 from groupmock.core.log.transactions import LogTransactions, Marker
 from groupmock.core.settings import Quirks
+from groupmock_codec.markers import marker_batch, marker_of
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from groupmock_codec.messages.k21_delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from groupmock_codec.messages.k27_write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
 from groupmock_codec.messages.k61_describe_producers import DescribeProducersRequest, TopicRequest
-from groupmock_codec.records import decode_records, marker_batch, marker_of, read_batches
+from groupmock_codec.records import decode_records, read_batches
 
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
