@@ -10,7 +10,8 @@ import random
 import sys
 import time
 
-from groupmock.core.groups.consumer.assignors import ASSIGNORS, Member, Spreads, assign, at_once, subscription_of
+from groupmock.core.groups.consumer.assignors import ASSIGNORS, Member, Spreads, assign, subscription_of
+from groupmock.core.work import at_once
 
 PARTITIONS = 100
 TRIES = 5

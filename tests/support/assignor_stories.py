@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from groupmock.core.groups.consumer.assignors import Effort, Member, Spreads, Target, assign, at_once, stored, subscription_of
+from groupmock.core.groups.consumer.assignors import Effort, Member, Spreads, Target, assign, stored, subscription_of
 from groupmock.core.groups.consumer.orders import MemberTable
+from groupmock.core.work import at_once
 
 Topics = dict[str, tuple[bytes, int]]
 Told = list[list[Any]]

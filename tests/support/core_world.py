@@ -46,6 +46,7 @@ class StandInTopics:
 
     def __init__(self, topics: dict[str, int], largest_batch: int) -> None:
         self.counts = dict(topics)
+        self.deleted = 0
         self.largest_batch = largest_batch
 
     def record_limit(self, _name: str, _node: int) -> int:

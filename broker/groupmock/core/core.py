@@ -165,7 +165,9 @@ class Core:
 
     def _finish(self, turn: Turn) -> None:
         """Nobody who steers finds a group in the midst of something."""
-        for work in [*self.environment.busy]:
+        busy = self.environment.busy
+        while busy:  # what waited for one may have begun another
+            work = busy[0]
             while (effects := self.go_on(work, turn.now)) is not None:
                 turn.out += effects
 

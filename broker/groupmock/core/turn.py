@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from groupmock_codec.declare import Message
 from groupmock_codec.units import NS_PER_MS
 
 from .effects import Abandoned, Effects, Lease, Leasing, Note, Replies, Reply
-from .work import OF_GROUPS, OF_OFFSETS, Asks, Steps, Work
+from .work import AT_ONCE, OF_GROUPS, OF_OFFSETS, Asks, Steps, Work
 
 if TYPE_CHECKING:
     from .environment import Environment
@@ -69,22 +69,55 @@ class Turn:
             self._begin(steps)
         else:
             group.end_leases()
-            self.environment.busy.append(self._begin(steps, (group.group_id,)))
+            self._begin(steps, (group.group_id,))
 
     def begin_on_offsets(self, steps: Callable[[Turn], Steps], groups: Container[str]) -> None:
         """The same for work on the offsets of groups: who asks about those waits, members do not."""
-        self.environment.busy.append(self._begin(steps, groups, OF_OFFSETS))
+        self._begin(steps, groups, OF_OFFSETS)
 
-    def _begin(self, steps: Callable[[Turn], Steps], groups: Container[str] = (), asks: Asks = OF_GROUPS) -> Work:
+    def begin_request(self, steps: Callable[[Turn], Steps], group_id: str, elements: int) -> None:
+        """Handle a request of so many elements that names a group: in steps, if they are many. There may be no such group yet.
+
+        The steps that only read the request may come in the midst of anything. The one that looks at the group and changes it comes
+        after `others_first`.
+        """
+        if elements > AT_ONCE:
+            self._begin(steps, (group_id,))
+        else:
+            for _ in steps(self):
+                pass
+
+    def others_first(self, group_id: str) -> Iterable[None]:
+        """Do what else was begun on the group, by the end of a transaction for instance, until nothing of it is half done."""
+        return self._others_first(group_id) if self.environment.busy else ()
+
+    def _others_first(self, group_id: str) -> Steps:
+        idle = False
+        while not idle:
+            idle = True
+            for work in [*self.environment.busy]:
+                if work.turn is not self and group_id in work.groups:
+                    for _ in self._left_of(work):
+                        idle = False
+                        yield
+
+    def _begin(self, steps: Callable[[Turn], Steps], groups: Container[str] = (), asks: Asks = OF_GROUPS) -> None:
         turn = Turn(self.environment, self.now, [])
         work = Work(steps(turn), turn, groups, asks)
         self.out.append(work)
-        return work
+        if groups != ():
+            self.environment.busy.append(work)
+
+    def _left_of(self, work: Work) -> Steps:
+        while True:
+            work.turn.now, work.turn.out = self.now, self.out
+            if next(work.steps, work) is work:
+                return
+            yield
 
     def finish(self, work: Work) -> None:
         """What is left of work that was begun is done now; what waits for it comes later."""
-        work.turn.now, work.turn.out = self.now, self.out
-        for _ in work.steps:
+        for _ in self._left_of(work):
             pass
 
     def abandon(self, ticket: int, reason: str) -> None:

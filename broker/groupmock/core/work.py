@@ -13,8 +13,8 @@ step. Between two steps of work that names no group anything may happen, so it l
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Container, Generator, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from .events import Request
     from .timers import Key
 
+T = TypeVar("T")
 Steps = Iterator[None]
 """Each `next` does a little."""
 A_FEW: Final = 16
 """So many small things are one step."""
+AT_ONCE: Final = 256
+"""A request with no more elements than that is handled in one step."""
 Asks = dict[int, Callable[[Any], Iterable[str]]]
 """API key -> the groups that a request of it names."""
 
@@ -47,6 +50,16 @@ OF_GROUPS: Final[Asks] = {
     69: lambda message: message.group_ids,
 }
 """All that look at a group. A list of groups is none of them: it tells what there is at the moment, as Kafka's does."""
+
+
+def at_once(steps: Generator[None, None, T]) -> T:
+    """Do all of the steps, and return the result."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            result: T = done.value
+            return result
 
 
 class Work(msgspec.Struct, eq=False):

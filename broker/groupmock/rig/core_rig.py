@@ -19,7 +19,7 @@ from groupmock_codec.units import NS_PER_MS
 from ..core.effects import Abandoned, Close, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Request
 from ..core.turn import Turn
-from ..core.work import Work, on
+from ..core.work import OF_GROUPS, Asks, Work, on
 from .ask import ABANDONED, ANSWERED, CLOSED, LOST, PARKED, SILENT, Ask, Connection
 from .dice import FedDice
 from .making import EPOCH_MS, Topics, counted, make_core
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..core.core import Core
-    from ..core.effects import Effect, Effects, Leasing
+    from ..core.effects import Effect, Effects
     from ..core.groups.type import GroupType
     from ..core.log.topics import Topic
     from ..core.work import Steps
@@ -42,14 +42,9 @@ HOST: Final = "/127.0.0.1"
 class _AtOnce(Turn):
     """Nobody performs its effects, so work that is begun is done there and then."""
 
-    def begin(self, steps: Callable[[Turn], Steps], group: Leasing | None = None) -> None:
-        if group is not None:
-            group.end_leases()
+    def _begin(self, steps: Callable[[Turn], Steps], groups: Container[str] = (), asks: Asks = OF_GROUPS, *, commits: bool = False) -> None:
         for _ in steps(self):
             pass
-
-    def begin_on_offsets(self, steps: Callable[[Turn], Steps], groups: Container[str]) -> None:
-        self.begin(steps)
 
 
 class CoreRig:
@@ -256,13 +251,13 @@ class CoreRig:
 
     def _perform(self, effects: Effects) -> None:
         for effect in effects:
-            kind = type(effect)
-            if kind is Work:
-                while (more := self.core.go_on(effect, self.now)) is not None:  # type: ignore[arg-type]  # asked by its type, for speed
+            if isinstance(effect, Work):
+                while (more := self.core.go_on(effect, self.now)) is not None:
                     self._perform(more)
                 continue
             self.effects.append(effect)
             self._times.append(self.now)
+            kind = type(effect)
             if kind is Reply:
                 self._reply(effect)  # type: ignore[arg-type]  # asked by its type, for speed
             elif kind is Replies:

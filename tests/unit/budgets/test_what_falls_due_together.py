@@ -35,6 +35,10 @@ from tools.budgets.meter import STEPS_PER_MS, StepMeter
 MANY: Final = 300
 A_STEP: Final = STEPS_PER_MS // 2
 """Lines of one step, half a millisecond: a slice is over soon after its time then."""
+MOST_COMMITTED: Final = 5_400
+"""About as many partitions as one TxnOffsetCommit may have by its price."""
+A_PASS: Final = 3 * STEPS_PER_MS
+"""Lines of one look at all of these, which is one step."""
 SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": 0,
     "group.min.session.timeout.ms": 0,
@@ -84,18 +88,18 @@ class Crowd:
         self.send(24, 3, adds(name, given, *range(partitions), topic="wide"))
         return given
 
-    def pending(self, name: str) -> Any:
-        """A transaction with an offset of `g` for each partition of `wide`."""
+    def pending(self, name: str, times: int = 1) -> Any:
+        """A transaction with so many offsets of `g` for each partition of `wide`."""
         given = self.rig.connect().ask(22, 4, comes(name))
         who = {"transactional_id": name, "producer_id": given.producer_id, "producer_epoch": given.producer_epoch, "group_id": "g"}
         self.send(25, 3, AddOffsetsToTxnRequest(**who))
         places = [TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=7) for index in range(MANY)]
-        self.send(28, 3, TxnOffsetCommitRequest(**who, topics=[TxnOffsetCommitRequestTopic(name="wide", partitions=places)]))
+        self.send(28, 3, TxnOffsetCommitRequest(**who, topics=[TxnOffsetCommitRequestTopic(name="wide", partitions=places * times)]))
         return given
 
-    def commit(self, group: str, topic: str = "orders", partitions: int = 1) -> None:
+    def commit(self, group: str, topic: str = "orders", partitions: int = 1, times: int = 1) -> None:
         places = [OffsetCommitRequestPartition(partition_index=index, committed_offset=1) for index in range(partitions)]
-        self.send(8, 6, OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=places)]))
+        self.send(8, 6, OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=places * times)]))
 
     def end(self, name: str, given: Any) -> None:
         self.send(26, 3, EndTxnRequest(
@@ -120,6 +124,14 @@ def a_large_transaction_is_fenced(crowd: Crowd) -> Act:
 def many_offsets_become_a_groups(crowd: Crowd) -> Act:
     given = crowd.pending("p")
     return lambda crowd: crowd.end("p", given)
+
+
+def many_offsets_are_committed_by_one_request(crowd: Crowd) -> Act:
+    return lambda crowd: crowd.commit("g", "wide", MANY, times=MOST_COMMITTED // MANY)
+
+
+def many_offsets_are_committed_in_a_transaction(crowd: Crowd) -> Act:
+    return lambda crowd: crowd.pending("p", times=MOST_COMMITTED // MANY)
 
 
 def sessions_of_many_groups_end(crowd: Crowd) -> Act:
@@ -226,3 +238,12 @@ def test_no_step_costs_more_than_its_budget(case: Callable[[Crowd], Act]) -> Non
     act(crowd)
     assert not crowd.rig.driver.counters.internal_errors
     assert 0 < crowd.slices.dearest <= min(A_STEP, crowd.slices.whole // 4)
+
+
+@pytest.mark.parametrize("case", [many_offsets_are_committed_by_one_request, many_offsets_are_committed_in_a_transaction])
+def test_a_commit_of_many_offsets_is_done_in_steps(case: Callable[[Crowd], Act]) -> None:
+    crowd = Crowd()
+    crowd.slices.begin_anew()
+    case(crowd)(crowd)
+    assert not crowd.rig.driver.counters.internal_errors
+    assert 0 < crowd.slices.dearest <= A_PASS < crowd.slices.whole // 3

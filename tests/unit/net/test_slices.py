@@ -33,7 +33,10 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupH
 
 A_SLICE: Final = 5
 WIDE: Final = 100
+MANY: Final = 3
+"""So many offsets of each partition of `wide` are committed in steps."""
 BUSY: Final = 51
+INVALID_TXN_STATE: Final = 48
 SETTINGS: Final = {
     "group.consumer.session.timeout.ms": 10_000,
     "offsets.retention.check.interval.ms": 30_000,
@@ -107,19 +110,35 @@ def committed(wire: Wire) -> list[int]:
     return [partition.committed_offset for partition in answer.groups[0].topics[0].partitions]
 
 
-def commit(group: str, topic: str, *partitions: int, offset: int = 1) -> bytes:
-    """An OffsetCommit of nobody's, as bytes."""
+def commit(group: str, topic: str, *partitions: int, offset: int = 1, times: int = 1) -> bytes:
+    """Return an OffsetCommit without a member that names each partition so many times, as bytes."""
     places = [OffsetCommitRequestPartition(partition_index=index, committed_offset=offset) for index in partitions]
-    return request(8, 6, OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=places)]))
+    return request(8, 6, OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=places * times)]))
+
+
+def opens(wire: Wire, name: str, group: str, given: Any = None) -> Any:
+    """Begin a transaction with offsets of the group, of that producer or a new one."""
+    given = given or wire.ask(22, 4, comes(name))
+    assert wire.ask(25, 3, AddOffsetsToTxnRequest(**_who(name, group, given))).error_code == 0
+    return given
+
+
+def pended(name: str, group: str, given: Any, offset: int = 7, times: int = 1) -> bytes:
+    """Return a TxnOffsetCommit that names each partition of `wide` so many times, as bytes."""
+    places = [TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=offset) for index in range(WIDE)]
+    topics = [TxnOffsetCommitRequestTopic(name="wide", partitions=places * times)]
+    return request(28, 3, TxnOffsetCommitRequest(**_who(name, group, given), topics=topics))
+
+
+def _who(name: str, group: str, given: Any) -> dict[str, Any]:
+    return {"transactional_id": name, "producer_id": given.producer_id, "producer_epoch": given.producer_epoch, "group_id": group}
 
 
 def pend(wire: Wire, name: str, group: str) -> Any:
-    """A transaction with an offset of the group for each partition of `wide`."""
-    given = wire.ask(22, 4, comes(name))
-    who = {"transactional_id": name, "producer_id": given.producer_id, "producer_epoch": given.producer_epoch, "group_id": group}
-    wire.ask(25, 3, AddOffsetsToTxnRequest(**who))
-    places = [TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=7) for index in range(WIDE)]
-    wire.ask(28, 3, TxnOffsetCommitRequest(**who, topics=[TxnOffsetCommitRequestTopic(name="wide", partitions=places)]))
+    """Begin a transaction with an offset of the group for each partition of `wide`."""
+    given = opens(wire, name, group)
+    wire.send(pended(name, group, given))
+    wire.take()
     return given
 
 
@@ -187,6 +206,71 @@ def test_requests_that_name_a_group_wait_for_its_offsets_in_order_and_others_do_
     assert [len(second.take()), sliced.state("p")] == [2, "CompleteCommit"]
     other.send(fetched("g", 0))
     assert committed(other) == [9]
+
+
+def test_a_commit_of_many_offsets_leaves_room_for_others_and_its_group_waits(sliced: Sliced) -> None:
+    committer, same, other = (sliced.rig.connect() for _ in range(3))
+    committer.send(commit("g", "wide", *range(WIDE), times=MANY, offset=5))
+    same.send(fetched("g", 0))
+    other.send(commit("h", "wide", 0))
+    assert (committer.take(), committed(same), len(other.take())) == ([], [], 1)
+    sliced.turns()
+    assert (len(committer.take()), committed(same)) == (1, [5])
+
+
+def test_a_transaction_that_ends_amid_a_commit_of_it_has_nothing_of_that(sliced: Sliced) -> None:
+    producer, other = sliced.rig.connect(), sliced.rig.connect()
+    given = opens(producer, "p", "g")
+    producer.send(pended("p", "g", given, times=MANY))
+    assert producer.take() == [] and end(other, "p", given) == 0
+    sliced.turns()
+    answer: Any = read_response(28, 3, producer.take()[0])[1]
+    assert {partition.error_code for partition in answer.topics[0].partitions} == {INVALID_TXN_STATE}, "as if it had come after the end"
+    logs = sliced.cluster.topics.require("__consumer_offsets").partitions
+    assert [log.stable() == log.end for log in logs] == [True] * len(logs), "nothing of it stands behind the marker"
+    other.send(fetched("g", *range(WIDE)))
+    assert committed(other) == [-1] * WIDE
+
+
+def test_a_commit_of_the_next_transaction_waits_until_the_offsets_of_the_last_are_the_groups(sliced: Sliced) -> None:
+    producer, late = sliced.rig.connect(), sliced.rig.connect()
+    given = pend(producer, "p", "g")
+    late.send(pended("p", "g", given, offset=8, times=MANY))
+    assert end(producer, "p", given) == 0
+    while sliced.state("p") != "CompleteCommit":
+        sliced.loop.turn()
+    opens(producer, "p", "g", given)
+    assert late.take() == []
+    sliced.turns()
+    group = sliced.cluster.groups.find("g")
+    assert group is not None and len(late.take()) == 1
+    assert [len(group.offsets.unstable), {each.offset for each in group.offsets.values()}] == [WIDE, {7}]
+    assert end(producer, "p", given) == 0
+    sliced.turns()
+    assert {each.offset for each in group.offsets.values()} == {8}
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+def test_a_topic_that_goes_amid_a_commit_takes_its_offsets(sliced: Sliced, transactional: bool) -> None:
+    committer, other = sliced.rig.connect(), sliced.rig.connect()
+    plain = commit("g", "wide", *range(WIDE), times=MANY)
+    committer.send(pended("p", "g", opens(committer, "p", "g"), times=MANY) if transactional else plain)
+    assert committer.take() == []
+    other.ask(20, 5, DeleteTopicsRequest(topic_names=["wide"], timeout_ms=1000))
+    sliced.turns()
+    assert len(committer.take()) == 1
+    assert all(not group.offsets and not group.offsets.unstable for group in sliced.cluster.groups.all())
+
+
+def test_a_coordinator_that_goes_amid_a_commit_has_finished_it(sliced: Sliced) -> None:
+    committer, second = sliced.rig.connect(), sliced.rig.connect()
+    committer.send(commit("g", "wide", *range(WIDE), times=MANY, offset=5))
+    second.send(commit("g", "wide", *range(WIDE), times=MANY, offset=6))
+    sliced.rig.command("move_coordinator", group="g", node=1, loading_ms=1000)
+    assert (len(committer.take()), len(second.take())) == (1, 1), "the second waited for the first"
+    sliced.rig.sleep(1000)
+    committer.send(fetched("g", WIDE - 1))
+    assert committed(committer) == [6]
 
 
 def test_a_command_finds_no_group_in_the_midst_of_something(sliced: Sliced) -> None:

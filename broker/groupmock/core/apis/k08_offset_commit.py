@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k08_offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -18,7 +18,7 @@ from groupmock_codec.messages.k08_offset_commit import (
 from ..budget import Ration, within
 from ..groups import causes
 from ..groups.offsets import commits
-from ..groups.offsets.commits import Commit
+from ..groups.offsets.commits import Commit, Prepared
 from ..groups.type import Committer
 from ..java.hashes import id_partition_hash
 from ..java.orders import scala_map_order, scala_table_order
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
+    from ..work import Steps
 
 TOPIC_COST: Final = 5  # core.budget
 PARTITION_COST: Final = 7
@@ -52,28 +53,39 @@ class Head(NamedTuple):
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Check topics, then the group; commit what passed; the answer has no top-level error."""
+    """Check topics, then the group; commit what passed; the answer has no top-level error. Many partitions are handled in steps."""
     message = request.message
     assert isinstance(message, OffsetCommitRequest)
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in message.topics], TOPIC_COST)
-    ration.take(within([topic.partitions for topic in message.topics]), PARTITION_COST)
-    lines = [line for entry, topic in enumerate(message.topics) for line in _lines(cluster, request.version, entry, topic)]
-    # Before anything is stored: of a partition listed twice 3.9 takes the last one, and nothing if that one's metadata is too large:
-    # docs/kafka/differences.md#groups
-    taken = _once(turn, [line for line in lines if not line.error])
-    # 3.9 refuses v0 as a whole, 35 for unknown topics too (P2-c15):
-    # docs/kafka/differences.md#groups
-    if request.version == 0 and taken:
-        turn.reply(
-            request.ticket, OffsetCommitResponse(topics=_grouped([(line, error_codes.UNSUPPORTED_VERSION) for line in lines], merge=False))
-        )
-        return
+    partitions = within([topic.partitions for topic in message.topics])
+    ration.take(partitions, PARTITION_COST)
+    turn.begin_request(partial(_answered, cluster, request, message), message.group_id, partitions)
+
+
+def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, turn: Turn) -> Steps:
+    topics = cluster.topics
+    while True:
+        lines, deleted = _lines(cluster, request.version, message), topics.deleted
+        # Before anything is stored: of a partition listed twice 3.9 takes the last one, and nothing if that one's metadata is too large:
+        # docs/kafka/differences.md#groups
+        taken = _once(turn, [line for line in lines if not line.error])
+        # 3.9 refuses v0 as a whole, 35 for unknown topics too (P2-c15):
+        # docs/kafka/differences.md#groups
+        if request.version == 0 and taken:
+            refused = [(line, error_codes.UNSUPPORTED_VERSION) for line in lines]
+            turn.reply(request.ticket, OffsetCommitResponse(topics=_grouped(refused, merge=False)))
+            return
+        heads = _heads(cluster, request.version, message, lines)
+        prepared = yield from commits.prepare(turn, message.group_id, (_wanted(request.version, message, line) for line in taken))
+        yield from turn.others_first(message.group_id)
+        if topics.deleted == deleted or _lines(cluster, request.version, message) == lines:
+            break  # else a topic of it went between two steps, and nothing was done yet
     # Without a partition that passed no coordinator is asked: an error of the group stays invisible.
     # docs/kafka/offsets.md#c-empty-topics
-    errors = _commit(cluster, turn, request, message, taken) if taken else []
+    errors = _commit(cluster, turn, request, message, prepared) if taken else []
+    yield
     refused = [(line, line.error) for line in lines if line.error]
-    heads = _heads(cluster, request.version, message, lines)
     turn.reply(request.ticket, _answer(turn, heads, refused, list(zip(taken, errors, strict=True))))
 
 
@@ -88,18 +100,21 @@ def _heads(cluster: Cluster, version: int, message: OffsetCommitRequest, lines: 
     return heads
 
 
-def _lines(cluster: Cluster, version: int, entry: int, topic: OffsetCommitRequestTopic) -> Iterator[Line]:
-    """The partitions of one topic element with the error of the topic gates: 3, or 100 for an unknown topic id."""
-    name, unknown = topic.name, error_codes.UNKNOWN_TOPIC_OR_PARTITION
-    if version >= 10:
-        name, unknown = cluster.topics.name_of(topic.topic_id) or "", error_codes.UNKNOWN_TOPIC_ID
-    count = cluster.topics.partitions(name) if name else None
-    for partition in topic.partitions:
-        if count is None:
-            yield Line(entry, name, topic.topic_id, partition, unknown)
-        else:
-            known = 0 <= partition.partition_index < count
-            yield Line(entry, name, topic.topic_id, partition, error_codes.NONE if known else error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+def _lines(cluster: Cluster, version: int, message: OffsetCommitRequest) -> list[Line]:
+    """The partitions of each topic element with the error of the topic gates: 3, or 100 for an unknown topic id."""
+    lines = []
+    for entry, topic in enumerate(message.topics):
+        name, topic_id, unknown = topic.name, topic.topic_id, error_codes.UNKNOWN_TOPIC_OR_PARTITION
+        if version >= 10:
+            name, unknown = cluster.topics.name_of(topic_id) or "", error_codes.UNKNOWN_TOPIC_ID
+        count = cluster.topics.partitions(name) if name else None
+        for partition in topic.partitions:
+            if count is None:
+                error = unknown
+            else:
+                error = error_codes.NONE if 0 <= partition.partition_index < count else error_codes.UNKNOWN_TOPIC_OR_PARTITION
+            lines.append(Line(entry, name, topic_id, partition, error))
+    return lines
 
 
 def _once(turn: Turn, lines: list[Line]) -> list[Line]:
@@ -114,17 +129,16 @@ def _once(turn: Turn, lines: list[Line]) -> list[Line]:
 # -- committing --------------------------------------------------------------------------------------------------------
 
 
-def _commit(cluster: Cluster, turn: Turn, request: Request, message: OffsetCommitRequest, lines: list[Line]) -> list[int]:
+def _commit(cluster: Cluster, turn: Turn, request: Request, message: OffsetCommitRequest, prepared: Prepared) -> list[int]:
     by = Committer(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
     error, group = cluster.groups.reach(message.group_id, request.node)
-    wanted = [_wanted(request.version, message, line) for line in lines]
-    error = error or commits.admit(turn, group, by, request.version, commits.asked_for(turn, wanted))
+    error = error or commits.admit(turn, group, by, request.version, prepared.places)
     if error:
-        return [error] * len(lines)
+        return [error] * len(prepared.errors)
     # A client that assigns partitions by hand never joins (CLIENT-21): its first commit makes the group (SERVER-51).
     if group is None:
         group = cluster.groups.create_simple(turn, message.group_id, causes.first_commit(request.client_id))
-    return commits.write(turn, group, wanted)
+    return commits.write(turn, group, prepared)
 
 
 def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:

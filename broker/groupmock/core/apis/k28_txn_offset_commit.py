@@ -3,6 +3,8 @@ into the transaction by itself (KIP-890). Order of the checks: docs/kafka/transa
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec import error_codes
@@ -17,14 +19,19 @@ from groupmock_codec.messages.k28_txn_offset_commit import (
 from ..budget import Ration, within
 from ..groups import causes
 from ..groups.offsets import commits
-from ..groups.offsets.commits import Commit
+from ..groups.offsets.commits import Commit, Prepared
+from ..groups.offsets.offset_records import transactional_batch
 from ..groups.type import Committer
 from ..transactions.transactional_id import NONE, Holder
 
 if TYPE_CHECKING:
+    from groupmock_codec.records import Batch
+
     from ..cluster import Cluster
     from ..events import Request
+    from ..log.topics import Topics
     from ..turn import Turn
+    from ..work import Steps
 
 TOPIC_COST: Final = 5  # core.budget
 PARTITION_COST: Final = 9
@@ -33,54 +40,83 @@ ADDS_SINCE: Final = 5
 
 
 class Line(NamedTuple):
-    """One partition of the request; `entry` numbers the topic elements."""
+    """One partition of the request; `entry` numbers the topic elements, `error` says that there is no such partition."""
 
     entry: int
     topic: str
     partition: TxnOffsetCommitRequestPartition
+    error: int
 
 
 Result = tuple[Line, int]
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Each partition with a code; what passes is pending until its transaction ends."""
+    """Each partition with a code; what passes is pending until its transaction ends. Many partitions are handled in steps."""
     asked = request.message
     assert isinstance(asked, TxnOffsetCommitRequest)
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
-    ration.take(within([topic.partitions for topic in asked.topics]), PARTITION_COST)
-    lines = [Line(entry, topic.name, partition) for entry, topic in enumerate(asked.topics) for partition in topic.partitions]
-    known: list[Line] = []
-    refused: list[Result] = []
-    for line in lines:
-        if cluster.topics.find(line.topic, line.partition.partition_index) is not None:
-            known.append(line)
-        else:
-            refused.append((line, error_codes.UNKNOWN_TOPIC_OR_PARTITION))
-    errors = _commit(cluster, request, asked, turn, known) if known else []
+    partitions = within([topic.partitions for topic in asked.topics])
+    ration.take(partitions, PARTITION_COST)
+    turn.begin_request(partial(_answered, cluster, request, asked), asked.group_id, partitions)
+
+
+def _answered(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn) -> Steps:
+    topics = cluster.topics
+    while True:
+        lines, deleted = _lines(topics, asked), topics.deleted
+        known = [line for line in lines if not line.error]
+        yield
+        prepared = yield from commits.prepare(turn, asked.group_id, map(_wanted, known))
+        batch = yield from _batch(turn, asked, prepared)
+        yield from turn.others_first(asked.group_id)
+        if topics.deleted == deleted or _lines(topics, asked) == lines:
+            break  # else a topic of it went between two steps, and nothing was done yet
+    errors = _commit(cluster, request, asked, turn, prepared, batch) if known else []
+    yield
     if errors is None:
-        refused, known, errors = [(line, error_codes.UNKNOWN_SERVER_ERROR) for line in lines], [], []
-    turn.reply(request.ticket, TxnOffsetCommitResponse(topics=_grouped(refused, list(zip(known, errors, strict=True)))))
+        done, refused = [], [(line, error_codes.UNKNOWN_SERVER_ERROR) for line in lines]
+    else:
+        done, refused = list(zip(known, errors, strict=True)), [(line, line.error) for line in lines if line.error]
+    turn.reply(request.ticket, TxnOffsetCommitResponse(topics=_grouped(refused, done)))
 
 
-def _commit(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn, lines: list[Line]) -> list[int] | None:
-    """A code per line. None: the coordinator fails over it, and nothing of the request is answered otherwise."""
+def _lines(topics: Topics, asked: TxnOffsetCommitRequest) -> list[Line]:
+    lines = []
+    for entry, topic in enumerate(asked.topics):
+        for partition in topic.partitions:
+            known = topics.find(topic.name, partition.partition_index) is not None
+            lines.append(Line(entry, topic.name, partition, error_codes.NONE if known else error_codes.UNKNOWN_TOPIC_OR_PARTITION))
+    return lines
+
+
+def _batch(turn: Turn, asked: TxnOffsetCommitRequest, prepared: Prepared) -> Generator[None, None, Batch | None]:
+    """Return what goes into the log of the group's partition; None: nothing, because every offset was refused."""
+    if not prepared.offsets:
+        return None
+    by, old_values = Holder(asked.producer_id, asked.producer_epoch), turn.quirks.old_offset_values
+    return (yield from transactional_batch(asked.group_id, prepared.offsets, *by, turn.wall_ms, old_values))
+
+
+def _commit(
+    cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn, prepared: Prepared, batch: Batch | None
+) -> list[int] | None:
+    """A code per commit. None: the coordinator fails over it, and nothing of the request is answered otherwise."""
     groups, by = cluster.groups, Committer(asked.generation_id, asked.member_id, asked.group_instance_id)
     error = error_codes.INVALID_GROUP_ID if not asked.group_id else groups.gate(asked.group_id, request.node)
     if error:
-        return [error] * len(lines)
+        return [error] * len(prepared.errors)
     group = groups.find(asked.group_id)
-    wanted = [_wanted(line) for line in lines]
-    error = _verified(cluster, request, asked, turn) or commits.admit_transactional(turn, group, by, commits.asked_for(turn, wanted))
+    error = _verified(cluster, request, asked, turn) or commits.admit_transactional(turn, group, by, prepared.places)
     # Pending offsets keep a group of which nobody is a member yet (TX-77)
     if group is None and (not error or turn.quirks.refused_transactional_commit_makes_group):
         group = groups.create_simple(turn, asked.group_id, causes.first_commit(request.client_id))
     if error or group is None:
-        return [error] * len(lines)
+        return [error] * len(prepared.errors)
     if asked.producer_epoch == NONE:  # without verification nobody has asked a coordinator (MemoryRecordsBuilder.validateProducerState)
         return None
-    return groups.write_pending(turn, group, wanted, asked.producer_id, asked.producer_epoch)
+    return groups.write_pending(turn, group, prepared, batch)
 
 
 def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn) -> int:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ..log.topics import Topics
     from ..log.transactions import Marker
     from .configs import GroupConfigs
-    from .offsets.commits import Commit
+    from .offsets.commits import Prepared
 
 TYPES: Final[tuple[type[GroupType], ...]] = (ClassicGroup, ConsumerGroup)
 """Every type of group that there is. The first one is that of groups which only ever commit, as in Kafka (`simple` groups)."""
@@ -241,30 +241,24 @@ class GroupRegistry:
 
     # -- transactions --------------------------------------------------------------------------------------------------
 
-    def write_pending(self, turn: Turn, group: GroupType, wanted: list[Commit], producer_id: int, epoch: int) -> list[int]:
-        """What a transaction commits, as far as it may be stored; a code per commit. It stands in the log of the group's partition."""
-        from .offsets.commits import refused_metadata, size_error, stored_offset, too_large  # a server that listens has no need of them yet
-        from .offsets.offset_records import transactional_batch
+    def write_pending(self, turn: Turn, group: GroupType, prepared: Prepared, batch: Batch | None) -> list[int]:
+        """Store what a transaction commits, as far as it may be; a code per commit. `batch`, which has it, goes into the log of the group's
+        partition."""
+        from .offsets.commits import size_error, too_large  # a server that listens has no need of them yet
 
-        errors = [refused_metadata(turn, each.metadata) for each in wanted]
-        if too_large(turn, group.home, group.partition, group.group_id, wanted):
-            return [error or size_error(turn) for error in errors]
-        stored = [
-            ((each.topic, each.partition), stored_offset(turn, each)) for each, error in zip(wanted, errors, strict=True) if not error
-        ]
-        if not stored:
-            return errors
+        if too_large(group, prepared):
+            return [error or size_error(turn) for error in prepared.errors]
+        if batch is None:
+            return prepared.errors
         try:
-            old_values = turn.quirks.old_offset_values
-            self._log(turn, group, transactional_batch(group.group_id, stored, producer_id, epoch, turn.wall_ms, old_values))
+            self._log(turn, group, batch)
         except RecordsError as refused:
-            for at, _ in stored if turn.quirks.refused_commit_drops_pending else ():
-                group.offsets.refused_in_transaction(producer_id, at)
-            return [error or int(refused.error_code) for error in errors]
-        for at, offset in stored:
-            group.offsets.commit_in_transaction(producer_id, at, offset)
-        self._in_transactions.setdefault((group.partition, producer_id), {})[group.group_id] = None
-        return errors
+            for at, _ in prepared.offsets if turn.quirks.refused_commit_drops_pending else ():
+                group.offsets.refused_in_transaction(batch.producer_id, at)
+            return [error or int(refused.error_code) for error in prepared.errors]
+        group.offsets.commit_in_transaction(batch.producer_id, prepared.offsets)
+        self._in_transactions.setdefault((group.partition, batch.producer_id), {})[group.group_id] = None
+        return prepared.errors
 
     def _log(self, turn: Turn, group: GroupType, batch: Batch) -> None:
         from ..log.producers import Origin

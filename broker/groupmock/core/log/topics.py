@@ -61,6 +61,8 @@ class Topics(TopicNews):
         self._partition_count = 0
         self.made = 0
         """How many topics were made so far."""
+        self.deleted = 0
+        """How many of them were deleted."""
         self._broker_configs: dict[str, dict[str, str]] = {}  # changed at run time: node id as text, or "" for all -> configs
         # With eligible leader replicas it is a config of the cluster from the start, not a default (KIP-966; docs/kafka/differences.md)
         if environment.settings.quirks.min_insync_replicas_pinned:
@@ -204,6 +206,7 @@ class Topics(TopicNews):
         del self._topics[name], self._names[topic.topic_id]
         self._limits.pop(name, None)
         self._partition_count -= len(topic.partitions)
+        self.deleted += 1
         self._forget_printed(name)
         turn.note("topic_deleted", topic=name)
         self._tell_deleted(turn, name)

@@ -22,6 +22,7 @@ from ..groups import causes
 from ..groups.offsets import commits
 from ..groups.offsets.commits import Commit
 from ..groups.type import Committer, GroupType
+from ..work import at_once
 from .find import check_partition, first_not_older, listed, partitions_of
 from .register import Arguments, BadArguments, Group, NoSuch, NotNow, TopicName, steers
 
@@ -177,8 +178,9 @@ def _commit(cluster: Cluster, turn: Turn, group_id: str, wanted: list[Commit]) -
     if long is not None:
         limit = turn.settings.offset_metadata_max_bytes
         raise BadArguments(f"{long.topic}/{long.partition}: metadata of more than offset.metadata.max.bytes ({limit})")
-    if commits.too_large(turn, hosting, hosting.partition_of(group_id), group_id, wanted):
+    prepared = at_once(commits.prepare(turn, group_id, wanted))
+    if prepared.size > hosting.largest_batch(hosting.partition_of(group_id)):
         raise BadArguments(f"offsets of {len(wanted)} partitions are more than one batch of {hosting.topic} holds: commit fewer at once")
-    if error := commits.admit(turn, group, ADMIN, COMMIT_VERSION, [(each.topic, each.partition) for each in wanted]):
+    if error := commits.admit(turn, group, ADMIN, COMMIT_VERSION, prepared.places):
         raise NotNow(f"group {group_id!r} takes no commit of an admin: {error_name(error)}")
-    commits.write(turn, group or cluster.groups.create_simple(turn, group_id, causes.committed_by_admin()), wanted)
+    commits.write(turn, group or cluster.groups.create_simple(turn, group_id, causes.committed_by_admin()), prepared)

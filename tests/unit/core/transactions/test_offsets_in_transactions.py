@@ -11,6 +11,7 @@ from transaction_world import Pid
 from groupmock.core.groups.offsets.committed import Offset
 from groupmock.core.groups.offsets.offset_records import transactional_batch
 from groupmock.core.java.hashes import partition_for
+from groupmock.core.work import at_once
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
@@ -382,7 +383,7 @@ def test_offsets_in_the_log_have_the_bytes_of_their_release() -> None:
     """TX-78: metadata `m`, leader epoch 3, as seen on 4.3.0 and 3.9.1; the sequence is 0 each time, and nobody looks at it."""
     head, offset = (5).to_bytes(8) + (3).to_bytes(4), Offset(5, 3, "m", 7, None)
     for old, version, metadata, tags in ((False, 4, b"\x02m", b"\x00"), (True, 3, b"\x00\x01m", b"")):
-        written = transactional_batch("g", [(("t", 0), offset)], 9, 2, 7, old)
+        written = at_once(transactional_batch("g", [(("t", 0), offset)], 9, 2, 7, old))
         value = decode_records(written)[0].value
         assert value == version.to_bytes(2) + head + metadata + (7).to_bytes(8) + tags
         assert (written.base_sequence, written.producer_id, written.producer_epoch) == (0, 9, 2)

@@ -19,8 +19,8 @@ def offset(number: int) -> Offset:
 def steps(producers: int) -> list[int]:
     pending = PendingOffsets()
     for producer in range(producers):
-        pending.write(producer, AT, offset(producer))
-        pending.write(producer, ("orders", producer + 1), offset(1))
+        pending.write(producer, [(AT, offset(producer))])
+        pending.write(producer, [(("orders", producer + 1), offset(1))])
     asked = (
         lambda: ("bills", 0) in pending,
         lambda: pending.in_topic("bills"),
@@ -39,8 +39,8 @@ def test_others_cost_nothing() -> None:
 def test_what_is_over_leaves_nothing() -> None:
     pending = PendingOffsets()
     for producer in (1, 2):
-        pending.write(producer, AT, offset(producer))
-        pending.write(producer, ("bills", producer), offset(1))
+        pending.write(producer, [(AT, offset(producer))])
+        pending.write(producer, [(("bills", producer), offset(1))])
     pending.discard(AT)
     assert AT not in pending and not pending.in_topic("orders") and pending.places() == {("bills", 1), ("bills", 2)}
     assert (pending.wins(1, AT), pending.wins(1, ("bills", 1))) == (None, offset(1))

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from ...timers import Timer
+from ...work import at_once
 from ..offsets.committed import CommittedOffsets
 from ..type import GroupType
-from .assignors import Effort, Spreads, at_once, stored
+from .assignors import Effort, Spreads, stored
 from .orders import Held, MemberTable, Spot
 from .states import FIRST_EPOCH, JOINING, MAY_FOLLOW, Progress, State
 

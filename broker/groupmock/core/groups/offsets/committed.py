@@ -6,7 +6,7 @@ of topic partitions.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 
 import msgspec
 
@@ -78,13 +78,14 @@ class CommittedOffsets(dict[At, Offset]):
         if self._pending is not None:
             self._pending.overtaken(at)
 
-    def commit_in_transaction(self, producer_id: int, at: At, offset: Offset) -> None:
-        """It counts when the producer's transaction is committed."""
+    def commit_in_transaction(self, producer_id: int, offsets: Collection[tuple[At, Offset]]) -> None:
+        """They count when the producer's transaction is committed."""
         if self._pending is None:
             self._pending = PendingOffsets()
-        self._pending.write(producer_id, at, offset)
+        self._pending.write(producer_id, offsets)
         if self._filed is not None:
-            self._filed.add(at[0], self._owner)
+            for topic in {at[0] for at, _ in offsets}:
+                self._filed.add(topic, self._owner)
 
     def end_transaction(self, producer_id: int, committed: bool) -> Generator[None, None, int]:
         """What the producer has pending becomes the group's, or is dropped, in steps; how many offsets are new."""

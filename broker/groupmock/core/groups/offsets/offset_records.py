@@ -6,12 +6,14 @@ Here they are written for transactions alone, whose markers stand behind them; w
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Generator
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.records import TRANSACTIONAL_BIT, Batch, NewRecord, encode_batch, read_batches
+from groupmock_codec.records import TRANSACTIONAL_BIT, Batch, NewRecord, batch_of, encode_record
 from groupmock_codec.runtime import uvarint
+
+from ...work import A_FEW
 
 if TYPE_CHECKING:
     from .committed import At, Offset
@@ -28,13 +30,18 @@ _TIME: Final = Struct(">q")
 
 def transactional_batch(
     group_id: str, offsets: Collection[tuple[At, Offset]], producer_id: int, epoch: int, wall_ms: int, old_values: bool
-) -> Batch:
-    """One batch, of a transaction. Its sequence is 0, whatever its producer wrote there before (TX-78). `old_values`: as before 4.0."""
+) -> Generator[None, None, Batch]:
+    """One batch, of a transaction, made in steps. Its sequence is 0, whatever its producer wrote there before (TX-78). `old_values`: as
+    before 4.0."""
     value = _old_value if old_values else _value
     keys = {topic: _key(group_id, topic) for topic in {at[0] for at, _ in offsets}}
-    records = [NewRecord(keys[at[0]] + _PARTITION.pack(at[1]), value(offset), timestamp=wall_ms) for at, offset in offsets]
-    data = encode_batch(records, producer_id=producer_id, producer_epoch=epoch, base_sequence=0, attributes=TRANSACTIONAL_BIT)
-    return read_batches(data)[0]
+    records = []
+    for number, (at, offset) in enumerate(offsets):
+        if not number % A_FEW:
+            yield
+        record = NewRecord(keys[at[0]] + _PARTITION.pack(at[1]), value(offset), timestamp=wall_ms)
+        records.append(encode_record(record, number, wall_ms))
+    return batch_of(records, wall_ms, wall_ms, producer_id=producer_id, producer_epoch=epoch, base_sequence=0, attributes=TRANSACTIONAL_BIT)
 
 
 def _key(group_id: str, topic: str) -> bytes:

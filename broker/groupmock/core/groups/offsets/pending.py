@@ -9,7 +9,7 @@ something pending there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -56,14 +56,16 @@ class PendingOffsets:
         """The partitions in which that producer has one."""
         return self._by_producer.get(producer_id, {}).keys()
 
-    def write(self, producer_id: int, at: At, offset: Offset) -> None:
-        """A transaction commits that offset; the last one of a partition counts."""
+    def write(self, producer_id: int, offsets: Iterable[tuple[At, Offset]]) -> None:
+        """A transaction commits these offsets; the last one of a partition counts. All have the same number, which takes 32 bytes."""
         self._number += 1
         mine = self._by_producer.setdefault(producer_id, {})
-        if at not in self:
-            self._topics[at[0]] += 1
-        self._producers.setdefault(at, set()).add(producer_id)
-        mine[at] = Pending(offset, self._number)
+        for at, offset in offsets:
+            if at not in self._producers:
+                self._topics[at[0]] += 1
+                self._producers[at] = set()
+            self._producers[at].add(producer_id)
+            mine[at] = Pending(offset, self._number)
 
     def overtaken(self, at: At) -> None:
         """A plain commit was written there: it is later than all that is pending."""

@@ -8,9 +8,9 @@ from cases import for_each
 from consumer_world import LEAVE, ConsumerWorld
 
 from groupmock.core.groups.classic.type import ClassicGroup
-from groupmock.core.groups.consumer.assignors import at_once
 from groupmock.core.groups.consumer.orders import MemberTable
 from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
+from groupmock.core.work import at_once
 from groupmock.rig import Ask
 from groupmock_codec.embedded.consumer import (
     Assignment,
@@ -448,7 +448,7 @@ def test_a_change_of_type_keeps_the_table_of_offsets() -> None:
     for index in range(50):
         offsets().discard(("many", index))
     for producer, topic in ((7, "t"), (8, "t"), (8, "u")):
-        offsets().commit_in_transaction(producer, (topic, 0), some)
+        offsets().commit_in_transaction(producer, [((topic, 0), some)])
     listed = offsets().listed(scala=False)
     world.join("A")
     assert (world.group is not None, offsets().listed(scala=False), offsets().unstable) == (True, listed, frozenset({("t", 0), ("u", 0)}))

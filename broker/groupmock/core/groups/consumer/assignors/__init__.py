@@ -15,10 +15,10 @@ from typing import Final
 
 from . import range_assignor, uniform_heterogeneous, uniform_homogeneous
 from .drafts import Computed, stored
-from .spec import Effort, Group, Member, Spreads, Steps, Subscription, Target, at_once, group_of, subscription_of
+from .spec import Effort, Group, Member, Spreads, Steps, Subscription, Target, group_of, subscription_of
 
 __all__ = [
-    "ASSIGNORS", "Effort", "Member", "Spreads", "Steps", "Subscription", "Target", "assign", "at_once", "stored", "subscription_of",
+    "ASSIGNORS", "Effort", "Member", "Spreads", "Steps", "Subscription", "Target", "assign", "stored", "subscription_of",
 ]  # fmt: skip
 
 Assignor = Callable[[Group, Effort], Steps[dict[str, Computed]]]

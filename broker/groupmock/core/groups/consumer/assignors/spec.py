@@ -46,16 +46,6 @@ class Effort:
         self._left -= cost
 
 
-def at_once(steps: Steps[T]) -> T:
-    """Compute all of it, and return the result."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            result: T = done.value
-            return result
-
-
 class Subscription(msgspec.Struct, gc=False):
     """Existing topics that a member subscribes to, in the order in which its set gives them; `size` counts names that do not exist too.
     Members that subscribe alike best share one."""
