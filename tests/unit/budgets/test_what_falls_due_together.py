@@ -38,7 +38,7 @@ A_STEP: Final = STEPS_PER_MS // 2
 MOST_COMMITTED: Final = 5_400
 """About as many partitions as one TxnOffsetCommit may have by its price."""
 A_PASS: Final = 3 * STEPS_PER_MS
-"""Lines of one look at all of these, which is one step."""
+"""Lines of the step that decides on all of these and stores them, which is one."""
 SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": 0,
     "group.min.session.timeout.ms": 0,
