@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from audit_examples import WireStage, exchange_of
+from audit_examples import exchange_of
+from wire_stage import WireStage
 
 from groupmock.audit.auditor import audit
 from groupmock.audit.commit_example import ALONE, GIVEN, HEADER

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from audit_examples import WireStage, exchange_named
+from audit_examples import exchange_named
 from audit_pen import AuditPen
+from wire_stage import WireStage
 
 from groupmock.audit.auditor import audit
 from groupmock.audit.consumer_example import ASKED_FOR_HALF, FENCED, HEADER, JOINED

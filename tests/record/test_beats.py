@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tapped import Rows
 
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal
+from groupmock.journal.read import line_of
 from groupmock.record.dialogue import Dialogue, Passing, header
+from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import request
 from groupmock_codec import APIS
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -46,6 +47,10 @@ SCRIPT: list[tuple[str, bytes]] = [
 ]
 
 
+def rows() -> KeptRows:
+    return KeptRows(heartbeats=True, details=True)
+
+
 def play(dialogue: Dialogue) -> None:
     line = dialogue.opened(1, 1, "127.0.0.1", 4000, 0)
     for place, (what, frame) in enumerate(SCRIPT, 1):
@@ -61,24 +66,19 @@ def journal(*sinks: Any) -> Journal:
 
 
 def test_the_rows_are_those_of_the_full_way() -> None:
-    short, full = Rows(), Rows()
+    short, full = rows(), rows()
     play(Dialogue(journal(short), beats=True))
     play(Dialogue(journal(full)))
     assert short.rows == full.rows
-    assert [row["kind"] for row in short.rows].count("request") == 12
+    assert len(short.of("request")) == 12
 
 
 def test_a_file_has_them_too(tmp_path: Path) -> None:
-    rows, path = Rows(), tmp_path / "j.jsonl"
-    made = journal(rows, FileSink(str(path), pytest.fail))
+    kept, path = rows(), tmp_path / "j.jsonl"
+    made = journal(kept, FileSink(str(path), pytest.fail))
     play(Dialogue(made, beats=True))
     made.close()
-    assert [json.loads(line) for line in path.read_text().splitlines()[1:]] == [without_tags(row) for row in rows.rows]
-
-
-def without_tags(value: Any) -> Any:
-    """A file leaves out what nearly every message ends in."""
-    return {name: without_tags(each) for name, each in value.items() if name != "unknown_tags"} if isinstance(value, dict) else value
+    assert [json.loads(line) for line in path.read_text().splitlines()[1:]] == [json.loads(line_of(row)) for row in kept.rows]
 
 
 def test_most_of_them_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,5 +90,5 @@ def test_most_of_them_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
         real(self)
 
     monkeypatch.setattr(Passing, "read", counted)
-    play(Dialogue(journal(Rows()), beats=True))
+    play(Dialogue(journal(rows()), beats=True))
     assert len(read) < 12

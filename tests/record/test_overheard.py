@@ -9,8 +9,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from tapped import JsonRow, TappedStage
+import msgspec
+from tapped import TappedStage
 
+from groupmock.journal.rows import Row
 from groupmock.rounds import rebalances
 from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.verdicts.runner import play
@@ -57,6 +59,13 @@ ROWS_DIFFER = {
 }
 """Exchange -> why a row of ours has no counterpart: our own journal has answers that were made for nobody."""
 PLACE = ("open", "request", "reply", "close")
+JsonRow = dict[str, Any]
+
+
+def as_read(rows: list[Row]) -> list[JsonRow]:
+    """As a file would have them read back."""
+    found: list[JsonRow] = msgspec.json.decode(msgspec.json.encode(rows))
+    return found
 
 
 @cache
@@ -67,9 +76,9 @@ def played() -> list[tuple[str, str, list[JsonRow], list[JsonRow]]]:
         if exchange.lacking or "core" not in exchange.stages or RELEASE not in exchange.releases:
             continue
         for variant in exchange.variants():
-            stage = TappedStage(RELEASE, exchange.wanted_settings)
+            stage = TappedStage(exchange.wanted_settings, RELEASE)
             assert play(variant, stage).verdict in ("kept", "not applicable"), variant.name
-            found.append((exchange.name, variant.name, stage.tap.own.rows, stage.tap.recorded.rows))
+            found.append((exchange.name, variant.name, as_read(stage.kept.rows), as_read(stage.recorded.rows)))
     return found
 
 

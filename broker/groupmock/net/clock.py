@@ -218,6 +218,11 @@ class VirtualClock:
         self._now = now
         self._appointments.clear()
 
+    def next_due(self) -> int | None:
+        """When the next appointment is, perhaps in the past; None: there is none."""
+        first = self._appointments.first()
+        return None if first is None else first.when
+
     def advance(self, milliseconds: float) -> None:
         """As `step`, in ms."""
         self.step(int(milliseconds * NS_PER_MS))

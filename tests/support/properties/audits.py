@@ -16,8 +16,9 @@ from functools import cache
 from random import Random
 from typing import Any, Final
 
-from audit_examples import WireStage, exchange_of, from_a_file
+from audit_examples import exchange_of, from_a_file
 from found import Case, Property
+from wire_stage import WireStage
 
 from groupmock.audit.auditor import Auditor, audit
 from groupmock.audit.rule import registered
