@@ -35,7 +35,7 @@ def refused(world: World, asked: Occasion, do: dict[str, Any] | str, reason: str
 
 def answer_of(asked: Occasion) -> Any:
     asked.send()
-    return asked.read(asked.wire.frame())
+    return asked.read()
 
 
 def member_error(asked: Occasion, answer: Any) -> int:
@@ -158,8 +158,8 @@ def test_freeze_member(world: World, key: int, version: int) -> None:
     world.wire().ask(18, 0, ApiVersionsRequest())
     assert asked.wire.silent() and beat.silent(), "the member waits on every connection"
     world.broker.thaw(asked.group, asked.member_id)
-    assert asked.error(asked.read(asked.wire.frame())) == asked.usual
-    beat.frame()
+    assert asked.error(asked.read()) == asked.usual
+    beat.receive()
     still_fine(world)
 
 
@@ -217,8 +217,8 @@ def test_stall_node(world: World, key: int, version: int) -> None:
     world.wire(3 - node).ask(18, 0, ApiVersionsRequest())
     assert asked.wire.silent() and before.silent()
     world.broker.start_node(node)
-    assert asked.error(asked.read(asked.wire.frame())) == asked.usual
-    before.frame()
+    assert asked.error(asked.read()) == asked.usual
+    before.receive()
     still_fine(world)
 
 

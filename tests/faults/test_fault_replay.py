@@ -50,7 +50,7 @@ def test_each_kind_at_each_group_api(tmp_path: Path, do: dict[str, Any], stage: 
                     broker.start_node(node)
             elif do["kind"] not in ("drop", "close", "reset", "truncate", "garble"):
                 asked.wire.send(18, 0, ApiVersionsRequest())
-                asked.wire.frame()
+                asked.wire.receive()
         world.close()
     rows = read(path)[1]
     assert sum(isinstance(row, FaultRow) for row in rows) >= len(GROUP_APIS) - 1

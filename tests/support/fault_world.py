@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import select
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from groupmock import Broker
+from groupmock.rig.wire import Client, read_response
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
-from groupmock_codec.headers import RequestHeader, encode_request_header, response_header_version
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import (
     OffsetFetchRequest,
@@ -36,34 +35,12 @@ PATIENCE_S: Final = 60
 _numbers = itertools.count(1)
 
 
-class Wire:
-    """A raw, blocking connection: frames out, bytes in."""
+class Wire(Client):
+    """A connection whose correlation ids are those of no other, of which is seen whether it is silent, and how it ends."""
 
     def __init__(self, address: str, client_id: str) -> None:
         host, port = address.split(":")
-        self.client_id = client_id
-        self.socket = socket.create_connection((host, int(port)), PATIENCE_S)
-        self._correlation = next(_numbers) * 1000
-
-    def send(self, key: int, version: int, message: Message) -> bytes:
-        """One request; returns its correlation id."""
-        self._correlation += 1
-        header = encode_request_header(RequestHeader(key, version, self._correlation, self.client_id))
-        body = header + APIS[key].request.encode(version, message)
-        self.socket.sendall(len(body).to_bytes(4, "big") + body)
-        return self._correlation.to_bytes(4, "big")
-
-    def frame(self) -> bytes:
-        """The next whole frame, with its length."""
-        size = self._exactly(4)
-        return size + self._exactly(int.from_bytes(size, "big"))
-
-    def ask(self, key: int, version: int, message: Message) -> Any:
-        """Send, receive, decode."""
-        correlation = self.send(key, version, message)
-        frame = self.frame()
-        assert frame[4:8] == correlation
-        return read(key, version, frame)
+        super().__init__(host, int(port), client_id, PATIENCE_S, first=next(_numbers) * 1000 + 1)
 
     def silent(self) -> bool:
         """Is there nothing to read now, not even an end?"""
@@ -75,22 +52,6 @@ class Wire:
         while piece := self.socket.recv(65536):
             data += piece
         return data
-
-    def close(self) -> None:
-        self.socket.close()
-
-    def _exactly(self, size: int) -> bytes:
-        data = b""
-        while len(data) < size:
-            piece = self.socket.recv(size - len(data))
-            assert piece, f"the connection ended after {len(data)} of {size} bytes"
-            data += piece
-        return data
-
-
-def read(key: int, version: int, frame: bytes) -> Any:
-    """The response in a whole frame."""
-    return APIS[key].response.decode(version, frame[9 if response_header_version(key, version) else 8 :])
 
 
 @dataclass
@@ -118,11 +79,16 @@ class Occasion:
         """The error without any fault: none, but for the versions that wrote to ZooKeeper (35, UNSUPPORTED_VERSION)."""
         return 35 if (self.key, self.version) in ((8, 0), (9, 0)) else 0
 
-    def send(self) -> bytes:
+    def send(self) -> int:
         return self.wire.send(self.key, self.version, self.request)
 
-    def read(self, frame: bytes) -> Any:
-        return read(self.key, self.version, frame)
+    def read(self) -> Any:
+        """The answer."""
+        return self.read_frame(self.wire.receive())
+
+    def read_frame(self, frame: bytes) -> Any:
+        """The answer in a frame that came already, without its length."""
+        return read_response(self.key, self.version, frame)[1]
 
     def error(self, answer: Any) -> int:
         """The error code where Kafka has it in this version (docs/kafka/apis.md#field-layouts)."""
