@@ -8,9 +8,7 @@ import pytest
 from cases import for_each
 
 from groupmock.faults.plan import BadPlan, id_text
-from groupmock.journal.journal import Sink
-from groupmock.journal.rows import FaultRow, Row
-from groupmock.rig import WireRig
+from groupmock.rig import KeptRows, WireRig
 from groupmock.rig.wire import read_response, request
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -81,18 +79,12 @@ def test_a_commit_of_which_one_partition_is_refused(stage: str) -> None:
 
 
 def test_the_row_of_the_fault_says_which_were_struck() -> None:
-    struck: list[Any] = []
-
-    class Rows(Sink):
-        def take(self, row: Row) -> None:
-            if isinstance(row, FaultRow):
-                struck.append(row.fields)
-
+    kept = KeptRows(kinds=["fault"])
     rig = house(refuse("request", 28, api="OffsetCommit", partition=1), refuse("reply", 28, api="OffsetFetch", version="8-", group="h"))
-    rig.journal.add(Rows())
+    rig.journal.add(kept)
     ask(rig, 8, 8, commit({"orders": [0, 1], "bills": [1]}))
     ask(rig, 9, 8, of_groups())
-    assert struck == [{"code": 28, "struck": ["orders/1", "bills/1"]}, {"code": 28, "struck": ["h"]}]
+    assert [row.fields for row in kept.of("fault")] == [{"code": 28, "struck": ["orders/1", "bills/1"]}, {"code": 28, "struck": ["h"]}]
 
 
 def test_it_needs_one_entity_that_is_all_of_it() -> None:

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from groupmock.journal.journal import Sink
-from groupmock.journal.rows import FaultRow, Row
-from groupmock.rig import WireRig
+from groupmock.rig import KeptRows, WireRig
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 
 
-class Rows(Sink):
-    """Every row, by what it says but for its number."""
-
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-
-    def take(self, row: Row) -> None:
-        self.rows.append(row)
-
-
-def play(rules: list[dict[str, object]]) -> tuple[WireRig, Rows, list[int]]:
+def play(rules: list[dict[str, object]]) -> tuple[WireRig, KeptRows, list[int]]:
     """Three heartbeats of nobody."""
-    rows = Rows()
+    rows = KeptRows()
     rig = WireRig.make(sinks=[rows])
     if rules:
         rig.command("add_faults", rules=rules)
@@ -39,7 +27,7 @@ def test_it_counts_and_leaves_the_call_to_the_rules_behind_it(stage: str) -> Non
     assert answers == [25, 25, 27]
     report = rig.driver.rules.registry.report("seen")
     assert (report.fired, report.matched, report.spent, report.sentence) == (2, 2, False, 'rule "seen" fired 2 times')
-    struck = [(row.rule, row.action) for row in rows.rows if isinstance(row, FaultRow)]
+    struck = [(row.rule, row.action) for row in rows.of("fault")]
     assert struck == [("seen", "observe"), ("seen", "observe"), ("lie", "error")]
 
 

@@ -15,13 +15,13 @@ from groupmock.audit.rule import Rule, answered, asked, closed, registered
 from groupmock.audit.sink import AuditSink
 from groupmock.audit.subjects import Exchange, Link, Member
 from groupmock.audit.verdicts import Audit, Finding
-from groupmock.journal.journal import Sink
 from groupmock.journal.read import read
-from groupmock.journal.rows import FindingRow, OpenRow, Row
+from groupmock.journal.rows import OpenRow
 from groupmock.net.alarm import ClockAlarm
 from groupmock.net.beats import Beats
 from groupmock.net.clock import Clock
 from groupmock.net.driver import Driver
+from groupmock.rig.kept_rows import KeptRows
 
 CODE = "TEST-00"
 
@@ -67,24 +67,11 @@ class Witness(Rule):
         return Broken(told, rows, "nothing")
 
 
-class Findings(Sink):
-    """Keeps the rows of findings."""
-
-    kinds = frozenset(("finding",))
-
-    def __init__(self) -> None:
-        self.rows: list[FindingRow] = []
-
-    def take(self, row: Row) -> None:
-        assert isinstance(row, FindingRow)
-        self.rows.append(row)
-
-
 class Beside:
     """An audit beside a driver, and what it tells."""
 
     def __init__(self, driver: Driver, clock: Clock) -> None:
-        self.findings = Findings()
+        self.findings = KeptRows(kinds=["finding"])
         self.sink = AuditSink(driver.journal, Beats(driver.connections), ClockAlarm(clock), clock.now)
         driver.journal.add(self.findings)
         driver.journal.add(self.sink)
@@ -95,7 +82,7 @@ class Beside:
     def told(self, rows: bool = True) -> list[tuple[Any, ...]]:
         """Its findings, sorted; `rows`: with the rows that they cite."""
         assert not any(tally.crashed for tally in self.sink.audit().rules.values())
-        return sorted((each.happened, each.sentence, each.instead, each.rows if rows else ()) for each in self.findings.rows)
+        return sorted((each.happened, each.sentence, each.instead, each.rows if rows else ()) for each in self.findings.of("finding"))
 
 
 def told_of(path: Path) -> tuple[list[tuple[Any, ...]], Audit]:

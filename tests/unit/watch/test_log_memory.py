@@ -12,9 +12,8 @@ import pytest
 from cases import for_each
 
 from groupmock.audit.auditor import Auditor
-from groupmock.journal.journal import Sink
 from groupmock.journal.rows import Row
-from groupmock.rig import WireRig
+from groupmock.rig import KeptRows, WireRig
 from groupmock.rig.wire import read_response, request
 from groupmock.rounds import Rebalances, group_fold
 from groupmock.story import people, tally, teller
@@ -40,22 +39,12 @@ LONG = 10_000
 """Characters of a group id or a topic; what is kept of one is seen at once."""
 
 
-class Rows(Sink):
-    routine = True
-
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-
-    def take(self, row: Row) -> None:
-        self.rows.append(row)
-
-
 class Churn:
     """Requests that are refused, and groups, members, topics and connections that come and go: each with names of its own."""
 
     def __init__(self) -> None:
         settings = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 0, "offsets.retention.minutes": 1}
-        self.sink = Rows()
+        self.sink = KeptRows()
         self.rig = WireRig.make(topics={"orders": 3}, settings=settings, sinks=[self.sink])
         self.wire = self.rig.connect()
         self.number = 0
