@@ -2,14 +2,11 @@
 equal: all but times and ids.
 
 Nobody sleeps: the next step is taken when the coordinator says that the group is where the last one brought it (DescribeGroups, past the
-proxy). `python tests/support/timeline_twin.py FILE` plays against the Kafka at KAFKA_BOOTSTRAP, which was started with `SETTINGS`, records
-FILE and prints what differs, or `equal`. So `RECORDED` was made, which the gate draws anew.
+proxy). `recorded` plays against a Kafka that was started with `SETTINGS`; so `RECORDED` was made, which the gate draws anew.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,7 +40,7 @@ from tools.mistakes.stage import Stage
 RECORDED: Final = Path(__file__).resolve().parents[1] / "data" / "record" / "shift.jsonl.gz"
 """Kafka 4.3.0 behind `groupmock record`, once."""
 GROUP, TOPIC, PARTITIONS = "kitchen", "orders", 6
-SETTINGS: Final = ("group.initial.rebalance.delay.ms=1000", "group.min.session.timeout.ms=100")
+SETTINGS: Final = {"group.initial.rebalance.delay.ms": 1000, "group.min.session.timeout.ms": 100}
 COMMIT, FIND, JOIN, HEARTBEAT, LEAVE, SYNC, DESCRIBE = 8, 10, 11, 12, 13, 14, 15
 VERSIONS: Final = {COMMIT: 7, JOIN: 7, HEARTBEAT: 4, LEAVE: 5, SYNC: 5, DESCRIBE: 5}
 SHORT_MS, LONG_MS, REBALANCE_MS = 1500, 60_000, 60_000
@@ -84,8 +81,7 @@ class OnTheStage(Setting):
 
     def __init__(self) -> None:
         self.kept = KeptRows(heartbeats=True)
-        settings = {name: int(value) for name, _, value in (each.partition("=") for each in SETTINGS)}
-        self.stage = Stage({TOPIC: PARTITIONS}, settings, [self.kept])
+        self.stage = Stage({TOPIC: PARTITIONS}, SETTINGS, [self.kept])
 
     def send(self, name: str, key: int, message: Any) -> Ask:
         self.stage.sleep(BETWEEN_MS)
@@ -384,16 +380,3 @@ def _stay(group: Group, at: int) -> int:
 def differences(one: dict[str, list[Place]], other: dict[str, list[Place]]) -> list[str]:
     """Sentences; none: the same picture."""
     return [f"{line}:\n  {one.get(line)}\n  {other.get(line)}" for line in {**one, **other} if one.get(line) != other.get(line)]
-
-
-def main() -> int:
-    """Exit 0 and `equal` when nothing differs."""
-    journal = Path(sys.argv[1])
-    recorded(os.environ["KAFKA_BOOTSTRAP"], journal)
-    found = differences(without_times(of_kafka(journal)), without_times(here()))
-    print("\n".join(found) or "equal")
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -28,9 +28,9 @@ from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConf
 from groupmock_codec.messages.k44_incremental_alter_configs import AlterConfigsResource as ChangedResource
 from groupmock_codec.messages.k44_incremental_alter_configs import IncrementalAlterConfigsRequest
 from tools.fidelity.script.settings_classes import BROKERS
+from tools.oracle import ORACLE
 from tools.runs import ROOT
 
-ORACLE: Final = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
 TABLES: Final = ROOT / "broker" / "groupmock" / "core" / "log" / "tables"
 VECTORS: Final = ROOT / "tests" / "data" / "broker_configs"
 WIDEST: Final = 138

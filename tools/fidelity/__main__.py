@@ -21,6 +21,7 @@ from pathlib import Path
 import msgspec
 
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
+from tools.oracle import ORACLE
 
 from . import on_kafka
 from .compare.bytes_run import BytesRun, last_request, record
@@ -122,8 +123,8 @@ def _add_kafka(parser: argparse.ArgumentParser) -> None:
 
 def _kafka(asked: argparse.Namespace) -> int:
     """The exit code of the worst run."""
-    if not on_kafka.ORACLE.is_file():
-        raise NothingPlayed(f"there is no {on_kafka.ORACLE}, which starts Kafka: set GROUPMOCK_SHARED to the developers' shared folder")
+    if not ORACLE.is_file():
+        raise NothingPlayed(f"there is no {ORACLE}, which starts Kafka: set GROUPMOCK_SHARED to the developers' shared folder")
     log = asked.log.resolve() if asked.log else None
     return max(on_kafka.play(run, asked.seed, asked.share, log) for run in on_kafka.runs(asked.release or list(BROKERS)))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,9 +10,9 @@ from typing import Final, NamedTuple
 
 from tools.fidelity.families import RELEASES
 from tools.fidelity.script.settings_classes import BROKERS, CLASSES
+from tools.oracle import ORACLE
 from tools.runs import ROOT
 
-ORACLE: Final = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
 COUNTS: Final = {"4.3": {"groups": 8000, "log": 2000, "transactions": 3000, "consumers": 5000, "bytes": 6000}}
 """Seeds by family; what another release gets is OTHERS."""
 OTHERS: Final = {"groups": 1700, "log": 300, "transactions": 500, "bytes": 2000}

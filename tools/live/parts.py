@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from groupmock_clients.scenarios.catalogue import LIVE as LIVE_PROTOCOLS
+from tools.oracle import ORACLE
 from tools.runs import ROOT, TESTS_RAN, Ended, ended, outcomes_of
 
 from .tries import FAILED, PASSED, SKIPPED, Part, Try
@@ -24,7 +25,6 @@ LIVE: Final = ROOT / "tests" / "live"
 MISSING_CODE: Final = 77
 """A command ends with it where a tool is missing that only it knows of."""
 LONGEST_TEXT: Final = 20_000
-SHARED: Final = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared")
 ALL: Final = {"GROUPMOCK_CI_FULL": "1"}
 """Told that every tool is there, the interop drivers take one that is not for broken."""
 SMALL: Final = (
@@ -41,8 +41,7 @@ def without(*tools: str) -> str:
 
 def without_kafka() -> str:
     """Apache Kafka comes from the developers' shared folder, by way of java and mvn."""
-    oracle = SHARED / "oracle" / "kafka.py"
-    return without("java", "mvn") or ("" if oracle.is_file() else f"there is no {oracle}: set GROUPMOCK_SHARED to the shared folder")
+    return without("java", "mvn") or ("" if ORACLE.is_file() else f"there is no {ORACLE}: set GROUPMOCK_SHARED to the shared folder")
 
 
 def without_languages() -> str:

@@ -11,6 +11,7 @@ from typing import Final
 
 from tools.fidelity import on_kafka
 from tools.fidelity.script.settings_classes import BROKERS
+from tools.oracle import ORACLE
 from tools.runs import ended
 
 from .report import SearchPart
@@ -29,8 +30,8 @@ def search(wanted: SearchRequest) -> SearchPart:
     for name in TOOLS:
         if shutil.which(name) is None:
             part.lacks(name)
-    if not on_kafka.ORACLE.is_file():
-        part.lacks(f"{on_kafka.ORACLE}, which starts Kafka (GROUPMOCK_SHARED names its folder)")
+    if not ORACLE.is_file():
+        part.lacks(f"{ORACLE}, which starts Kafka (GROUPMOCK_SHARED names its folder)")
     if part.missing:
         return part
     end, seed = time.monotonic() + wanted.seconds, wanted.seed * 1_009 % 2**30
@@ -47,7 +48,7 @@ def search(wanted: SearchRequest) -> SearchPart:
 def _play(part: SearchPart, run: on_kafka.BrokerRun, family: str, seed: int, seconds: float, wanted: SearchRequest) -> bool:
     """One family on one broker; False: it could not be played."""
     flags = [word for key, value in on_kafka.settings_of(run).items() for word in ("--set", f"{key}={value}")]
-    oracle = [sys.executable, str(on_kafka.ORACLE), "run", "--version", BROKERS[run.release], *flags, "--"]
+    oracle = [sys.executable, str(ORACLE), "run", "--version", BROKERS[run.release], *flags, "--"]
     verb = ["bytes"] if family == "bytes" else ["run", family]
     words = [sys.executable, "-m", "tools.fidelity", *verb, "--release", run.release]
     if family == "bytes":

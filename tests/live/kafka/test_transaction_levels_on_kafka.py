@@ -1,24 +1,178 @@
-"""Levels of transaction.version (TX-03, TX-23, TX-24): Apache Kafka 4.3.0 and us, after UpdateFeatures.
+"""Levels of transaction.version (TX-03, TX-23, TX-24), reached by UpdateFeatures, of Apache Kafka 4.3.0 and of us.
 
-Needs java and the shared folder. The comparison is in tests/support/transaction_level_twin.py.
+Needs java and the shared folder.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+import itertools
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[3]
-ORACLE = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
-TWIN = ROOT / "tests" / "support" / "transaction_level_twin.py"
-INTERVAL = "transaction.abort.timed.out.transaction.cleanup.interval.ms=200"
+from groupmock import Broker
+from groupmock.core.transactions.levels import FEATURE
+from groupmock.rig.wire import Client
+from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
+from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
+from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
+from groupmock_codec.messages.k24_add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from groupmock_codec.messages.k26_end_txn import EndTxnRequest
+from groupmock_codec.messages.k28_txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from groupmock_codec.messages.k57_update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from groupmock_codec.messages.k65_describe_transactions import DescribeTransactionsRequest
+from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, encode_batch
+from tools.oracle import kafka
+
+PATIENCE_S = 20
+NOT_YET = {3, 5, 6, 14, 15, 16, 51}
+"""What a cluster says that has not made a topic yet, or is writing markers."""
+
+
+def told(ask: Callable[[], int], but: set[int] = NOT_YET) -> int:
+    """The code, once it is none of those."""
+    end = time.monotonic() + PATIENCE_S
+    while (code := ask()) in but and time.monotonic() < end:
+        time.sleep(0.02)
+    return code
+
+
+class Producer:
+    """A transactional id of its own, and what is asked with it. Partitions are those of one topic."""
+
+    def __init__(self, link: Client, topic: str, timeout_ms: int = 60_000) -> None:
+        self.link, self.topic, self.name, self.timeout_ms = link, topic, f"x-{uuid.uuid4().hex}", timeout_ms
+        self.pid = self.epoch = -1
+        told(self.init)
+        self.pid, self.epoch = self.answer.producer_id, self.answer.producer_epoch
+
+    def init(self, own: bool = False) -> int:
+        """`own`: it says who it is."""
+        asked = InitProducerIdRequest(transactional_id=self.name, transaction_timeout_ms=self.timeout_ms)
+        if own:
+            asked.producer_id, asked.producer_epoch = self.pid, self.epoch
+        self.answer = self.link.ask(22, 4, asked)
+        return int(self.answer.error_code)
+
+    def add(self, partition: int, version: int = 3, only: bool = False) -> int:
+        topics = [AddPartitionsToTxnTopic(name=self.topic, partitions=[partition])]
+        each = AddPartitionsToTxnTransaction(
+            transactional_id=self.name, producer_id=self.pid, producer_epoch=self.epoch, verify_only=only, topics=topics
+        )
+        asked = AddPartitionsToTxnRequest(transactions=[each])
+        if version < 4:
+            asked = AddPartitionsToTxnRequest(
+                v3_and_below_transactional_id=self.name, v3_and_below_producer_id=self.pid,
+                v3_and_below_producer_epoch=self.epoch, v3_and_below_topics=topics,
+            )  # fmt: skip
+        answer = self.link.ask(24, version, asked)
+        rows = answer.results_by_topic_v3_and_below or [row for each in answer.results_by_transaction for row in each.topic_results]
+        return int(answer.error_code or rows[0].results_by_partition[0].partition_error_code)
+
+    def write(self, partition: int, version: int, sequence: int = 0) -> int:
+        data = encode_batch(
+            [NewRecord(value=b"v", timestamp=int(time.time() * 1000))], producer_id=self.pid, producer_epoch=self.epoch,
+            base_sequence=sequence, attributes=TRANSACTIONAL_BIT,
+        )  # fmt: skip
+        topics = [TopicProduceData(name=self.topic, partition_data=[PartitionProduceData(index=partition, records=data)])]
+        asked = ProduceRequest(transactional_id=self.name, acks=-1, timeout_ms=5000, topic_data=topics)
+        return told(lambda: int(self.link.ask(0, version, asked).responses[0].partition_responses[0].error_code), {3, 5, 6})
+
+    def commit(self, version: int) -> int:
+        topics = [TxnOffsetCommitRequestTopic(name=self.topic, partitions=[TxnOffsetCommitRequestPartition(committed_offset=1)])]
+        asked = TxnOffsetCommitRequest(
+            transactional_id=self.name, group_id=self.name, producer_id=self.pid, producer_epoch=self.epoch, topics=topics
+        )
+        return told(lambda: int(self.link.ask(28, version, asked).topics[0].partitions[0].error_code), {14, 15, 16})
+
+    def end(self, committed: bool, version: int = 5) -> tuple[int, int]:
+        """Code and epoch."""
+        asked = EndTxnRequest(transactional_id=self.name, producer_id=self.pid, producer_epoch=self.epoch, committed=committed)
+        answer = self.link.ask(26, version, asked)
+        return answer.error_code, answer.producer_epoch
+
+    def state(self) -> str:
+        """Once no markers are under way."""
+        found: list[str] = []
+
+        def look() -> int:
+            answer = self.link.ask(65, 0, DescribeTransactionsRequest(transactional_ids=[self.name]))
+            found.append(answer.transaction_states[0].transaction_state)
+            return int(found[-1].startswith("Prepare"))
+
+        told(look, {1})
+        return found[-1]
+
+
+def finalized(link: Client) -> int:
+    answer = link.ask(18, 4, ApiVersionsRequest(client_software_name="twin", client_software_version="1"))
+    return next((each.max_version_level for each in answer.finalized_features if each.name == FEATURE), 0)
+
+
+def reach(link: Client, level: int) -> None:
+    """The cluster agrees on that level."""
+    update = FeatureUpdateKey(feature=FEATURE, max_version_level=level, upgrade_type=1 if level > finalized(link) else 2)
+    answer = link.ask(57, 2, UpdateFeaturesRequest(timeout_ms=5000, feature_updates=[update]))
+    assert answer.error_code == 0, answer
+    assert told(lambda: finalized(link), {0, 1, 2} - {level}) == level
+
+
+def steps(new: Callable[..., Producer]) -> Iterator[object]:
+    """What is asked at one level. Whatever the id hangs in afterwards is asked of it, too."""
+    for version in (11, 12):
+        one = new()
+        yield f"Produce v{version}", one.write(0, version), one.state(), one.add(1), one.init(), one.end(False, 4)
+        one = new()
+        yield "added", one.add(0), one.write(0, version), one.write(1, version), one.end(True, 4)
+    for version in (4, 5):
+        one = new()
+        yield f"TxnOffsetCommit v{version}", one.commit(version), one.state(), one.init()
+    for version, only in itertools.product((4, 5), (False, True)):
+        one = new()
+        yield f"AddPartitionsToTxn v{version}", only, one.add(0, version, only), one.state(), one.add(0, 3)
+    one = new()
+    yield "EndTxn v5 of nothing", one.end(True), one.end(False), one.state()
+    one = new()
+    yield "EndTxn v5", one.add(0), one.write(0, 11), one.end(True), one.state(), one.end(True), one.end(False)
+    one = new()
+    yield "TX-23", one.add(0), one.init(own=True), one.state(), one.init(own=True), one.init()
+    one = new(timeout_ms=300)
+    one.add(0)
+    told(lambda: int(one.state() == "Ongoing"), {1})
+    yield "TX-24", one.init(own=True), one.end(True), one.end(False), one.end(True, 4)
+
+
+def seen(bootstrap: str) -> list[object]:
+    """At each level."""
+    host, port = bootstrap.split(",")[0].rsplit(":", 1)
+    found: list[object] = []
+    with Client(host, int(port)) as link:
+        topic = f"t-{uuid.uuid4().hex}"
+        for kind in (0, 1):  # the first look-up makes the topic of a coordinator
+            told(lambda kind=kind: int(link.ask(10, 1, FindCoordinatorRequest(key="twin", key_type=kind)).error_code))  # type: ignore[misc]
+        link.ask(19, 5, CreateTopicsRequest(topics=[CreatableTopic(name=topic, num_partitions=2, replication_factor=1)], timeout_ms=5000))
+
+        def new(**how: Any) -> Producer:
+            return Producer(link, topic, **how)
+
+        for level in (2, 1, 0):
+            reach(link, level)
+            found += [(level, each) for each in steps(new)]
+    return found
 
 
 def test_levels_of_transactions_are_those_of_kafka() -> None:
-    kafka = [sys.executable, str(ORACLE), "run", "--version", "4.3.0", "--set", INTERVAL, "--"]
-    there = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([*kafka, sys.executable, str(TWIN)], capture_output=True, text=True, check=False, env=there)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert done.stdout == "equal\n"
+    interval = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": 200}
+    with kafka("4.3.0", interval) as there, Broker(profile="kafka-4.3", settings=interval) as here:
+        assert seen(here.bootstrap) == seen(there)

@@ -26,29 +26,22 @@ from groupmock.rig.wire import Client
 from groupmock.rounds import rebalances
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from tools.oracle import kafka
 
 ROOT = Path(__file__).resolve().parents[3]
-ORACLE = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
 CLIENTS = ["test_client_nodes.py", "test_client_rebalances.py", "test_client_offsets.py", "test_client_static.py"]
 DRIVERS = {"java-4.3.0": ("java", "mvn"), "kafkajs": ("node", "npm"), "franz-go": ("go",)}
-SETTINGS = ("group.initial.rebalance.delay.ms=200", "group.min.session.timeout.ms=100")
+SETTINGS = {"group.initial.rebalance.delay.ms": 200, "group.min.session.timeout.ms": 100}
 UNKNOWN_MEMBER_ID = 25
 """What a stranger's heartbeat is answered; while the coordinator loads it is 0."""
 JsonRow = dict[str, Any]
 
 
 @contextmanager
-def kafka(nodes: int, folder: Path) -> Iterator[str]:
-    flags = [part for setting in SETTINGS for part in ("--set", setting)]
-    command = [sys.executable, str(ORACLE), "start", "--nodes", str(nodes), *flags, "--dir", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    try:
-        bootstrap: str = json.loads(done.stdout)["bootstrap"]
+def warm_kafka(nodes: int) -> Iterator[str]:
+    with kafka(settings=SETTINGS, nodes=nodes) as bootstrap:
         warmed(bootstrap)
         yield bootstrap
-    finally:
-        subprocess.run([sys.executable, str(ORACLE), "stop", str(folder)], capture_output=True, check=False)
 
 
 def warmed(bootstrap: str) -> None:
@@ -102,7 +95,7 @@ def judge(journal: Path) -> Counter[str | None]:
 def test_python_clients_and_librdkafka(nodes: int, tmp_path: Path) -> None:
     """The tests of tests/live/clients, whose cluster is the proxy."""
     tests = [str(ROOT / "tests" / "live" / "clients" / each) for each in CLIENTS]
-    with kafka(nodes, tmp_path / "kafka") as upstream, proxy(upstream, tmp_path / "journal.jsonl") as bootstrap:
+    with warm_kafka(nodes) as upstream, proxy(upstream, tmp_path / "journal.jsonl") as bootstrap:
         run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests], bootstrap)
     endings = judge(tmp_path / "journal.jsonl")
     assert endings["Stable"] > 40 and endings["Empty"] > 20
@@ -115,6 +108,6 @@ def test_clients_in_other_languages(nodes: int, driver: str, tmp_path: Path) -> 
     missing = [tool for tool in DRIVERS[driver] if shutil.which(tool) is None]
     if missing:
         pytest.skip(f"not on the PATH: {', '.join(missing)}")
-    with kafka(nodes, tmp_path / "kafka") as upstream, proxy(upstream, tmp_path / "journal.jsonl") as bootstrap:
+    with warm_kafka(nodes) as upstream, proxy(upstream, tmp_path / "journal.jsonl") as bootstrap:
         run([sys.executable, "tests/interop/run", "--bootstrap", bootstrap.split(",")[0], "--only", driver], bootstrap)
     assert judge(tmp_path / "journal.jsonl")["Stable"] > 0

@@ -7,18 +7,15 @@ of what was not exact, stay under build/transactions.
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
 from transaction_histories import CLIENTS, ONE_ID, PLANS, History, drawn, of_plan, of_zombies
 from transaction_play import CLEANUP_MS, Played, play_all, played
 
+from tools.oracle import kafka
 from tools.runs import ROOT
 
 COUNT: Final = int(os.environ.get("GROUPMOCK_HISTORIES", "50"))
@@ -32,7 +29,6 @@ STALLS: Final = ("aiokafka", "aiokafka-one-id", "confluent-kafka")
 be restarted."""
 AT_ONCE: Final = 3
 FOLDER: Final = ROOT / "build" / "transactions"
-ORACLE: Final = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
 SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": 100, "group.min.session.timeout.ms": 100,
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": CLEANUP_MS,
@@ -53,15 +49,10 @@ def of_seeds(client: str, count: int, draw: Callable[[str, int], History] = draw
 
 
 @pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def bootstrap() -> Iterator[str]:
     """Where an Apache Kafka listens."""
-    folder = str(tmp_path_factory.mktemp("kafka"))
-    settings = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
-    started = subprocess.run([sys.executable, str(ORACLE), "start", "--dir", folder, *settings], check=True, capture_output=True, text=True)
-    try:
-        yield str(json.loads(started.stdout.splitlines()[-1])["bootstrap"])
-    finally:
-        subprocess.run([sys.executable, str(ORACLE), "stop", folder], check=True, capture_output=True)
+    with kafka(settings=SETTINGS) as found:
+        yield found
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -70,8 +61,8 @@ def test_what_was_put_in_is_read_once_at_the_other_end(client: str) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_the_same_programs_on_kafka(client: str, kafka: str) -> None:
-    assert [str(each) for each in not_exact(of_seeds(client, ON_KAFKA), kafka)] == []
+def test_the_same_programs_on_kafka(client: str, bootstrap: str) -> None:
+    assert [str(each) for each in not_exact(of_seeds(client, ON_KAFKA), bootstrap)] == []
 
 
 @pytest.mark.parametrize("plan", PLANS)

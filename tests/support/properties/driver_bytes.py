@@ -19,7 +19,8 @@ def _holds(case: Case) -> None:
     for piece in case["pieces"]:
         wire.send(unpacked(piece))
         rig.sleep(1)
-    assert not [note.fields for note in notes.of("note") if note.what == "internal error"]
+    defects = [f"{note.fields.get('where')}: {note.fields.get('error')}" for note in notes.of("note") if note.what == "internal error"]
+    assert not defects, defects[0]
     assert frames_of(wire.data)[1] == b"", "half an answer"
     wire.hang_up()
     assert rig.driver.counters.held_bytes == 0 and not rig.driver.connections, "something is held for nobody"

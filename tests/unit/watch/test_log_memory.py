@@ -168,7 +168,7 @@ def test_follower_forgets_what_was_refused_and_what_is_gone(
 
 
 def test_log_keeps_little_of_a_group_at_rest() -> None:
-    sink = Rows()
+    sink = KeptRows()
     rig = WireRig.make(topics={"orders": 1}, sinks=[sink])
     wire = rig.connect()
 
