@@ -126,7 +126,7 @@ def test_truncate(world: World, key: int, version: int) -> None:
 def test_truncate_and_stay_open(world: World, key: int, version: int) -> None:
     asked = world.occasion(key, version)
     strike(world, asked, {"kind": "truncate", "at": 6, "close": False})
-    assert len(asked.wire._exactly(6)) == 6
+    assert len(asked.wire.exactly(6)) == 6
     nothing_comes(world, asked)
 
 
@@ -138,7 +138,7 @@ def test_split(world: World, key: int, version: int) -> None:
     assert len(first) < int.from_bytes(first[:4], "big") + 4
     nothing_comes(world, asked)
     world.broker.step(PAUSE_S)
-    rest = asked.wire._exactly(int.from_bytes(first[:4], "big") + 4 - len(first))
+    rest = asked.wire.exactly(int.from_bytes(first[:4], "big") + 4 - len(first))
     assert asked.error(asked.read_frame((first + rest)[4:])) == asked.usual
     alive(asked)
 

@@ -46,6 +46,15 @@ class Wire(Client):
         """Is there nothing to read now, not even an end?"""
         return not select.select([self.socket], [], [], 0)[0]
 
+    def exactly(self, size: int) -> bytes:
+        """So many bytes, and not one of what follows."""
+        data = b""
+        while len(data) < size:
+            piece = self.socket.recv(size - len(data))
+            assert piece, f"the connection ended after {len(data)} of {size} bytes"
+            data += piece
+        return data
+
     def rest(self) -> bytes:
         """Everything until FIN; an RST raises ConnectionResetError."""
         data = b""
@@ -72,7 +81,7 @@ class Occasion:
 
     def when(self) -> dict[str, Any]:
         """Conditions that only this request meets."""
-        return {"api": self.name, "version": self.version, "client_id": self.wire.client_id}
+        return {"api": self.name, "version": self.version, "client_id": self.wire.side.client_id}
 
     @property
     def usual(self) -> int:
