@@ -8,8 +8,8 @@ import pytest
 from audit_examples import exchange_named, rows_of
 
 from groupmock.audit.auditor import audit
-from groupmock.audit.rules.client_45 import BEGUN as MEMBER
-from groupmock.audit.rules.client_45 import COMMIT
+from groupmock.audit.rules.client_45_member_of_transactional_commit import BEGUN as MEMBER
+from groupmock.audit.rules.client_45_member_of_transactional_commit import COMMIT
 from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
 
 SILENT: Final = NOT_EXERCISED

@@ -13,6 +13,12 @@ RULES = registered()
 
 
 @pytest.mark.parametrize("code", RULES)
+def test_a_rule_stands_in_a_file_with_its_code_and_what_it_asks(code: str) -> None:
+    module = RULES[code].__module__.rpartition(".")[2]
+    assert module.startswith(code.lower().replace("-", "_") + "_")
+
+
+@pytest.mark.parametrize("code", RULES)
 def test_the_client_that_keeps_it(code: str) -> None:
     found = audit(played(RULES[code], "kept"))
     assert [str(finding) for finding in found.findings] == []

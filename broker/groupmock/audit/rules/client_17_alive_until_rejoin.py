@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import JOIN_GROUP, NS_PER_MS, Exchange
-from .client_13 import told_to_rejoin
+from .client_13_alive_within_session import told_to_rejoin
 
 
 class BeatsUntilItRejoins(Rule):
