@@ -66,8 +66,7 @@ class Ration:
 
     def take_names(self, names: Collection[str], each: int) -> None:
         """Count names, and what it takes to hash them: Kafka's maps order by it, and a name may be as long as a frame."""
-        self.take(len(names), each)
-        self.take(sum(map(len, names)) // CHARACTERS_PER_UNIT)
+        self.take(len(names) * each + sum(map(len, names)) // CHARACTERS_PER_UNIT)
 
 
 def fitting(text: str) -> str:

@@ -71,7 +71,10 @@ class Identity(NamedTuple):
 
     def level(self, feature: str) -> int | None:
         """What the cluster has agreed on; None: its release does not know that feature."""
-        return next((each.finalized or 0 for each in self.features if each.name == feature), None)
+        for each in self.features:
+            if each.name == feature:
+                return each.finalized or 0
+        return None
 
     @property
     def endpoints(self) -> Endpoints:

@@ -7,6 +7,7 @@ defaults and the sentences from these annotations, so that CLI, TOML, environmen
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Annotated, NamedTuple, get_type_hints
 
 import msgspec
@@ -354,17 +355,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def consumer_protocol(self) -> bool:
         """Are consumer groups served?"""
-        return "consumer" in _listed(self.group_coordinator_rebalance_protocols)
+        return "consumer" in listed(self.group_coordinator_rebalance_protocols)
 
     @property
-    def consumer_assignors(self) -> list[str]:
+    def consumer_assignors(self) -> tuple[str, ...]:
         """Names of the assignors that consumer groups may have."""
-        return _listed(self.group_consumer_assignors)
+        return listed(self.group_consumer_assignors)
 
     def room(self) -> Room:
         """What may be unpacked for one request."""
         return Room(self.request_max_decompressed_bytes, self.request_max_records, self.compression_open)
 
 
-def _listed(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",")]
+@lru_cache(maxsize=16)
+def listed(text: str) -> tuple[str, ...]:
+    """What a setting lists. Remembered: every heartbeat of a consumer asks."""
+    return tuple([each.strip() for each in text.split(",")])

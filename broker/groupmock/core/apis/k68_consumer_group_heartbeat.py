@@ -13,7 +13,7 @@ import msgspec
 from groupmock_codec import error_codes
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
-from ..budget import OverBudget, Ration, fitting, within
+from ..budget import OverBudget, Ration, fitting
 from ..groups import causes
 from ..groups.classic.type import ClassicGroup
 from ..groups.consumer import beat, heartbeat, subscription
@@ -41,7 +41,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         return
     ration = Ration(turn.settings)
     ration.take_names(message.subscribed_topic_names or (), NAME_COST)
-    ration.take(within([topic.partitions for topic in message.topic_partitions or ()]), PARTITION_COST)
+    ration.take(sum([len(topic.partitions) for topic in message.topic_partitions or ()]), PARTITION_COST)
     try:
         _answer(cluster, turn, request, message)
     except Refused as refused:
@@ -66,7 +66,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
     if isinstance(found, ConsumerGroup | ClassicGroup):
         beat.check_room(found.members, said, turn.settings.group_consumer_max_size)
     known = None if group is None else beat.sender(group, said)
-    matcher = subscription.matcher_of(turn, group, cluster.topics, said)
+    matcher = subscription.matcher_of(turn, group, cluster.topics, said.regex) if said.regex else None
     _check_size(turn, group, said)
     upgrades = isinstance(found, ClassicGroup) and not found.is_empty()
     if isinstance(found, ClassicGroup) and upgrades:

@@ -25,6 +25,8 @@ K = TypeVar("K", bound=Hashable)
 LONGEST_LIST: Final = 8
 SMALLEST_TABLE_WITH_TREES: Final = 64
 LARGEST_LIST_OF_A_TREE: Final = 6
+SMALLEST_SPREAD: Final = 1 << 16
+"""Of numbers below this, the hash is the number itself."""
 FEW: Final = 7
 """Not even computeIfAbsent makes a tree of so many."""
 _SIGNS: Final = 1 << 127 | 1 << 63
@@ -251,6 +253,8 @@ def _by_place(kind: Kind[K], keys: list[K], table: int) -> list[K]:
     """Sorted by the buckets of such a table; of one bucket as they stand."""
     if len(keys) < 2:
         return keys.copy()
+    if kind.spread is spread_bits and max(cast(list[int], keys)) < table <= SMALLEST_SPREAD:
+        return cast(list[K], sorted(cast(list[int], keys)))  # the number of a partition is its bucket
     spread, mask = kind.spread, table - 1
     return sorted(keys, key=lambda key: spread(key) & mask)
 

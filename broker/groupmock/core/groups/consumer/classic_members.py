@@ -66,15 +66,19 @@ def join(
     classic = ClassicSide(protocols, message.session_timeout_ms, min(said.version, HIGHEST_SUBSCRIPTION))
     instance = group.static_members.get(beat.group_instance_id or "")
     steps_over = instance is not None and group.members[instance].classic is None
-    member, replaced, why = (known, None, None) if known is not None else membership.admit(turn, group, beat)
-    membership.update(turn, group, member, beat)
+    if known is None:
+        member, replaced, why = membership.admit(turn, group, beat)
+    else:
+        member, replaced, why = known, None, None
+        membership.update(turn, group, known, beat)
     group.speak(member, classic)
     names = frozenset(said.topics)
     resubscribed = names != member.names or bool(member.regex)
     if resubscribed:
         group.subscribe(member, names, "")
         why = why or causes.resubscribed(member.member_id)
-    subscription.resolve_soon(turn, group, group.home.topics, resolved)
+    if group.expressions:
+        subscription.resolve_soon(turn, group, group.home.topics, resolved)
     looks = resubscribed or group.stale
     bumped = looks and (group.refresh_topics() or resubscribed)
     if steps_over:

@@ -7,7 +7,7 @@ the leases that were given before it (`GroupType.end_leases`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -178,13 +178,11 @@ class Group(GroupType):
         """By name, or matched by a regular expression (CG-162)."""
         return topic in self.subscribers or any(topic in resolved.topics for resolved in self.resolved.values())
 
-    def subscribed_names(self) -> Iterator[str]:
+    def subscribed_names(self) -> Collection[str]:
         """Every topic that somebody subscribes to, each once."""
-        seen = set(self.subscribers)
-        yield from self.subscribers
-        for resolved in self.resolved.values():
-            yield from resolved.topics - seen
-            seen |= resolved.topics
+        if not self.resolved:
+            return self.subscribers
+        return frozenset(self.subscribers).union(*(resolved.topics for resolved in self.resolved.values()))
 
     def present(self) -> str:
         """The state that the epochs and members make (ConsumerGroup.maybeUpdateGroupState)."""
@@ -209,11 +207,14 @@ class Group(GroupType):
     def judge(self, forgotten: Iterable[frozenset[str]] = ()) -> bool:
         """... as it judges it now: every name has as many subscribers as there are members; or one expression has, and nobody gave a
         name. `forgotten`: topics that expressions matched which are to be forgotten, each counts as a name without subscribers."""
-        counts, kept = [count for count in self.expressions.values() if count], frozenset().union(*forgotten)
-        if counts:
+        kept = frozenset().union(*forgotten)
+        if any(self.expressions.values()):
+            counts = [count for count in self.expressions.values() if count]
             matched = frozenset().union(*(resolved.topics for resolved in self.resolved.values()))
             return counts == [len(self.members)] and not self.subscribers and kept.isdisjoint(matched)
-        return all(self.subscribers[name] == len(self.members) for name in {*self.subscribers, *kept})
+        if not kept <= self.subscribers.keys():
+            return not self.members
+        return {len(self.members)}.issuperset(self.subscribers.values())
 
     def judge_anew(self, settled: bool) -> None:
         """A member was written, so that it is judged anew. That is before an expression is forgotten with its last member, unless the
@@ -266,8 +267,12 @@ class Group(GroupType):
 
     def as_they_are(self, names: Iterable[str]) -> dict[str, tuple[bytes, int]]:
         """Return those topics that exist: name -> (id, partitions)."""
-        found = ((name, self.home.topics.get(name)) for name in names)
-        return {name: (topic.topic_id, len(topic.partitions)) for name, topic in found if topic is not None}
+        found = {}
+        for name in names:
+            topic = self.home.topics.get(name)
+            if topic is not None:
+                found[name] = (topic.topic_id, len(topic.partitions))
+        return found
 
     def bump(self) -> None:
         """Another target is called for."""
@@ -280,7 +285,8 @@ class Group(GroupType):
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
         self._count(member, 1)
-        self._speak(member, 1)
+        if member.classic is not None:
+            self._speak(member.classic, 1)
         self._hold(member)
         self.watch(member)
         self.end_leases()
@@ -307,7 +313,8 @@ class Group(GroupType):
                 del self.static_members[instance]
         self._count(member, -1)
         self._forget_expressions()
-        self._speak(member, -1)
+        if member.classic is not None:
+            self._speak(member.classic, -1)
         for spot in (*member.assigned, *member.revoking):
             self.holders.pop(spot, None)
         self.end_leases()
@@ -330,16 +337,16 @@ class Group(GroupType):
 
     def speak(self, member: Member, classic: ClassicSide | None) -> None:
         """The member speaks the classic protocol so, or the consumer protocol."""
-        self._speak(member, -1)
+        if member.classic is not None:
+            self._speak(member.classic, -1)
         member.classic = classic
-        self._speak(member, 1)
+        if classic is not None:
+            self._speak(classic, 1)
         self.end_leases()
 
-    def _speak(self, member: Member, step: int) -> None:
-        if member.classic is None:
-            return
+    def _speak(self, classic: ClassicSide, step: int) -> None:
         self.classics += step
-        for name in dict.fromkeys(name for name, _ in member.classic.protocols):
+        for name in dict.fromkeys(name for name, _ in classic.protocols):
             self.spoken[name] += step
             if not self.spoken[name]:
                 del self.spoken[name]
@@ -400,6 +407,8 @@ class Group(GroupType):
 
     def _forget_expressions(self) -> None:
         """The last member that has one takes what it matched along (CG-117)."""
+        if all(self.expressions.values()):
+            return
         for regex in [regex for regex, count in self.expressions.items() if not count]:
             del self.expressions[regex]
             self.matchers.pop(regex, None)

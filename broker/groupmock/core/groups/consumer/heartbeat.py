@@ -70,13 +70,21 @@ def answer(
     subscribes = known is None or beat.listed is not None or beat.regex is not None
     before, resolved = group.alike() if subscribes else None, group.last_resolved()
     nameless = beat.group_instance_id is not None and beat.group_instance_id not in group.static_members
-    member, replaced, why = (known, None, None) if known is not None else membership.admit(turn, group, beat)
-    membership.update(turn, group, member, beat)
+    if known is None:
+        member, replaced, why = membership.admit(turn, group, beat)
+    else:
+        member, replaced, why = known, None, None
+        membership.update(turn, group, known, beat)
     resubscribed, called_for = subscription.subscribe(group, member, beat, matcher)
-    subscription.resolve_soon(turn, group, topics, resolved)
-    why = why or (causes.resubscribed(member.member_id) if called_for else None)
-    looks, bumped = called_for or group.stale, _bump(group, called_for)
+    if group.expressions:
+        subscription.resolve_soon(turn, group, topics, resolved)
+    if called_for:
+        why = why or causes.resubscribed(member.member_id)
+    # Once for all that calls for it, the topics as they are now included (CG-31 to CG-38)
+    looks = called_for or group.stale
+    bumped = looks and (group.refresh_topics() or called_for)
     if bumped:
+        group.bump()
         why = why or causes.TOPICS_CHANGED
     moment = Moment(group, topics, settings, beat, member, replaced, known is None, resubscribed, bumped, upgraded)
     if not targets.may_compute(turn, group, settings):
@@ -105,44 +113,25 @@ def _answered(turn: Turn, moment: Moment, why: Why | None, aimless: bool) -> Ans
     if moved or moment.resubscribed or moment.joined:
         group.judge_anew(settled=moved)
     timing.renew(turn, group, member, settings.session_ms)
-    if group.state != group.present() or why is not None or changed:
-        membership.settle(turn, group, why or _arrived(member), moment.bumped)
-    told = _told(member, anew=member.assigned is not had) if changed or beat.epoch == JOINING or beat.is_full else None
-    return _response(member, settings.heartbeat_ms, told), _lease(turn, group, moment.topics, member)
-
-
-def _told(member: Member, anew: bool) -> list[tuple[bytes, list[int]]]:
-    """`anew`: it was laid out in this heartbeat, though it may be the same as before; else it is as the log gave it."""
-    return as_laid_out(member.assigned) if anew else by_topic(member.assigned)
-
-
-def _bump(group: Group, called_for: bool) -> bool:
-    """Once for all that calls for it, the topics as they are now included (CG-31 to CG-38)."""
-    if not (called_for or group.stale):
-        return False
-    bumped = group.refresh_topics() or called_for
-    if bumped:
-        group.bump()
-    return bumped
-
-
-def _arrived(member: Member) -> Why:
-    return causes.member_arrived(member.member_id, member.epoch)
-
-
-def _response(member: Member, interval_ms: int, told: list[tuple[bytes, list[int]]] | None) -> ConsumerGroupHeartbeatResponse:
-    parts = None if told is None else [TopicPartitions(topic_id=topic, partitions=indexes) for topic, indexes in told]
-    return ConsumerGroupHeartbeatResponse(
-        member_id=member.member_id,
-        member_epoch=member.epoch,
-        heartbeat_interval_ms=interval_ms,
-        assignment=None if parts is None else Assignment(topic_partitions=parts),
+    if moment.bumped or group.state != group.present():
+        membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), moment.bumped)
+    told = None
+    if changed or beat.epoch == JOINING or beat.is_full:
+        # As it was laid out in this heartbeat, though it may be the same as before; else as the log gave it
+        order = as_laid_out if member.assigned is not had else by_topic
+        told = Assignment([TopicPartitions(topic, indexes) for topic, indexes in order(member.assigned)])
+    response = ConsumerGroupHeartbeatResponse(
+        member_id=member.member_id, member_epoch=member.epoch, heartbeat_interval_ms=settings.heartbeat_ms, assignment=told
     )
+    return response, _lease(turn, group, moment.topics, member)
 
 
 def _lease(turn: Turn, group: Group, topics: Topics, member: Member) -> Lease | None:
     """Where nothing is under way for this member, a heartbeat like this one changes nothing; whatever does ends the lease."""
-    quiet = group.at_rest(member) and group.generation == group.assignment_epoch
-    if not quiet or subscription.wants_resolution(turn, group, topics):
+    if group.generation != group.assignment_epoch or not group.at_rest(member):
+        return None
+    if not group.expressions:
+        return Lease(group, member, group.epoch)
+    if subscription.wants_resolution(turn, group, topics):
         return None
     return Lease(group, member, group.epoch, subscription.resolved_until(turn, group))

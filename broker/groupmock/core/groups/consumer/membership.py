@@ -40,8 +40,17 @@ def admit(turn: Turn, group: Group, beat: Beat) -> tuple[Member, str | None, Why
     away = None if beat.group_instance_id is None else group.static_members.get(beat.group_instance_id)
     if away is not None:
         member, why = _returned(turn, group, group.members[away], beat)
+        update(turn, group, member, beat)
         return member, away, why
-    member = Member(beat.member_id, beat.group_instance_id, beat.client_id, beat.client_host)
+    member = Member(
+        beat.member_id,
+        beat.group_instance_id,
+        beat.client_id,
+        beat.client_host,
+        rack_id=beat.rack_id,
+        rebalance_timeout_ms=beat.rebalance_timeout_ms,
+        assignor=beat.assignor,
+    )
     group.put(member)
     why = causes.member_joined(member.member_id)
     telling.changed(turn, group, member.member_id, "added", why, member)
@@ -98,15 +107,13 @@ def advance(turn: Turn, group: Group, member: Member, owned: Owned, resubscribed
             timing.await_revocation(turn, group, member)
         what, why = "revoking", causes.must_revoke(member.member_id, in_words(group, list(member.revoking)))
     else:
-        timing.revoked(turn, group, member)
-        has, awaited = in_words(group, list(member.assigned)), _awaited(group, member)
+        if before[1] is Progress.UNREVOKED:
+            timing.revoked(turn, group, member)
+        has = in_words(group, list(member.assigned))
+        awaited = in_words(group, reconciliation.missing(group, member)) if member.progress is Progress.UNRELEASED else ""
         what, why = "reconciled", causes.reconciled(member.member_id, member.epoch, has, awaited)
     telling.changed(turn, group, member.member_id, what, why, member)
     return before[2] != member.assigned.keys()
-
-
-def _awaited(group: Group, member: Member) -> str:
-    return in_words(group, reconciliation.missing(group, member)) if member.progress is Progress.UNRELEASED else ""
 
 
 def in_words(group: Group, spots: list[Spot], most: int = 4) -> str:

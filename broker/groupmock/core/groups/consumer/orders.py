@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ...java.hash_maps import INTS, STRINGS, UUIDS, HashKeys, changed_order, copied_order, filled_order, room_for
@@ -114,20 +114,28 @@ def given(kept: Held, new: Held, target: Target, had: Held) -> Held:
     topics of the target and of what it had. Each topic's partitions are a copy of the map that it had, no larger than it needed to be:
     4 comes before 3 there (seen on 4.3.0). Where nothing is kept they are a new map.
     """
-    every = filled_order(UUIDS, [*target, *(topic for topic, _ in had)], max(room_for(len(target)), SMALLEST_TABLE))
-    old, fresh = _grouped(kept), _grouped(new)
-    topics = HashKeys(UUIDS, keys=[topic for topic in every if topic in old])
-    for topic in filled_order(UUIDS, [topic for topic in every if topic in fresh], SMALLEST_TABLE):
+    old, fresh, before, spots = _grouped(kept), _grouped(new), _grouped(had), kept | new
+    topics = old | fresh
+    capacity = max(room_for(len(target)), SMALLEST_TABLE)
+    found: Held = {}
+    for topic in _topics_given([*target, *before], capacity, old, fresh) if len(topics) > 1 else topics:
+        if topic in old:
+            had_here = before.get(topic, [])
+            gone = list({*had_here}.difference(old[topic]))
+            indexes = changed_order(INTS, java_order(had_here, int), gone, fresh.get(topic, []), room_for(len(had_here)))
+        else:
+            indexes = changed_order(INTS, (), (), fresh[topic], SMALLEST_TABLE)
+        for index in indexes:
+            found[topic, index] = spots[topic, index]
+    return found
+
+
+def _topics_given(every: list[bytes], capacity: int, old: Container[bytes], fresh: Container[bytes]) -> Iterable[bytes]:
+    in_set = filled_order(UUIDS, every, capacity)
+    topics = HashKeys(UUIDS, keys=[topic for topic in in_set if topic in old])
+    for topic in filled_order(UUIDS, [topic for topic in in_set if topic in fresh], SMALLEST_TABLE):
         topics.compute(topic)
-    spots, before = kept | new, _grouped(had)
-    laid_out = {topic: _laid_out(before.get(topic, []), old.get(topic, []), fresh.get(topic, [])) for topic in topics}
-    return {(topic, index): spots[topic, index] for topic, indexes in laid_out.items() for index in indexes}
-
-
-def _laid_out(had: list[int], kept: list[int], new: list[int]) -> list[int]:
-    if not kept:
-        return changed_order(INTS, (), (), new, SMALLEST_TABLE)
-    return changed_order(INTS, java_order(had, int), list({*had}.difference(kept)), new, room_for(len(had)))
+    return topics
 
 
 def remaining(had: Held, kept: Held) -> Held:

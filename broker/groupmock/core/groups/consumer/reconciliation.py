@@ -18,17 +18,13 @@ Owned = Collection[Spot] | None
 
 def reconcile(group: Group, member: Member, owned: Owned, resubscribed: bool, target: Target) -> None:
     """One heartbeat's step towards `target`. `resubscribed`: its subscription changed in this heartbeat."""
-    _step(group, member, owned, resubscribed, target)
-    group.watch(member)
-
-
-def _step(group: Group, member: Member, owned: Owned, resubscribed: bool, target: Target) -> None:
     there = member.progress is Progress.STABLE and member.epoch == group.assignment_epoch
     if there or (member.progress is Progress.UNREVOKED and _still_owns(owned, member.revoking)):
         if resubscribed:
             _unsubscribe(group, member, owned)
     else:
         _go_on(group, member, owned, target)
+    group.watch(member)
 
 
 def _still_owns(owned: Owned, lost: Collection[Spot]) -> bool:

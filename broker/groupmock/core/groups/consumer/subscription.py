@@ -30,16 +30,16 @@ LEAST_INTERVAL_NS: Final = 10_000 * NS_PER_MS
 """Kafka's REGEX_BATCH_REFRESH_MIN_INTERVAL_MS."""
 
 
-def matcher_of(turn: Turn, group: Group | None, topics: Topics, beat: Beat) -> Matcher | None:
+def matcher_of(turn: Turn, group: Group | None, topics: Topics, regex: str) -> Matcher | None:
     """Of an expression that is new to the group; None: it is not. Raises Refused where RE2 would, OverBudget where a group would have too
     many of them."""
-    if not beat.regex or (group is not None and beat.regex in group.expressions):
+    if group is not None and regex in group.expressions:
         return None
-    take(turn.settings, (1 + (0 if group is None else len(group.expressions))) * (1 + topics.count) + len(beat.regex))
+    take(turn.settings, (1 + (0 if group is None else len(group.expressions))) * (1 + topics.count) + len(regex))
     try:
-        return compiled(beat.regex)
+        return compiled(regex)
     except RegexRefused as bad:
-        text = f"SubscribedTopicRegex `{beat.regex}` is not a valid regular expression: {bad.detail}."
+        text = f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {bad.detail}."
         raise Refused(error_codes.INVALID_REGULAR_EXPRESSION, text) from None
 
 
@@ -66,9 +66,7 @@ def resolve_soon(turn: Turn, group: Group, topics: Topics, last: Resolved | None
 
 
 def wants_resolution(turn: Turn, group: Group, topics: Topics) -> bool:
-    """Is there one that was never resolved, or were topics made, or is it long since?"""
-    if not group.expressions:
-        return False
+    """Of a group with expressions: was one never resolved, or were topics made, or is it long since?"""
     last = group.last_resolved()
     if last is None or len(group.resolved) < len(group.expressions) or last.made < topics.made:
         return True

@@ -83,9 +83,10 @@ def preferred(turn: Turn, group: Group, heard: Member | None = None) -> str:
     Of even votes the first in the map of votes wins. That has `uniform` first; but a heartbeat (`heard`: whose) counts its member's vote
     anew, in a copy, and what nobody else votes for is put in front there (ConsumerGroup.computePreferredServerAssignor; HashMap.compute).
     """
-    votes = Counter(member.assignor for member in group.members.values() if member.assignor is not None)
-    if not votes:
+    named = [member.assignor for member in group.members.values() if member.assignor is not None]
+    if not named:
         return turn.settings.consumer_assignors[0]
+    votes = Counter(named)
     most = max(votes.values())
     if heard is not None and most == 1 and heard.assignor is not None:
         return heard.assignor

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+import msgspec
 
 from groupmock_codec.units import NS_PER_MS
 
-from ...timers import Key
 from ...turn import Turn
 from .group import Group, Member
 
 
-class Timing(NamedTuple):
+class Timing(msgspec.Struct, frozen=True):
     """What a heartbeat needs of the settings of its group, else of the broker. `assignment_ms`: asked where a target is to be computed,
     as the broker's may change at run time."""
 
     session_ms: int
     heartbeat_ms: int
     assignment_ms: Callable[[], int]
-
-
-def session_key(group: Group, member_id: str) -> Key:
-    """The key of a session's timer."""
-    return ("session", group.group_id, member_id)
-
-
-def revocation_key(group: Group, member_id: str) -> Key:
-    """The key of the timer of who must give something up."""
-    return ("revocation", group.group_id, member_id)
 
 
 def renew(turn: Turn, group: Group, member: Member, session_timeout_ms: int) -> None:
@@ -38,17 +28,17 @@ def renew(turn: Turn, group: Group, member: Member, session_timeout_ms: int) -> 
     if member.session.live and member.session.queued <= deadline:
         member.session.deadline = deadline
     else:
-        member.session = turn.timers.set(session_key(group, member.member_id), deadline)
+        member.session = turn.timers.set(("session", group.group_id, member.member_id), deadline)
 
 
 def await_revocation(turn: Turn, group: Group, member: Member) -> None:
     """It was told to give something up now: its own rebalance timeout runs, which no heartbeat prolongs (CG-85, CG-86)."""
-    turn.timers.set(revocation_key(group, member.member_id), turn.after(member.rebalance_timeout_ms))
+    turn.timers.set(("revocation", group.group_id, member.member_id), turn.after(member.rebalance_timeout_ms))
 
 
 def revoked(turn: Turn, group: Group, member: Member) -> None:
     """It did."""
-    turn.timers.cancel(revocation_key(group, member.member_id))
+    turn.timers.cancel(("revocation", group.group_id, member.member_id))
 
 
 def await_join(turn: Turn, group: Group, member: Member) -> None:
@@ -72,8 +62,8 @@ def stop_classic(turn: Turn, group: Group, member_id: str) -> None:
 
 def stop(turn: Turn, group: Group, member_id: str) -> None:
     """Nothing is awaited of it any more."""
-    turn.timers.cancel(session_key(group, member_id))
-    turn.timers.cancel(revocation_key(group, member_id))
+    turn.timers.cancel(("session", group.group_id, member_id))
+    turn.timers.cancel(("revocation", group.group_id, member_id))
     stop_classic(turn, group, member_id)
 
 

@@ -110,9 +110,9 @@ def subscription_of(
     heartbeat brings them. `matched`: the names that its regular expression resolved to, sorted. `topics`: name -> (id, partitions).
     """
     kind = Kind(spreads.__getitem__, STRINGS.rank)
-    given, found = copied_order(kind, names), copied_order(kind, matched)  # the larger set first, then what only the smaller one has
+    given, found = copied_order(kind, names), copied_order(kind, matched) if matched else []
     large, small = (given, found) if len(given) > len(found) else (found, given)
-    ordered = list(dict.fromkeys(large + small)) if small else large
+    ordered = list(dict.fromkeys(large + small)) if small else large  # the larger set first, then what only the smaller one has
     return Subscription(tuple([topics[name][0] for name in ordered if name in topics]), len(ordered))
 
 

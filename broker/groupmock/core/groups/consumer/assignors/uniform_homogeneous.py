@@ -23,7 +23,7 @@ class _Deal:
         self.members = group.members
         self.known = frozenset(topics)
         self.pool = pool
-        self.quota, self.extras = divmod(sum(group.partitions[topic] for topic in topics), len(group.members))
+        self.quota, self.extras = divmod(sum(map(group.partitions.__getitem__, topics)), len(group.members))
         self.drafts: dict[str, Draft] = {}
         self.cut: dict[str, Computed] = {}
         self.hungry: list[tuple[Member, int]] = []
