@@ -11,16 +11,15 @@ from groupmock.data.server_views import server_view
 from groupmock.journal.journal import Sink
 from groupmock.journal.ring import Ring
 from groupmock.rig import WireRig
-from groupmock.rig.ask import ANSWERED, PARKED, Ask, Connection
+from groupmock.rig.ask import PARKED, Ask, Connection
+from groupmock.rig.classic_member import Partition, by_topic
 from groupmock.rig.making import Topics
-from groupmock.rig.member import Member, Partition
+from groupmock.rig.member import Member
 from groupmock.rig.wire_rig import Wire
 from groupmock.story.teller import tell
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
-from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from groupmock_codec.records import NewRecord, encode_batch
 
 FETCH, LIST_OFFSETS, METADATA, OFFSET_FETCH, LEAVE = 1, 2, 3, 9, 13
@@ -102,7 +101,7 @@ class Stage:
             data, wire.data = wire.data, b""
             for asked, frame in wire.side.receive(data):
                 assert asked is not None, "the driver answers nothing that was not asked"
-                asked.tag.answer, asked.tag.status = asked.read(frame)[1], ANSWERED
+                asked.tag.take(asked.read(frame)[1])
 
 
 class Consumer(Member):
@@ -121,15 +120,14 @@ class Consumer(Member):
 
     def committed(self) -> dict[Partition, int]:
         """OffsetFetch of what it has; -1: nothing."""
-        topics = [OffsetFetchRequestTopic(name=topic, partition_indexes=numbers) for topic, numbers in self._by_topic().items()]
-        answer = self._ask(OFFSET_FETCH, OffsetFetchRequest(group_id=self.group, topics=topics))
+        answer = self._ask(OFFSET_FETCH, self.offsets_request(self.assignment))
         return {(topic.name, each.partition_index): each.committed_offset for topic in answer.topics for each in topic.partitions}
 
     def log_of(self, stamp: int) -> dict[Partition, int]:
         """ListOffsets: where the logs of its partitions begin or end."""
         topics = [
             ListOffsetsTopic(name=topic, partitions=[ListOffsetsPartition(partition_index=each, timestamp=stamp) for each in numbers])
-            for topic, numbers in self._by_topic().items()
+            for topic, numbers in by_topic(self.assignment).items()
         ]
         answer = self._elsewhere(LIST_OFFSETS, ListOffsetsRequest(replica_id=-1, topics=topics))
         return {(topic.name, each.partition_index): each.offset for topic in answer.topics for each in topic.partitions}
@@ -145,23 +143,14 @@ class Consumer(Member):
 
     def read(self, at: Mapping[Partition, int]) -> dict[Partition, int]:
         """One Fetch; partition -> the high watermark."""
-        by_topic: dict[str, list[FetchPartition]] = {}
-        for (topic, number), offset in at.items():
-            by_topic.setdefault(topic, []).append(FetchPartition(partition=number, fetch_offset=offset, partition_max_bytes=1000))
-        topics = [FetchTopic(topic=topic, partitions=each) for topic, each in by_topic.items()]
+        wanted = {each: FetchPartition(partition=each[1], fetch_offset=offset, partition_max_bytes=1000) for each, offset in at.items()}
+        topics = [FetchTopic(topic=topic, partitions=[wanted[topic, each] for each in numbers]) for topic, numbers in by_topic(at).items()]
         answer = self._elsewhere(FETCH, FetchRequest(max_bytes=100_000, topics=topics))
         return {(topic.topic, each.partition_index): each.high_watermark for topic in answer.responses for each in topic.partitions}
 
     def leave_because(self, reason: str) -> None:
         """LeaveGroup with a reason (KIP-800)."""
-        who = MemberIdentity(member_id=self.member_id, group_instance_id=self.instance_id, reason=reason)
-        self._ask(LEAVE, LeaveGroupRequest(group_id=self.group, members=[who]))
-
-    def _by_topic(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for topic, number in self.assignment:
-            found.setdefault(topic, []).append(number)
-        return found
+        self._ask(LEAVE, self.leave_request(reason))
 
     def _ask(self, key: int, message: Any, by: str = "") -> Any:
         return self.rig.ask(key, VERSIONS[key], message, connection=self.client_id + by, client_id=self.client_id)

@@ -3,7 +3,8 @@
     CoreRig   the pure core on a virtual clock: messages in, messages out; scripted members
     WireRig   the whole driver on a virtual clock: a client's bytes in, the server's bytes out
     KeptRows  what its journal said
-    wire      one framing of requests and one client for real connections, blocking or asyncio
+    ClassicMember  what a member of a classic group says, without IO
+    wire      the client's side of a connection without IO, and clients for real connections, blocking or asyncio
 
 docs/how-to/rig.md has a runnable example of each. A server never loads this package.
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .ask import Ask
+    from .classic_member import ClassicMember
     from .core_rig import CoreRig
     from .dice import FedDice
     from .kept_rows import KeptRows
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 HOMES = {
     "Ask": "ask",
+    "ClassicMember": "classic_member",
     "CoreRig": "core_rig",
     "FedDice": "dice",
     "KeptRows": "kept_rows",
@@ -34,7 +37,7 @@ HOMES = {
     "WireRig": "wire_rig",
     "make_core": "making",
 }
-__all__ = ["Ask", "CoreRig", "FedDice", "KeptRows", "Member", "Watch", "Wire", "WireRig", "make_core"]
+__all__ = ["Ask", "ClassicMember", "CoreRig", "FedDice", "KeptRows", "Member", "Watch", "Wire", "WireRig", "make_core"]
 
 
 def __getattr__(name: str) -> Any:

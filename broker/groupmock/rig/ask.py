@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock_codec import APIS
@@ -24,7 +24,7 @@ LOST: Final = "lost"  # its connection hung up first
 class Ask:
     """One request and what became of it. Times are ns on the rig's clock; `drew`: the ids that it made fed dice give."""
 
-    __slots__ = ("answer", "connection", "done", "draws", "drew", "lease", "reason", "request", "sent", "status")
+    __slots__ = ("_then", "answer", "connection", "done", "draws", "drew", "lease", "reason", "request", "sent", "status")
 
     def __init__(self, request: Request, connection: Connection, sent: int, draws: Sequence[str]) -> None:
         self.request = request
@@ -38,6 +38,19 @@ class Ask:
         self.done: int | None = None
         self.reason: str | None = None
         """Why it was abandoned or closed."""
+        self._then: Callable[[Any], object] | None = None
+
+    def take(self, answer: Any) -> None:
+        """Note the answer."""
+        self.status, self.answer = ANSWERED, answer
+        if self._then is not None:
+            self._then(answer)
+
+    def then(self, callback: Callable[[Any], object]) -> None:
+        """Call back with the answer, now if it has come."""
+        self._then = callback
+        if self.answer is not None:
+            callback(self.answer)
 
     @property
     def ticket(self) -> int:

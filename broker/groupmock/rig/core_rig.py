@@ -20,7 +20,7 @@ from ..core.effects import Abandoned, Close, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Request
 from ..core.turn import Turn
 from ..core.work import OF_GROUPS, Asks, Work, on
-from .ask import ABANDONED, ANSWERED, CLOSED, LOST, PARKED, SILENT, Ask, Connection
+from .ask import ABANDONED, CLOSED, LOST, PARKED, SILENT, Ask, Connection
 from .dice import FedDice
 from .making import EPOCH_MS, Topics, counted, make_core
 from .watch import Watch
@@ -283,8 +283,8 @@ class CoreRig:
     def _reply(self, reply: Reply) -> None:
         ask = self._taken(reply.ticket)
         if ask.status == PARKED:
-            ask.status, ask.lease = ANSWERED, reply.lease
-            ask.answer = self._as_read(ask.request, reply.message) if self._coded else reply.message
+            ask.lease = reply.lease
+            ask.take(self._as_read(ask.request, reply.message) if self._coded else reply.message)
             self.watch.answered(ask)
         self._next(ask.connection)
 

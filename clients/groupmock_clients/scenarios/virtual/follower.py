@@ -44,7 +44,7 @@ class VirtualFollower(VirtualMember):
 
     def subscribe(self, topics: Sequence[str]) -> None:
         """The next heartbeat says it, at once."""
-        self.topics = frozenset(topics)
+        self.topics = list(topics)
         self._beat_now()
 
     @property
@@ -81,7 +81,7 @@ class VirtualFollower(VirtualMember):
     def _beat_now(self) -> None:
         if self._link is not None:
             asked = self._said_now(self.generation)
-            self._owes, self._said = False, self.topics
+            self._owes, self._said = False, frozenset(self.topics)
             self._ask(BEAT, asked, self._told)
 
     def _said_now(self, epoch: int) -> ConsumerGroupHeartbeatRequest:
@@ -92,7 +92,7 @@ class VirtualFollower(VirtualMember):
         return ConsumerGroupHeartbeatRequest(
             group_id=GROUP, member_id=self.member_id, member_epoch=epoch, topic_partitions=owned,
             rebalance_timeout_ms=REBALANCE_TIMEOUT_MS if epoch == JOINING else -1,
-            subscribed_topic_names=sorted(self.topics) if self.topics != self._said else None,
+            subscribed_topic_names=sorted(self.topics) if self._said != set(self.topics) else None,
         )  # fmt: skip
 
     def _told(self, answer: ConsumerGroupHeartbeatResponse) -> None:

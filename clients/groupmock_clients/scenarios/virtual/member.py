@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
+from groupmock.rig.classic_member import ClassicMember
 from groupmock_codec import error_codes
 from groupmock_codec.error_codes import error_name
-from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse
-from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
-from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
-from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
-from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchResponse
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse
+from groupmock_codec.messages.k12_heartbeat import HeartbeatResponse
+from groupmock_codec.messages.k14_sync_group import SyncGroupResponse
 
 from ...cooperative.balance import Partition
-from ...cooperative.member import AssignmentEffect, listed
+from ...cooperative.member import AssignmentEffect
 from ..play import GROUP
 from .assignors import Assignor, Held
 from .delivery import Delivery
@@ -34,7 +33,7 @@ REBALANCE_TIMEOUT_MS: Final = 60_000
 NOTHING: Final[Held] = frozenset()
 
 
-class VirtualMember:
+class VirtualMember(ClassicMember):
     """One process from its start to its end. `counts`: topic -> partitions, as the cluster has them.
 
     `dice`: for when it does what it does again and again. `twin`: delivery goes on while a round is under way.
@@ -44,12 +43,12 @@ class VirtualMember:
         self, world: World, producer: Producer, counts: Mapping[str, int], name: str, topics: Sequence[str], assignors: Sequence[Assignor],
         twin: bool, dice: Random,
     ) -> None:  # fmt: skip
+        super().__init__(GROUP, topics=topics, session_ms=world.sizes.session_ms, rebalance_ms=REBALANCE_TIMEOUT_MS)
         self.dice = dice
-        self.world, self.counts, self.name, self.topics = world, counts, name, frozenset(topics)
+        self.world, self.counts, self.name = world, counts, name
         self.assignors = {each.name: each for each in assignors}
         self.twin = twin
         self.delivery = Delivery(name, producer)
-        self.member_id, self.generation, self.leads = "", -1, False
         self.owned: Held = NOTHING
         self.stable = False
         self._handed_over: Held = NOTHING  # asked for by this round: committed once more before the next one, which follows at once
@@ -85,9 +84,8 @@ class VirtualMember:
         if self._link is not None and self.member_id:
             self.delivery.serve(NOTHING)
             self._commit(self.owned)
-            leave = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(member_id=self.member_id)])
             link = self.world.connect(self.name) if self._link.waiting else self._link
-            link.post(LEAVE_GROUP, VERSIONS[LEAVE_GROUP], leave, _ignored)
+            link.post(LEAVE_GROUP, VERSIONS[LEAVE_GROUP], self.leave_request(), _ignored)
             if link is not self._link:
                 link.close()
         self._end()
@@ -104,7 +102,7 @@ class VirtualMember:
 
     def subscribe(self, topics: Sequence[str]) -> None:
         """Another subscription: a stock consumer joins again with it."""
-        self.topics = frozenset(topics)
+        self.topics = list(topics)
         self._seen = dict(self.counts)
         self._rejoin()
 
@@ -137,35 +135,30 @@ class VirtualMember:
         self._handed_over = NOTHING
         if self.eager:
             self._tell("revoked", self.owned)
-        protocols = [JoinGroupRequestProtocol(name, each.metadata(self.topics, self.owned)) for name, each in self.assignors.items()]
-        self._ask_to_join(protocols)
+        self._ask_to_join(self.join_request())
 
-    def _ask_to_join(self, protocols: list[JoinGroupRequestProtocol]) -> None:
-        request = JoinGroupRequest(
-            group_id=GROUP, session_timeout_ms=self.world.sizes.session_ms, rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
-            member_id=self.member_id, protocol_type="consumer", protocols=protocols,
-        )  # fmt: skip
-        self._ask(JOIN_GROUP, request, lambda answer: self._joined(answer, protocols))
+    def offers(self) -> Iterable[tuple[str, bytes]]:
+        """What each of its assignors says."""
+        return [(name, each.metadata(self.topics, self.owned)) for name, each in self.assignors.items()]
 
-    def _joined(self, answer: JoinGroupResponse, protocols: list[JoinGroupRequestProtocol]) -> None:
-        if answer.error_code == error_codes.MEMBER_ID_REQUIRED:
-            self.member_id = answer.member_id
-            self._ask_to_join(protocols)
+    def _ask_to_join(self, request: JoinGroupRequest) -> None:
+        self._ask(JOIN_GROUP, request, lambda answer: self._welcome(answer, request))
+
+    def _welcome(self, answer: JoinGroupResponse, request: JoinGroupRequest) -> None:
+        error = self.joined(answer)
+        if error == error_codes.MEMBER_ID_REQUIRED:
+            request.member_id = self.member_id
+            self._ask_to_join(request)
             return
-        if answer.error_code:
-            self._refused(answer.error_code)
+        if error:
+            self._refused(error)
             return
-        self.member_id, self.generation, self.leads = answer.member_id, answer.generation_id, answer.leader == answer.member_id
         chosen = self.assignors[answer.protocol_name or ""]
         given: dict[str, bytes] = {}
         if self.leads:
             self._seen = dict(self.counts)
-            given = chosen.assign(self.counts, answer.members, self.member_id)
-        request = SyncGroupRequest(
-            group_id=GROUP, generation_id=self.generation, member_id=self.member_id, protocol_type="consumer",
-            protocol_name=chosen.name, assignments=[SyncGroupRequestAssignment(member, data) for member, data in given.items()],
-        )  # fmt: skip
-        self._ask(SYNC_GROUP, request, lambda answer: self._synced(answer, chosen))
+            given = chosen.assign(self.counts, self.members, self.member_id)
+        self._ask(SYNC_GROUP, self.sync_request(given), lambda answer: self._synced(answer, chosen))
 
     def _synced(self, answer: SyncGroupResponse, chosen: Assignor) -> None:
         if answer.error_code == error_codes.REBALANCE_IN_PROGRESS:
@@ -197,8 +190,7 @@ class VirtualMember:
         if not added:
             self._deliver()
             return
-        topics = [OffsetFetchRequestTopic(name=each.topic, partition_indexes=each.partitions) for each in listed(added)]
-        self._ask(OFFSET_FETCH, OffsetFetchRequest(group_id=GROUP, topics=topics), self._fetched)
+        self._ask(OFFSET_FETCH, self.offsets_request(sorted(added)), self._fetched)
 
     def _fetched(self, answer: OffsetFetchResponse) -> None:
         for topic in answer.topics:
@@ -232,8 +224,7 @@ class VirtualMember:
     def _heartbeat(self) -> None:
         self._after(self.world.sizes.heartbeat_ms, "heartbeat", self._heartbeat)
         if self.stable and self._link is not None and not self._link.waiting:
-            request = HeartbeatRequest(group_id=GROUP, generation_id=self.generation, member_id=self.member_id)
-            self._ask(HEARTBEAT, request, self._beaten)
+            self._ask(HEARTBEAT, self.heartbeat_request(), self._beaten)
 
     def _beaten(self, answer: HeartbeatResponse) -> None:
         if not self.stable or not answer.error_code:
@@ -257,17 +248,8 @@ class VirtualMember:
             self._commit(self.owned)
 
     def _commit(self, partitions: Iterable[Partition]) -> None:
-        offsets = self.delivery.offsets(partitions)
-        if not offsets:
-            return
-        topics: dict[str, list[OffsetCommitRequestPartition]] = {}
-        for (topic, number), offset in sorted(offsets.items()):
-            topics.setdefault(topic, []).append(OffsetCommitRequestPartition(partition_index=number, committed_offset=offset))
-        request = OffsetCommitRequest(
-            group_id=GROUP, generation_id_or_member_epoch=self.generation, member_id=self.member_id,
-            topics=[OffsetCommitRequestTopic(name=topic, partitions=each) for topic, each in topics.items()],
-        )  # fmt: skip
-        self._ask(OFFSET_COMMIT, request, _ignored)
+        if offsets := dict(sorted(self.delivery.offsets(partitions).items())):
+            self._ask(OFFSET_COMMIT, self.commit_request(offsets), _ignored)
 
     # Inside
 

@@ -1,0 +1,154 @@
+"""What a member of a classic group knows, and the requests that it makes of that: without IO, time or a plan.
+
+A scripted client takes an answer in and sends the next request when it wants to, over a connection and in a version of its own choice. What
+it does about errors is its own business too: client libraries differ in that, and docs/kafka/group-protocol.md says what is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from groupmock_codec.embedded.consumer import (
+    Assignment,
+    Subscription,
+    TopicPartitions,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from groupmock_codec.messages.k11_join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+)
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+Partition = tuple[str, int]
+"""Topic and number."""
+
+
+class ClassicMember:
+    """One member. `member_id`, `generation` (-1: none), `leads`, `protocol` and `members` (a leader's) are what its last JoinGroup told.
+
+    `topics`: what it subscribes to; `instance_id`: of a static member; `protocols`: the names of its assignors, the best first. Durations
+    are ms, as in the requests.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        *,
+        topics: Sequence[str] = (),
+        instance_id: str | None = None,
+        protocols: Sequence[str] = ("range",),
+        session_ms: int = 45_000,
+        rebalance_ms: int = 300_000,
+    ) -> None:
+        self.group, self.topics, self.instance_id, self.protocols = group, list(topics), instance_id, list(protocols)
+        self.session_ms, self.rebalance_ms = session_ms, rebalance_ms
+        self.members: Sequence[JoinGroupResponseMember] = ()
+        self.protocol: str | None = None
+        self.leads = False
+        self.forget()
+
+    def forget(self) -> None:
+        """Be a new member with the next JoinGroup, as after UNKNOWN_MEMBER_ID."""
+        self.member_id, self.generation = "", -1
+
+    def offers(self) -> Iterable[tuple[str, bytes]]:
+        """Name and metadata of each protocol; by default the topics alone, as range of aiokafka and kafka-python writes them."""
+        # v0: docs/kafka/cooperative-designs.md#byte-layouts.
+        metadata = encode_subscription(Subscription(version=0, topics=self.topics))
+        return [(name, metadata) for name in self.protocols]
+
+    # -- answers
+
+    def joined(self, answer: JoinGroupResponse) -> int:
+        """Learn from the answer to JoinGroup and return its error code.
+
+        With MEMBER_ID_REQUIRED the member knows its id and is to send the same request again (SERVER-01, KIP-394).
+        """
+        if answer.error_code == MEMBER_ID_REQUIRED:
+            self.member_id = answer.member_id
+        elif not answer.error_code:
+            self.member_id, self.generation, self.protocol = answer.member_id, answer.generation_id, answer.protocol_name
+            self.leads, self.members = answer.leader == answer.member_id, answer.members
+        return answer.error_code
+
+    # -- requests
+
+    def join_request(self) -> JoinGroupRequest:
+        """JoinGroup with all protocols."""
+        return JoinGroupRequest(
+            group_id=self.group, session_timeout_ms=self.session_ms, rebalance_timeout_ms=self.rebalance_ms, member_id=self.member_id,
+            group_instance_id=self.instance_id, protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name=name, metadata=metadata) for name, metadata in self.offers()],
+        )  # fmt: skip
+
+    def sync_request(self, assignments: Mapping[str, bytes] | None = None) -> SyncGroupRequest:
+        """SyncGroup; a leader brings an assignment for each member id."""
+        brought = [SyncGroupRequestAssignment(member_id=name, assignment=data) for name, data in (assignments or {}).items()]
+        return SyncGroupRequest(**self._place(), protocol_type="consumer", protocol_name=self.protocol, assignments=brought)
+
+    def heartbeat_request(self) -> HeartbeatRequest:
+        """Heartbeat in the current generation."""
+        return HeartbeatRequest(**self._place())
+
+    def commit_request(self, offsets: Mapping[Partition, int], generation: int | None = None) -> OffsetCommitRequest:
+        """OffsetCommit. `generation`: another one than the current, as of a thread that did not hear of a rebalance."""
+        topics = [
+            OffsetCommitRequestTopic(
+                name=topic,
+                partitions=[OffsetCommitRequestPartition(partition_index=each, committed_offset=offsets[topic, each]) for each in numbers],
+            )
+            for topic, numbers in by_topic(offsets).items()
+        ]
+        return OffsetCommitRequest(
+            group_id=self.group, generation_id_or_member_epoch=self.generation if generation is None else generation,
+            member_id=self.member_id, group_instance_id=self.instance_id, topics=topics,
+        )  # fmt: skip
+
+    def offsets_request(self, partitions: Iterable[Partition]) -> OffsetFetchRequest:
+        """OffsetFetch of these partitions, for versions before 8."""
+        topics = [OffsetFetchRequestTopic(name=topic, partition_indexes=numbers) for topic, numbers in by_topic(partitions).items()]
+        return OffsetFetchRequest(group_id=self.group, topics=topics)
+
+    def leave_request(self, reason: str | None = None) -> LeaveGroupRequest:
+        """LeaveGroup of this member alone, for version 3 and later. `reason`: KIP-800's."""
+        return LeaveGroupRequest(
+            group_id=self.group, members=[MemberIdentity(member_id=self.member_id, group_instance_id=self.instance_id, reason=reason)]
+        )
+
+    def _place(self) -> dict[str, Any]:
+        return {
+            "group_id": self.group, "generation_id": self.generation, "member_id": self.member_id, "group_instance_id": self.instance_id,
+        }  # fmt: skip
+
+
+def by_topic(partitions: Iterable[Partition]) -> dict[str, list[int]]:
+    """Numbers of each topic, in the order in which they come."""
+    found: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        found.setdefault(topic, []).append(number)
+    return found
+
+
+def dealt_in_turn(members: Iterable[JoinGroupResponseMember], count: Callable[[str], int | None]) -> dict[str, bytes]:
+    """A leader's plan: member id -> assignment. Partitions go to the subscribed members in turn. `count`: how many a topic has."""
+    wanted = {each.member_id: decode_subscription(each.metadata).topics for each in members}
+    shares: dict[str, list[TopicPartitions]] = {name: [] for name in wanted}
+    turn = 0
+    for topic in sorted({topic for topics in wanted.values() for topic in topics}):
+        takers = [name for name, topics in wanted.items() if topic in topics]
+        for index in range(count(topic) or 0):
+            shares[takers[turn % len(takers)]].append(TopicPartitions(topic=topic, partitions=[index]))
+            turn += 1
+    # For those with no share too: stock clients raise on an assignment of no bytes (docs/kafka/cooperative-designs.md#byte-layouts).
+    return {name: encode_assignment(Assignment(version=0, assigned_partitions=share)) for name, share in shares.items()}
