@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from groupmock.audit.drive.situation import situations
 from groupmock.audit.rule import registered
 from groupmock.text.printable import one_line
 from tools.records import RECORDS
@@ -45,9 +44,7 @@ def page(data: dict[str, Entry], known: dict[tuple[str, str], str]) -> str:
     for client, entry in data.items():
         lines += [*_broken(client, entry, known), ""]
     lines += ["## What was not reached", "", *_not_reached(data), ""]
-    lines += ["## The situations", ""]
-    lines += table(["situation", "what happens"], ([f"`{name}`", cell(each.does)] for name, each in situations().items()))
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines[:-1]) + "\n"
 
 
 def _introduction(data: dict[str, Entry]) -> Iterator[str]:
@@ -57,6 +54,7 @@ def _introduction(data: dict[str, Entry]) -> Iterator[str]:
     yield "rule](../reference/audit-rules.md):"
     yield f"{len(data)} clients, {most} situations, {len(registered())} rules. `tests/interop/audit` records it again (in `make live` it is"
     yield "the part `audit-table`). Where a minimal script shows how a rule is broken it is linked, and `make live` runs it."
+    yield "`groupmock audit --drive --situations list` says what happens in each situation."
 
 
 def _matrix(data: dict[str, Entry]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -13,7 +12,6 @@ from tools.records import RECORDS
 
 from .markdown import notice
 
-ON_THE_WIRE: Final = ("golden", "exchanges")
 INTRODUCTION: Final = """\
 {count} small mistakes, planted one at a time in a copy of the sources (`make mutations`; this run took {seconds} s); the list is
 `tests/mutations/mutations.toml`. Three judges, all of them part of `make test`, look for each mistake. Two see only what goes over the
@@ -24,8 +22,8 @@ wire, and judge the core alone:
   of theirs are named by a row that they were expected to break.
 
 The third, the **unit tests** of the part that is broken (`tests/unit/<part>`), notices {noticed} of {count}: {noticed_core} of the {core}
-of the core, and {noticed_rest} of the {rest} elsewhere, where it is the only judge. Tests that were
-removed on this evidence: [tests.md](tests.md)."""
+of the core, and {noticed_rest} of the {rest} elsewhere, where it is the only judge. The first difference that
+a judge saw of each is in `tools/records/mutations.json`."""
 
 
 def text() -> str:
@@ -64,8 +62,6 @@ def page(data: dict[str, Any], mutations: Sequence[Mutation]) -> str:
     lines += [f"- `{name}`: {', '.join(tests)}" for name, tests in few.items() if tests]
     lines += ["", "## What the golden corpus lets pass", ""]
     lines += [f"- `{each.name}`: {each.survives}" for each in survivors] or ["Nothing."]
-    lines += ["", "## The first difference of each", "", "| mutation | golden corpus | exchanges |", "|---|---|---|"]
-    lines += [f"| `{each.name}` | {' | '.join(_first(found[each.name].get(judge)) for judge in ON_THE_WIRE)} |" for each in core]
     return "\n".join(lines) + "\n"
 
 
@@ -87,7 +83,3 @@ def _alone(found: dict[str, Any]) -> str:
     judges = [judge for judge in FOLDERS if judge in found and found[judge]["caught"]]
     return judges[0] if len(judges) == 1 else ""
 
-
-def _first(found: dict[str, Any] | None) -> str:
-    text = re.sub(r"[`\\|\s]+", " ", found["first"] if found else "").strip()
-    return f"`{text}`" if text else ""

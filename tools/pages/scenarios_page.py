@@ -55,7 +55,7 @@ def text() -> str:
 
 
 def page(folder: Path) -> str:
-    """The page, from the files in this folder; parts without a file are left out."""
+    """The page, from the files in this folder; parts without a file are left out, and what is virtual where the same is there live."""
     parts = [NOTICE, "# Scenarios: the Characteristics, measured", ABOUT, *_scenarios()]
     live, virtual, large = (_results(folder / name) for name in (LIVE, VIRTUAL, LARGE))
     if live is not None:
@@ -66,7 +66,7 @@ def page(folder: Path) -> str:
         parts += ["## A large group, virtual", sizes(large), _lines(characteristics(large))]
     if live is not None:
         parts += ["## Everything, live", _lines(everything(live))]
-    if virtual is not None:
+    elif virtual is not None:
         parts += ["## Everything, virtual", sizes(virtual), _lines(everything(virtual))]
     return "\n\n".join(parts) + "\n"
 
@@ -100,7 +100,7 @@ def _agreement(live: ScenarioResults) -> Iterator[str]:
     agreed = sum(each.agreed is True for each in compared)
     yield (
         f"{len(compared)} of {len(live.results)} live runs were compared with a virtual twin of the same sizes; {agreed} of them count the "
-        "same moves and the same rounds."
+        f"same moves and the same rounds. `groupmock scenario table --virtual` shows those of the virtual runs."
     )
     rest = [each for each in live.results if each.agreed is False or each.broken or each.figures is None]
     if rest:

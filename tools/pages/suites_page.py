@@ -36,7 +36,7 @@ def page(data: dict[str, Row]) -> str:
         "Those of aiokafka and KafkaJS stand in their repositories alone: `GROUPMOCK_SUITES` names a folder with checkouts `aiokafka`",
         "(v0.14.0) and `kafkajs` (v2.2.4). What needs another listener (TLS, SASL) or another host name than 127.0.0.1 fails on both.",
         "Of librdkafka's tests of groups two are left out, which chance decides on both: `0045_subscribe_many_updates` and",
-        "`0118_commit_rebalance`.",
+        "`0118_commit_rebalance`. `tools/records/suites.json` names every test.",
         "",
         *table(["suite", "nodes", "tests", "pass on groupmock", "pass on Kafka 4.3.0", "on Kafka alone"], _suites(data)),
         "",
@@ -44,10 +44,7 @@ def page(data: dict[str, Row]) -> str:
     for suite in data.values():
         if any(not (each["groupmock"] and each["kafka"]) for each in suite["tests"]):
             lines += [f"## {suite['client']}: what fails", "", *table(["test", "groupmock", "Kafka 4.3.0", "it says"], _failed(suite)), ""]
-    lines += ["## Every test", ""]
-    for suite in data.values():
-        lines += [f"**{suite['client']}**: " + "; ".join(f"`{_plain(each['test'])}`" for each in suite["tests"]) + ".", ""]
-    return "\n".join(lines)
+    return "\n".join(lines[:-1]) + "\n"
 
 
 def _suites(data: dict[str, Row]) -> Iterator[list[str]]:
