@@ -95,11 +95,11 @@ class ClassicMember:
     def sync_request(self, assignments: Mapping[str, bytes] | None = None) -> SyncGroupRequest:
         """SyncGroup; a leader brings an assignment for each member id."""
         brought = [SyncGroupRequestAssignment(member_id=name, assignment=data) for name, data in (assignments or {}).items()]
-        return SyncGroupRequest(**self._place(), protocol_type="consumer", protocol_name=self.protocol, assignments=brought)
+        return SyncGroupRequest(**self._identity(), protocol_type="consumer", protocol_name=self.protocol, assignments=brought)
 
     def heartbeat_request(self) -> HeartbeatRequest:
         """Heartbeat in the current generation."""
-        return HeartbeatRequest(**self._place())
+        return HeartbeatRequest(**self._identity())
 
     def commit_request(self, offsets: Mapping[Partition, int], generation: int | None = None) -> OffsetCommitRequest:
         """OffsetCommit. `generation`: another one than the current, as of a thread that did not hear of a rebalance."""
@@ -126,7 +126,7 @@ class ClassicMember:
             group_id=self.group, members=[MemberIdentity(member_id=self.member_id, group_instance_id=self.instance_id, reason=reason)]
         )
 
-    def _place(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, Any]:
         return {
             "group_id": self.group, "generation_id": self.generation, "member_id": self.member_id, "group_instance_id": self.instance_id,
         }  # fmt: skip

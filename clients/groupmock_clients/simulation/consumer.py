@@ -6,25 +6,29 @@ each node it fetches from, no metadata of its own (who leads a partition is look
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
-from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from groupmock_codec.messages.k09_offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopic,
-    OffsetFetchRequestTopics,
+from groupmock.rig.classic_member import ClassicMember, Partition, by_topic
+from groupmock_codec.api_keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
+from groupmock_codec.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    FENCED_INSTANCE_ID,
+    GROUP_MAX_SIZE_REACHED,
+    ILLEGAL_GENERATION,
+    INCONSISTENT_GROUP_PROTOCOL,
+    MEMBER_ID_REQUIRED,
+    NOT_COORDINATOR,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
 )
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
-from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
-from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
-from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
 from groupmock_codec.records import decode_records, read_batches
 
-from ..cooperative.member import listed
 from ..scenarios.virtual.assignors import Assignor, CooperativeSticky, Range
 from .link import Answered, Link, patience
 
@@ -32,12 +36,8 @@ if TYPE_CHECKING:
     from .plan import SimulatedClient
     from .world import World
 
-FETCH, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN, HEARTBEAT, LEAVE, SYNC = 1, 8, 9, 10, 11, 12, 13, 14
 ASSIGNORS: Final[dict[str, Callable[[], Assignor]]] = {"range": Range, "cooperative-sticky": CooperativeSticky}
-LOADS: Final = 14
-NOT_COORDINATOR: Final = 16
-LOADING: Final = frozenset((LOADS, 15, NOT_COORDINATOR))
-UNKNOWN_MEMBER, ILLEGAL_GENERATION, REBALANCING, ID_REQUIRED, FULL, FENCED, INCONSISTENT = 25, 22, 27, 79, 81, 82, 23
+LOADING: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR))
 NOT_THERE: Final = frozenset((3, 5, 6, 9, 74, 75, 76))
 """What a Fetch may be told of a partition whose leader moves."""
 KEYS_SINCE, MEMBERS_SINCE, GROUPS_SINCE = 4, 3, 8
@@ -48,19 +48,20 @@ GIVEN_UP_MS: Final = 1_000
 COMMIT_EVERY: Final = 3
 """Rounds of the poll loop."""
 
-Place = tuple[str, int]
 
-
-class Consumer:
+class Consumer(ClassicMember):
     """One process, again and again. `place`: of what runs; every callback of an earlier one is void."""
 
     def __init__(self, world: World, about: SimulatedClient) -> None:
+        super().__init__(
+            about.group, topics=about.topics, instance_id=about.instance, protocols=about.protocols,
+            session_ms=about.session_ms, rebalance_ms=about.rebalance_ms,
+        )  # fmt: skip
         self.world, self.about = world, about
-        self.topics = self.wanted = list(about.topics)
-        self.alive = False
-        self.member_id, self.generation, self.stable, self.leads = "", -1, False, False
-        self.owned: frozenset[Place] = frozenset()
-        self.positions: dict[Place, int] = {}
+        self.wanted = self.topics
+        self.alive = self.stable = False
+        self.owned: frozenset[Partition] = frozenset()
+        self.positions: dict[Partition, int] = {}
         self.assignor: Assignor = ASSIGNORS[about.protocols[0]]()
         self.counts: dict[str, int] = {}
         self.links: dict[int, Link] = {}
@@ -81,7 +82,8 @@ class Consumer:
         if self.alive:
             return
         self.alive = True
-        self.member_id, self.generation, self.coordinator = "", -1, None
+        self.forget()
+        self.coordinator = None
         self._lose()
         self._find()
         self._poll_later(self._life())
@@ -103,12 +105,8 @@ class Consumer:
         """It commits, leaves, ends."""
         if self.alive and self.stable and self.coordinator is not None and self.world.up(self.coordinator):
             self.commit()
-            message = LeaveGroupRequest(group_id=self.about.group)
-            if self._version(LEAVE) >= MEMBERS_SINCE:
-                message.members = [MemberIdentity(member_id=self.member_id, group_instance_id=self.about.instance)]
-            else:
-                message.member_id = self.member_id
-            self._ask(LEAVE, message, _ignored)
+            alone = LeaveGroupRequest(group_id=self.group, member_id=self.member_id)
+            self._ask(LEAVE_GROUP, self.leave_request() if self._version(LEAVE_GROUP) >= MEMBERS_SINCE else alone, _ignored)
         self.kill(half_open=False)
 
     def subscribe(self, topics: list[str]) -> None:
@@ -142,7 +140,7 @@ class Consumer:
             self._later(BACKOFF_MS, self._find)
             return
         self._asked_of += 1
-        group, version = self.about.group, self._version(FIND_COORDINATOR)
+        group, version = self.group, self._version(FIND_COORDINATOR)
         message = FindCoordinatorRequest(coordinator_keys=[group]) if version >= KEYS_SINCE else FindCoordinatorRequest(key=group)
         link = self._link(nodes[self._asked_of % len(nodes)])
         link.ask(FIND_COORDINATOR, version, message, self._here(self._found), REQUEST_MS)
@@ -164,46 +162,34 @@ class Consumer:
         self._place += 1
         if any(ASSIGNORS[name]().eager for name in self.about.protocols):
             self.owned = frozenset()
-        about = self.about
-        offered = [
-            JoinGroupRequestProtocol(name=name, metadata=ASSIGNORS[name]().metadata(self.topics, self.owned)) for name in about.protocols
-        ]
-        message = JoinGroupRequest(
-            group_id=about.group, session_timeout_ms=about.session_ms, rebalance_timeout_ms=about.rebalance_ms, member_id=self.member_id,
-            group_instance_id=about.instance, protocol_type="consumer", protocols=offered,
-        )  # fmt: skip
-        self._ask(JOIN, message, self._here(self._joined), patience(about.rebalance_ms))
+        self._ask(JOIN_GROUP, self.join_request(), self._here(self._welcome), patience(self.rebalance_ms))
 
-    def _joined(self, answer: Any) -> None:
+    def offers(self) -> Iterable[tuple[str, bytes]]:
+        """What each of its assignors says."""
+        return [(name, ASSIGNORS[name]().metadata(self.topics, self.owned)) for name in self.protocols]
+
+    def _welcome(self, answer: Any) -> None:
         if answer is None:
             self._find()
-        elif answer.error_code == ID_REQUIRED:
-            self.member_id = answer.member_id
+        elif (error := self.joined(answer)) == MEMBER_ID_REQUIRED:
             self._join()
-        elif answer.error_code:
-            self._refused(JOIN, answer.error_code)
+        elif error:
+            self._refused(JOIN_GROUP, error)
         else:
             self._sync(answer)
 
     def _sync(self, joined: Any) -> None:
-        self.member_id, self.generation = joined.member_id, joined.generation_id
-        self.leads = joined.leader == joined.member_id
         self.assignor = ASSIGNORS[joined.protocol_name]()
         self.counts = self.world.counts()
-        given = self.assignor.assign(self.counts, joined.members, self.member_id) if joined.members and not joined.skip_assignment else {}
-        message = SyncGroupRequest(
-            group_id=self.about.group, generation_id=self.generation, member_id=self.member_id, group_instance_id=self.about.instance,
-            protocol_type="consumer", protocol_name=joined.protocol_name,
-            assignments=[SyncGroupRequestAssignment(member_id=name, assignment=data) for name, data in given.items()],
-        )  # fmt: skip
-        self._ask(SYNC, message, self._here(self._synced), patience(self.about.rebalance_ms))
+        given = self.assignor.assign(self.counts, self.members, self.member_id) if self.members and not joined.skip_assignment else {}
+        self._ask(SYNC_GROUP, self.sync_request(given), self._here(self._synced), patience(self.rebalance_ms))
 
     def _synced(self, answer: Any) -> None:
         if answer is None:
             self._find()
             return
         if answer.error_code:
-            self._refused(SYNC, answer.error_code)
+            self._refused(SYNC_GROUP, answer.error_code)
             return
         if self.generation != self._heard + 1:  # others may have owned, delivered and committed what it claimed to own (KIP-792)
             self.positions = {}
@@ -218,24 +204,21 @@ class Consumer:
         else:
             self._serve()
 
-    def _fetch_offsets(self, missing: frozenset[Place]) -> None:
-        group, topics = self.about.group, listed(missing)
+    def _fetch_offsets(self, missing: frozenset[Partition]) -> None:
+        message = self.offsets_request(sorted(missing))
         if self._version(OFFSET_FETCH) >= GROUPS_SINCE:
-            rows = [OffsetFetchRequestTopics(name=each.topic, partition_indexes=each.partitions) for each in topics]
-            message = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=rows)])
-        else:
-            wanted = [OffsetFetchRequestTopic(name=each.topic, partition_indexes=each.partitions) for each in topics]
-            message = OffsetFetchRequest(group_id=group, topics=wanted)
+            rows = [OffsetFetchRequestTopics(name=each.name, partition_indexes=each.partition_indexes) for each in message.topics or ()]
+            message = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=self.group, topics=rows)])
         self._ask(OFFSET_FETCH, message, self._here(lambda answer: self._offsets(answer, missing)))
 
-    def _offsets(self, answer: Any, missing: frozenset[Place]) -> None:
+    def _offsets(self, answer: Any, missing: frozenset[Partition]) -> None:
         if answer is None:
             self._find()
             return
         told = answer.groups[0] if answer.groups else answer
         errors = {told.error_code, *(each.error_code for topic in told.topics for each in topic.partitions)} - {0}
         of = {(topic.name, each.partition_index) for topic in told.topics for each in topic.partitions}
-        if errors == {LOADS}:
+        if errors == {COORDINATOR_LOAD_IN_PROGRESS}:
             self._later(BACKOFF_MS, lambda: self._fetch_offsets(missing))
         # 3.9 has no place for an error of the whole in versions 0 and 1, and then answers no topics at all
         elif not errors and missing - of:
@@ -287,10 +270,7 @@ class Consumer:
             self.rejoin()
 
     def _beat(self) -> None:
-        message = HeartbeatRequest(
-            group_id=self.about.group, generation_id=self.generation, member_id=self.member_id, group_instance_id=self.about.instance
-        )
-        self._ask(HEARTBEAT, message, self._here(self._beaten), self.about.session_ms)
+        self._ask(HEARTBEAT, self.heartbeat_request(), self._here(self._beaten), self.session_ms)
 
     def _beaten(self, answer: Any) -> None:
         if answer is None:
@@ -300,38 +280,29 @@ class Consumer:
 
     def commit(self) -> None:
         """What it has delivered of what it owns. A commit that fails is no loss: it begins from the last one that did not."""
-        offsets = {place: offset for place, offset in self.positions.items() if place in self.owned}
+        offsets = {place: offset for place, offset in sorted(self.positions.items()) if place in self.owned}
         if not offsets or not self.stable:
             return
-        rows: dict[str, list[OffsetCommitRequestPartition]] = {}
-        for (topic, partition), offset in sorted(offsets.items()):
-            rows.setdefault(topic, []).append(OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset))
-        message = OffsetCommitRequest(
-            group_id=self.about.group, generation_id_or_member_epoch=self.generation, member_id=self.member_id,
-            group_instance_id=self.about.instance,
-            topics=[OffsetCommitRequestTopic(name=topic, partitions=partitions) for topic, partitions in rows.items()],
-        )  # fmt: skip
         history = self.world.bench.history
-        floor = history.floor(self.about.group, offsets)
+        floor = history.floor(self.group, offsets)
 
         def committed(answer: Any) -> None:
             if answer is not None and not any(each.error_code for topic in answer.topics for each in topic.partitions):
-                history.went_back(self.about.group, offsets, floor)
+                history.went_back(self.group, offsets, floor)
 
-        self._ask(OFFSET_COMMIT, message, committed)
+        self._ask(OFFSET_COMMIT, self.commit_request(offsets), committed)
 
     def _fetch(self) -> None:
         for node, places in self.world.led(self.owned & self.positions.keys()).items():
             link = self._link(node)
             if link.waiting and node != self.coordinator:
                 continue
-            topics: dict[str, list[FetchPartition]] = {}
-            for topic, partition in places:
-                wanted = FetchPartition(partition=partition, fetch_offset=self.positions[topic, partition], partition_max_bytes=1 << 16)
-                topics.setdefault(topic, []).append(wanted)
-            message = FetchRequest(
-                max_wait_ms=50, min_bytes=1, topics=[FetchTopic(topic=topic, partitions=wanted) for topic, wanted in topics.items()]
-            )
+            wanted = {
+                place: FetchPartition(partition=place[1], fetch_offset=self.positions[place], partition_max_bytes=1 << 16)
+                for place in places
+            }
+            topics = [FetchTopic(topic=name, partitions=[wanted[name, each] for each in found]) for name, found in by_topic(places).items()]
+            message = FetchRequest(max_wait_ms=50, min_bytes=1, topics=topics)
             link.ask(FETCH, self._version(FETCH), message, self._here(self._fetched), REQUEST_MS)
 
     def _fetched(self, answer: Any) -> None:
@@ -344,7 +315,7 @@ class Consumer:
                 elif each.records and (topic.topic, each.partition_index) in self.owned:
                     self._deliver((topic.topic, each.partition_index), each.records)
 
-    def _deliver(self, place: Place, data: bytes) -> None:
+    def _deliver(self, place: Partition, data: bytes) -> None:
         position = self.positions[place]
         history = self.world.bench.history
         for record in (record for batch in read_batches(data) for record in decode_records(batch)):
@@ -352,7 +323,7 @@ class Consumer:
                 continue
             if record.offset > position:
                 history.bench.found("history", f"{place[0]}-{place[1]} is delivered from {record.offset} on, {position} was next")
-            history.delivers(self.about.group, self.member_id, self.generation, place, record.offset, record.value or b"")
+            history.delivers(self.group, self.member_id, self.generation, place, record.offset, record.value or b"")
             position = record.offset + 1
         self.positions[place] = position
 
@@ -364,15 +335,15 @@ class Consumer:
             self.stable = False
             self._place += 1
             self._later(BACKOFF_MS, self._find)
-        elif code == REBALANCING:
+        elif code == REBALANCE_IN_PROGRESS:
             self._join()
-        elif code in (UNKNOWN_MEMBER, ILLEGAL_GENERATION):
-            if code == UNKNOWN_MEMBER:
+        elif code in (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION):
+            if code == UNKNOWN_MEMBER_ID:
                 self.member_id = ""
             self._lose()
             self._join()
-        elif code in (FENCED, FULL, INCONSISTENT):
-            self.at_odds = code == INCONSISTENT
+        elif code in (FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED, INCONSISTENT_GROUP_PROTOCOL):
+            self.at_odds = code == INCONSISTENT_GROUP_PROTOCOL
             self.member_id = ""
             self._lose()
             self._place += 1
@@ -382,7 +353,7 @@ class Consumer:
             self._later(BACKOFF_MS, self._find)
 
     def _unexpected(self, key: int, code: int) -> None:
-        if self.about.group in self.world.bench.groups.spoilt:
+        if self.group in self.world.bench.groups.spoilt:
             return  # -1 to a JoinGroup: a stranger's subscription cannot be read, and the join phase failed over it (P1-b5)
         self.world.bench.found("answers", f"{self.about.name} is answered {code} to API {key}, which it has done nothing to deserve")
 
