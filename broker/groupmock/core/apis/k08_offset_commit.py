@@ -69,12 +69,13 @@ def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, 
         lines, deleted = _lines(cluster, request.version, message), topics.deleted
         # Before anything is stored: of a partition listed twice 3.9 takes the last one, and nothing if that one's metadata is too large:
         # docs/kafka/differences.md#groups
-        taken = _once(turn, [line for line in lines if not line.error])
+        refused = [line for line in lines if line.error]
+        taken = _once(turn, [line for line in lines if not line.error] if refused else lines)
         # 3.9 refuses v0 as a whole, 35 for unknown topics too (P2-c15):
         # docs/kafka/differences.md#groups
         if request.version == 0 and taken:
-            refused = [(line, error_codes.UNSUPPORTED_VERSION) for line in lines]
-            turn.reply(request.ticket, OffsetCommitResponse(topics=_grouped(refused, merge=False)))
+            answers = [(line, error_codes.UNSUPPORTED_VERSION) for line in lines]
+            turn.reply(request.ticket, OffsetCommitResponse(topics=_grouped(answers, merge=False)))
             return
         heads = _heads(cluster, request.version, message, lines)
         prepared = yield from commits.prepare(turn, message.group_id, (_wanted(request.version, message, line) for line in taken))
@@ -85,15 +86,18 @@ def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, 
     # docs/kafka/offsets.md#c-empty-topics
     errors = _commit(cluster, turn, request, message, prepared) if taken else []
     yield
-    refused = [(line, line.error) for line in lines if line.error]
-    turn.reply(request.ticket, _answer(turn, heads, refused, list(zip(taken, errors, strict=True))))
+    answers = [(line, line.error) for line in refused]
+    answers += zip(taken, errors, strict=True)
+    turn.reply(request.ticket, _answer(turn, heads, answers))
 
 
 def _heads(cluster: Cluster, version: int, message: OffsetCommitRequest, lines: list[Line]) -> list[Head]:
     """Topic elements with something refused. An unknown topic is one even without partitions: Kafka names it in the answer."""
     spoilt = {line.entry for line in lines if line.error}
-    heads = []
+    heads: list[Head] = []
     for entry, topic in enumerate(message.topics):
+        if topic.partitions and entry not in spoilt:
+            continue
         name = topic.name if version < 10 else cluster.topics.name_of(topic.topic_id) or ""
         if entry in spoilt or not name or cluster.topics.partitions(name) is None:
             heads.append(Head(entry, name, topic.topic_id))
@@ -162,12 +166,11 @@ def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:
 Result = tuple[Line, int]
 
 
-def _answer(turn: Turn, heads: list[Head], refused: list[Result], done: list[Result]) -> OffsetCommitResponse:
-    """Refused partitions first; the old coordinator answers the others once each, in the order of its hash maps."""
-    if turn.quirks.duplicates_answered_once:
-        return OffsetCommitResponse(topics=_grouped(refused + done, merge=True, heads=heads))
+def _answer(turn: Turn, heads: list[Head], answers: list[Result]) -> OffsetCommitResponse:
+    """Refused partitions come first; the old coordinator answers the others once each, in the order of its hash maps."""
     # 4.3: what a gate refused changes the order and joins elements of one topic; else the answer is as asked. A 12 moves nothing (P2-b2).
-    return OffsetCommitResponse(topics=_grouped(refused + done, merge=bool(heads), heads=heads))
+    merge = turn.quirks.duplicates_answered_once or bool(heads)
+    return OffsetCommitResponse(topics=_grouped(answers, merge, heads))
 
 
 def _key(line: Line) -> tuple[str, int]:
