@@ -117,7 +117,7 @@ class Environment:
         """What was held and may go on now: the core takes it from here, in order, before the entry that released it returns."""
         self.busy: list[Work] = []
         """Work that names groups, in the order in which it was begun."""
-        self._epoch_ms = epoch_ms
+        self.epoch_ms = epoch_ms
 
     def known_as(self, identity: Identity) -> None:
         """What the cluster tells of itself from now on: a node may be added while it runs."""
@@ -131,4 +131,4 @@ class Environment:
 
     def wall_ms(self, now: int) -> int:
         """Milliseconds since 1970 at run time `now`."""
-        return self._epoch_ms + now // NS_PER_MS
+        return self.epoch_ms + now // NS_PER_MS

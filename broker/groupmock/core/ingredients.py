@@ -29,7 +29,7 @@ def describe(environment: Environment) -> dict[str, Any]:
     An identity is a row of values: one with the listener that every node has anyway ends where it ended before there were others, so
     that older releases read it.
     """
-    described: dict[str, Any] = msgspec.to_builtins(Ingredients(environment.settings, environment.identity, environment.wall_ms(0)))
+    described: dict[str, Any] = msgspec.to_builtins(Ingredients(environment.settings, environment.identity, environment.epoch_ms))
     if not environment.identity.listeners:
         described["identity"] = described["identity"][:-1]
     return described

@@ -13,40 +13,26 @@ from .work import AT_ONCE, OF_GROUPS, OF_OFFSETS, Asks, Steps, Work
 
 if TYPE_CHECKING:
     from .environment import Environment
-    from .settings import Quirks, Settings
-    from .timers import Timers
 
 
 class Turn:
     """Made by the core, once for each event and once for all timers that are due. `now` is int ns since the run's epoch; `out` collects the
-    effects in order."""
+    effects in order. `settings`, `quirks` (of the release) and `timers` are the cluster's."""
 
-    __slots__ = ("environment", "now", "out")
+    __slots__ = ("environment", "now", "out", "quirks", "settings", "timers")
 
     def __init__(self, environment: Environment, now: int, out: Effects) -> None:
         self.environment = environment
+        self.settings = environment.settings
+        self.quirks = environment.settings.quirks
+        self.timers = environment.timers
         self.now = now
         self.out = out
 
     @property
-    def settings(self) -> Settings:
-        """The cluster's settings."""
-        return self.environment.settings
-
-    @property
-    def quirks(self) -> Quirks:
-        """The release's peculiarities."""
-        return self.environment.settings.quirks
-
-    @property
-    def timers(self) -> Timers:
-        """All deadlines."""
-        return self.environment.timers
-
-    @property
     def wall_ms(self) -> int:
         """Ms since 1970."""
-        return self.environment.wall_ms(self.now)
+        return self.environment.epoch_ms + self.now // NS_PER_MS
 
     def after(self, delay_ms: int) -> int:
         """The deadline that many ms from now (now, for less than none)."""

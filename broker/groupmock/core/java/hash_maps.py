@@ -208,6 +208,8 @@ class HashKeys(Generic[K]):
 
 def copied_order(kind: Kind[K], keys: Collection[K]) -> list[K]:
     """The order of `new HashSet(keys)`."""
+    if len(keys) < 2:
+        return list(keys)
     return filled_order(kind, keys, max(room_for(len(keys)), SMALLEST_TABLE))
 
 

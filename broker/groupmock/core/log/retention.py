@@ -40,7 +40,7 @@ def watch(turn: Turn, logs: Iterable[Aging]) -> None:
     if first is None:
         return
     interval = turn.settings.log_retention_check_interval_ms * NS_PER_MS
-    wanted = max((first - turn.environment.wall_ms(0)) * NS_PER_MS, turn.now + 1)
+    wanted = max((first - turn.environment.epoch_ms) * NS_PER_MS, turn.now + 1)
     at = -(-wanted // interval) * interval
     armed = turn.timers.get(KEY)
     if at - turn.now < FAR_NS and (armed is None or at < armed.deadline):

@@ -165,7 +165,7 @@ class Topics(TopicNews):
         """New partitions from that number on. Who leads them is the first of their replicas that runs."""
         from .partition import Partition
 
-        made = [Partition(first + step, nodes, self._environment.wall_ms(0)) for step, nodes in enumerate(replicas)]
+        made = [Partition(first + step, nodes, self._environment.epoch_ms) for step, nodes in enumerate(replicas)]
         if len(self._environment.up) < len(self._environment.identity.nodes):
             for partition in made:
                 partition.leader = elected(self._environment, partition)

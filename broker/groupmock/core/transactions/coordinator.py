@@ -350,7 +350,7 @@ class TransactionCoordinator:
 
     def _arm(self, turn: Turn, key: tuple[str], due_ms: int, interval_ms: int) -> None:
         interval = interval_ms * NS_PER_MS
-        wanted = max((due_ms - turn.environment.wall_ms(0)) * NS_PER_MS, turn.now + 1)
+        wanted = max((due_ms - turn.environment.epoch_ms) * NS_PER_MS, turn.now + 1)
         at = -(-wanted // interval) * interval
         armed = turn.timers.get(key)
         if armed is None or at < armed.deadline:

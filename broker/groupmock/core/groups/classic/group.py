@@ -210,7 +210,7 @@ class Group(GroupType):
 
     def rebalance_timeout_ms(self) -> int:
         """The largest rebalance timeout of the current members, 0 without any."""
-        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+        return max([member.rebalance_timeout_ms for member in self.members.values()], default=0)
 
     def everybody_joined(self) -> bool:
         """Nobody is awaited: every member has a parked join and no id is reserved (SERVER-27)."""

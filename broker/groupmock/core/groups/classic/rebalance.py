@@ -95,21 +95,17 @@ def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     group.join_phase_dead = False
     telling.moved(turn, group, group.move(PREPARING, turn.wall_ms), why)
     if initial:
-        _begin_initial_phase(turn, group)
+        # The timeout of the first member alone: who joins within the delay neither lengthens nor shortens it (P1-d14)
+        delay = turn.settings.group_initial_rebalance_delay_ms
+        group.initial = (delay, max(group.rebalance_timeout_ms() - delay, 0))
+        group.new_member_added = False
+        turn.timers.set(("join", group.group_id), turn.after(delay))
     elif group.everybody_joined():
         return complete(turn, group, causes.NOBODY_AWAITED)
     else:
         # Taken once: the leave of the member with the largest timeout does not shorten it (P1-d11)
         turn.timers.set(("join", group.group_id), turn.after(group.rebalance_timeout_ms()))
     return FINE
-
-
-def _begin_initial_phase(turn: Turn, group: Group) -> None:
-    # The timeout of the first member alone: who joins within the delay neither lengthens nor shortens it (P1-d14)
-    delay = turn.settings.group_initial_rebalance_delay_ms
-    group.initial = (delay, max(group.rebalance_timeout_ms() - delay, 0))
-    group.new_member_added = False
-    turn.timers.set(("join", group.group_id), turn.after(delay))
 
 
 def _reset_assignments(group: Group) -> None:

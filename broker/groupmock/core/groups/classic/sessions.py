@@ -35,8 +35,8 @@ def begin(turn: Turn, group: Group, member_id: str, session_timeout_ms: int) -> 
     It is queued for the member's own timeout already, so that re-arming it at the end of the join phase is a mere assignment
     instead of a second entry in the heap (10,000 members end their join phase in one call).
     """
-    timer = turn.timers.set(key(group, member_id), turn.after(min(session_timeout_ms, NEW_MEMBER_MS)))
-    timer.deadline = turn.after(NEW_MEMBER_MS)
+    timer = turn.timers.set(("session", group.group_id, member_id), turn.after(min(session_timeout_ms, NEW_MEMBER_MS)))
+    timer.deadline = turn.now + NEW_MEMBER_MS * NS_PER_MS
     return timer
 
 

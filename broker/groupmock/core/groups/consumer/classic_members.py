@@ -66,16 +66,11 @@ def join(
     classic = ClassicSide(protocols, message.session_timeout_ms, min(said.version, HIGHEST_SUBSCRIPTION))
     instance = group.static_members.get(beat.group_instance_id or "")
     steps_over = instance is not None and group.members[instance].classic is None
-    if known is None:
-        member, replaced, why = membership.admit(turn, group, beat)
-    else:
-        member, replaced, why = known, None, None
-        membership.update(turn, group, known, beat)
+    member, replaced, why = membership.admit(turn, group, beat, known)
     group.speak(member, classic)
-    names = frozenset(said.topics)
-    resubscribed = names != member.names or bool(member.regex)
+    resubscribed = beat.names != member.names or bool(member.regex)
     if resubscribed:
-        group.subscribe(member, names, "")
+        group.subscribe(member, frozenset(said.topics), "")
         why = why or causes.resubscribed(member.member_id)
     if group.expressions:
         subscription.resolve_soon(turn, group, group.home.topics, resolved)
@@ -98,7 +93,7 @@ def join(
         group.judge_anew(settled=changed or stood != (member.epoch, member.previous_epoch, member.progress))
         timing.renew(turn, group, member, classic.session_timeout_ms)
         timing.await_sync(turn, group, member)
-        if group.state != group.present() or why is not None or changed:
+        if bumped or group.state != group.present():
             membership.settle(turn, group, why or causes.member_arrived(member.member_id, member.epoch), bumped)
         done(turn, _joined(member, member.epoch))
 

@@ -10,6 +10,7 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import Assignment, Co
 
 from ...effects import Lease
 from ...turn import Turn
+from ...work import A_FEW
 from .. import causes
 from ..causes import Why
 from . import membership, subscription, targets, timing
@@ -70,11 +71,7 @@ def answer(
     subscribes = known is None or beat.listed is not None or beat.regex is not None
     before, resolved = group.alike() if subscribes else None, group.last_resolved()
     nameless = beat.group_instance_id is not None and beat.group_instance_id not in group.static_members
-    if known is None:
-        member, replaced, why = membership.admit(turn, group, beat)
-    else:
-        member, replaced, why = known, None, None
-        membership.update(turn, group, known, beat)
+    member, replaced, why = membership.admit(turn, group, beat, known)
     resubscribed, called_for = subscription.subscribe(group, member, beat, matcher)
     if group.expressions:
         subscription.resolve_soon(turn, group, topics, resolved)
@@ -95,7 +92,8 @@ def answer(
 
     def computing(turn: Turn) -> Steps[None]:
         yield from targets.compute(turn, group, member, beat.listed, replaced, alike)
-        yield
+        if len(group.members) > A_FEW:
+            yield
         turn.reply(ticket, *_answered(turn, moment, why or causes.TARGET_COMPUTED, aimless=False))
 
     turn.begin(computing, group)

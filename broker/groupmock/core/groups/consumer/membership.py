@@ -35,8 +35,12 @@ def settle(turn: Turn, group: Group, why: Why, bumped: bool = False) -> None:
         telling.moved(turn, group, now, why)
 
 
-def admit(turn: Turn, group: Group, beat: Beat) -> tuple[Member, str | None, Why]:
-    """Somebody joins: a new member, or a static one that was away and is back, by whatever member id (CG-93): then whose place it takes."""
+def admit(turn: Turn, group: Group, beat: Beat, known: Member | None) -> tuple[Member, str | None, Why | None]:
+    """The member that speaks: `known`, or else who joins. That is a new member, or a static one that was away and is back, by whatever
+    member id (CG-93): then whose place it takes. None for the reason: nobody came."""
+    if known is not None:
+        update(turn, group, known, beat)
+        return known, None, None
     away = None if beat.group_instance_id is None else group.static_members.get(beat.group_instance_id)
     if away is not None:
         member, why = _returned(turn, group, group.members[away], beat)

@@ -124,7 +124,7 @@ def given(kept: Held, new: Held, target: Target, had: Held) -> Held:
             gone = list({*had_here}.difference(old[topic]))
             indexes = changed_order(INTS, java_order(had_here, int), gone, fresh.get(topic, []), room_for(len(had_here)))
         else:
-            indexes = changed_order(INTS, (), (), fresh[topic], SMALLEST_TABLE)
+            indexes = filled_order(INTS, fresh[topic], SMALLEST_TABLE)
         for index in indexes:
             found[topic, index] = spots[topic, index]
     return found

@@ -54,8 +54,10 @@ def _unsubscribe(group: Group, member: Member, owned: Owned) -> None:
 def _go_on(group: Group, member: Member, owned: Owned, target: Target) -> None:
     """To the target: what it is to lose first, at its old epoch; then the new epoch, and what is free of what it is to have."""
     wanted = _subscribed(group, member, {(topic, index): group.assignment_epoch for topic, indexes in target.items() for index in indexes})
-    kept = {spot: epoch for spot, epoch in member.assigned.items() if spot in wanted}
-    lost = {spot: epoch for spot, epoch in member.assigned.items() if spot not in wanted}
+    kept: Held = {}
+    lost: Held = {}
+    for spot, epoch in member.assigned.items():
+        (kept if spot in wanted else lost)[spot] = epoch
     member.previous_epoch = member.epoch
     if _still_owns(owned, lost):
         had = member.assigned

@@ -64,8 +64,10 @@ class CommittedOffsets(dict[At, Offset]):
 
     def _named(self) -> set[str]:
         """Return every topic of which something is here."""
-        pending = self._pending.places() if self._pending is not None else ()
-        return {*self._tables, *(at[0] for at in pending)}
+        named = set(self._tables)
+        if self._pending is not None:
+            named.update([at[0] for at in self._pending.places()])
+        return named
 
     @property
     def used_up(self) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from ....work import A_FEW
 from . import range_assignor, uniform_heterogeneous, uniform_homogeneous
 from .drafts import Computed, stored
 from .spec import Effort, Group, Member, Spreads, Steps, Subscription, Target, group_of, subscription_of
@@ -52,7 +53,8 @@ def assign(
         return {}
     effort = effort or Effort()
     group = group_of(members, topics, replaced, alike)
-    yield
+    if len(members) > A_FEW:
+        yield
     computed = yield from ASSIGNORS[assignor](group, effort)
     newcomer = None if replaced is None else members[-1].member_id
     found = {}
