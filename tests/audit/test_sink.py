@@ -64,14 +64,13 @@ def test_whatever_heartbeats_come_and_when(
     beside = Beside(side.driver, side.clock)
     side.connect()
     play(side, script)
-    side.end()
+    side.rig.close()
     alone = Side(folder / "alone.jsonl", leases)  # nobody beside the audit wants heartbeats: most are no rows at all
     alone.driver.journal.remove(alone.sink)
     only = Beside(alone.driver, alone.clock)
     alone.connect()
     play(alone, script)
-    alone.end()
-    side.lines()
+    alone.rig.close()
     told, _ = told_of(folder / "j.jsonl")
     assert beside.told() == told
     assert list(map(_unnumbered, only.told())) == list(map(_unnumbered, beside.told()))

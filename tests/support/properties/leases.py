@@ -8,24 +8,15 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from found import Case, Property
 
-from groupmock.core.core import core_of
-from groupmock.core.identity import ApiRange, Identity, Node
-from groupmock.core.settings import Settings
 from groupmock.journal.file import FileSink
-from groupmock.journal.rows import END
-from groupmock.net.clock import VirtualClock
 from groupmock.rig import WireRig
 from groupmock.rig.wire import request
 from groupmock_codec import APIS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequestProtocol
-
-IDENTITY = Identity("lease", (Node(1, "127.0.0.1", 1),), tuple(ApiRange(key, *APIS[key].versions) for key in (11, 12, 13, 14, 18)))
-
 
 MEMBERS = 2
 ASKING = MEMBERS
@@ -35,14 +26,11 @@ class Side:
     """A driver with a journal file on a virtual clock, and connections without sockets."""
 
     def __init__(self, path: Path, leases: bool) -> None:
-        self.clock = VirtualClock()
-        self.sink = FileSink(str(path), self.failed)
         self.path = path
-        core = core_of(Settings(group_initial_rebalance_delay_ms=0), IDENTITY, Random(1), 0)
-        rig = WireRig(core, clock=self.clock, sinks=[self.sink])
-        self.driver = rig.driver
+        self.sink = FileSink(str(path), self.failed)
+        self.rig = WireRig.make(settings={"group.initial.rebalance.delay.ms": 0}, sinks=[self.sink])
+        self.clock, self.driver = self.rig.clock, self.rig.driver
         self.driver.use_leases(leases)
-        self.rig = rig
         self.connect()
         self.members = [("", 0)] * MEMBERS
 
@@ -57,7 +45,7 @@ class Side:
         """Over a connection of its own, so that the members' connections keep what they remember."""
         wire = self.wires[ASKING]
         wire.send(frame(key, version, 1, **fields))
-        self.clock.advance(0)
+        self.rig.sleep(0)
         return APIS[key].response.decode(version, wire.take()[-1][4:])
 
     def join(self, place: int) -> None:
@@ -78,14 +66,9 @@ class Side:
         data = frame(12, version, correlation, client, group_id=f"g{place}", generation_id=generation, member_id=member)
         return (len(data) - 4 + 3).to_bytes(4, "big") + data[4:] + b"%dx" if oddity == "trailing" else data
 
-    def end(self) -> None:
-        """The last row."""
-        self.driver.journal.end(self.clock.now())
-        self.driver.record.remark(END, self.clock.now())
-        self.driver.journal.flush()
-
     def lines(self) -> bytes:
-        self.sink.close()
+        """The journal, which ends here."""
+        self.rig.close()
         return self.path.read_bytes()
 
 
