@@ -1,16 +1,15 @@
 """Random histories of stock clients, for the judge of clients: a seed draws who takes part, what breaks, what an operator does meanwhile.
 
 A history runs for some seconds in real time, in front of our own server over TCP; its journal is what is judged. Two runs of one seed have
-the same members, faults and steps, at times that the machine's load decides. `python tests/support/audit_histories.py --help` plays many.
+the same members, faults and steps, at times that the machine's load decides.
+GROUPMOCK_HISTORIES and GROUPMOCK_FIRST_SEED of tests/live/audit/test_random_histories.py say how many are played, from which seed on.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import random
 import re
-import sys
 import threading
 import time
 import tomllib
@@ -21,14 +20,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from stock_members import LIBRARIES, Member, spec
+from stock_members import Member, spec
 
 from groupmock import Broker
 from groupmock.audit.drive.situation import IN_TIME
 from groupmock.audit.known_world import SLACK_NS
 from groupmock.audit.offline import audit_journal
 from groupmock.audit.rule import registered
-from groupmock.audit.verdicts import NOT_EXERCISED, Audit, Finding, together
+from groupmock.audit.verdicts import NOT_EXERCISED, Audit, Finding
 from groupmock.core.steering.register import CannotSteer
 from groupmock.faults.facts import for_consumer_groups, for_producers
 from groupmock.faults.plan import Plan, read_plan, ready_plans
@@ -317,31 +316,3 @@ def table(audits: dict[str, Audit]) -> str:
             cells.append(f"{verdict + figures:>26}")
         lines.append(f"{code:10} {rule.severity:7} " + " ".join(cells))
     return "\n".join(lines)
-
-
-def main() -> int:
-    """Play many; exit code 1 if a rule was broken in a way that is not known."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("libraries", nargs="*", metavar="LIBRARY", help=f"of {', '.join(LIBRARIES)}; all unless said")
-    parser.add_argument("--first", type=int, default=1, metavar="SEED", help="(default: %(default)s)")
-    parser.add_argument("--count", type=int, default=20, metavar="N", help="histories per library (default: %(default)s)")
-    parser.add_argument("--at-once", type=int, default=6, metavar="N", help="(default: %(default)s)")
-    parser.add_argument("--folder", type=Path, default=Path("build/audit"), help="where journals with findings stay (default: %(default)s)")
-    asked = parser.parse_args()
-    audits: dict[str, Audit] = {}
-    new = 0
-    for library in asked.libraries or LIBRARIES:
-        found: list[Audit] = []
-        histories = (drawn(library, seed) for seed in range(asked.first, asked.first + asked.count))
-        for done in play_all(histories, asked.folder, asked.at_once):
-            for line in (*("known: " + each for each in done.findings(True)), *done.findings(False)):
-                print(line, flush=True)
-            found.append(done.audit)
-            new += len(done.findings(False)) + sum(tally.crashed is not None for tally in done.audit.rules.values())
-        audits[library] = together(found)
-    print(table(audits))
-    return int(new > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

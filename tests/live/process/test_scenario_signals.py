@@ -5,12 +5,10 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 STORY = ("run", "scale-up", "--live", "--protocol", "range/aiokafka", "--members", "2", "--partitions", "2")
 
@@ -26,22 +24,19 @@ def test_a_signal_ends_the_members_too(number: signal.Signals, start: tuple[str,
     command = [*start, sys.executable, "-m", "groupmock", "scenario", *STORY, "--journal", str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     journal = tmp_path / "scale-up-range-aiokafka-live.jsonl"
-    until(lambda: journal.exists() and b'"added"' in journal.read_bytes())
+    until("a member", lambda: journal.exists() and b'"added"' in journal.read_bytes(), journal.exists)
     (forkserver,) = children(process.pid)
     members = children(forkserver)
     assert members
+
+    def alive() -> list[int]:
+        return [each for each in (forkserver, *members) if running(each)]
+
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
     if number is not signal.SIGKILL:
         assert (process.returncode, out, err) == (130, "", "groupmock scenario: interrupted\n")
-    until(lambda: not any(running(each) for each in [forkserver, *members]))
-
-
-def until(reached: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not reached():
-        assert time.monotonic() < end, "not within 30 s"
-        threading.Event().wait(0.05)
+    until("everybody's end", lambda: not alive(), alive)
 
 
 def children(pid: int) -> list[int]:

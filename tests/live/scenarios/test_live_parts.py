@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from waiting import until
 
 from groupmock import Broker
 from groupmock_clients.scenarios.live.forked_members import Child, ForkServer, close_all, forkserver_of
@@ -19,13 +19,6 @@ from groupmock_clients.scenarios.live.members.channel import pairs, spans
 from groupmock_clients.scenarios.live.process import MemberProcess
 from groupmock_clients.scenarios.live.producer import Producer
 from groupmock_clients.scenarios.play import Missed
-
-
-def until(reached: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not reached():
-        assert time.monotonic() < end, "not within 20 s"
-        threading.Event().wait(0.01)
 
 
 def spec(bootstrap: str, **more: Any) -> MemberSpec:
@@ -55,7 +48,7 @@ def ended(forkserver: ForkServer, child: Child) -> int:
         found.extend([] if status is None else [status])
         return bool(found)
 
-    until(over)
+    until("its end", over, lambda: found)
     child.events.close()
     child.orders.close()
     return found[0]
@@ -85,7 +78,7 @@ def test_a_forkserver_that_is_gone_is_told_and_the_next_member_has_another() -> 
     gone._process.kill()
     with pytest.raises(Missed, match="starts members of aiokafka ended with status -9"):
         gone.status(Child(1, None, None))  # type: ignore[arg-type]  # it never comes to that
-    until(lambda: not gone.lives)
+    until("its end", lambda: not gone.lives, lambda: gone)
     another = forkserver_of("aiokafka")
     assert another is not gone
     assert another is forkserver_of("aiokafka")
@@ -99,7 +92,7 @@ def test_a_process_says_what_happens_to_it_and_leaves_in_good_order(broker: Brok
     broker.wait_for("g", state="Stable", members=1)
     broker.produce("T", b"x", partition=1)
     delivered = ("m0001", "delivered", {"topic": "T", "partition": 1, "first": 0, "last": 0})
-    until(lambda: delivered in heard)
+    until("the record", lambda: delivered in heard, lambda: heard)
     member.check()
     member.leave()
     assert broker.wait_for("g", state="Empty").offsets["T"][1] == 1
@@ -133,7 +126,7 @@ def test_a_process_whose_forkserver_is_gone_ends_all_the_same(broker: Broker, tm
     """As after an order that was interrupted: its answer must not be taken for the next one's."""
     heard: list[str] = []
     member = MemberProcess(spec(broker.bootstrap), tmp_path / "log", lambda _, what, __: heard.append(what))
-    until(lambda: "ready" in heard)
+    until("a member", lambda: "ready" in heard, lambda: heard)
     forkserver_of("aiokafka")._process.kill()
     member.kill()
     assert not member._listening.is_alive()
@@ -167,7 +160,7 @@ def test_a_journal_is_followed_though_its_lines_come_in_halves(tmp_path: Path) -
         for place, cut in enumerate((5, 20, 100, len(text))):
             out.write(text[(0, 5, 20, 100)[place] : cut])
             threading.Event().wait(0.06)  # any pause will do: what counts is that the follower may read between the halves
-    until(lambda: len(follower.rows) == 3)
+    until("three rows", lambda: len(follower.rows) == 3, lambda: follower.rows)
     follower.close()
     assert [row["seq"] for row in follower.rows] == [1, 2, 3]
     assert seen == [("A", 4711, "data")], "once a connection"
@@ -177,10 +170,10 @@ def test_the_producer_feeds_every_partition_and_tells_what_was_acknowledged(brok
     told: list[tuple[str, int, int, int]] = []
     producer = Producer(broker, 50.0, lambda *what: told.append(what))
     producer.add("T", 1)
-    until(lambda: len(told) >= 2)
+    until("two records", lambda: len(told) >= 2, lambda: told)
     producer.add("T", 2)
     producer.between_two()
-    until(lambda: ("T", 1, 0, 0) in told)
+    until("a record of the other", lambda: ("T", 1, 0, 0) in told, lambda: told)
     producer.stop()
     producer.stop()  # harmless
     assert told[0] == ("T", 0, 0, 0)
