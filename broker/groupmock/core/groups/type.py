@@ -69,7 +69,7 @@ class GroupMember(Protocol):
 
 class GroupType:
     """A group of any type. An instance is a group, a subclass a type of them. (`ABC` is no base, because every request asks for the type
-    of a group, and that question is ten times as dear then; mypy looks for what a subclass lacks.)
+    of a group, and that question is five times as dear then; mypy looks for what a subclass lacks.)
 
     `generation`: what the type counts its rebalances by (KIP-848: the group epoch). `epoch`: of leases, see `end_leases`.
     `stored`: the last group record in the log, in the type's own form. `static_members`: instance id -> member id.
