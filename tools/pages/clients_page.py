@@ -48,7 +48,7 @@ def page(data: dict[str, Any]) -> str:
     lines += ["## The matrix", "", f"Each cell: {asked}, where that was judged; `–`: the client has no such thing.", ""]
     lines += table(["client", *CHECKS, "seconds"], (_row(name, entry, list(brokers)) for name, entry in data["judges"].items()))
     lines += ["", "## The checks", "", *table(["check", "what must be seen"], ([f"`{name}`", about] for name, about in CHECKS.items()))]
-    lines += ["", "## What each said of itself", "", *table(["row", "library", "remark"], _libraries(data)), ""]
+    lines += ["", "## Remarks", "", *table(["client", "calls itself", "remark"], _remarks(data)), ""]
     red = list(_red(data))
     lines += ["## What is red", "", *(red or ["Nothing, on any broker."])]
     return "\n".join(lines) + "\n"
@@ -81,9 +81,10 @@ def _row(name: str, entry: dict[str, Any], brokers: list[str]) -> list[str]:
     return [name, *cells, seconds]
 
 
-def _libraries(data: dict[str, Any]) -> Iterator[list[str]]:
+def _remarks(data: dict[str, Any]) -> Iterator[list[str]]:
     for name, entry in data["judges"].items():
-        yield [name, ", ".join(dict.fromkeys(row["client"] for row in entry["brokers"].values())), entry["note"]]
+        if entry["note"]:
+            yield [name, ", ".join(dict.fromkeys(row["client"] for row in entry["brokers"].values())), entry["note"]]
 
 
 def _red(data: dict[str, Any]) -> Iterator[str]:
