@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 Lines = list[str]
-Lie = Callable[[Lines], Iterator[Lines]]
+Lie = Callable[[str, Lines], Iterator[str]]
 _TIME: Final = re.compile(r" *(\d+\.\d{3})  ")
 _SPAN: Final = r"[^\s/]+/[\d,-]+"
 
@@ -27,7 +27,7 @@ def planted(lie: str, story: Sequence[str]) -> Iterator[Planted]:
                 yield Planted(number, [*story[:number], altered, *story[number + 1 :]])
 
 
-def _each(pattern: str, other: Callable[[re.Match[str]], str]) -> Callable[[str, Lines], Iterator[str]]:
+def _each(pattern: str, other: Callable[[re.Match[str]], str]) -> Lie:
     """Replace what a group named x of the pattern matches, at each place of the line."""
     compiled = re.compile(pattern)
 
@@ -38,7 +38,7 @@ def _each(pattern: str, other: Callable[[re.Match[str]], str]) -> Callable[[str,
     return lie
 
 
-def _somebody_else(pattern: str) -> Callable[[str, Lines], Iterator[str]]:
+def _somebody_else(pattern: str) -> Lie:
     """Replace the name of a member by each other name in the story."""
     compiled = re.compile(pattern)
 
@@ -70,7 +70,7 @@ def _swapped(line: str, others: Lines) -> Iterator[str]:
 
 
 CLAIMS: Final = r"begins to read at|commits \S+/\d|: \d+ commits until|generation \d+ after"
-LIES: Final[dict[str, Callable[[str, Lines], Iterator[str]]]] = {
+LIES: Final[dict[str, Lie]] = {
     "begins at another offset": _each(r"begins to read at .*= (?P<x>\d+)", _more),
     "begins with another partition": _each(rf"begins to read at {_SPAN}(?P<x>) =", lambda found: ",77"),
     "begins as another member": _somebody_else(r"(?P<x>[\w.-]+#\w{4}) begins to read at"),

@@ -23,7 +23,6 @@ PROGRAM: Final = Path(__file__).with_name("KafkaRegexes.java")
 SEEDS: Final = range(8)
 EACH: Final = 2_500
 LAST: Final = 0x2FFFF
-SURROGATES: Final = ((0xD800, 0xDFFF),)
 
 
 def _asked(questions: Iterable[tuple[str, list[str]]]) -> list[str]:
