@@ -7,10 +7,8 @@ import importlib.util
 import json
 import os
 import select
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,13 +28,6 @@ class NotStarted(Exception):
     """A broker did not come up."""
 
 
-def oracle() -> Path | None:
-    """The shared script that starts Apache Kafka; None where the shared folder is not."""
-    shared = Path(os.environ.get("GROUPMOCK_SHARED", ROOT.parent / "shared"))
-    found = shared / "oracle" / "kafka.py"
-    return found if found.exists() else None
-
-
 def interpreter() -> str:
     """The Python that has groupmock: this one, else that of the project's own virtual environment."""
     own = ROOT / ".venv" / "bin" / "python"
@@ -46,23 +37,19 @@ def interpreter() -> str:
 @contextlib.contextmanager
 def kafka(nodes: int = 1, wanted: dict[str, str] | None = None) -> Iterator[str]:
     """Apache Kafka, with `SETTINGS` or those that are wanted; yields its bootstrap address."""
-    script = oracle()
-    if script is None:
-        raise NotStarted("no ../shared/oracle/kafka.py (GROUPMOCK_SHARED says where the shared folder is)")
-    where = Path(tempfile.mkdtemp(prefix="interop-kafka-"))
-    given = wanted or SETTINGS
-    settings = [word for key, value in (given | (FLOORS if CONSUMERS.keys() & given.keys() else {})).items()
-                for word in ("--set", f"{key}={value}")]
-    begun = subprocess.run([sys.executable, str(script), "start", "--version", KAFKA, "--nodes", str(nodes), *settings,
-                            "--dir", str(where)],
-                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if begun.returncode:
-        raise NotStarted(f"Apache Kafka {KAFKA}: {begun.stdout[-500:]}{begun.stderr[-1500:]}")
-    try:
-        yield str(json.loads(begun.stdout.strip().splitlines()[-1])["bootstrap"])
-    finally:
-        subprocess.run([sys.executable, str(script), "stop", str(where)], stdin=subprocess.DEVNULL, check=False)
-        shutil.rmtree(where, ignore_errors=True)
+    sys.path.append(str(ROOT))  # a script has its own folder there, not the one from which it is called
+    from tools import oracle
+
+    if not oracle.ORACLE.is_file():
+        raise NotStarted(f"there is no {oracle.ORACLE} (GROUPMOCK_SHARED says where the shared folder is)")
+    settings = wanted or SETTINGS
+    with contextlib.ExitStack() as ends:
+        try:
+            floors = FLOORS if CONSUMERS.keys() & settings.keys() else {}
+            bootstrap = ends.enter_context(oracle.kafka(KAFKA, settings | floors, nodes))
+        except AssertionError as refused:
+            raise NotStarted(str(refused)) from None
+        yield bootstrap
 
 
 @contextlib.contextmanager
