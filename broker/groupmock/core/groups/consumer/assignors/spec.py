@@ -87,6 +87,8 @@ def group_of(members: Sequence[Member], topics: Mapping[str, tuple[bytes, int]],
 
 def _member_order(members: Sequence[Member], replaced: str | None) -> Iterable[int]:
     """Their numbers. The last one may replace a static member: both changes are a map of their own, in whose order they are made."""
+    if len(members) < 2:
+        return range(len(members))
     spreads = [STRINGS.spread(one.member_id) if one.spread is None else one.spread for one in members]
     kind: Kind[int] = Kind(spreads.__getitem__, lambda number: STRINGS.rank(members[number].member_id))
     if replaced is None:
