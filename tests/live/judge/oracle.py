@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+from tools.oracle import ORACLE, SHARED
+
 RELEASES: Final = ("2.8.2", "3.9.1", "4.3.0")
-ROOT: Final = Path(__file__).resolve().parents[3]
-SHARED: Final = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared")
 
 
 class NoOracle(RuntimeError):
@@ -27,10 +27,9 @@ def classpath(release: str) -> str:
     """The jars of a release; NoOracle if java, the shared folder or the jars are not to be had."""
     if shutil.which("java") is None:
         raise NoOracle("MISSING: java, so Kafka's own classes did not judge the codec")
-    fetch = SHARED / "oracle" / "kafka.py"
-    if not fetch.exists():
-        raise NoOracle(f"MISSING: {fetch.parent}, so Kafka's own classes did not judge the codec")
-    done = subprocess.run([sys.executable, str(fetch), "fetch", "--version", release], capture_output=True, text=True, check=False)
+    if not ORACLE.exists():
+        raise NoOracle(f"MISSING: {SHARED}, so Kafka's own classes did not judge the codec")
+    done = subprocess.run([sys.executable, str(ORACLE), "fetch", "--version", release], capture_output=True, text=True, check=False)
     if done.returncode:
         raise NoOracle(f"MISSING: the jars of Kafka {release}: {done.stderr.strip()[-300:]}")
     return done.stdout.strip()

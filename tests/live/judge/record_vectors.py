@@ -18,9 +18,10 @@ from groupmock_codec import APIS, Codec
 from groupmock_codec.declare import Message
 from groupmock_codec.kafka_json import to_kafka_json
 from groupmock_codec.samples import edge_cases
+from tools.runs import ROOT
 
 from .names import newer, older
-from .oracle import RELEASES, ROOT, ask, offered
+from .oracle import RELEASES, ask, offered
 
 WHERE: Final = ROOT / "tests" / "data" / "codec"
 RANDOM: Final = 12
