@@ -63,6 +63,20 @@ class Codec(Generic[M]):
         """Write one message; raises EncodeError for what that version cannot carry."""
         return self.encoder(version)(message)
 
+    def newest(self, message: M, highest: int) -> int:
+        """Return the newest version, `highest` at most, that carries every field of the message. Raises EncodeError if none does."""
+        for version in reversed(range(self.versions.lowest, highest + 1)):
+            if self._carries(version, message):
+                return version
+        raise EncodeError(f"{self.message.__name__} cannot be written", lambda: Place(f"no version up to {highest} carries {message!r}"))
+
+    def _carries(self, version: int, message: M) -> bool:
+        try:
+            # Writing alone does not tell, because a version drops ignorable fields in silence.
+            return self.decode(version, self.encode(version, message)) == message
+        except EncodeError:
+            return False
+
     def _no_version(self) -> Place:
         return Place(f"versions {self.versions} exist")
 

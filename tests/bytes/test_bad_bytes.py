@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
+from groupmock.config.profiles import load
 from groupmock.rig.wire import framed
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, METADATA, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
 from groupmock_codec.headers import RequestHeader, encode_request_header, request_header_version
 
 CORRELATION = 7
@@ -85,13 +87,17 @@ def sync_3(assignments: bytes) -> bytes:
     return whole(14, 3, text(b"g") + int32(1) + text(b"m") + b"\xff\xff" + assignments)
 
 
+GROUP_APIS = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT)
+
+
 def bad_headers() -> list[Case]:
     cases = [Case(f"unknown api key {key}", framed(head(key, 0))) for key in (93, 999, 32767, -1)]
     cases += [Case(f"api of controllers and brokers {key}", framed(head(key, 0) + bytes(40))) for key in (4, 7, 52, 58, 62, 67)]
-    versions = {11: (10, 99, -1), 14: (6, 99, -1), 12: (5, 99, -1), 13: (6, 99, -1), 8: (11, 99, -1, 1), 9: (11, 0), 3: (99, -1)}
-    cases += [
-        Case(f"{APIS[key].name} version {version}", framed(head(key, version) + bytes(40))) for key in versions for version in versions[key]
-    ]
+    served = load("kafka-4.3").versions
+    versions = [(key, version) for key in GROUP_APIS for version in (served[key][1] + 1, 99, -1)]
+    versions += [(OFFSET_COMMIT, served[OFFSET_COMMIT][0] - 1), (METADATA, 99), (METADATA, -1)]
+    versions += [(OFFSET_FETCH, version) for version in (served[OFFSET_FETCH][1] + 1, served[OFFSET_FETCH][0] - 1)]
+    cases += [Case(f"{APIS[key].name} version {version}", framed(head(key, version) + bytes(40))) for key, version in versions]
     cases += [Case(f"frame of {size} bytes", framed((head(12, 0) + HEARTBEAT_0)[:size])) for size in (0, 1, 2, 4, 7, 8, 9)]
     cases += [Case(f"frame length {size}", int32(size)) for size in (-1, -(2**31), BYTE_LIMIT + 1, 2**31 - 1)]
     cases += [

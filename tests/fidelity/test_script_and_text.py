@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from cases import for_each
 
+from groupmock.config.profiles import load
+from groupmock_codec.api_keys import OFFSET_FETCH
 from tools.fidelity.play.core_player import play
 from tools.fidelity.script.exchange_text import as_text
 from tools.fidelity.script.script import Drop, Pause, Raw, Reconnect, Script, Send, Step, TopicNeed, ending
@@ -73,7 +75,7 @@ def test_the_heading_says_what_makes_it_again() -> None:
 # -- what is asked at the end
 
 
-VERSIONS = {1: (4, 17), 2: (1, 10), 3: (0, 13), 9: (1, 10), 15: (0, 6), 16: (0, 5)}
+VERSIONS = load("kafka-4.3").versions
 
 
 def test_a_script_about_groups_ends_with_their_state_and_offsets() -> None:
@@ -82,7 +84,7 @@ def test_a_script_about_groups_ends_with_their_state_and_offsets() -> None:
 
 
 def test_before_version_8_offsets_are_asked_group_by_group() -> None:
-    asked = ending(script(), {**VERSIONS, 9: (1, 7)})
+    asked = ending(script(), {**VERSIONS, OFFSET_FETCH: (1, 7)})
     assert [step.fields.get("group_id") for step in asked if isinstance(step, Send)][2:] == [{"group": 1}, {"group": 2}]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupmock.audit.subjects import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, NS_PER_MS, OFFSET_COMMIT, SYNC_GROUP
-from groupmock.journal.rows import AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
-from groupmock_codec import APIS
+from msgspec import convert
 
-VERSIONS = {JOIN_GROUP: 9, SYNC_GROUP: 5, HEARTBEAT: 4, LEAVE_GROUP: 5, OFFSET_COMMIT: 9}
+from groupmock.journal.rows import AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
+from groupmock.rig.versions import newest
+from groupmock_codec import APIS
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP
+from groupmock_codec.units import NS_PER_MS
 
 
 class AuditPen:
@@ -51,7 +53,7 @@ class Line:
         self.pen.ticket += 1
         place: dict[str, Any] = {
             "connection": self.number, "ticket": self.pen.ticket, "correlation_id": 1, "api_key": key, "api_name": APIS[key].name,
-            "api_version": VERSIONS.get(key, 0),
+            "api_version": newest(key, convert(message, APIS[key].request.message)),
         }  # fmt: skip
         now = self.pen.t
         received = now - int(sent_ms_ago * NS_PER_MS)

@@ -19,6 +19,7 @@ from groupmock.core.settings import Quirks, Settings
 from groupmock.core.transactions.coordinator import TransactionCoordinator
 from groupmock.core.turn import Turn
 from groupmock.rig import Ask, CoreRig
+from groupmock.rig.versions import highest
 from groupmock_codec.declare import Message
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -27,7 +28,6 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberId
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 EPOCH_MS = 1_700_000_000_000
-HIGHEST = {8: 10, 9: 10, 10: 6, 11: 9, 12: 4, 13: 5, 14: 5, 15: 6, 16: 5, 42: 2, 47: 0}
 
 Protocols = list[tuple[str, bytes]]
 
@@ -142,7 +142,7 @@ class World:
         self, message: Message, key: int, version: int | None = None, *, node: int = 1, client: str | None = "c", host: str = "/10.0.0.7"
     ) -> Ask:
         """Send a request; its answer, if there is one already, is in the result."""
-        at = HIGHEST[key] if version is None else version
+        at = highest(key) if version is None else version
         ask = self.asked[len(self.asked) + 1] = self.rig.send(key, at, message, client_id=client, node=node, client_host=host)
         timers = self.environment.timers
         if not self.at_once and timers.next() == self.rig.now and timers.armed("write"):

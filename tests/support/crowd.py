@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
+from groupmock.rig.versions import newest
 from groupmock.rig.wire import AsyncClient
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.embedded import consumer
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-
-COMMIT, JOIN, BEAT, SYNC = 8, 11, 12, 14
-VERSIONS: Final = {COMMIT: 7, JOIN: 5, BEAT: 3, SYNC: 3}
-ID_REQUIRED: Final = 79
-UNKNOWN: Final = 25
 
 
 class Crowd:
@@ -70,7 +68,7 @@ class Crowd:
             client.close()
 
     async def _ask(self, client: AsyncClient, key: int, message: Any) -> Any:
-        return await client.ask(key, VERSIONS[key], message)
+        return await client.ask(key, newest(key, message), message)
 
     async def _stay(self, client: AsyncClient, member: str) -> str:
         """Join, and stay until somebody says to join again; returns the member id to come back with."""
@@ -79,20 +77,22 @@ class Crowd:
             group_id=self._group, session_timeout_ms=self._session_ms, rebalance_timeout_ms=self._session_ms, member_id=member,
             protocol_type="consumer", protocols=[JoinGroupRequestProtocol(name="range", metadata=metadata)],
         )  # fmt: skip
-        joined = await self._ask(client, JOIN, wish)
+        joined = await self._ask(client, JOIN_GROUP, wish)
         if joined.error_code:
-            return str(joined.member_id) if joined.error_code == ID_REQUIRED else ""
+            return str(joined.member_id) if joined.error_code == MEMBER_ID_REQUIRED else ""
         me, generation = joined.member_id, joined.generation_id
         plan = self._plan([each.member_id for each in joined.members])
-        sync = SyncGroupRequest(group_id=self._group, generation_id=generation, member_id=me, assignments=plan)
-        told = await self._ask(client, SYNC, sync)
+        sync = SyncGroupRequest(
+            group_id=self._group, generation_id=generation, member_id=me, protocol_type="consumer", protocol_name="range", assignments=plan,
+        )  # fmt: skip
+        told = await self._ask(client, SYNC_GROUP, sync)
         given = [] if told.error_code else consumer.decode_assignment(told.assignment).assigned_partitions
         mine = [number for each in given for number in each.partitions]
         since, error = 0.0, told.error_code
         while not error:
             await asyncio.sleep(self._beat_s)
             beat = HeartbeatRequest(group_id=self._group, generation_id=generation, member_id=me)
-            error = (await self._ask(client, BEAT, beat)).error_code
+            error = (await self._ask(client, HEARTBEAT, beat)).error_code
             since += self._beat_s
             if not error and mine and self._commit_s is not None and since >= self._commit_s:
                 since = 0.0
@@ -101,8 +101,8 @@ class Crowd:
                 commit = OffsetCommitRequest(
                     group_id=self._group, generation_id_or_member_epoch=generation, member_id=me, topics=topics
                 )  # fmt: skip
-                await self._ask(client, COMMIT, commit)
-        return "" if error == UNKNOWN else str(me)
+                await self._ask(client, OFFSET_COMMIT, commit)
+        return "" if error == UNKNOWN_MEMBER_ID else str(me)
 
     def _plan(self, members: list[str]) -> list[SyncGroupRequestAssignment]:
         """Of a leader; [] of others, who are told of no members."""

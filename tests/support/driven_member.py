@@ -15,8 +15,23 @@ from typing import Any, Final
 
 from driven_reader import Reader
 
+from groupmock.rig.versions import newest
 from groupmock.rig.wire import Client, Unreadable
+from groupmock_codec.api_keys import FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, METADATA, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
 from groupmock_codec.embedded import consumer
+from groupmock_codec.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    FENCED_INSTANCE_ID,
+    GROUP_AUTHORIZATION_FAILED,
+    GROUP_MAX_SIZE_REACHED,
+    INCONSISTENT_GROUP_PROTOCOL,
+    INVALID_GROUP_ID,
+    INVALID_SESSION_TIMEOUT,
+    MEMBER_ID_REQUIRED,
+    NOT_COORDINATOR,
+    UNKNOWN_MEMBER_ID,
+)
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
@@ -26,11 +41,14 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
-METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN, HEARTBEAT, LEAVE, SYNC = 3, 8, 9, 10, 11, 12, 13, 14
-VERSIONS: Final = {METADATA: 7, OFFSET_COMMIT: 7, OFFSET_FETCH: 7, FIND_COORDINATOR: 2, JOIN: 5, HEARTBEAT: 3, LEAVE: 3, SYNC: 3}
 SESSION_MS, REBALANCE_MS, BEAT_S, PAUSE_S = 10_000, 20_000, 0.1, 0.3
-LOADING, NOWHERE, ELSEWHERE, OLD, UNKNOWN, REBALANCING, ID_REQUIRED, FENCED = 14, 15, 16, 22, 25, 27, 79, 82
-FOR_GOOD: Final = {23: "another protocol", 24: "group id", 26: "session timeout", 30: "no right to the group", 81: "the group is full"}
+FOR_GOOD: Final = {
+    INCONSISTENT_GROUP_PROTOCOL: "another protocol",
+    INVALID_GROUP_ID: "group id",
+    INVALID_SESSION_TIMEOUT: "session timeout",
+    GROUP_AUTHORIZATION_FAILED: "no right to the group",
+    GROUP_MAX_SIZE_REACHED: "the group is full",
+}
 """What only somebody else can change (CLIENT-26)."""
 BREAKS: Final = ("CLIENT-07", "CLIENT-27")
 """Rules that it can break, and with `not static` it ignores its group.instance.id."""
@@ -86,6 +104,7 @@ class DrivenMember:
                 raise Rejoin
 
     def _coordinator(self) -> Client:
+        find = FindCoordinatorRequest(key=self.group)
         while self._link is None:
             if self.stopping:
                 raise Rejoin
@@ -93,7 +112,7 @@ class DrivenMember:
                 host, _, port = address.rpartition(":")
                 try:
                     with Client(host, int(port), self.name) as link:
-                        found = link.ask(FIND_COORDINATOR, VERSIONS[FIND_COORDINATOR], FindCoordinatorRequest(key=self.group))
+                        found = link.ask(FIND_COORDINATOR, newest(FIND_COORDINATOR, find), find)
                 except OSError:
                     continue
                 if not found.error_code:
@@ -104,7 +123,7 @@ class DrivenMember:
         return self._link
 
     def _ask(self, key: int, request: Any) -> Any:
-        return self._coordinator().ask(key, VERSIONS[key], request)
+        return self._coordinator().ask(key, newest(key, request), request)
 
     def _drop(self) -> None:
         if self._link is not None:
@@ -115,26 +134,26 @@ class DrivenMember:
         """Raises what an error asks for; nothing for none."""
         if not code:
             return
-        if code == FENCED:
+        if code == FENCED_INSTANCE_ID:
             sys.exit("fenced: another process has my group.instance.id")
         if code in FOR_GOOD:
             sys.exit(f"refused for good: {FOR_GOOD[code]}")
-        if code in (NOWHERE, ELSEWHERE):
+        if code in (COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR):
             self._drop()
             time.sleep(PAUSE_S)
-        elif code == LOADING:
+        elif code == COORDINATOR_LOAD_IN_PROGRESS:
             time.sleep(PAUSE_S)
-        elif code == UNKNOWN:
+        elif code == UNKNOWN_MEMBER_ID:
             self.member_id, self.generation = "", -1
         raise Rejoin
 
     def _join(self) -> None:
         wish = consumer.encode_subscription(consumer.Subscription(0, [self.topic]))
         while True:
-            joined = self._ask(JOIN, JoinGroupRequest(
+            joined = self._ask(JOIN_GROUP, JoinGroupRequest(
                 self.group, SESSION_MS, REBALANCE_MS, self.member_id, self.instance, "consumer", [JoinGroupRequestProtocol("range", wish)],
             ))  # fmt: skip
-            if joined.error_code != ID_REQUIRED:
+            if joined.error_code != MEMBER_ID_REQUIRED:
                 break
             self.member_id = joined.member_id
         self._refused(joined.error_code)
@@ -143,7 +162,8 @@ class DrivenMember:
         given = self._assign([each.member_id for each in joined.members]) if self.leads else []
         if self.breaks == "CLIENT-07" and not given:
             given = [SyncGroupRequestAssignment(self.member_id, consumer.encode_assignment(consumer.Assignment(0, [])))]
-        synced = self._ask(SYNC, SyncGroupRequest(self.group, self.generation, self.member_id, self.instance, assignments=given))
+        place = self.group, self.generation, self.member_id, self.instance
+        synced = self._ask(SYNC_GROUP, SyncGroupRequest(*place, "consumer", joined.protocol_name, given))
         self._refused(synced.error_code)
         told = consumer.decode_assignment(synced.assignment).assigned_partitions if synced.assignment else []
         self.offsets = {partition: 0 for topic in told for partition in topic.partitions}
@@ -189,7 +209,7 @@ class DrivenMember:
         if self._link is None or not self.member_id or self.instance is not None or self.breaks == "CLIENT-27":
             return
         try:
-            self._ask(LEAVE, LeaveGroupRequest(self.group, members=[MemberIdentity(self.member_id)]))
+            self._ask(LEAVE_GROUP, LeaveGroupRequest(self.group, members=[MemberIdentity(self.member_id)]))
         except (OSError, Unreadable):
             pass  # the broker gives it up when its session ends
 

@@ -10,13 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Final
 
+from groupmock.rig.versions import newest
 from groupmock.rig.wire import Client, Unreadable
+from groupmock_codec.api_keys import FETCH
+from groupmock_codec.error_codes import OFFSET_OUT_OF_RANGE
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from groupmock_codec.messages.k03_metadata import MetadataResponse
 from groupmock_codec.records import iter_batches
 
-FETCH, VERSION = 1, 11
-OUT_OF_RANGE = 1
 MOST_BYTES: Final = 1 << 20
 SECONDS: Final = 1.0
 """So long a node may take: the member beats between two rounds."""
@@ -57,7 +58,7 @@ class Reader:
             if node not in self._links:
                 self._links[node] = Client(*node, self.name, SECONDS)
             request = FetchRequest(topics=[FetchTopic(topic=self.topic, partitions=wanted)])
-            answer: FetchResponse = self._links[node].ask(FETCH, VERSION, request)
+            answer: FetchResponse = self._links[node].ask(FETCH, newest(FETCH, request), request)
         except (OSError, Unreadable):
             if node in self._links:
                 self._links.pop(node).close()
@@ -69,5 +70,5 @@ class Reader:
         """Behind the last record; at the beginning where the log has no such offset (`auto.offset.reset=earliest`)."""
         if answer.error_code:
             self._leaders.pop(answer.partition_index, None)
-            return 0 if answer.error_code == OUT_OF_RANGE else offset
+            return 0 if answer.error_code == OFFSET_OUT_OF_RANGE else offset
         return max((each.next_offset for each in iter_batches(answer.records or b"", cut=True)), default=offset)

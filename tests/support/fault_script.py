@@ -14,9 +14,11 @@ from groupmock.faults.plan import BadPlan
 from groupmock.journal.file import FileSink
 from groupmock.net.clock import VirtualClock
 from groupmock.rig import Wire, WireRig
+from groupmock.rig.versions import newest
 from groupmock.rig.wire import request
 from groupmock.rig.wire_rig import rig_header
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.declare import Message
 from groupmock_codec.errors import CodecError
 from groupmock_codec.frame import FrameError, Framer
@@ -31,8 +33,6 @@ from groupmock_codec.units import NS_PER_MS
 
 GROUP: Final = "g"
 CONSUMER_GROUP: Final = "cg"
-VERSIONS: Final = {8: 7, 11: 5, 12: 3, 13: 2, 14: 3, 68: 1}
-JOIN, SYNC, HEARTBEAT, COMMIT, LEAVE, BEAT = 11, 14, 12, 8, 13, 68
 MEMBERS: Final = 4
 CONSUMERS: Final = 2
 CONSUMERS_TOPIC: Final = "U"
@@ -52,7 +52,7 @@ class Scripted:
         self.instance = self.name if number == 0 else None
         self.member_id = ""
         self.generation = -1
-        self.wants = JOIN
+        self.wants = JOIN_GROUP
         self.members: list[str] = []
         self.connect()
 
@@ -60,7 +60,7 @@ class Scripted:
         self.wire = self.run.connect()
         self.framer = Framer(1 << 20)
         self.correlation = 0
-        self.waits_for = 0
+        self.waits_for = self.version = 0
 
     def hang_up(self) -> None:
         self.wire.hang_up()
@@ -90,47 +90,47 @@ class Scripted:
         if not self.waits_for or int.from_bytes(frame[:4], "big") != self.correlation:
             raise IndexError("not what was asked for")
         key, self.waits_for = self.waits_for, 0
-        version = VERSIONS[key]
+        version = self.version
         self._told(key, APIS[key].response.decode(version, frame[5 if response_header_version(key, version) else 4 :]))
 
     def _told(self, key: int, answer: Any) -> None:
-        error = answer.topics[0].partitions[0].error_code if key == COMMIT else answer.error_code
-        if error == 79 and key == JOIN:
+        error = answer.topics[0].partitions[0].error_code if key == OFFSET_COMMIT else answer.error_code
+        if error == 79 and key == JOIN_GROUP:
             self.member_id = answer.member_id
         elif error in (25, 82):
-            self.member_id, self.wants = "", JOIN
+            self.member_id, self.wants = "", JOIN_GROUP
         elif error:
-            self.wants = JOIN
-        elif key == JOIN:
-            self.member_id, self.generation, self.wants = answer.member_id, answer.generation_id, SYNC
+            self.wants = JOIN_GROUP
+        elif key == JOIN_GROUP:
+            self.member_id, self.generation, self.wants = answer.member_id, answer.generation_id, SYNC_GROUP
             self.members = [member.member_id for member in answer.members]
-        elif key == SYNC:
+        elif key == SYNC_GROUP:
             self.wants = HEARTBEAT
-        elif key == LEAVE:
-            self.member_id, self.wants = "", JOIN
+        elif key == LEAVE_GROUP:
+            self.member_id, self.wants = "", JOIN_GROUP
 
     def _send(self, dice: Random) -> None:
         key = self.wants
         if key == HEARTBEAT and (drawn := dice.random()) < 0.4:
-            key = LEAVE if drawn < 0.04 else JOIN if drawn < 0.1 else COMMIT
+            key = LEAVE_GROUP if drawn < 0.04 else JOIN_GROUP if drawn < 0.1 else OFFSET_COMMIT
         self._ask(key, self._message(key))
 
     def _ask(self, key: int, message: Message) -> None:
         self.correlation += 1
-        self.waits_for = key
-        self.wire.send(request(key, VERSIONS[key], message, self.correlation, self.name))
+        self.waits_for, self.version = key, newest(key, message)
+        self.wire.send(request(key, self.version, message, self.correlation, self.name))
 
     def _message(self, key: int) -> Message:
-        if key == JOIN:
+        if key == JOIN_GROUP:
             protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\0")]
             return JoinGroupRequest(
                 group_id=GROUP, session_timeout_ms=6000, rebalance_timeout_ms=4000, member_id=self.member_id,
                 group_instance_id=self.instance, protocol_type="consumer", protocols=protocols,
             )  # fmt: skip
         place: Any = {"group_id": GROUP, "member_id": self.member_id}
-        if key == LEAVE:
+        if key == LEAVE_GROUP:
             return LeaveGroupRequest(**place)
-        if key == COMMIT:
+        if key == OFFSET_COMMIT:
             parts = [OffsetCommitRequestPartition(partition_index=each, committed_offset=self.correlation) for each in (0, 1)]
             return OffsetCommitRequest(
                 **place, generation_id_or_member_epoch=self.generation, topics=[OffsetCommitRequestTopic(name="T", partitions=parts)]
@@ -139,7 +139,7 @@ class Scripted:
         if key == HEARTBEAT:
             return HeartbeatRequest(**place)
         told = [SyncGroupRequestAssignment(member_id=member, assignment=b"\0\0") for member in self.members]
-        return SyncGroupRequest(**place, assignments=told)
+        return SyncGroupRequest(**place, protocol_type="consumer", protocol_name="range", assignments=told)
 
 
 class Consumer(Scripted):
@@ -165,11 +165,12 @@ class Consumer(Scripted):
 
     def _send(self, dice: Random) -> None:
         if self.epoch and dice.random() < 0.04:
-            self._ask(BEAT, ConsumerGroupHeartbeatRequest(group_id=CONSUMER_GROUP, member_id=self.member_id, member_epoch=-1))
+            leave = ConsumerGroupHeartbeatRequest(group_id=CONSUMER_GROUP, member_id=self.member_id, member_epoch=-1)
+            self._ask(CONSUMER_GROUP_HEARTBEAT, leave)
             return
         joins: Any = {} if self.epoch else {"subscribed_topic_names": [CONSUMERS_TOPIC], "rebalance_timeout_ms": 4000}
         place: Any = {"group_id": CONSUMER_GROUP, "member_id": self.member_id, "member_epoch": self.epoch}
-        self._ask(BEAT, ConsumerGroupHeartbeatRequest(**place, topic_partitions=self.owned, **joins))
+        self._ask(CONSUMER_GROUP_HEARTBEAT, ConsumerGroupHeartbeatRequest(**place, topic_partitions=self.owned, **joins))
 
 
 class Run:

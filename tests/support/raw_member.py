@@ -6,20 +6,20 @@ import socket
 import threading
 from typing import Any, Final
 
+from groupmock.rig.versions import newest
 from groupmock.rig.wire import Client
 from groupmock_clients.cooperative.balance import Partition
 from groupmock_clients.cooperative.member import flat, listed
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
 from groupmock_codec.embedded import consumer, designs
 from groupmock_codec.embedded.designs import AssignorData, DesignSubscription
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
-JOIN, HEARTBEAT, LEAVE, SYNC = 11, 12, 13, 14
-VERSIONS: Final = {JOIN: 5, HEARTBEAT: 1, LEAVE: 1, SYNC: 3}
 BEAT_S: Final = 0.03
-REBALANCING, ID_REQUIRED = 27, 79
 
 
 class RawMember:
@@ -79,7 +79,7 @@ class RawMember:
                 if beat.error_code:
                     self._join()
             if self._leaving:
-                self._ask(LEAVE, LeaveGroupRequest(group_id=self.group, member_id=self.member_id))
+                self._ask(LEAVE_GROUP, LeaveGroupRequest(group_id=self.group, member_id=self.member_id))
         except Exception as error:  # belongs to the test: `drop` raises it
             if not self._end.is_set():
                 self.failure = error
@@ -88,15 +88,15 @@ class RawMember:
         while not self._end.is_set():
             self._nonce += 1
             protocol = JoinGroupRequestProtocol(f"coop-d{self.design}", self._subscription())
-            joined = self._ask(JOIN, JoinGroupRequest(self.group, 10_000, 30_000, self.member_id, None, "consumer", [protocol]))
-            if joined.error_code == ID_REQUIRED:
+            joined = self._ask(JOIN_GROUP, JoinGroupRequest(self.group, 10_000, 30_000, self.member_id, None, "consumer", [protocol]))
+            if joined.error_code == MEMBER_ID_REQUIRED:
                 self.member_id = joined.member_id
                 continue
             assert not joined.error_code, joined
             self.member_id, self.generation = joined.member_id, joined.generation_id
             assert joined.leader != self.member_id, "a script does not lead"
-            synced = self._ask(SYNC, SyncGroupRequest(self.group, self.generation, self.member_id))
-            if synced.error_code == REBALANCING:
+            synced = self._ask(SYNC_GROUP, SyncGroupRequest(self.group, self.generation, self.member_id, None, "consumer", protocol.name))
+            if synced.error_code == REBALANCE_IN_PROGRESS:
                 continue
             assert not synced.error_code, synced
             if not self._obey(synced.assignment):
@@ -122,7 +122,7 @@ class RawMember:
         return bool(revoked)
 
     def _ask(self, key: int, request: Any) -> Any:
-        return self._client.ask(key, VERSIONS[key], request)
+        return self._client.ask(key, newest(key, request), request)
 
     @staticmethod
     def ask_once(bootstrap: str, key: int, version: int, request: Any) -> Any:

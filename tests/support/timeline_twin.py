@@ -21,12 +21,24 @@ from groupmock.journal.read import read
 from groupmock.record.dialogue import Dialogue, header
 from groupmock.rig.ask import Ask
 from groupmock.rig.kept_rows import KeptRows
+from groupmock.rig.versions import newest
 from groupmock.rig.wire import Client, read_response
 from groupmock.rounds.rebalance_model import COMPLETING
 from groupmock.timeline.drawing import Drawing
 from groupmock.timeline.model import Band, Double, Group, Hole, Lane, Timeline
 from groupmock.timeline.words import held_text
+from groupmock_codec.api_keys import (
+    CREATE_TOPICS,
+    DESCRIBE_GROUPS,
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    OFFSET_COMMIT,
+    SYNC_GROUP,
+)
 from groupmock_codec.embedded import consumer
+from groupmock_codec.error_codes import ILLEGAL_GENERATION, MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -41,13 +53,11 @@ RECORDED: Final = Path(__file__).resolve().parents[1] / "data" / "record" / "shi
 """Kafka 4.3.0 behind `groupmock record`, once."""
 GROUP, TOPIC, PARTITIONS = "kitchen", "orders", 6
 SETTINGS: Final = {"group.initial.rebalance.delay.ms": 1000, "group.min.session.timeout.ms": 100}
-COMMIT, FIND, JOIN, HEARTBEAT, LEAVE, SYNC, DESCRIBE = 8, 10, 11, 12, 13, 14, 15
-VERSIONS: Final = {COMMIT: 7, JOIN: 7, HEARTBEAT: 4, LEAVE: 5, SYNC: 5, DESCRIBE: 5}
 SHORT_MS, LONG_MS, REBALANCE_MS = 1500, 60_000, 60_000
 """Sessions of who is to crash, and of everybody else."""
-ID_REQUIRED, UNKNOWN_MEMBER_ID = 79, 25
 BETWEEN_MS: Final = 100
 """On the virtual stage, from step to step."""
+DESCRIBE: Final = DescribeGroupsRequest([GROUP])
 Place = tuple[Any, ...]
 """Something of a picture without its time."""
 
@@ -85,7 +95,7 @@ class OnTheStage(Setting):
 
     def send(self, name: str, key: int, message: Any) -> Ask:
         self.stage.sleep(BETWEEN_MS)
-        return self.stage.send(key, VERSIONS[key], message, connection=name, client_id=name)
+        return self.stage.send(key, newest(key, message), message, connection=name, client_id=name)
 
     def answer(self, sent: Ask) -> Any:
         for _ in range(600):
@@ -101,7 +111,8 @@ class OnTheStage(Setting):
     def wait_for(self, state: str, members: int) -> None:
         group = None
         for _ in range(600):
-            group = self.stage.ask(DESCRIBE, VERSIONS[DESCRIBE], DescribeGroupsRequest([GROUP]), connection="-", client_id="-").groups[0]
+            version = newest(DESCRIBE_GROUPS, DESCRIBE)
+            group = self.stage.ask(DESCRIBE_GROUPS, version, DESCRIBE, connection="-", client_id="-").groups[0]
             if (group.group_state, len(group.members)) == (state, members):
                 return
             self.stage.sleep(BETWEEN_MS)
@@ -127,15 +138,16 @@ class OverTheWire(Setting):
         self._members, self._clients = where(bootstrap), dict[str, Client]()
         self._observer = Client(*where(observed), "observer")
 
-    def send(self, name: str, key: int, message: Any) -> tuple[Client, int, int]:
+    def send(self, name: str, key: int, message: Any) -> tuple[Client, int, int, int]:
         if name not in self._clients:
             self._clients[name] = Client(*self._members, name)
         client = self._clients[name]
-        return client, key, client.send(key, VERSIONS[key], message)
+        version = newest(key, message)
+        return client, key, version, client.send(key, version, message)
 
-    def answer(self, sent: tuple[Client, int, int]) -> Any:
-        client, key, correlation = sent
-        return read_response(key, VERSIONS[key], client.receive(), correlation)[1]
+    def answer(self, sent: tuple[Client, int, int, int]) -> Any:
+        client, key, version, correlation = sent
+        return read_response(key, version, client.receive(), correlation)[1]
 
     def hang_up(self, name: str) -> None:
         self._clients.pop(name).close()
@@ -144,7 +156,7 @@ class OverTheWire(Setting):
         seen: list[Any] = []
 
         def there() -> bool:
-            seen[:] = self._observer.ask(DESCRIBE, VERSIONS[DESCRIBE], DescribeGroupsRequest([GROUP])).groups
+            seen[:] = self._observer.ask(DESCRIBE_GROUPS, newest(DESCRIBE_GROUPS, DESCRIBE), DESCRIBE).groups
             return (seen[0].group_state, len(seen[0].members)) == (state, members)
 
         until(f"{state} with {members}", there, lambda: seen)
@@ -166,12 +178,12 @@ class Cook:
 
     def joins(self) -> None:
         """Up to the JoinGroup that may wait; without an id it is given one first (KIP-394)."""
-        self._sent = self.setting.send(self.name, JOIN, self._wish())
+        self._sent = self.setting.send(self.name, JOIN_GROUP, self._wish())
         if not self.member_id and self.instance is None:
             refused = self.setting.answer(self._sent)
-            assert refused.error_code == ID_REQUIRED, refused
+            assert refused.error_code == MEMBER_ID_REQUIRED, refused
             self.member_id = refused.member_id
-            self._sent = self.setting.send(self.name, JOIN, self._wish())
+            self._sent = self.setting.send(self.name, JOIN_GROUP, self._wish())
 
     def is_in(self) -> None:
         """The answer to it."""
@@ -183,7 +195,7 @@ class Cook:
         """`plan`: member id -> partitions, of the leader."""
         told = [SyncGroupRequestAssignment(member, _assignment(numbers)) for member, numbers in (plan or {}).items()]
         request = SyncGroupRequest(GROUP, self.generation, self.member_id, self.instance, "consumer", "range", told)
-        assert self.setting.ask(self.name, SYNC, request).error_code == 0
+        assert self.setting.ask(self.name, SYNC_GROUP, request).error_code == 0
 
     def beats(self) -> int:
         """The error code."""
@@ -195,13 +207,13 @@ class Cook:
         place = OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset)
         topic = OffsetCommitRequestTopic(name=TOPIC, partitions=[place])
         by = self.generation if generation is None else generation
-        answer = self.setting.ask(self.name, COMMIT, OffsetCommitRequest(GROUP, by, self.member_id, self.instance, topics=[topic]))
+        answer = self.setting.ask(self.name, OFFSET_COMMIT, OffsetCommitRequest(GROUP, by, self.member_id, self.instance, topics=[topic]))
         return int(answer.topics[0].partitions[0].error_code)
 
     def leaves(self) -> None:
         """With a reason (KIP-800)."""
         who = MemberIdentity(self.member_id, self.instance, "the shift is over")
-        assert self.setting.ask(self.name, LEAVE, LeaveGroupRequest(GROUP, members=[who])).error_code == 0
+        assert self.setting.ask(self.name, LEAVE_GROUP, LeaveGroupRequest(GROUP, members=[who])).error_code == 0
         self.setting.hang_up(self.name)
         self.member_id, self.generation = "", -1
 
@@ -244,7 +256,7 @@ def shift(setting: Setting) -> None:
     ben.leaves()
     setting.wait_for("PreparingRebalance", 2)
     _again(anna, cleo)
-    assert anna.commits(0, 8, generation=1) == 22, "ILLEGAL_GENERATION"
+    assert anna.commits(0, 8, generation=1) == ILLEGAL_GENERATION
     cleo.dies()
     setting.wait_for("PreparingRebalance", 1)
     _again(anna)
@@ -273,7 +285,7 @@ def _static(setting: Setting, anna: Cook, cleo: Cook) -> None:
 
 def _again(*cooks: Cook, waiting: Sequence[Cook] = ()) -> None:
     for each in cooks:
-        assert each.beats() == 27, "REBALANCE_IN_PROGRESS"
+        assert each.beats() == REBALANCE_IN_PROGRESS
         each.joins()
     together([*cooks, *waiting])
 
@@ -315,12 +327,12 @@ def recorded(bootstrap: str, journal: Path) -> None:
 def prepare(admin: Client) -> None:
     """The topic is there, and the coordinator of the group has loaded what it has."""
     topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1)
-    made = admin.ask(19, 5, CreateTopicsRequest(topics=[topic], timeout_ms=10_000))
+    made = admin.ask(CREATE_TOPICS, 5, CreateTopicsRequest(topics=[topic], timeout_ms=10_000))
     assert made.topics[0].error_code == 0, made
     seen: list[Any] = []
 
     def loaded() -> bool:
-        seen[:] = admin.ask(FIND, 4, FindCoordinatorRequest(coordinator_keys=[GROUP])).coordinators
+        seen[:] = admin.ask(FIND_COORDINATOR, 4, FindCoordinatorRequest(coordinator_keys=[GROUP])).coordinators
         found = not seen[0].error_code
         seen[1:] = [admin.ask(HEARTBEAT, 4, HeartbeatRequest(group_id=GROUP))]
         return found and seen[1].error_code == UNKNOWN_MEMBER_ID

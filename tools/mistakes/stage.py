@@ -15,15 +15,15 @@ from groupmock.rig.ask import PARKED, Ask, Connection
 from groupmock.rig.classic_member import Partition, by_topic
 from groupmock.rig.making import Topics
 from groupmock.rig.member import Member
+from groupmock.rig.versions import newest
 from groupmock.rig.wire_rig import Wire
 from groupmock.story.teller import tell
+from groupmock_codec.api_keys import FETCH, LEAVE_GROUP, LIST_OFFSETS, METADATA, OFFSET_FETCH
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.records import NewRecord, encode_batch
 
-FETCH, LIST_OFFSETS, METADATA, OFFSET_FETCH, LEAVE = 1, 2, 3, 9, 13
-VERSIONS: Final = {FETCH: 11, LIST_OFFSETS: 5, METADATA: 7, OFFSET_FETCH: 7, LEAVE: 5}
 GROUP: Final = "kitchen"
 SEED: Final = 16
 EARLIEST, LATEST = -2, -1
@@ -150,10 +150,10 @@ class Consumer(Member):
 
     def leave_because(self, reason: str) -> None:
         """LeaveGroup with a reason (KIP-800)."""
-        self._ask(LEAVE, self.leave_request(reason))
+        self._ask(LEAVE_GROUP, self.leave_request(reason))
 
     def _ask(self, key: int, message: Any, by: str = "") -> Any:
-        return self.rig.ask(key, VERSIONS[key], message, connection=self.client_id + by, client_id=self.client_id)
+        return self.rig.ask(key, newest(key, message), message, connection=self.client_id + by, client_id=self.client_id)
 
     def _elsewhere(self, key: int, message: Any) -> Any:
         """Not to the coordinator: stock clients have another connection for that."""

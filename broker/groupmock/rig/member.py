@@ -7,8 +7,9 @@ docs/kafka/group-protocol.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from groupmock_codec import APIS
 from groupmock_codec.api_keys import FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.embedded.consumer import decode_assignment
 from groupmock_codec.error_codes import MEMBER_ID_REQUIRED
@@ -17,12 +18,10 @@ from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from .classic_member import ClassicMember, Partition, dealt_in_turn
 
 if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
     from .ask import Ask
     from .core_rig import CoreRig
-
-VERSIONS: Final = {OFFSET_COMMIT: 7, FIND_COORDINATOR: 2, JOIN_GROUP: 5, HEARTBEAT: 3, LEAVE_GROUP: 3, SYNC_GROUP: 3}
-"""Versions that every profile has, with group instance ids."""
-
 
 class Member(ClassicMember):
     """A member with a connection of its own to a rig. `assignment` is what its last SyncGroup told."""
@@ -35,7 +34,8 @@ class Member(ClassicMember):
         self._sync: Ask | None = None
         self.node = 1
         if len(rig.core.environment.identity.nodes) > 1:
-            self.node = rig.ask(FIND_COORDINATOR, VERSIONS[FIND_COORDINATOR], FindCoordinatorRequest(key=group)).node_id
+            find = FindCoordinatorRequest(key=group)
+            self.node = rig.ask(FIND_COORDINATOR, self._newest(FIND_COORDINATOR, find), find).node_id
 
     def join(self) -> Ask:
         """JoinGroup; where the answer is MEMBER_ID_REQUIRED, a second one with the id. It is parked until the join phase ends."""
@@ -80,4 +80,10 @@ class Member(ClassicMember):
         return [(each.topic, index) for each in told.assigned_partitions for index in each.partitions]
 
     def _send(self, key: int, message: Any) -> Ask:
-        return self.rig.send(key, VERSIONS[key], message, connection=self.client_id, client_id=self.client_id, node=self.node)
+        version = self._newest(key, message)
+        return self.rig.send(key, version, message, connection=self.client_id, client_id=self.client_id, node=self.node)
+
+    def _newest(self, key: int, message: Message) -> int:
+        """Return the newest version that the cluster serves and that carries the message."""
+        (served,) = (row.highest for row in self.rig.core.environment.identity.advertised if row.key == key)
+        return APIS[key].request.newest(message, served)

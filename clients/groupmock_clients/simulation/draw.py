@@ -9,15 +9,30 @@ from typing import Any, Final
 
 from groupmock.config.profiles import load
 from groupmock.faults.plan import ready_plans
+from groupmock.rig.versions import newest
+from groupmock_codec import APIS
+from groupmock_codec.api_keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
+from groupmock_codec.declare import Message, fields_of
+from groupmock_codec.messages.k01_fetch import FetchRequest, FetchTopic
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 
 from .plan import KINDS, SimulatedClient, SimulationPlan, Step
 from .strangers import BURSTS, LARGE
 
 PROFILES: Final = ("groupmock", "kafka-4.3", "kafka-3.9")
-VERSIONS: Final = {1: (4, 12), 8: (2, 9), 9: (1, 9), 10: (0, 6), 11: (2, 9), 12: (0, 4), 13: (0, 5), 14: (0, 5)}
-"""API key -> lowest and highest version that a simulated client speaks: no topic ids, a rebalance timeout of its own."""
-STATIC: Final = {8: 7, 11: 5, 12: 3, 13: 3, 14: 3}
-"""... and the lowest of a static member."""
+SPOKEN: Final = (FETCH, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP)
+"""The APIs whose versions are drawn for each client."""
+NAMING_TOPICS: Final[Mapping[int, Message]] = {
+    FETCH: FetchRequest(topics=[FetchTopic(topic="t")]),
+    OFFSET_COMMIT: OffsetCommitRequest(topics=[OffsetCommitRequestTopic(name="t")]),
+    OFFSET_FETCH: OffsetFetchRequest(groups=[OffsetFetchRequestGroup(topics=[OffsetFetchRequestTopics(name="t")])]),
+}
+"""Requests that name a topic. A simulated client speaks no version that has topic ids instead."""
+OLDEST_RELEASE: Final = "kafka-4.3"
+"""A simulated client speaks no version that this release has removed (KIP-896)."""
+OLDEST_JOIN: Final = 2
+"""Kafka 4.0 removed what is older than this JoinGroup; later releases serve it again for librdkafka (KAFKA-19444)."""
 WAITS: Final = (10, 60, 250, 700, 1_500, 3_000, 6_500)
 PROTOCOLS: Final = (["range"], ["cooperative-sticky"], ["cooperative-sticky", "range"])
 MUCH: Final = (1, 20, 150, 1_000)
@@ -39,6 +54,15 @@ ALWAYS: Final = {"wait": 12, "produce": 6, "kill": 2, "leave": 2, "start": 3, "s
 @cache
 def _profile_versions(name: str) -> Mapping[int, tuple[int, int]]:
     return load(name).versions
+
+
+@cache
+def _first_static(key: int) -> int:
+    """Return the first version in which a request has a group.instance.id, and 0 if none has one."""
+    request = APIS[key].request.message
+    elements = [field.wire.element_wire for field in fields_of(request) if field.wire.kind == "array"]
+    structs = [request, *(element.struct for element in elements if element.kind == "struct")]
+    return next((field.since for struct in structs for field in fields_of(struct) if field.name == "group_instance_id"), 0)
 
 
 def draw(seed: int, kind: str | None = None) -> SimulationPlan:
@@ -87,9 +111,11 @@ def _clients(dice: Random, profile: str, topics: list[str]) -> list[SimulatedCli
 def _versions(dice: Random, profile: str, static: bool) -> dict[int, int]:
     served = _profile_versions(profile)
     found = {}
-    for key, (lowest, highest) in VERSIONS.items():
-        low = max(lowest, served[key][0], STATIC.get(key, 0) if static else 0)
-        high = min(highest, served[key][1])
+    for key in SPOKEN:
+        low = max(_profile_versions(OLDEST_RELEASE)[key][0], served[key][0], _first_static(key) if static else 0)
+        if key == JOIN_GROUP:
+            low = max(low, OLDEST_JOIN)
+        high = newest(key, NAMING_TOPICS[key], profile) if key in NAMING_TOPICS else served[key][1]
         found[key] = high if dice.random() < 0.5 else dice.randint(low, high)
     return found
 

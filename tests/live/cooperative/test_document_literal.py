@@ -8,15 +8,17 @@ from typing import Any, Final
 
 import pytest
 from doc_vectors import T1_MS, Example, Held, examples, held
-from raw_member import HEARTBEAT, ID_REQUIRED, JOIN, LEAVE, REBALANCING, SYNC, VERSIONS
 from waiting import until
 
+from groupmock.rig.versions import newest
 from groupmock.rig.wire import Client, read_response
 from groupmock_clients.cooperative import policy
 from groupmock_clients.cooperative.member import flat, listed
 from groupmock_clients.cooperative.policy import Claim, LeaderMemory, Rules, name_of
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
 from groupmock_codec.embedded import designs
 from groupmock_codec.embedded.designs import DesignAssignment, DesignSubscription
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
@@ -37,23 +39,28 @@ class Script:
         self.member_id, self.generation, self.heard = "", -1, b""
 
     def ask(self, key: int, request: Any) -> Any:
-        return self.client.ask(key, VERSIONS[key], request)
+        return self.client.ask(key, newest(key, request), request)
+
+    def send(self, key: int, request: Any) -> None:
+        """Send a request whose answer `read` returns."""
+        self.version = newest(key, request)
+        self.client.send(key, self.version, request)
 
     def join(self) -> None:
         """Sends JoinGroup with the document's Subscription: PartitionAssignorData is empty."""
         data = designs.encode_subscription(DesignSubscription(1, ["T"], b"", listed(self.owned)))
         request = JoinGroupRequest("g", 30_000, 30_000, self.member_id, None, "consumer", [JoinGroupRequestProtocol(NAME, data)])
         if not self.member_id:
-            refused = self.ask(JOIN, request)
-            assert refused.error_code == ID_REQUIRED
+            refused = self.ask(JOIN_GROUP, request)
+            assert refused.error_code == MEMBER_ID_REQUIRED
             self.member_id = request.member_id = refused.member_id
-        self.client.send(JOIN, VERSIONS[JOIN], request)
+        self.send(JOIN_GROUP, request)
 
     def read(self, key: int) -> Any:
-        return read_response(key, VERSIONS[key], self.client.receive())[1]
+        return read_response(key, self.version, self.client.receive())[1]
 
     def joined(self) -> Any:
-        answer = self.read(JOIN)
+        answer = self.read(JOIN_GROUP)
         assert not answer.error_code
         self.generation = answer.generation_id
         return answer
@@ -65,7 +72,7 @@ class Script:
         self.owned = (self.owned - flat(told.revoke_topic_partitions)) | flat(told.assigned_topic_partitions)
 
     def leave(self) -> None:
-        self.ask(LEAVE, LeaveGroupRequest(group_id="g", member_id=self.member_id))
+        self.ask(LEAVE_GROUP, LeaveGroupRequest(group_id="g", member_id=self.member_id))
         self.client.close()
 
 
@@ -94,10 +101,12 @@ class Scripts:
         self.memory = planned.memory
         brought = [SyncGroupRequestAssignment(member, literal(one)) for member, one in planned.decisions.items()]
         for member in self.members.values():
-            request = SyncGroupRequest("g", member.generation, member.member_id, assignments=brought if member.name == "A" else [])
-            member.client.send(SYNC, VERSIONS[SYNC], request)
+            request = SyncGroupRequest(
+                "g", member.generation, member.member_id, None, "consumer", NAME, brought if member.name == "A" else []
+            )
+            member.send(SYNC_GROUP, request)
         for member in self.members.values():
-            member.obey(member.read(SYNC).assignment)
+            member.obey(member.read(SYNC_GROUP).assignment)
         return {name: member.heard for name, member in self.members.items()}
 
     def become(self, names: set[str]) -> None:
@@ -114,7 +123,7 @@ def literal(one: policy.Decision) -> bytes:
 
 
 def told_to_join_again(member: Script) -> bool:
-    return bool(member.ask(HEARTBEAT, HeartbeatRequest("g", member.generation, member.member_id)).error_code == REBALANCING)
+    return bool(member.ask(HEARTBEAT, HeartbeatRequest("g", member.generation, member.member_id)).error_code == REBALANCE_IN_PROGRESS)
 
 
 @pytest.mark.parametrize("house", [{"group_initial_rebalance_delay_ms": 300}], indirect=True)
@@ -143,7 +152,7 @@ def timeouts_in(journal: str) -> set[int]:
     def read() -> bool:
         lines = Path(journal).read_text().splitlines(keepends=True)
         rows = [json.loads(line) for line in lines if line.endswith("\n")]
-        brought = [row["embedded"] for row in rows if row.get("api_key") == SYNC and row["kind"] == "request" and row.get("embedded")]
+        brought = [row["embedded"] for row in rows if row.get("api_key") == SYNC_GROUP and row["kind"] == "request" and row.get("embedded")]
         found.update(each.get("scheduled_rebalance_timeout", 0) for embedded in brought for each in embedded.values())
         return len(found) > 1
 

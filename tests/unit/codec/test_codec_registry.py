@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 from cases import for_each
 
-from groupmock_codec import APIS, DecodeError, api_keys, messages
+from groupmock_codec import APIS, DecodeError, EncodeError, api_keys, messages
 from groupmock_codec.declare import ANY_VERSION, Message, Wire, fields_of
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 
 from .kit import types
 
@@ -109,3 +112,14 @@ def test_declarations_are_sound(kind: str) -> None:
             assert field.until in range(highest) or field.until == ANY_VERSION, (message, field.name)
             assert field.default is not None or field.nullable_since is not None, (message, field.name)
             assert field.tag is None or max(field.since, field.tag.since) >= (flexible_from or 0), (message, field.name)
+
+
+def test_newest_version_is_the_one_that_carries_the_whole_request() -> None:
+    commit = APIS["OffsetCommit"].request
+    named = OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="t")])
+    assert commit.newest(named, commit.versions.highest) == 9, "version 10 has topic ids"
+    assert commit.newest(named, 7) == 7
+    one = OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic(name="t")])
+    assert APIS["OffsetFetch"].request.newest(one, 10) == 7, "version 8 has a list of groups"
+    with pytest.raises(EncodeError, match="no version up to 1 carries"):
+        APIS["Heartbeat"].request.newest(HeartbeatRequest(group_instance_id="i"), 1)

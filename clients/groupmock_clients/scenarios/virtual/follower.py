@@ -6,10 +6,11 @@ has lost everything and joins again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from groupmock_codec import error_codes
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, OFFSET_FETCH
 from groupmock_codec.error_codes import error_name
 from groupmock_codec.messages.k09_offset_fetch import (
     OffsetFetchRequest,
@@ -26,11 +27,8 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import (
 from ...cooperative.member import listed
 from ..play import GROUP
 from .assignors import Held
-from .member import NOTHING, OFFSET_COMMIT, OFFSET_FETCH, REBALANCE_TIMEOUT_MS, VirtualMember
+from .member import NOTHING, REBALANCE_TIMEOUT_MS, VirtualMember
 
-BEAT: Final = 68
-BY_EPOCH: Final = {OFFSET_COMMIT: 9, OFFSET_FETCH: 9, BEAT: 1}
-"""Versions in which a member names its epoch."""
 JOINING, LEAVING = 0, -1
 NO_TOPICS: Final[frozenset[str]] = frozenset()
 FENCED: Final = (error_codes.UNKNOWN_MEMBER_ID, error_codes.FENCED_MEMBER_EPOCH)
@@ -62,7 +60,7 @@ class VirtualFollower(VirtualMember):
         if self._link is not None and self.stable:
             self.delivery.serve(NOTHING)
             self._commit(self.owned)
-            self._ask(BEAT, self._said_now(LEAVING), lambda answer: None)
+            self._ask(CONSUMER_GROUP_HEARTBEAT, self._said_now(LEAVING), lambda answer: None)
         self._end()
         self.world.tell(self.name, "stopped", {})
 
@@ -82,7 +80,7 @@ class VirtualFollower(VirtualMember):
         if self._link is not None:
             asked = self._said_now(self.generation)
             self._owes, self._said = False, frozenset(self.topics)
-            self._ask(BEAT, asked, self._told)
+            self._ask(CONSUMER_GROUP_HEARTBEAT, asked, self._told)
 
     def _said_now(self, epoch: int) -> ConsumerGroupHeartbeatRequest:
         owned: list[TopicPartitions] | None = None
@@ -136,6 +134,3 @@ class VirtualFollower(VirtualMember):
     def _look_at_metadata(self) -> None:
         """The coordinator does."""
 
-    def _ask(self, key: int, message: Any, then: Callable[[Any], None]) -> None:
-        assert self._link is not None, "a member asks when it is up"
-        self._link.post(key, BY_EPOCH[key], message, then)

@@ -7,7 +7,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock.rig.classic_member import ClassicMember
+from groupmock.rig.versions import newest
 from groupmock_codec import error_codes
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
 from groupmock_codec.error_codes import error_name
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchResponse
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from .link import Link
     from .world import World
 
-OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = 8, 9, 11, 12, 13, 14
-VERSIONS: Final = {OFFSET_COMMIT: 7, OFFSET_FETCH: 5, JOIN_GROUP: 7, HEARTBEAT: 4, LEAVE_GROUP: 4, SYNC_GROUP: 5}
 REBALANCE_TIMEOUT_MS: Final = 60_000
 NOTHING: Final[Held] = frozenset()
 
@@ -85,7 +85,8 @@ class VirtualMember(ClassicMember):
             self.delivery.serve(NOTHING)
             self._commit(self.owned)
             link = self.world.connect(self.name) if self._link.waiting else self._link
-            link.post(LEAVE_GROUP, VERSIONS[LEAVE_GROUP], self.leave_request(), _ignored)
+            leave = self.leave_request()
+            link.post(LEAVE_GROUP, newest(LEAVE_GROUP, leave), leave, _ignored)
             if link is not self._link:
                 link.close()
         self._end()
@@ -259,7 +260,7 @@ class VirtualMember(ClassicMember):
 
     def _ask(self, key: int, message: Any, then: Callable[[Any], None]) -> None:
         assert self._link is not None, "a member asks when it is up"
-        self._link.post(key, VERSIONS[key], message, then)
+        self._link.post(key, newest(key, message), message, then)
 
     def _after(self, ms: float, what: str, callback: Callable[[], None]) -> None:
         def due() -> None:

@@ -1,0 +1,27 @@
+"""The versions that scripted members speak. No member has a table of its own, so that a new version of an API is spoken at once."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from groupmock_codec import APIS
+
+from ..config.profiles import DEFAULT, load
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+
+@cache
+def highest(key: int, profile: str = DEFAULT) -> int:
+    """Return the highest version of an API that brokers of the profile serve."""
+    return load(profile).versions[key][1]
+
+
+def newest(key: int, message: Message, profile: str = DEFAULT) -> int:
+    """Return the newest version that brokers of the profile serve and that carries every field of the request.
+
+    A commit that names its topic is not sent in a version that has topic ids, and an OffsetFetch of one group in none that has a list.
+    """
+    return APIS[key].request.newest(message, highest(key, profile))
