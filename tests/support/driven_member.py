@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from driven_reader import Reader
 
+from groupmock.rig.classic_member import ClassicMember, dealt_in_turn
 from groupmock.rig.versions import newest
 from groupmock.rig.wire import Client, Unreadable
 from groupmock_codec.api_keys import FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, METADATA, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
@@ -33,13 +34,7 @@ from groupmock_codec.error_codes import (
     UNKNOWN_MEMBER_ID,
 )
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
-from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
-from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
-from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 SESSION_MS, REBALANCE_MS, BEAT_S, PAUSE_S = 10_000, 20_000, 0.1, 0.3
 FOR_GOOD: Final = {
@@ -62,16 +57,16 @@ class Stopped(Exception):
     """SIGTERM."""
 
 
-class DrivenMember:
+class DrivenMember(ClassicMember):
     def __init__(self) -> None:
         self.bootstrap = os.environ["GROUPMOCK_BOOTSTRAP"].split(",")
-        self.group, self.topic = os.environ["GROUPMOCK_GROUP"], os.environ["GROUPMOCK_TOPIC"]
-        self.name, self.instance = os.environ["GROUPMOCK_CLIENT_ID"], os.environ.get("GROUPMOCK_INSTANCE_ID")
+        self.topic, self.name = os.environ["GROUPMOCK_TOPIC"], os.environ["GROUPMOCK_CLIENT_ID"]
         self.breaks = os.environ.get("DRIVEN_BREAKS", "")
-        if self.breaks == "not static":
-            self.instance = None
+        instance = None if self.breaks == "not static" else os.environ.get("GROUPMOCK_INSTANCE_ID")
+        super().__init__(
+            os.environ["GROUPMOCK_GROUP"], topics=[self.topic], instance_id=instance, session_ms=SESSION_MS, rebalance_ms=REBALANCE_MS
+        )
         self.stopping = False
-        self.member_id, self.generation = "", -1
         self.offsets: dict[int, int] = {}
         self.leads, self.known = False, 0
         self._link: Client | None = None
@@ -97,7 +92,7 @@ class DrivenMember:
         self._fetch_offsets()
         while not self.stopping:
             time.sleep(BEAT_S)
-            self._refused(self._ask(HEARTBEAT, HeartbeatRequest(self.group, self.generation, self.member_id, self.instance)).error_code)
+            self._refused(self._ask(HEARTBEAT, self.heartbeat_request()).error_code)
             self.offsets = self._reader.read(self.offsets)
             self._commit()
             if self.leads and self._partitions() != self.known:
@@ -144,40 +139,23 @@ class DrivenMember:
         elif code == COORDINATOR_LOAD_IN_PROGRESS:
             time.sleep(PAUSE_S)
         elif code == UNKNOWN_MEMBER_ID:
-            self.member_id, self.generation = "", -1
+            self.forget()
         raise Rejoin
 
     def _join(self) -> None:
-        wish = consumer.encode_subscription(consumer.Subscription(0, [self.topic]))
-        while True:
-            joined = self._ask(JOIN_GROUP, JoinGroupRequest(
-                self.group, SESSION_MS, REBALANCE_MS, self.member_id, self.instance, "consumer", [JoinGroupRequestProtocol("range", wish)],
-            ))  # fmt: skip
-            if joined.error_code != MEMBER_ID_REQUIRED:
-                break
-            self.member_id = joined.member_id
-        self._refused(joined.error_code)
-        self.member_id, self.generation = joined.member_id, joined.generation_id
-        self.leads = joined.leader == self.member_id
-        given = self._assign([each.member_id for each in joined.members]) if self.leads else []
-        if self.breaks == "CLIENT-07" and not given:
-            given = [SyncGroupRequestAssignment(self.member_id, consumer.encode_assignment(consumer.Assignment(0, [])))]
-        place = self.group, self.generation, self.member_id, self.instance
-        synced = self._ask(SYNC_GROUP, SyncGroupRequest(*place, "consumer", joined.protocol_name, given))
+        while (error := self.joined(self._ask(JOIN_GROUP, self.join_request()))) == MEMBER_ID_REQUIRED:
+            pass
+        self._refused(error)
+        given: dict[str, bytes] = {}
+        if self.leads:
+            self.known = self._partitions()
+            given = dealt_in_turn(sorted(self.members, key=lambda each: each.member_id), {self.topic: self.known}.get)
+        elif self.breaks == "CLIENT-07":
+            given = {self.member_id: consumer.encode_assignment(consumer.Assignment(0, []))}
+        synced = self._ask(SYNC_GROUP, self.sync_request(given))
         self._refused(synced.error_code)
         told = consumer.decode_assignment(synced.assignment).assigned_partitions if synced.assignment else []
         self.offsets = {partition: 0 for topic in told for partition in topic.partitions}
-
-    def _assign(self, members: list[str]) -> list[SyncGroupRequestAssignment]:
-        count = self.known = self._partitions()
-        return [
-            SyncGroupRequestAssignment(
-                member, consumer.encode_assignment(
-                    consumer.Assignment(0, [consumer.TopicPartitions(self.topic, list(range(place, count, len(members))))])
-                ),
-            )
-            for place, member in enumerate(sorted(members))
-        ]  # fmt: skip
 
     def _metadata(self) -> MetadataResponse:
         found: MetadataResponse = self._ask(METADATA, MetadataRequest([MetadataRequestTopic(name=self.topic)]))
@@ -188,9 +166,7 @@ class DrivenMember:
         return len(self._metadata().topics[0].partitions)
 
     def _fetch_offsets(self) -> None:
-        answer = self._ask(OFFSET_FETCH, OffsetFetchRequest(
-            self.group, [OffsetFetchRequestTopic(self.topic, sorted(self.offsets))], require_stable=True,
-        ))  # fmt: skip
+        answer = self._ask(OFFSET_FETCH, self.offsets_request([(self.topic, each) for each in sorted(self.offsets)], stable=True))
         self._refused(answer.error_code)
         for topic in answer.topics:
             for each in topic.partitions:
@@ -199,17 +175,15 @@ class DrivenMember:
     def _commit(self) -> None:
         if not self.offsets:
             return
-        places = [OffsetCommitRequestPartition(partition_index=each, committed_offset=offset) for each, offset in self.offsets.items()]
-        answer = self._ask(OFFSET_COMMIT, OffsetCommitRequest(
-            self.group, self.generation, self.member_id, self.instance, topics=[OffsetCommitRequestTopic(self.topic, partitions=places)],
-        ))  # fmt: skip
+        request = self.commit_request({(self.topic, each): offset for each, offset in self.offsets.items()})
+        answer = self._ask(OFFSET_COMMIT, request)
         self._refused(next((each.error_code for topic in answer.topics for each in topic.partitions if each.error_code), 0))
 
     def _leave(self) -> None:
-        if self._link is None or not self.member_id or self.instance is not None or self.breaks == "CLIENT-27":
+        if self._link is None or not self.member_id or self.instance_id is not None or self.breaks == "CLIENT-27":
             return
         try:
-            self._ask(LEAVE_GROUP, LeaveGroupRequest(self.group, members=[MemberIdentity(self.member_id)]))
+            self._ask(LEAVE_GROUP, self.leave_request())
         except (OSError, Unreadable):
             pass  # the broker gives it up when its session ends
 

@@ -6,6 +6,7 @@ import socket
 import threading
 from typing import Any, Final
 
+from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.versions import newest
 from groupmock.rig.wire import Client
 from groupmock_clients.cooperative.balance import Partition
@@ -14,21 +15,16 @@ from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GR
 from groupmock_codec.embedded import consumer, designs
 from groupmock_codec.embedded.designs import AssignorData, DesignSubscription
 from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS
-from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
-from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
-from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 BEAT_S: Final = 0.03
 
 
-class RawMember:
+class RawMember(ClassicMember):
     """Runs on a thread of its own until `leave` or `drop`. It never leads and never joins again by a timer of its own."""
 
     def __init__(self, bootstrap: str, group: str, name: str, topic: str, design: int) -> None:
-        self.group, self.name, self.topic, self.design = group, name, topic, design
-        self.member_id = ""
-        self.generation = -1
+        super().__init__(group, topics=[topic], session_ms=10_000, rebalance_ms=30_000)
+        self.name, self.topic, self.design = name, topic, design
         self.owned: frozenset[Partition] = frozenset()
         self.assignments: list[bytes] = []
         self._nonce = 0
@@ -75,11 +71,10 @@ class RawMember:
                 if not self.may_beat.is_set():
                     self._deaf.set()
                     continue
-                beat = self._ask(HEARTBEAT, HeartbeatRequest(self.group, self.generation, self.member_id))
-                if beat.error_code:
+                if self._ask(HEARTBEAT, self.heartbeat_request()).error_code:
                     self._join()
             if self._leaving:
-                self._ask(LEAVE_GROUP, LeaveGroupRequest(group_id=self.group, member_id=self.member_id))
+                self._ask(LEAVE_GROUP, self.leave_request())
         except Exception as error:  # belongs to the test: `drop` raises it
             if not self._end.is_set():
                 self.failure = error
@@ -87,20 +82,21 @@ class RawMember:
     def _join(self) -> None:
         while not self._end.is_set():
             self._nonce += 1
-            protocol = JoinGroupRequestProtocol(f"coop-d{self.design}", self._subscription())
-            joined = self._ask(JOIN_GROUP, JoinGroupRequest(self.group, 10_000, 30_000, self.member_id, None, "consumer", [protocol]))
-            if joined.error_code == MEMBER_ID_REQUIRED:
-                self.member_id = joined.member_id
+            error = self.joined(self._ask(JOIN_GROUP, self.join_request()))
+            if error == MEMBER_ID_REQUIRED:
                 continue
-            assert not joined.error_code, joined
-            self.member_id, self.generation = joined.member_id, joined.generation_id
-            assert joined.leader != self.member_id, "a script does not lead"
-            synced = self._ask(SYNC_GROUP, SyncGroupRequest(self.group, self.generation, self.member_id, None, "consumer", protocol.name))
+            assert not error, f"JoinGroup is answered with error {error}"
+            assert not self.leads, "a script does not lead"
+            synced = self._ask(SYNC_GROUP, self.sync_request())
             if synced.error_code == REBALANCE_IN_PROGRESS:
                 continue
             assert not synced.error_code, synced
             if not self._obey(synced.assignment):
                 return
+
+    def offers(self) -> list[tuple[str, bytes]]:
+        """What the design's document says."""
+        return [(f"coop-d{self.design}", self._subscription())]
 
     def _subscription(self) -> bytes:
         nonce, held = self._nonce, listed(self.owned)

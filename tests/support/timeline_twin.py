@@ -20,6 +20,7 @@ from groupmock.journal.journal import Journal
 from groupmock.journal.read import read
 from groupmock.record.dialogue import Dialogue, header
 from groupmock.rig.ask import Ask
+from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.versions import newest
 from groupmock.rig.wire import Client, read_response
@@ -39,12 +40,8 @@ from groupmock_codec.api_keys import (
 )
 from groupmock_codec.embedded import consumer
 from groupmock_codec.error_codes import ILLEGAL_GENERATION, MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID
-from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
-from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
-from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
-from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from tools.mistakes.stage import Stage
@@ -167,65 +164,48 @@ class OverTheWire(Setting):
             client.close()
 
 
-class Cook:
+class Cook(ClassicMember):
     """A member that does one thing when told to."""
 
     def __init__(self, setting: Setting, name: str, session_ms: int = LONG_MS, instance: str | None = None) -> None:
-        self.setting, self.name, self.session_ms, self.instance = setting, name, session_ms, instance
-        self.member_id, self.generation = "", -1
-        self.joined: Any = None
+        super().__init__(GROUP, topics=[TOPIC], instance_id=instance, session_ms=session_ms, rebalance_ms=REBALANCE_MS)
+        self.setting, self.name = setting, name
         self._sent: Any = None
 
     def joins(self) -> None:
         """Up to the JoinGroup that may wait; without an id it is given one first (KIP-394)."""
-        self._sent = self.setting.send(self.name, JOIN_GROUP, self._wish())
-        if not self.member_id and self.instance is None:
-            refused = self.setting.answer(self._sent)
-            assert refused.error_code == MEMBER_ID_REQUIRED, refused
-            self.member_id = refused.member_id
-            self._sent = self.setting.send(self.name, JOIN_GROUP, self._wish())
+        self._sent = self.setting.send(self.name, JOIN_GROUP, self.join_request())
+        if not self.member_id and self.instance_id is None:
+            assert self.joined(self.setting.answer(self._sent)) == MEMBER_ID_REQUIRED
+            self._sent = self.setting.send(self.name, JOIN_GROUP, self.join_request())
 
     def is_in(self) -> None:
         """The answer to it."""
-        self.joined = self.setting.answer(self._sent)
-        assert self.joined.error_code == 0, self.joined
-        self.member_id, self.generation = self.joined.member_id, self.joined.generation_id
+        assert self.joined(self.setting.answer(self._sent)) == 0
 
     def syncs(self, plan: dict[str, list[int]] | None = None) -> None:
         """`plan`: member id -> partitions, of the leader."""
-        told = [SyncGroupRequestAssignment(member, _assignment(numbers)) for member, numbers in (plan or {}).items()]
-        request = SyncGroupRequest(GROUP, self.generation, self.member_id, self.instance, "consumer", "range", told)
+        request = self.sync_request({member: _assignment(numbers) for member, numbers in (plan or {}).items()})
         assert self.setting.ask(self.name, SYNC_GROUP, request).error_code == 0
 
     def beats(self) -> int:
         """The error code."""
-        beat = HeartbeatRequest(GROUP, self.generation, self.member_id, self.instance)
-        return int(self.setting.ask(self.name, HEARTBEAT, beat).error_code)
+        return int(self.setting.ask(self.name, HEARTBEAT, self.heartbeat_request()).error_code)
 
     def commits(self, partition: int, offset: int, generation: int | None = None) -> int:
         """The error code."""
-        place = OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset)
-        topic = OffsetCommitRequestTopic(name=TOPIC, partitions=[place])
-        by = self.generation if generation is None else generation
-        answer = self.setting.ask(self.name, OFFSET_COMMIT, OffsetCommitRequest(GROUP, by, self.member_id, self.instance, topics=[topic]))
+        answer = self.setting.ask(self.name, OFFSET_COMMIT, self.commit_request({(TOPIC, partition): offset}, generation))
         return int(answer.topics[0].partitions[0].error_code)
 
     def leaves(self) -> None:
         """With a reason (KIP-800)."""
-        who = MemberIdentity(self.member_id, self.instance, "the shift is over")
-        assert self.setting.ask(self.name, LEAVE_GROUP, LeaveGroupRequest(GROUP, members=[who])).error_code == 0
-        self.setting.hang_up(self.name)
-        self.member_id, self.generation = "", -1
+        assert self.setting.ask(self.name, LEAVE_GROUP, self.leave_request("the shift is over")).error_code == 0
+        self.dies()
 
     def dies(self) -> None:
         """Without a word."""
         self.setting.hang_up(self.name)
-        self.member_id, self.generation = "", -1
-
-    def _wish(self) -> JoinGroupRequest:
-        wish = consumer.encode_subscription(consumer.Subscription(0, [TOPIC]))
-        protocols = [JoinGroupRequestProtocol("range", wish)]
-        return JoinGroupRequest(GROUP, self.session_ms, REBALANCE_MS, self.member_id, self.instance, "consumer", protocols)
+        self.forget()
 
 
 def _assignment(numbers: list[int]) -> bytes:
@@ -236,7 +216,7 @@ def together(cooks: Sequence[Cook]) -> None:
     """Who has joined is answered, and the leader deals out. One after the other, the leader first: who hears first is no matter of luck."""
     for each in cooks:
         each.is_in()
-    (leader,) = [each for each in cooks if each.joined.leader == each.member_id]
+    (leader,) = [each for each in cooks if each.leads]
     plan = {each.member_id: list(range(place, PARTITIONS, len(cooks))) for place, each in enumerate(cooks)}
     leader.syncs(plan)
     for each in cooks:

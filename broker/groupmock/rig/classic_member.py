@@ -115,10 +115,10 @@ class ClassicMember:
             member_id=self.member_id, group_instance_id=self.instance_id, topics=topics,
         )  # fmt: skip
 
-    def offsets_request(self, partitions: Iterable[Partition]) -> OffsetFetchRequest:
-        """OffsetFetch of these partitions, for versions before 8."""
+    def offsets_request(self, partitions: Iterable[Partition], stable: bool = False) -> OffsetFetchRequest:
+        """OffsetFetch of these partitions, for versions before 8. `stable`: no answer while a transaction has pending offsets (KIP-447)."""
         topics = [OffsetFetchRequestTopic(name=topic, partition_indexes=numbers) for topic, numbers in by_topic(partitions).items()]
-        return OffsetFetchRequest(group_id=self.group, topics=topics)
+        return OffsetFetchRequest(group_id=self.group, topics=topics, require_stable=stable)
 
     def leave_request(self, reason: str | None = None) -> LeaveGroupRequest:
         """LeaveGroup of this member alone, for version 3 and later. `reason`: KIP-800's."""

@@ -10,6 +10,7 @@ import pytest
 from doc_vectors import T1_MS, Example, Held, examples, held
 from waiting import until
 
+from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.versions import newest
 from groupmock.rig.wire import Client, read_response
 from groupmock_clients.cooperative import policy
@@ -19,24 +20,20 @@ from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GR
 from groupmock_codec.embedded import designs
 from groupmock_codec.embedded.designs import DesignAssignment, DesignSubscription
 from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS
-from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
-from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
-from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 NAME: Final = "coop-d2-literal"
 TOPICS: Final = frozenset({"T"})
 DESIGN_TWO = [each for each in examples() if each.design == 2]
 
 
-class Script:
+class Script(ClassicMember):
     """One member, moved step by step by the test."""
 
     def __init__(self, bootstrap: str, name: str, claims: Held = frozenset()) -> None:
         host, port = bootstrap.split(":")
-        self.name, self.owned = name, claims
+        super().__init__("g", topics=["T"], session_ms=30_000, rebalance_ms=30_000)
+        self.name, self.owned, self.heard = name, claims, b""
         self.client = Client(host, int(port), name)
-        self.member_id, self.generation, self.heard = "", -1, b""
 
     def ask(self, key: int, request: Any) -> Any:
         return self.client.ask(key, newest(key, request), request)
@@ -48,21 +45,19 @@ class Script:
 
     def join(self) -> None:
         """Sends JoinGroup with the document's Subscription: PartitionAssignorData is empty."""
-        data = designs.encode_subscription(DesignSubscription(1, ["T"], b"", listed(self.owned)))
-        request = JoinGroupRequest("g", 30_000, 30_000, self.member_id, None, "consumer", [JoinGroupRequestProtocol(NAME, data)])
         if not self.member_id:
-            refused = self.ask(JOIN_GROUP, request)
-            assert refused.error_code == MEMBER_ID_REQUIRED
-            self.member_id = request.member_id = refused.member_id
-        self.send(JOIN_GROUP, request)
+            assert self.joined(self.ask(JOIN_GROUP, self.join_request())) == MEMBER_ID_REQUIRED
+        self.send(JOIN_GROUP, self.join_request())
+
+    def offers(self) -> list[tuple[str, bytes]]:
+        return [(NAME, designs.encode_subscription(DesignSubscription(1, self.topics, b"", listed(self.owned))))]
 
     def read(self, key: int) -> Any:
         return read_response(key, self.version, self.client.receive())[1]
 
-    def joined(self) -> Any:
+    def is_in(self) -> Any:
         answer = self.read(JOIN_GROUP)
-        assert not answer.error_code
-        self.generation = answer.generation_id
+        assert not self.joined(answer)
         return answer
 
     def obey(self, data: bytes) -> None:
@@ -72,7 +67,7 @@ class Script:
         self.owned = (self.owned - flat(told.revoke_topic_partitions)) | flat(told.assigned_topic_partitions)
 
     def leave(self) -> None:
-        self.ask(LEAVE_GROUP, LeaveGroupRequest(group_id="g", member_id=self.member_id))
+        self.ask(LEAVE_GROUP, self.leave_request())
         self.client.close()
 
 
@@ -91,7 +86,7 @@ class Scripts:
         self.broker.wait_for("g", state="PreparingRebalance")  # a follower that overtakes it changes nothing and hears of its old round
         for member in others:
             member.join()
-        answers = {name: member.joined() for name, member in self.members.items()}
+        answers = {name: member.is_in() for name, member in self.members.items()}
         assert name_of(answers["A"].leader) == "A"
         claims = {
             each.member_id: Claim(TOPICS, flat(designs.decode_subscription(each.metadata).assigned_topic_partitions))
@@ -99,12 +94,9 @@ class Scripts:
         }
         planned = policy.plan(Rules(2, delay_ms=T1_MS), {"T": 4}, claims, self.members["A"].member_id, self.memory, None, now)
         self.memory = planned.memory
-        brought = [SyncGroupRequestAssignment(member, literal(one)) for member, one in planned.decisions.items()]
+        brought = {member: literal(one) for member, one in planned.decisions.items()}
         for member in self.members.values():
-            request = SyncGroupRequest(
-                "g", member.generation, member.member_id, None, "consumer", NAME, brought if member.name == "A" else []
-            )
-            member.send(SYNC_GROUP, request)
+            member.send(SYNC_GROUP, member.sync_request(brought if member.name == "A" else None))
         for member in self.members.values():
             member.obey(member.read(SYNC_GROUP).assignment)
         return {name: member.heard for name, member in self.members.items()}
@@ -123,7 +115,7 @@ def literal(one: policy.Decision) -> bytes:
 
 
 def told_to_join_again(member: Script) -> bool:
-    return bool(member.ask(HEARTBEAT, HeartbeatRequest("g", member.generation, member.member_id)).error_code == REBALANCE_IN_PROGRESS)
+    return bool(member.ask(HEARTBEAT, member.heartbeat_request()).error_code == REBALANCE_IN_PROGRESS)
 
 
 @pytest.mark.parametrize("house", [{"group_initial_rebalance_delay_ms": 300}], indirect=True)
