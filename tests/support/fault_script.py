@@ -14,20 +14,14 @@ from groupmock.faults.plan import BadPlan
 from groupmock.journal.file import FileSink
 from groupmock.net.clock import VirtualClock
 from groupmock.rig import Wire, WireRig
+from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.versions import newest
-from groupmock.rig.wire import request
+from groupmock.rig.wire import Unreadable
 from groupmock.rig.wire_rig import rig_header
 from groupmock_codec import APIS
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.declare import Message
-from groupmock_codec.errors import CodecError
-from groupmock_codec.frame import FrameError, Framer
-from groupmock_codec.headers import response_header_version
-from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
-from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
-from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from groupmock_codec.error_codes import FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from groupmock_codec.units import NS_PER_MS
 
@@ -44,34 +38,25 @@ IDENTITY: Final = Identity(
 )
 
 
-class Scripted:
+class Scripted(ClassicMember):
     """One member: it joins, syncs, beats, commits, leaves; what it cannot read makes it connect again."""
 
     def __init__(self, run: Run, number: int) -> None:
         self.run, self.name = run, f"m{number}"
-        self.instance = self.name if number == 0 else None
-        self.member_id = ""
-        self.generation = -1
+        super().__init__(GROUP, instance_id=self.name if number == 0 else None, session_ms=6000, rebalance_ms=4000)
         self.wants = JOIN_GROUP
-        self.members: list[str] = []
-        self.connect()
-
-    def connect(self) -> None:
-        self.wire = self.run.connect()
-        self.framer = Framer(1 << 20)
-        self.correlation = 0
-        self.waits_for = self.version = 0
+        self.wire = run.connect()
 
     def hang_up(self) -> None:
         self.wire.hang_up()
-        self.connect()
+        self.wire = self.run.connect()
 
     def act(self, dice: Random) -> None:
         """Read what came, then perhaps do something."""
         self._read()
         if self.wire.closed:
             self.hang_up()
-        elif self.waits_for:
+        elif self.wire.side.pending:
             if dice.random() < 0.05:
                 self.hang_up()
         elif dice.random() < 0.8:
@@ -80,30 +65,23 @@ class Scripted:
     def _read(self) -> None:
         data, self.wire.data = self.wire.data, b""
         try:
-            frames = self.framer.feed(data) if data else []
-            for frame in frames:
-                self._heard(frame)
-        except (CodecError, FrameError, IndexError):
+            for asked, frame in self.wire.side.receive(data):
+                if asked is None:
+                    raise Unreadable("nothing was asked")
+                self._told(asked.key, asked.read(frame)[1])
+        except (Unreadable, IndexError):
             self.hang_up()
-
-    def _heard(self, frame: bytes) -> None:
-        if not self.waits_for or int.from_bytes(frame[:4], "big") != self.correlation:
-            raise IndexError("not what was asked for")
-        key, self.waits_for = self.waits_for, 0
-        version = self.version
-        self._told(key, APIS[key].response.decode(version, frame[5 if response_header_version(key, version) else 4 :]))
 
     def _told(self, key: int, answer: Any) -> None:
         error = answer.topics[0].partitions[0].error_code if key == OFFSET_COMMIT else answer.error_code
-        if error == 79 and key == JOIN_GROUP:
-            self.member_id = answer.member_id
-        elif error in (25, 82):
+        if key == JOIN_GROUP:
+            self.joined(answer)
+        if error in (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID):
             self.member_id, self.wants = "", JOIN_GROUP
         elif error:
             self.wants = JOIN_GROUP
         elif key == JOIN_GROUP:
-            self.member_id, self.generation, self.wants = answer.member_id, answer.generation_id, SYNC_GROUP
-            self.members = [member.member_id for member in answer.members]
+            self.wants = SYNC_GROUP
         elif key == SYNC_GROUP:
             self.wants = HEARTBEAT
         elif key == LEAVE_GROUP:
@@ -116,30 +94,17 @@ class Scripted:
         self._ask(key, self._message(key))
 
     def _ask(self, key: int, message: Message) -> None:
-        self.correlation += 1
-        self.waits_for, self.version = key, newest(key, message)
-        self.wire.send(request(key, self.version, message, self.correlation, self.name))
+        self.wire.side.client_id = self.name
+        self.wire.send(self.wire.side.ask(key, newest(key, message), message))
 
     def _message(self, key: int) -> Message:
         if key == JOIN_GROUP:
-            protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\0")]
-            return JoinGroupRequest(
-                group_id=GROUP, session_timeout_ms=6000, rebalance_timeout_ms=4000, member_id=self.member_id,
-                group_instance_id=self.instance, protocol_type="consumer", protocols=protocols,
-            )  # fmt: skip
-        place: Any = {"group_id": GROUP, "member_id": self.member_id}
+            return self.join_request()
         if key == LEAVE_GROUP:
-            return LeaveGroupRequest(**place)
+            return self.leave_request()
         if key == OFFSET_COMMIT:
-            parts = [OffsetCommitRequestPartition(partition_index=each, committed_offset=self.correlation) for each in (0, 1)]
-            return OffsetCommitRequest(
-                **place, generation_id_or_member_epoch=self.generation, topics=[OffsetCommitRequestTopic(name="T", partitions=parts)]
-            )
-        place |= {"generation_id": self.generation, "group_instance_id": self.instance}
-        if key == HEARTBEAT:
-            return HeartbeatRequest(**place)
-        told = [SyncGroupRequestAssignment(member_id=member, assignment=b"\0\0") for member in self.members]
-        return SyncGroupRequest(**place, protocol_type="consumer", protocol_name="range", assignments=told)
+            return self.commit_request({("T", number): self.wire.side.correlation for number in (0, 1)})
+        return self.heartbeat_request() if key == HEARTBEAT else self.sync_request({each.member_id: b"\0\0" for each in self.members})
 
 
 class Consumer(Scripted):
