@@ -11,6 +11,7 @@ from rig_journal import never
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Sink
 from groupmock.rig import Wire, WireRig
+from groupmock.rig.consumer_member import JOINING, ConsumerMember
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
@@ -19,14 +20,14 @@ SETTINGS = {"group.consumer.assignment.interval.ms": 0, "group.consumer.session.
 
 
 class ConsumerWire:
-    """One node, the topic `t` of four partitions, one group. `epochs`: where each member was told to be. A member has one connection
+    """One node, the topic `t` of four partitions, one group. A member has one connection
     and its name for a client id."""
 
     def __init__(self, path: Path, sinks: Iterable[Sink] = (), group: str = "g", **settings: object) -> None:
         self.path, self.group = path, group
         told = [FileSink(str(path), never), *sinks]
         self.rig = WireRig.make(settings={**SETTINGS, **settings}, topics={"t": 4}, seed=3, sinks=told)
-        self.epochs: dict[str, int] = {}
+        self.members: dict[str, ConsumerMember] = {}
         self.wires: dict[str, Wire] = {}
         self.topic_id = self.rig.core.cluster.topics.topic_id("t") or b""
 
@@ -37,29 +38,29 @@ class ConsumerWire:
 
     def said(self, member: str, owned: list[int] | None = None, **fields: Any) -> ConsumerGroupHeartbeatRequest:
         own = None if owned is None else [TopicPartitions(topic_id=self.topic_id, partitions=owned)]
-        asked = {"member_id": member, "member_epoch": self.epochs.get(member, 0), "topic_partitions": own, **fields}
-        return ConsumerGroupHeartbeatRequest(group_id=self.group, **asked)
+        if member not in self.members:
+            self.members[member] = ConsumerMember(self.group, member, topics=["t"], rebalance_ms=60_000)
+        return self.members[member].heartbeat_request(own, **fields)
 
     def beat(self, member: str, owned: list[int] | None = None, **fields: Any) -> Any:
         """Code, epoch, partitions (None: null)."""
         answer = self.ask(member, 68, 1, self.said(member, owned, **fields))
-        if not answer.error_code:
-            self.epochs[member] = answer.member_epoch
+        self.members[member].told(answer)
         told = answer.assignment
         parts = None if told is None else [each for topic in told.topic_partitions for each in sorted(topic.partitions)]
         return answer.error_code, answer.member_epoch, parts
 
     def join(self, member: str, **fields: Any) -> Any:
-        joins = {"member_epoch": 0, "subscribed_topic_names": ["t"], "rebalance_timeout_ms": 60_000, "topic_partitions": []}
+        joins = {"member_epoch": JOINING, "subscribed_topic_names": ["t"], "rebalance_timeout_ms": 60_000, "topic_partitions": []}
         return self.beat(member, **{**joins, **fields})
 
     def commit(self, member: str) -> int:
         line = OffsetCommitRequestTopic(name="t", partitions=[OffsetCommitRequestPartition(partition_index=0, committed_offset=5)])
-        head: Any = {"group_id": self.group, "member_id": member, "generation_id_or_member_epoch": self.epochs[member]}
+        head: Any = {"group_id": self.group, "member_id": member, "generation_id_or_member_epoch": self.members[member].epoch}
         return int(self.ask(member, 8, 9, OffsetCommitRequest(**head, topics=[line])).topics[0].partitions[0].error_code)
 
     def fetched(self, member: str) -> int:
-        asked = OffsetFetchRequestGroup(group_id=self.group, member_id=member, member_epoch=self.epochs[member], topics=None)
+        asked = OffsetFetchRequestGroup(group_id=self.group, member_id=member, member_epoch=self.members[member].epoch, topics=None)
         return int(self.ask(member, 9, 9, OffsetFetchRequest(groups=[asked])).groups[0].error_code)
 
 

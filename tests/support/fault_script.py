@@ -15,6 +15,7 @@ from groupmock.journal.file import FileSink
 from groupmock.net.clock import VirtualClock
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.classic_member import ClassicMember
+from groupmock.rig.consumer_member import ConsumerMember
 from groupmock.rig.versions import newest
 from groupmock.rig.wire import Unreadable
 from groupmock.rig.wire_rig import rig_header
@@ -22,7 +23,7 @@ from groupmock_codec import APIS
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.declare import Message
 from groupmock_codec.error_codes import FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID
-from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+from groupmock_codec.messages.k68_consumer_group_heartbeat import TopicPartitions
 from groupmock_codec.units import NS_PER_MS
 
 GROUP: Final = "g"
@@ -112,30 +113,22 @@ class Consumer(Scripted):
 
     def __init__(self, run: Run, number: int) -> None:
         super().__init__(run, number)
-        self.name = self.member_id = f"c{number}"
-        self._begin_anew()
-
-    def _begin_anew(self) -> None:
-        self.epoch = 0
-        self.owned: list[TopicPartitions] | None = []
+        self.name = f"c{number}"
+        self.consumer = ConsumerMember(CONSUMER_GROUP, self.name, topics=[CONSUMERS_TOPIC], rebalance_ms=4000)
+        self.owned: list[TopicPartitions] | None = None
 
     def _told(self, key: int, answer: Any) -> None:
         if answer.error_code == 16:
             self.hang_up()
         elif answer.error_code in (25, 110) or answer.member_epoch < 0:
-            self._begin_anew()
-        elif not answer.error_code:
-            self.epoch = answer.member_epoch
+            self.consumer.forget()
+            self.owned = None
+        elif not self.consumer.told(answer):
             self.owned = None if answer.assignment is None else list(answer.assignment.topic_partitions)
 
     def _send(self, dice: Random) -> None:
-        if self.epoch and dice.random() < 0.04:
-            leave = ConsumerGroupHeartbeatRequest(group_id=CONSUMER_GROUP, member_id=self.member_id, member_epoch=-1)
-            self._ask(CONSUMER_GROUP_HEARTBEAT, leave)
-            return
-        joins: Any = {} if self.epoch else {"subscribed_topic_names": [CONSUMERS_TOPIC], "rebalance_timeout_ms": 4000}
-        place: Any = {"group_id": CONSUMER_GROUP, "member_id": self.member_id, "member_epoch": self.epoch}
-        self._ask(CONSUMER_GROUP_HEARTBEAT, ConsumerGroupHeartbeatRequest(**place, topic_partitions=self.owned, **joins))
+        leaves = self.consumer.epoch and dice.random() < 0.04
+        self._ask(CONSUMER_GROUP_HEARTBEAT, self.consumer.leave_request() if leaves else self.consumer.heartbeat_request(self.owned))
 
 
 class Run:

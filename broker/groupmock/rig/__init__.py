@@ -3,7 +3,7 @@
     CoreRig   the pure core on a virtual clock: messages in, messages out; scripted members
     WireRig   the whole driver on a virtual clock: a client's bytes in, the server's bytes out
     KeptRows  what its journal said
-    ClassicMember  what a member of a classic group says, without IO
+    ClassicMember, ConsumerMember  what a member of a group says, without IO
     wire      the client's side of a connection without IO, and clients for real connections, blocking or asyncio
 
 docs/how-to/rig.md has a runnable example of each. A server never loads this package.
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .ask import Ask
     from .classic_member import ClassicMember
+    from .consumer_member import ConsumerMember
     from .core_rig import CoreRig
     from .dice import FedDice
     from .kept_rows import KeptRows
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 HOMES = {
     "Ask": "ask",
     "ClassicMember": "classic_member",
+    "ConsumerMember": "consumer_member",
     "CoreRig": "core_rig",
     "FedDice": "dice",
     "KeptRows": "kept_rows",
@@ -37,7 +39,7 @@ HOMES = {
     "WireRig": "wire_rig",
     "make_core": "making",
 }
-__all__ = ["Ask", "ClassicMember", "CoreRig", "FedDice", "KeptRows", "Member", "Watch", "Wire", "WireRig", "make_core"]
+__all__ = ["Ask", "ClassicMember", "ConsumerMember", "CoreRig", "FedDice", "KeptRows", "Member", "Watch", "Wire", "WireRig", "make_core"]
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .ask import Ask
     from .core_rig import CoreRig
 
+
 class Member(ClassicMember):
     """A member with a connection of its own to a rig. `assignment` is what its last SyncGroup told."""
 

@@ -7,8 +7,9 @@ has lost everything and joins again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+from groupmock.rig.consumer_member import JOINING, LEAVING, ConsumerMember
 from groupmock_codec import error_codes
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, OFFSET_FETCH
 from groupmock_codec.error_codes import error_name
@@ -29,16 +30,14 @@ from ..play import GROUP
 from .assignors import Held
 from .member import NOTHING, REBALANCE_TIMEOUT_MS, VirtualMember
 
-JOINING, LEAVING = 0, -1
-NO_TOPICS: Final[frozenset[str]] = frozenset()
 FENCED: Final = (error_codes.UNKNOWN_MEMBER_ID, error_codes.FENCED_MEMBER_EPOCH)
 
 
 class VirtualFollower(VirtualMember):
-    """`generation` is the member's epoch; `_owes`: the coordinator is to hear what it owns; `_said`: topics that it has heard."""
+    """`generation` is the member's epoch; `_owes`: the coordinator is to hear what it owns."""
 
+    _consumer: ConsumerMember
     _owes = False
-    _said = NO_TOPICS
 
     def subscribe(self, topics: Sequence[str]) -> None:
         """The next heartbeat says it, at once."""
@@ -60,7 +59,7 @@ class VirtualFollower(VirtualMember):
         if self._link is not None and self.stable:
             self.delivery.serve(NOTHING)
             self._commit(self.owned)
-            self._ask(CONSUMER_GROUP_HEARTBEAT, self._said_now(LEAVING), lambda answer: None)
+            self._ask(CONSUMER_GROUP_HEARTBEAT, self._said_now(member_epoch=LEAVING), lambda answer: None)
         self._end()
         self.world.tell(self.name, "stopped", {})
 
@@ -68,7 +67,8 @@ class VirtualFollower(VirtualMember):
 
     def _join(self) -> None:
         self.member_id = self.member_id or f"{self.dice.getrandbits(128):032x}"
-        self.generation, self.stable, self._owes, self._said = JOINING, False, False, NO_TOPICS
+        self._consumer = ConsumerMember(GROUP, self.member_id, rebalance_ms=REBALANCE_TIMEOUT_MS)
+        self.generation, self.stable, self._owes = JOINING, False, False
         self._beat_now()
 
     def _heartbeat(self) -> None:
@@ -78,31 +78,27 @@ class VirtualFollower(VirtualMember):
 
     def _beat_now(self) -> None:
         if self._link is not None:
-            asked = self._said_now(self.generation)
-            self._owes, self._said = False, frozenset(self.topics)
-            self._ask(CONSUMER_GROUP_HEARTBEAT, asked, self._told)
+            self._ask(CONSUMER_GROUP_HEARTBEAT, self._said_now(), self._told)
 
-    def _said_now(self, epoch: int) -> ConsumerGroupHeartbeatRequest:
+    def _said_now(self, **fields: Any) -> ConsumerGroupHeartbeatRequest:
         owned: list[TopicPartitions] | None = None
-        if self._owes or epoch == JOINING:
+        if self._owes or self.generation == JOINING:
             ids = self.world.core.cluster.topics  # as Metadata has them
             owned = [TopicPartitions(topic_id=ids.topic_id(each.topic) or b"", partitions=each.partitions) for each in listed(self.owned)]
-        return ConsumerGroupHeartbeatRequest(
-            group_id=GROUP, member_id=self.member_id, member_epoch=epoch, topic_partitions=owned,
-            rebalance_timeout_ms=REBALANCE_TIMEOUT_MS if epoch == JOINING else -1,
-            subscribed_topic_names=sorted(self.topics) if self._said != set(self.topics) else None,
-        )  # fmt: skip
+        self._owes, self._consumer.topics = False, self.topics
+        return self._consumer.heartbeat_request(owned, **fields)
 
     def _told(self, answer: ConsumerGroupHeartbeatResponse) -> None:
-        if answer.error_code in FENCED:
+        error = self._consumer.told(answer)
+        if error in FENCED:
             self._tell("lost", self.owned)
             self.delivery.serve(NOTHING)
             self.owned = NOTHING
             self._join()
-        elif answer.error_code:
-            raise RuntimeError(f"{self.name} got error {error_name(answer.error_code)}: a scripted member has no answer to that")
+        elif error:
+            raise RuntimeError(f"{self.name} got error {error_name(error)}: a scripted member has no answer to that")
         else:
-            self.generation, self.stable = answer.member_epoch, True
+            self.generation, self.stable = self._consumer.epoch, True
             if answer.assignment is not None:
                 names = self.world.core.cluster.topics
                 parts = answer.assignment.topic_partitions
@@ -133,4 +129,3 @@ class VirtualFollower(VirtualMember):
 
     def _look_at_metadata(self) -> None:
         """The coordinator does."""
-
