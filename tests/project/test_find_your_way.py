@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from groupmock.config.resolve import all_settings
+from groupmock.core.apis import module_names
+from groupmock_codec import APIS
+
 BEHAVIOURS, ADDITIONS = 25, 9
 ROOTS = ("codec", "broker", "clients", "pipeline", "tests", "tools", "docs", "benchmarks", "docker", "examples", "actions", ".ci")
 PATH = re.compile(rf"`((?:{'|'.join(map(re.escape, ROOTS))})/[\w./-]*|mkdocs\.yml|[A-Z]+\.md)`")
@@ -36,6 +40,13 @@ def test_behaviours_are_as_many_as_promised_and_each_names_a_path(page: str) -> 
     rows = [line for line in part(page, "Where does X live").splitlines() if line.startswith("| ")][1:]
     assert len(rows) >= BEHAVIOURS
     assert [row for row in rows if not PATH.search(row)] == []
+
+
+def test_every_request_and_every_setting_of_kafka_can_be_found_by_its_name(page: str) -> None:
+    words = set(re.findall(r"[\w.]+", part(page, "In Kafka's words")))
+    requests = {APIS[key].name for key in module_names()}
+    settings = {name for name in all_settings() if not name.startswith("groupmock.")}
+    assert sorted((requests | settings) - words) == []
 
 
 def test_additions_are_as_many_as_promised_and_each_names_a_path(page: str) -> None:
