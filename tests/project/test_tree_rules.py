@@ -141,6 +141,13 @@ def lines_with(pattern: re.Pattern[str]) -> list[str]:
     ]
 
 
+def test_what_a_member_of_a_classic_group_says_is_written_once() -> None:
+    """Scripted clients use `groupmock.rig.ClassicMember`. The state of the budgets joins by the thousand and reads no answer."""
+    made = re.compile(r"(?<!class )\bSyncGroupRequest\(")
+    homes = {"broker/groupmock/rig/classic_member.py", "tools/budgets/state.py"}
+    assert {shown(file) for file, _ in modules() if made.search(file.read_text())} == homes
+
+
 def test_nothing_names_a_path_of_one_machine() -> None:
     assert lines_with(re.compile(r"(?<![\w.])/(?:work|root|home/\w+|Users/\w+)/")) == []
 

@@ -13,17 +13,16 @@ from waiting import until
 
 from groupmock import Broker
 from groupmock.record.dialogue import NOT_REPLAYABLE, PROFILE
+from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.wire import Client, read_response
 from groupmock.rounds import rebalances
-from groupmock_codec.embedded.consumer import Assignment, Subscription, TopicPartitions, encode_assignment, encode_subscription
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP
+from groupmock_codec.embedded.consumer import Assignment, TopicPartitions, encode_assignment
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
-from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
-from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
-from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
-from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 from groupmock_codec.records import NewRecord, encode_batch
 
@@ -32,13 +31,13 @@ NUMBERS = ("seq", "t", "connection", "ticket", "received", "handled", "waited", 
 """What differs by nature: numbers of rows, connections and requests, and times."""
 
 
-class Member:
+class Member(ClassicMember):
     """One member by hand, on a connection of its own to the node that it was told."""
 
     def __init__(self, address: tuple[str, int], name: str) -> None:
+        super().__init__(GROUP, topics=[TOPIC], session_ms=60_000, rebalance_ms=60_000)
         self.wire = Client(*address, name, seconds=60)
         self.port = address[1]
-        self.member_id, self.generation = "", -1
 
     def __enter__(self) -> Member:
         return self
@@ -49,29 +48,14 @@ class Member:
     def ask(self, key: int, version: int, message: Any) -> Any:
         return self.wire.ask(key, version, message)
 
-    def join(self) -> JoinGroupRequest:
-        protocols = [JoinGroupRequestProtocol(name="range", metadata=encode_subscription(Subscription(topics=[TOPIC])))]
-        return JoinGroupRequest(
-            group_id=GROUP, session_timeout_ms=60_000, rebalance_timeout_ms=60_000, member_id=self.member_id, protocol_type="consumer",
-            protocols=protocols,
-        )  # fmt: skip
-
-    def joined(self, answer: Any) -> Any:
-        self.member_id, self.generation = answer.member_id, answer.generation_id
-        return answer
+    def join(self) -> int:
+        return self.joined(self.ask(JOIN_GROUP, 9, self.join_request()))
 
     def sync(self, *assignments: tuple[str, list[int]]) -> SyncGroupRequest:
-        each = [
-            SyncGroupRequestAssignment(member_id=member_id, assignment=encode_assignment(assigned(partitions)))
-            for member_id, partitions in assignments
-        ]
-        return SyncGroupRequest(
-            group_id=GROUP, generation_id=self.generation, member_id=self.member_id, protocol_type="consumer", protocol_name="range",
-            assignments=each,
-        )  # fmt: skip
+        return self.sync_request({member_id: encode_assignment(assigned(partitions)) for member_id, partitions in assignments})
 
     def beat(self) -> int:
-        return int(self.ask(12, 4, HeartbeatRequest(group_id=GROUP, generation_id=self.generation, member_id=self.member_id)).error_code)
+        return int(self.ask(HEARTBEAT, 4, self.heartbeat_request()).error_code)
 
     def receive(self, key: int, version: int) -> Any:
         return read_response(key, version, self.wire.receive())[1]
@@ -108,19 +92,17 @@ def exchange(broker: Broker, bootstrap: str) -> None:
 
 
 def play(broker: Broker, bootstrap: str, first: Member, second: Member, mine: int, elsewhere: int) -> None:
-    first.member_id = first.ask(11, 9, first.join()).member_id  # 79
-    leads = first.joined(first.ask(11, 9, first.join()))
-    assert leads.leader == first.member_id and first.ask(14, 5, first.sync((first.member_id, [0, 1]))).error_code == 0
+    assert [first.join(), first.join()] == [MEMBER_ID_REQUIRED, 0]
+    assert first.leads and first.ask(SYNC_GROUP, 5, first.sync((first.member_id, [0, 1]))).error_code == 0
     assert [first.beat() for _ in range(3)] == [0, 0, 0]
-    second.member_id = second.ask(11, 9, second.join()).member_id
-    second.wire.send(11, 9, second.join())
+    assert second.join() == MEMBER_ID_REQUIRED
+    second.wire.send(JOIN_GROUP, 9, second.join_request())
     broker.wait_for(GROUP, "PreparingRebalance", members=2, timeout=60)
-    assert first.beat() == 27
-    first.joined(first.ask(11, 9, first.join()))
-    second.joined(second.receive(11, 9))
-    second.wire.send(14, 5, second.sync())
+    assert first.beat() == REBALANCE_IN_PROGRESS
+    assert [first.join(), second.joined(second.receive(JOIN_GROUP, 9))] == [0, 0]
+    second.wire.send(SYNC_GROUP, 5, second.sync())
     shared = first.sync((first.member_id, [0]), (second.member_id, [1]))
-    assert first.ask(14, 5, shared).error_code == second.receive(14, 5).error_code == 0
+    assert first.ask(SYNC_GROUP, 5, shared).error_code == second.receive(SYNC_GROUP, 5).error_code == 0
     batch = encode_batch([NewRecord(key=None, value=b"v" * 3000, headers=[], timestamp=1)])
 
     def produce(partition: int, acks: int) -> ProduceRequest:
@@ -133,15 +115,12 @@ def play(broker: Broker, bootstrap: str, first: Member, second: Member, mine: in
     assert [f"{each.host}:{each.port}" for each in refused.node_endpoints] == [
         each for each in bootstrap.split(",") if not each.endswith(str(first.port))
     ]
-    place = OffsetCommitRequestTopic(name=TOPIC, partitions=[OffsetCommitRequestPartition(partition_index=0, committed_offset=1)])
-    commit = OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=first.generation, member_id=first.member_id, topics=[place])
-    assert first.ask(8, 8, commit).topics[0].partitions[0].error_code == 0
-    leave = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(member_id=second.member_id, reason="enough")])
-    assert second.ask(13, 5, leave).error_code == 0
-    assert first.beat() == 27
-    first.joined(first.ask(11, 9, first.join()))
-    assert first.ask(14, 5, first.sync((first.member_id, [0, 1]))).error_code == 0
-    assert first.ask(13, 5, LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(member_id=first.member_id)])).error_code == 0
+    assert first.ask(OFFSET_COMMIT, 8, first.commit_request({(TOPIC, 0): 1})).topics[0].partitions[0].error_code == 0
+    assert second.ask(LEAVE_GROUP, 5, second.leave_request("enough")).error_code == 0
+    assert first.beat() == REBALANCE_IN_PROGRESS
+    assert first.join() == 0
+    assert first.ask(SYNC_GROUP, 5, first.sync((first.member_id, [0, 1]))).error_code == 0
+    assert first.ask(LEAVE_GROUP, 5, first.leave_request()).error_code == 0
 
 
 @pytest.fixture(scope="module")

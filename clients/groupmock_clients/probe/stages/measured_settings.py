@@ -5,16 +5,18 @@ from __future__ import annotations
 import time
 from typing import Final
 
+from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.wire import Unreadable
-from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from groupmock_codec.api_keys import JOIN_GROUP
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED
+from groupmock_codec.messages.k11_join_group import JoinGroupResponse
 
 from ..language.exchange import BASE_SETTINGS
-from ..language.scope import DELAY, MAX_SESSION, MIN_SESSION, subscription
+from ..language.scope import DELAY, MAX_SESSION, MIN_SESSION
 from .contract import Closed
 from .tcp_broker import TcpBroker
 from .tcp_stage import TcpStage
 
-JOIN_GROUP: Final = 11
 HIGHEST_UNFLEXIBLE: Final = 5
 # SERVER-06: outside the broker's range, refused before any group is created.
 REFUSED: Final = 26
@@ -62,19 +64,18 @@ class _Joiner:
         """The answer to its join (the second one, where an id is handed out first) and how long it took in ms; None: no answer."""
         stage = TcpStage(self._broker)
         try:
-            group = self._broker.group()
-            first = self._ask(stage, group, "")
-            return self._ask(stage, group, first[0].member_id) if first is not None and first[0].error_code == 79 else first
+            member = ClassicMember(self._broker.group(), topics=["t"], session_ms=self._session_ms, rebalance_ms=self._session_ms)
+            first = self._ask(stage, member)
+            return self._ask(stage, member) if first is not None and member.joined(first[0]) == MEMBER_ID_REQUIRED else first
         finally:
             stage.close()
 
-    def _ask(self, stage: TcpStage, group: str, member_id: str) -> tuple[JoinGroupResponse, float] | None:
+    def _ask(self, stage: TcpStage, member: ClassicMember) -> tuple[JoinGroupResponse, float] | None:
         version = self._broker.best(JOIN_GROUP, HIGHEST_UNFLEXIBLE) or 0
         began = time.monotonic()
-        request = JoinGroupRequest(
-            group_id=group, session_timeout_ms=self._session_ms, rebalance_timeout_ms=self._session_ms if version >= 1 else -1,
-            member_id=member_id, protocol_type="consumer", protocols=[JoinGroupRequestProtocol(name="range", metadata=subscription("t"))],
-        )  # fmt: skip
+        request = member.join_request()
+        if version < 1:  # which has no rebalance timeout
+            request.rebalance_timeout_ms = -1
         stage.send("probe", JOIN_GROUP, version, "probe", request)
         try:
             answer = stage.answer("probe", LIMIT_MS)
