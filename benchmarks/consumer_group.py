@@ -14,10 +14,11 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
+
 from .generators import Failed
 from .join import SocketLink, compact, find_coordinator, request
 
-CONSUMER_GROUP_HEARTBEAT = 68
 VERSION = 1
 NULL = b"\0"
 REBALANCE_MS = 300_000

@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from groupmock_codec.api_keys import API_VERSIONS, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED
+
 from .generators import Failed
 
-API_VERSIONS, JOIN_GROUP, SYNC_GROUP, HEARTBEAT, FIND_COORDINATOR = 18, 11, 14, 12, 10
-MEMBER_ID_REQUIRED = 79
 COORDINATOR_LOADING = (14, 15, 16)
 SESSION_MS = 300_000
 CLIENT = "bench"

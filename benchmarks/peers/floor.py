@@ -22,6 +22,7 @@ import uvloop
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS
 from groupmock_codec.frame import Framer
 from groupmock_codec.headers import decode_request_header, encode_response_header, response_header_version
 from groupmock_codec.messages import (
@@ -40,7 +41,6 @@ from groupmock_codec.messages import (
 
 NEWEST = {0: 7, 1: 11, 2: 5, 3: 8, 8: 6, 9: 5, 10: 3, 11: 9, 12: 4, 13: 4, 14: 5, 18: 3}
 """What is advertised, from 0 on: the newest versions before topic ids and before several groups in one request."""
-MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS = 79, 27
 
 Reply = Callable[[Message], None]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-API_VERSIONS: Final = 18
 UNKNOWN: Final = "unknown"
 NAMED: Final = r"^([A-Za-z][A-Za-z0-9_.-]*?)-(\d+(?:\.\d+)+[A-Za-z0-9.+-]*)$"
 """aiokafka-0.14.0."""

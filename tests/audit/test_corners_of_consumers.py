@@ -11,10 +11,10 @@ from wire_stage import WireStage
 
 from groupmock.audit.auditor import audit
 from groupmock.audit.consumer_example import ASKED_FOR_HALF, FENCED, HEADER, JOINED
-from groupmock.audit.subjects import CONSUMER_GROUP_HEARTBEAT, OFFSET_COMMIT
 from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
 from groupmock.journal.rows import ASKED_TO_STOP, Row
 from groupmock_clients.probe.verdicts.runner import play
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, OFFSET_COMMIT
 
 SILENT: Final = NOT_EXERCISED
 ALONE: Final = HEADER + JOINED

@@ -10,7 +10,8 @@ from audit_pen import AuditPen, Line
 
 from groupmock.audit.auditor import Auditor
 from groupmock.audit.known_world import World
-from groupmock.audit.subjects import FETCH, HEARTBEAT, METADATA, Member
+from groupmock.audit.subjects import Member
+from groupmock_codec.api_keys import FETCH, HEARTBEAT, METADATA
 
 
 class Watched(AuditPen):

@@ -8,8 +8,8 @@ import pytest
 from audit_pen import AuditPen, Line
 
 from groupmock.audit.auditor import Auditor
-from groupmock.audit.subjects import FETCH, FIND_COORDINATOR, HEARTBEAT, LEAVE_GROUP, METADATA, OFFSET_COMMIT, SYNC_GROUP
 from groupmock.journal.rows import NoteRow
+from groupmock_codec.api_keys import FETCH, FIND_COORDINATOR, HEARTBEAT, LEAVE_GROUP, METADATA, OFFSET_COMMIT, SYNC_GROUP
 
 Told = Callable[[AuditPen, Line], None]
 SESSION = 1000

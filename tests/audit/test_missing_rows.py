@@ -8,9 +8,10 @@ from audit_examples import from_a_file, played
 from groupmock.audit.auditor import Auditor, audit
 from groupmock.audit.judgement import KEPT, Judgements
 from groupmock.audit.rule import Rule, asked, registered
-from groupmock.audit.subjects import HEARTBEAT, Exchange, Link
+from groupmock.audit.subjects import Exchange, Link
 from groupmock.audit.verdicts import Finding
 from groupmock.journal.rows import RequestRow
+from groupmock_codec.api_keys import HEARTBEAT
 
 RULES = registered()
 CODE = "CLIENT-05"

@@ -15,8 +15,9 @@ from groupmock.faults.facts import for_consumer_groups
 from groupmock.faults.plan import BadPlan, read_plan, ready_plans, rule_as_data
 from groupmock.rig import WireRig
 from groupmock.rig.wire import request
+from groupmock_codec.error_codes import FENCED_MEMBER_EPOCH, STALE_MEMBER_EPOCH
 
-FENCED, STALE, UNAUTHORIZED = 110, 113, 30
+UNAUTHORIZED = 30
 PLANS: Final = [name for name in ready_plans() if for_consumer_groups(read_plan(name))]
 
 
@@ -107,8 +108,8 @@ def test_what_a_request_does_not_say_is_refused(when: dict[str, Any], do: str, w
 def test_fence_member_is_110_until_it_joins_again(house: House) -> None:
     house.join("A")
     house.rule({"api": "ConsumerGroupHeartbeat"}, "fence_member", times=1)
-    assert [house.beat("A", owned=[0, 1, 2, 3])[0] for _ in range(2)] == [FENCED, FENCED]
-    assert (house.commit("A"), house.fetched("A"), house.fired()) == (STALE, STALE, 1)
+    assert [house.beat("A", owned=[0, 1, 2, 3])[0] for _ in range(2)] == [FENCED_MEMBER_EPOCH, FENCED_MEMBER_EPOCH]
+    assert (house.commit("A"), house.fetched("A"), house.fired()) == (STALE_MEMBER_EPOCH, STALE_MEMBER_EPOCH, 1)
     assert house.join("A") == (0, 3, [0, 1, 2, 3])
 
 
@@ -129,12 +130,12 @@ def under(house: House, name: str) -> None:
 
 def test_the_plan_stale_epoch(house: House) -> None:
     under(house, "stale-epoch")
-    assert ([house.commit("A") for _ in range(2)], house.fired("stale-epoch")) == ([STALE, 0], 1)
+    assert ([house.commit("A") for _ in range(2)], house.fired("stale-epoch")) == ([STALE_MEMBER_EPOCH, 0], 1)
 
 
 def test_the_plan_fenced_member(house: House) -> None:
     under(house, "fenced-member")
-    assert [house.beat("A")[0] for _ in range(4)] == [0, 0, FENCED, FENCED]
+    assert [house.beat("A")[0] for _ in range(4)] == [0, 0, FENCED_MEMBER_EPOCH, FENCED_MEMBER_EPOCH]
     assert (house.join("A"), house.beat("A")) == ((0, 3, [0, 1, 2, 3]), (0, 3, None))
 
 

@@ -9,18 +9,23 @@ import pytest
 from fault_world import TOPIC, Occasion, World
 
 from groupmock.faults.plan import BadPlan
+from groupmock_codec.api_keys import FIND_COORDINATOR, OFFSET_FETCH
+from groupmock_codec.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    FENCED_INSTANCE_ID,
+    ILLEGAL_GENERATION,
+    NOT_COORDINATOR,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 
 LISTS = 16
-FIND_COORDINATOR = 10
-OFFSET_FETCH = 9
 MEMBER_FROM = {8: 1, 9: 9, 11: 0, 12: 0, 13: 0, 14: 0}
 """API key -> first version whose request names a member."""
 INSTANCE_FROM = {8: 7, 9: 99, 11: 5, 12: 3, 13: 3, 14: 3}
-UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, NOT_COORDINATOR, LOADING, REBALANCING = 25, 82, 16, 14, 27
-ILLEGAL_GENERATION = 22
 
 
 def add(world: World, asked: Occasion, do: dict[str, Any] | str) -> str:
@@ -101,7 +106,7 @@ def test_force_rebalance(world: World, key: int, version: int) -> None:
 def test_a_member_learns_of_the_forced_round_from_its_heartbeat(world: World) -> None:
     asked = world.occasion(12, 4)
     add(world, asked, "force_rebalance")
-    assert asked.error(answer_of(asked)) == REBALANCING
+    assert asked.error(answer_of(asked)) == REBALANCE_IN_PROGRESS
     assert world.broker.groups[asked.group].state == "PreparingRebalance"
 
 
@@ -141,7 +146,7 @@ def test_a_moved_coordinator_loads(world: World) -> None:
     """Kafka answers 14 to all but Heartbeat, which is answered blindly while the coordinator loads."""
     asked = world.occasion(14, 5)
     add(world, asked, {"kind": "move_coordinator", "node": world.node_of(asked.group), "loading_seconds": 600})
-    assert asked.error(answer_of(asked)) == LOADING
+    assert asked.error(answer_of(asked)) == COORDINATOR_LOAD_IN_PROGRESS
     world.broker.move_coordinator(asked.group)  # it loads no longer, for the tests after this one
 
 

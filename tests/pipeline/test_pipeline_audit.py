@@ -20,11 +20,12 @@ from recorded_journals import FOLDER
 from groupmock.audit.auditor import Auditor
 from groupmock.audit.judgement import Judgements
 from groupmock.audit.rule import Rule, asked, registered
-from groupmock.audit.subjects import HEARTBEAT, Exchange
+from groupmock.audit.subjects import Exchange
 from groupmock.audit.verdicts import BROKEN, NOT_EXERCISED, SHOWN, UNKNOWN, Tally
 from groupmock.journal.read import JournalReader
 from groupmock.net.clock import VirtualClock
 from groupmock.rig.wire_rig import rig_header
+from groupmock_codec.api_keys import HEARTBEAT
 from groupmock_pipeline.audited.run_audit import audited
 from groupmock_pipeline.clients import identified, library_of
 from groupmock_pipeline.jobs import audit

@@ -11,12 +11,12 @@ from journal_frames import Row, frame, read
 from journal_pen import Pen
 from recorded_journals import recorded
 
+from groupmock_codec.units import NS_PER_MS
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
-
-MS = 1_000_000
 
 
 def _beat(pen: Pen, member: str, connection: int, generation: int = 1, error: str | None = None, client_id: str = "app") -> None:
@@ -33,19 +33,21 @@ def _by_hand() -> list[Row]:
     pen.reply(ticket, {"error_code": 35}, error="UNSUPPORTED_VERSION")
     first = pen.join("kitchen", "", 1)
     second = pen.join("kitchen", "ben", 2, client_id="aiokafka-0.14.0")
-    pen.at(100 * MS).joined(first, "anna", 1)
+    pen.at(100 * NS_PER_MS).joined(first, "anna", 1)
     pen.joined(second, "ben", 1)
     sync = pen.sync("kitchen", "anna", 1, 1)
-    pen.at(200 * MS).synced(sync, [0])
+    pen.at(200 * NS_PER_MS).synced(sync, [0])
     for t in (1200, 2200, 6200, 6200):
-        _beat(pen.at(t * MS), "anna", 1)  # gaps of 1000 (from the answer to SyncGroup), 1000, 4000 and 0 ms
-    _beat(pen.at(6300 * MS), "ben", 2, error="REBALANCE_IN_PROGRESS", client_id="aiokafka-0.14.0")  # nothing to count it from
+        _beat(pen.at(t * NS_PER_MS), "anna", 1)  # gaps of 1000 (from the answer to SyncGroup), 1000, 4000 and 0 ms
+    _beat(pen.at(6300 * NS_PER_MS), "ben", 2, error="REBALANCE_IN_PROGRESS", client_id="aiokafka-0.14.0")  # nothing to count it from
     rejoin = pen.join("kitchen", "ben", 2, client_id="aiokafka-0.14.0", session_timeout_ms=6000)
     pen.joined(rejoin, "ben", 2)
-    _beat(pen.at(7000 * MS), "ben", 2, generation=2, client_id="aiokafka-0.14.0")  # another generation: no gap
-    _beat(pen.at(13_500 * MS), "ben", 2, generation=2, client_id="aiokafka-0.14.0")  # 6500 of 6000 ms
+    _beat(pen.at(7000 * NS_PER_MS), "ben", 2, generation=2, client_id="aiokafka-0.14.0")  # another generation: no gap
+    _beat(pen.at(13_500 * NS_PER_MS), "ben", 2, generation=2, client_id="aiokafka-0.14.0")  # 6500 of 6000 ms
     pen.request((12, "Heartbeat"), 1, {"group_id": "kitchen", "member_id": "anna", "generation_id": 1}, client_id="app")  # 7300 of 10000 ms
-    pen.at(20_000 * MS).row("member", group="kitchen", member_id="ben", what="removed", reason="session of ben expired after 6000 ms")
+    pen.at(20_000 * NS_PER_MS).row(
+        "member", group="kitchen", member_id="ben", what="removed", reason="session of ben expired after 6000 ms"
+    )
     return pen.rows
 
 
@@ -72,7 +74,7 @@ def test_gaps_shares_errors_and_expiries_by_hand(table: dict[tuple[str, str], Ro
     shown = ("version", "members", "heartbeats", "unanswered", "gaps", *sessions, "expiries", "errors")
     assert [anna[name] for name in shown] == ["2.16.0", 1, 5, 1, 5, 10_000, 10_000, 0, {}]
     assert [ben[name] for name in shown] == ["0.14.0", 1, 3, 0, 1, 6000, 10_000, 1, {"REBALANCE_IN_PROGRESS": 1}]
-    assert [anna[f"gap_{name}_ns"] // MS for name in ("p50", "p90", "p99", "max")] == [1000, 7300, 7300, 7300]
+    assert [anna[f"gap_{name}_ns"] // NS_PER_MS for name in ("p50", "p90", "p99", "max")] == [1000, 7300, 7300, 7300]
     assert [anna[f"over_{name}"] for name in ("third", "two_thirds", "session")] == [2, 1, 0]
     assert [ben[f"over_{name}"] for name in ("third", "two_thirds", "session")] == [1, 1, 1]
     assert (anna["share_max"], ben["share_max"]) == (pytest.approx(0.73), pytest.approx(6.5 / 6))

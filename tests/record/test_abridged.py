@@ -15,11 +15,11 @@ from groupmock.record.abridged import SMALLEST_ADDRESS, Abridged, abridges
 from groupmock.record.addresses import tells_addresses
 from groupmock.record.wire_codec import WireCodec
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import FETCH
 from groupmock_codec.errors import CodecError
 from groupmock_codec.messages.k01_fetch import FetchableTopicResponse, FetchResponse, NodeEndpoint, PartitionData
 from groupmock_codec.samples import sample
 
-FETCH = 1
 CORRELATION = b"\0\0\0\7"
 READ = [(key, version) for key in APIS if abridges(key) for version in APIS[key].versions]
 places = st.lists(st.integers(0, 10_000), max_size=20)

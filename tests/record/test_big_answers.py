@@ -13,9 +13,9 @@ from scripted_upstream import upstream
 
 from groupmock.record.wire_codec import WireCodec
 from groupmock.rig.wire import Client
+from groupmock_codec.api_keys import FETCH
 from groupmock_codec.messages.k01_fetch import FetchableTopicResponse, FetchRequest, FetchResponse, NodeEndpoint, PartitionData
 
-FETCH = 1
 RECORDS = [bytes([place]) * 400_000 for place in range(3)]
 
 

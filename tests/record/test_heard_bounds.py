@@ -10,15 +10,15 @@ from groupmock.journal.journal import Journal
 from groupmock.record import asked_join, fetch_sessions, heard_groups
 from groupmock.record.dialogue import Dialogue, Line, header
 from groupmock.record.fetch_sessions import HeardSessions
-from groupmock.record.heard_group import EMPTY
 from groupmock.rig.wire import request
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP
 from groupmock_codec.declare import Message
+from groupmock_codec.group_states import EMPTY
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 
-JOIN, HEARTBEAT = 11, 12
 SESSION_MS = 10_000
 
 
@@ -58,8 +58,8 @@ def given(member: str) -> JoinGroupResponse:
 @pytest.mark.parametrize(
     ("key", "version", "asked", "answer"),
     [
-        (JOIN, 5, join("refused", "m"), JoinGroupResponse(error_code=25)),
-        (JOIN, 3, join("refused"), JoinGroupResponse(error_code=30)),
+        (JOIN_GROUP, 5, join("refused", "m"), JoinGroupResponse(error_code=25)),
+        (JOIN_GROUP, 3, join("refused"), JoinGroupResponse(error_code=30)),
         (HEARTBEAT, 4, HeartbeatRequest(group_id="refused", generation_id=1, member_id="m"), HeartbeatResponse(error_code=16)),
     ],
 )
@@ -73,7 +73,7 @@ def test_recording_keeps_no_group_that_was_refused(
 def test_recording_follows_so_many_groups(dialogue: Dialogue, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heard_groups, "MOST_GROUPS", 3)
     for number in range(5):
-        say(dialogue, line, JOIN, 5, join(f"g{number}"), given("m"))
+        say(dialogue, line, JOIN_GROUP, 5, join(f"g{number}"), given("m"))
     assert list(dialogue.overheard.groups) == ["g2", "g3", "g4"]
 
 
@@ -82,20 +82,20 @@ def test_recording_keeps_so_many_members_of_all_groups(dialogue: Dialogue, line:
     monkeypatch.setattr(heard_groups, "COUNT_EVERY", 1)
     for number in range(4):
         for member in ("a", "b"):
-            say(dialogue, line, JOIN, 5, join(f"g{number}"), given(member))
+            say(dialogue, line, JOIN_GROUP, 5, join(f"g{number}"), given(member))
     assert list(dialogue.overheard.groups) == ["g2", "g3"]
 
 
 def test_recording_forgets_reserved_ids_whose_time_is_over(dialogue: Dialogue, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heard_groups, "COUNT_EVERY", 1)
-    say(dialogue, line, JOIN, 5, join("g"), given("early"), 1)
-    say(dialogue, line, JOIN, 5, join("g"), given("late"), 1 + SESSION_MS * 1_000_000)
+    say(dialogue, line, JOIN_GROUP, 5, join("g"), given("early"), 1)
+    say(dialogue, line, JOIN_GROUP, 5, join("g"), given("late"), 1 + SESSION_MS * 1_000_000)
     group = dialogue.overheard.groups["g"]
     assert list(group.reserved) == ["late"] and group.state == EMPTY
 
 
 def test_recording_keeps_a_digest_of_a_long_subscription(dialogue: Dialogue, line: Line) -> None:
-    say(dialogue, line, JOIN, 3, join("g", metadata=bytes(100_000)), None)
+    say(dialogue, line, JOIN_GROUP, 3, join("g", metadata=bytes(100_000)), None)
     (member,) = dialogue.overheard.groups["g"].members.values()
     ((_, metadata),) = member.protocols
     assert len(metadata) <= asked_join.LONG
@@ -103,10 +103,10 @@ def test_recording_keeps_a_digest_of_a_long_subscription(dialogue: Dialogue, lin
 
 def test_unanswered_requests_are_remembered_up_to_a_number(dialogue: Dialogue, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked_join, "MOST_UNANSWERED", 2)
-    say(dialogue, line, JOIN, 5, join("g"), given("m"))
+    say(dialogue, line, JOIN_GROUP, 5, join("g"), given("m"))
     for number in range(5):
         other = dialogue.opened(2 + number, 1, "127.0.0.1", 1, 0)
-        say(dialogue, other, JOIN, 5, join("g", f"unknown-{number}"), None)
+        say(dialogue, other, JOIN_GROUP, 5, join("g", f"unknown-{number}"), None)
     assert len(dialogue.overheard.groups["g"].waiting) == 2
 
 

@@ -17,6 +17,7 @@ from groupmock.faults.facts import for_consumer_groups
 from groupmock.faults.plan import Plan, Rule, read_plan
 from groupmock.journal.rows import FaultRow, MovedRow, ReplyRow
 from groupmock_clients.scenarios.live.member_spec import CLASSIC, CONSUMER
+from groupmock_codec.api_keys import JOIN_GROUP
 
 TOPIC: Final = "orders"
 COUNT: Final = 4
@@ -34,7 +35,6 @@ SETTINGS: Final = {
 GROUP: Final = "plans"
 BEGINS: Final = ("CompletingRebalance", "Assigning", "Reconciling")
 """States in which a group has a generation (of consumer groups: a group epoch) that it had not before."""
-JOIN_GROUP: Final = 11
 BY_HAND: Final = "commit-outcome-unknown"
 """The plan under which members commit when they are told to, so that it is seen what their user is told."""
 WHERE_IT_IS: Final = "loading-coordinator"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from groupmock.rounds import Partition, Rebalance, Rebalances
-from groupmock.rounds.rebalance_model import ASSIGNING, COMPLETING, PREPARING, RECONCILING
+from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, PREPARING_REBALANCE, RECONCILING
 
 Row = dict[str, Any]
 
@@ -54,8 +54,8 @@ def line_of(found: Rebalance, epoch: int, end: int) -> Line:
         found.group, found.number, found.generation_before, epoch + found.began, found.reason, found.members_before,
         generation_after=found.generation_after, members_after=found.members_after,
         ended_at=end if found.ended is None else epoch + found.ended, ended=(found.ended_in or "journal's end").lower(),
-        phases=found.times(PREPARING) if found.classic else found.generation_after - found.generation_before,
-        preparing_ns=found.spent(PREPARING, ASSIGNING), completing_ns=found.spent(COMPLETING, RECONCILING),
+        phases=found.times(PREPARING_REBALANCE) if found.classic else found.generation_after - found.generation_before,
+        preparing_ns=found.spent(PREPARING_REBALANCE, ASSIGNING), completing_ns=found.spent(COMPLETING_REBALANCE, RECONCILING),
         leader=found.leader, protocol=found.protocol, last_member_id=found.last_joined,
         unowned=len(gaps), unowned_ns=sum(gaps), abandoned=len(found.gaps) - len(gaps),
     )  # fmt: skip

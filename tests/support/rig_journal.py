@@ -10,6 +10,7 @@ from groupmock.journal.journal import Sink
 from groupmock.rig import WireRig
 from groupmock.rig.wire import read_response, request
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
 from groupmock_codec.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -17,8 +18,6 @@ from groupmock_codec.messages.k08_offset_commit import (
     OffsetCommitRequestTopic,
 )
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
-
-JOIN, SYNC, HEARTBEAT, COMMIT = 11, 14, 12, 8
 
 
 def never(reason: str) -> None:
@@ -35,19 +34,19 @@ def write_journal(path: Path, group: str = "billing", max_bytes: int | None = No
         group_id=group, session_timeout_ms=10_000, rebalance_timeout_ms=10_000, protocol_type="consumer",
         protocols=[JoinGroupRequestProtocol(name="range", metadata=encode_subscription(Subscription(version=0, topics=["orders"])))],
     )  # fmt: skip
-    wish.member_id = wire.ask(JOIN, 5, wish, "anna").member_id
-    wire.send(request(JOIN, 5, wish, 99, "anna"))
+    wish.member_id = wire.ask(JOIN_GROUP, 5, wish, "anna").member_id
+    wire.send(request(JOIN_GROUP, 5, wish, 99, "anna"))
     rig.sleep(3000)
-    joined = read_response(JOIN, 5, wire.take()[0], 99)[1]
+    joined = read_response(JOIN_GROUP, 5, wire.take()[0], 99)[1]
     me = {"group_id": group, "generation_id": joined.generation_id, "member_id": joined.member_id}  # type: ignore[attr-defined]
-    wire.ask(SYNC, 3, APIS[SYNC].request.message(**me), "anna")
+    wire.ask(SYNC_GROUP, 3, APIS[SYNC_GROUP].request.message(**me), "anna")
     for _ in range(beats):
         rig.sleep(10)
         wire.ask(HEARTBEAT, 3, APIS[HEARTBEAT].request.message(**me), "anna")
     partitions = [OffsetCommitRequestPartition(partition_index=2, committed_offset=17)]
     topics = [OffsetCommitRequestTopic(name="orders", partitions=partitions)]
     commit = OffsetCommitRequest(group_id=group, generation_id_or_member_epoch=9, member_id=wish.member_id, topics=topics)
-    wire.ask(COMMIT, 7, commit, "anna")
+    wire.ask(OFFSET_COMMIT, 7, commit, "anna")
     wire.hang_up()
     rig.sleep(20_000)
     rig.close()

@@ -10,9 +10,9 @@ from typing import Any
 
 from groupmock.rig.wire import framed
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import METADATA
 from groupmock_codec.messages.k03_metadata import MetadataResponse, MetadataResponseBroker
 
-METADATA = 3
 Answer = Callable[[socket.socket, bytes], None]
 """(connection, request's frame): write something, or close."""
 

@@ -24,7 +24,6 @@ from groupmock.rig.classic_member import ClassicMember
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.versions import newest
 from groupmock.rig.wire import Client, read_response
-from groupmock.rounds.rebalance_model import COMPLETING
 from groupmock.timeline.drawing import Drawing
 from groupmock.timeline.model import Band, Double, Group, Hole, Lane, Timeline
 from groupmock.timeline.words import held_text
@@ -40,6 +39,7 @@ from groupmock_codec.api_keys import (
 )
 from groupmock_codec.embedded import consumer
 from groupmock_codec.error_codes import ILLEGAL_GENERATION, MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID
+from groupmock_codec.group_states import COMPLETING_REBALANCE
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest
@@ -366,7 +366,7 @@ def _span(timeline: Timeline, group: Group, span: Band | Hole | Double) -> Place
 
 def _stay(group: Group, at: int) -> int:
     """The join phase and what follows it count as one: the wire shows where one ends when it is answered, not when the last one joins."""
-    return sum(each.since <= at for each in group.states if each.state != COMPLETING)
+    return sum(each.since <= at for each in group.states if each.state != COMPLETING_REBALANCE)
 
 
 def differences(one: dict[str, list[Place]], other: dict[str, list[Place]]) -> list[str]:

@@ -23,10 +23,10 @@ from transaction_histories import PORTIONS, History
 
 from groupmock import Broker
 from groupmock.audit.offline import audit_journal
-from groupmock.audit.subjects import OFFSET_FETCH
 from groupmock.core.steering.register import CannotSteer
 from groupmock.journal.read import read
 from groupmock.journal.rows import ReplyRow, RequestRow
+from groupmock_codec.api_keys import OFFSET_FETCH
 
 JAVA: Final = "4.3.0"
 PATIENCE_S: Final = 120.0

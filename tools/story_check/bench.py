@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+
+from groupmock_codec.units import NS_PER_S
 
 from .claims import Claim, Partition
 from .history import GroupFacts, History
-
-NS_PER_S: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import msgspec
 
+from groupmock_codec.api_keys import HEARTBEAT
+
 from ..journal.read import UnknownRow
 from ..journal.rows import NODE_RESUMED, NODE_STALLED, AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
 from ..text.printable import one_line
@@ -22,7 +24,7 @@ from .agenda import Appointment
 from .judgement import Broken, Judgements
 from .known_world import SLACK_NS, World
 from .rule import Rule, registered
-from .subjects import HEARTBEAT, Exchange, Group, Link, Member, Pulse, Subject
+from .subjects import Exchange, Group, Link, Member, Pulse, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 
 KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned", "client", "note"))

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
+from groupmock_codec.units import NS_PER_MS
 
-from .subjects import NS_PER_MS, UNKNOWN_MEMBER_ID
+from .subjects import UNKNOWN_MEMBER_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

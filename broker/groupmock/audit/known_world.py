@@ -29,6 +29,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec.api_keys import (
+    ADD_OFFSETS_TO_TXN,
+    ADD_PARTITIONS_TO_TXN,
+    API_VERSIONS,
+    CONSUMER_GROUP_HEARTBEAT,
+    END_TXN,
+    FETCH,
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    METADATA,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    SYNC_GROUP,
+    TXN_OFFSET_COMMIT,
+)
+from groupmock_codec.units import NS_PER_MS
+
 from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
 from . import course
 from .agenda import Agenda
@@ -36,27 +55,11 @@ from .inside import told_by
 from .processes import Processes
 from .repeating import CALM, SILENCE_NS, Repeating, json_of
 from .subjects import (
-    ADD_OFFSETS_TO_TXN,
-    ADD_PARTITIONS_TO_TXN,
-    API_VERSIONS,
-    CONSUMER_GROUP_HEARTBEAT,
-    END_TXN,
     FENCED_INSTANCE_ID,
-    FETCH,
-    FIND_COORDINATOR,
     HARMLESS,
-    HEARTBEAT,
-    JOIN_GROUP,
-    LEAVE_GROUP,
     MEMBER_ID_REQUIRED,
-    METADATA,
     NONE,
-    NS_PER_MS,
-    OFFSET_COMMIT,
-    OFFSET_FETCH,
     REBALANCE_IN_PROGRESS,
-    SYNC_GROUP,
-    TXN_OFFSET_COMMIT,
     UNKNOWN_MEMBER_ID,
     Exchange,
     Group,

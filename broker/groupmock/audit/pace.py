@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.error_codes import error_name
-
-from .judgement import KEPT, Broken, Judgements
-from .subjects import (
+from groupmock_codec.api_keys import (
     CONSUMER_GROUP_HEARTBEAT,
     FIND_COORDINATOR,
     HEARTBEAT,
     JOIN_GROUP,
     LEAVE_GROUP,
     METADATA,
-    NS_PER_MS,
     OFFSET_COMMIT,
     OFFSET_FETCH,
     SYNC_GROUP,
     TXN_OFFSET_COMMIT,
 )
+from groupmock_codec.error_codes import error_name
+from groupmock_codec.units import NS_PER_MS
+
+from .judgement import KEPT, Broken, Judgements
 
 if TYPE_CHECKING:
     from .subjects import Exchange

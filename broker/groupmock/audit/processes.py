@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING
 
-from .subjects import FIND_COORDINATOR
+from groupmock_codec.api_keys import FIND_COORDINATOR
 
 if TYPE_CHECKING:
     from .subjects import Exchange, Link, Member

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from .subjects import NS_PER_MS, Exchange, Json, Link, Member
+from groupmock_codec.units import NS_PER_MS
+
+from .subjects import Exchange, Json, Link, Member
 
 if TYPE_CHECKING:
     from ..journal.rows import RequestRow

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from groupmock_codec import APIS, error_codes
+from groupmock_codec.units import NS_PER_MS
 
 from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
 from ..rounds.rebalance_model import short_name
@@ -27,24 +28,8 @@ if TYPE_CHECKING:
 
 Json = Mapping[str, Any]
 T = TypeVar("T")
-NS_PER_MS: Final = 1_000_000
 
 # Kafka's numbers of the APIs that rules speak of.
-FETCH: Final = 1
-METADATA: Final = 3
-OFFSET_COMMIT: Final = 8
-OFFSET_FETCH: Final = 9
-FIND_COORDINATOR: Final = 10
-JOIN_GROUP: Final = 11
-HEARTBEAT: Final = 12
-LEAVE_GROUP: Final = 13
-SYNC_GROUP: Final = 14
-API_VERSIONS: Final = 18
-ADD_PARTITIONS_TO_TXN: Final = 24
-ADD_OFFSETS_TO_TXN: Final = 25
-END_TXN: Final = 26
-TXN_OFFSET_COMMIT: Final = 28
-CONSUMER_GROUP_HEARTBEAT: Final = 68
 
 NONE: Final = error_codes.NONE
 NO_ERRORS: Final[frozenset[int]] = frozenset()

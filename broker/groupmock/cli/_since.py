@@ -7,9 +7,10 @@ import re
 from datetime import UTC, datetime, time, timedelta
 from typing import Final, NamedTuple
 
+from groupmock_codec.units import NS_PER_S
+
 SECONDS: Final = re.compile(r"(-?)([0-9]{1,12}(?:\.[0-9]{1,12})?)(ms|s|m|h)?")
 UNITS: Final = {None: 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-NS_PER_S: Final = 1_000_000_000
 HALF_A_DAY: Final = timedelta(hours=12)
 FORMS: Final = "12.5 or 2m (from the start), -30 (before the end), 18:30:05 or 2026-11-23T18:30:05Z (clock)"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from groupmock_codec.api_keys import API_VERSIONS
+
 from .rows import FindingRow, MemberRow, MovedRow, ReplyRow, RequestRow, Row, TimerRow
 
 GROUP_APIS: Final = {
@@ -12,7 +14,7 @@ GROUP_APIS: Final = {
 }  # fmt: skip
 
 
-API_VERSIONS, UNKNOWN_VERSION = 18, "UNSUPPORTED_VERSION"
+UNKNOWN_VERSION = "UNSUPPORTED_VERSION"
 
 
 def asks_again(row: ReplyRow) -> bool:

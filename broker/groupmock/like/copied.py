@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from groupmock_codec.api_keys import DESCRIBE_CONFIGS, LIST_GROUPS, LIST_OFFSETS, METADATA, OFFSET_FETCH
 from groupmock_codec.declare import Message
 from groupmock_codec.error_codes import error_name
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ..core.log.config_keys import ConfigKey
     from .source import Source
 
-METADATA, LIST_OFFSETS, OFFSET_FETCH, LIST_GROUPS, DESCRIBE_CONFIGS = 3, 2, 9, 16, 32
 TOPIC: Final = 2
 CONSUMER: Final = -1
 SET_ON_TOPIC: Final = 1

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from groupmock_codec.api_keys import FETCH
 from groupmock_codec.error_codes import error_name
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.opening import opened
@@ -23,7 +24,6 @@ from .copied import CONSUMER, Bounds, Copy, Line, Place
 if TYPE_CHECKING:
     from .source import Source
 
-FETCH: Final = 1
 READ_COMMITTED: Final = 1
 FETCH_BYTES: Final = 1024 * 1024
 MOST_OPENED: Final = 64 * 1024 * 1024

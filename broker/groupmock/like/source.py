@@ -7,10 +7,11 @@ import ssl
 from typing import Any, Final
 
 from groupmock_codec import APIS, error_codes
+from groupmock_codec.api_keys import API_VERSIONS
 from groupmock_codec.declare import Message
 
 from ..record.reaching import CONNECT_S, TLS_ALERT, Called, Where, reach
-from ..rig.wire import API_VERSIONS, AsyncClient, HungUp, NoFrame, Unreadable
+from ..rig.wire import AsyncClient, HungUp, NoFrame, Unreadable
 from ..server.running import CannotStart
 
 PATIENCE_S: Final = 30.0

@@ -10,7 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import API_VERSIONS, HEARTBEAT
 from groupmock_codec.declare import Message
+from groupmock_codec.error_codes import UNSUPPORTED_VERSION
 from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import RequestHeader, decode_request_header, peek, request_header_version, response_header_version
 
@@ -19,12 +21,8 @@ from ..journal.rows import NOT_SERVED, UNSERVED
 if TYPE_CHECKING:
     from ..core.identity import ApiRange
 
-API_VERSIONS: Final = 18
-HEARTBEAT: Final = 12
 BEATS: Final = {HEARTBEAT: "Heartbeat", 68: "ConsumerGroupHeartbeat"}
 """Requests that a member repeats as they are, and whose answer may be repeated (`net.repeat`)."""
-FETCH: Final = 1
-UNSUPPORTED_VERSION: Final = 35
 UNKNOWN_VERSION_TAGS: Final = 1000
 """Most tagged fields in the header of an ApiVersions request of an unknown version; clients send none."""
 QUICK: Final = (8, 11, 12, 13, 14, 18)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from groupmock_codec.api_keys import JOIN_GROUP, SASL_AUTHENTICATE, SYNC_GROUP
 from groupmock_codec.declare import Message, Wire, fields_of
 
 from ..journal.rows import Payload
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from .seen import Named
 
 BIG: Final = 1024
-SASL_AUTHENTICATE: Final = 36
 SECRETS: Final = frozenset((SASL_AUTHENTICATE,))
 """APIs whose requests begin with bytes that no journal may keep: what a client authenticates itself with."""
 EMBEDDED_BYTES: Final = 500_000
@@ -27,8 +27,6 @@ EMBEDDED_BYTES: Final = 500_000
 0.1 us a byte at most."""
 EACH: Final = 20
 """Added for each member's bytes: the least that reading them costs, however few they are. So a row tells what 10,000 members are given."""
-JOIN_GROUP: Final = 11
-SYNC_GROUP: Final = 14
 CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"
 

@@ -52,6 +52,7 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from groupmock_codec.api_keys import FETCH
 from groupmock_codec.errors import CodecError
 
 from ..core.effects import Abandoned, Close, Effects, Replies, Reply, Silent, changed_nothing
@@ -62,7 +63,7 @@ from ..journal.rows import DISCONNECTED, GOES_ON, NOT_READING, PAUSES
 from .alarm import ClockAlarm
 from .backlog import Backlog
 from .call import Call
-from .codecs import FETCH, Codecs, Refused
+from .codecs import Codecs, Refused
 from .connection import DEAF, DUE, STOPPED, Connection
 from .nodes import Nodes
 from .not_taken import not_taken

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import API_VERSIONS
 from groupmock_codec.declare import fields_of
-
-from ..net.codecs import API_VERSIONS
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message

@@ -29,12 +29,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from groupmock_codec.error_codes import error_name
+from groupmock_codec.api_keys import DELETE_GROUPS, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, error_name
+from groupmock_codec.group_states import COMPLETING_REBALANCE, DEAD, PREPARING_REBALANCE, STABLE
+from groupmock_codec.units import NS_PER_MS
 
 from ..core.effects import Effect
 from ..core.groups import causes
 from .asked_join import about, joins_nameless, protocols, remember, shortened
-from .heard_group import COMPLETING, DEAD, NS_PER_MS, PREPARING, STABLE, Effects, HeardGroup, HeardMember, Reason, seen
+from .heard_group import Effects, HeardGroup, HeardMember, Reason, seen
 from .heard_groups import HeardGroups
 
 if TYPE_CHECKING:
@@ -42,16 +45,6 @@ if TYPE_CHECKING:
 
     from ..net.seen import Seen
 
-OFFSET_COMMIT: Final = 8
-JOIN_GROUP: Final = 11
-HEARTBEAT: Final = 12
-LEAVE_GROUP: Final = 13
-SYNC_GROUP: Final = 14
-DELETE_GROUPS: Final = 42
-NONE: Final = 0
-UNKNOWN_MEMBER_ID: Final = 25
-REBALANCE_IN_PROGRESS: Final = 27
-MEMBER_ID_REQUIRED: Final = 79
 IDS_SINCE: Final = 4
 """From this version of JoinGroup on who has no id is given one first (KIP-394)."""
 Told = list[tuple[int, Effect]]
@@ -171,7 +164,7 @@ class Overheard:
         self._came(group, call, why, out)
 
     def _came(self, group: HeardGroup, call: Seen, why: Reason, out: Effects) -> None:
-        if group.state == PREPARING:
+        if group.state == PREPARING_REBALANCE:
             group.last = why
         else:
             group.prepare(out, why, call.handled, call.ticket)
@@ -180,13 +173,13 @@ class Overheard:
         named = protocols(asked)
         same, leads, member_id = named == member.protocols, group.leader == member.member_id, member.member_id
         # Nothing has changed: it is given the answer again, and nobody else notices (SERVER-17, SERVER-20)
-        if same and (group.state == COMPLETING or (group.state == STABLE and not leads)):
+        if same and (group.state == COMPLETING_REBALANCE or (group.state == STABLE and not leads)):
             return
         if not same:
             member.protocols = named
             group.changed(out, member, "updated", causes.protocols_changed(member_id))
         member.parked, member.session_timeout_ms = call.ticket, asked.session_timeout_ms
-        if group.state == PREPARING:
+        if group.state == PREPARING_REBALANCE:
             group.last = causes.all_joined(member_id)
             return
         why = causes.leader_rejoined(member_id, asked.reason) if same else causes.member_changed(member_id, asked.reason)
@@ -208,7 +201,7 @@ class Overheard:
         if group.protocol_type is None:
             group.protocol_type = asked.protocol_type
         if answer.generation_id != group.generation:
-            if group.state != PREPARING:
+            if group.state != PREPARING_REBALANCE:
                 why = group.waiting.get(call.ticket) or seen(f"member {answer.member_id} was told of a new generation")
                 group.prepare(out, why, now)
             member.parked = call.ticket
@@ -260,7 +253,7 @@ class Overheard:
         member.parked = None
         if member.alive == call.handled or code == UNKNOWN_MEMBER_ID:
             group.remove(out, member, why)
-        if group.state == PREPARING and group.begun_by == call.ticket and not any(each.parked for each in group.members.values()):
+        if group.state == PREPARING_REBALANCE and group.begun_by == call.ticket and not any(each.parked for each in group.members.values()):
             group.back(out, seen(f"the JoinGroup that was taken for the beginning of a rebalance was answered {error_name(code)}"), now)
 
     # SyncGroup, Heartbeat, OffsetCommit
@@ -280,7 +273,7 @@ class Overheard:
         group = self._heard(call, asked, answer.error_code, now, out)
         if group is None or answer.error_code or asked.generation_id != group.generation:
             return
-        if group.state == COMPLETING:
+        if group.state == COMPLETING_REBALANCE:
             group.move(out, STABLE, causes.leader_assigned(group.leader), now)
 
     def _heartbeat_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
@@ -304,7 +297,7 @@ class Overheard:
         if call.codec.key == SYNC_GROUP:
             member.parked = None
         # One that was asked before the last move tells nothing new
-        if code == REBALANCE_IN_PROGRESS and group.state in (STABLE, COMPLETING) and call.handled >= group.since:
+        if code == REBALANCE_IN_PROGRESS and group.state in (STABLE, COMPLETING_REBALANCE) and call.handled >= group.since:
             self._out_of_the_blue(group, call, asked.member_id, now, out)
         return group
 
@@ -375,7 +368,7 @@ class Overheard:
                 left.append(member)
             elif entry.member_id in group.reserved:
                 del group.reserved[entry.member_id]
-                if group.state == PREPARING:  # it was awaited
+                if group.state == PREPARING_REBALANCE:  # it was awaited
                     group.last = causes.members_left([(entry.member_id, instance, reason)])
                 group.changed(out, entry.member_id, "removed", causes.reservation_left(entry.member_id))
         if gone:
@@ -392,7 +385,7 @@ class Overheard:
                 group.members[member.member_id] = member
                 why = error_name(answer.error_code or UNKNOWN_MEMBER_ID)
                 group.changed(out, member, "added", seen(f"its LeaveGroup was answered {why}"))
-        if group.state == PREPARING and group.begun_by == call.ticket and answer.error_code:
+        if group.state == PREPARING_REBALANCE and group.begun_by == call.ticket and answer.error_code:
             group.back(out, seen(f"the LeaveGroup that was taken for the beginning was answered {error_name(answer.error_code)}"), now)
 
     def _delete_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:

@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
+from groupmock_codec.api_keys import API_VERSIONS, HEARTBEAT, PRODUCE, SASL_HANDSHAKE
 from groupmock_codec.errors import CodecError
 
 from ..journal.rows import VERSION, Header
-from ..net.codecs import API_VERSIONS, HEARTBEAT
 from ..net.counters import Counters
 from ..net.listen import java_host
 from ..net.record import Recorder, RepeatedHeartbeats
@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 
 PROFILE: Final = "recorded"
 NOT_REPLAYABLE: Final = "a recording: what the cluster drew and when its timers fired is not on the wire, so it cannot be played again"
-PRODUCE: Final = 0
-SASL_HANDSHAKE: Final = 17
 VERSION_0: Final = API_VERSIONS.to_bytes(4, "big")[2:] + b"\0\0"
 UNREAD_ANSWER: Final = "an answer could not be read"
 UNSEEN_ANSWER: Final = "the answer to a request was not seen"

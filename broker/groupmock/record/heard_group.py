@@ -11,17 +11,14 @@ from typing import Final
 
 import msgspec
 
+from groupmock_codec.group_states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
+from groupmock_codec.units import NS_PER_MS
+
 from ..core.effects import Effect, MemberChanged, Moved
 from ..core.groups import causes
 from ..core.groups.causes import Why
 
-EMPTY: Final = "Empty"
-PREPARING: Final = "PreparingRebalance"
-COMPLETING: Final = "CompletingRebalance"
-STABLE: Final = "Stable"
-DEAD: Final = "Dead"
 SEEN: Final = "as seen from the wire: "
-NS_PER_MS: Final = 1_000_000
 Effects = list[Effect]
 MOST_RESERVED: Final = 10_000
 """Ids that were given and not used yet; of more the oldest is forgotten."""
@@ -217,21 +214,21 @@ class HeardGroup:
     def prepare(self, out: Effects, why: Reason, now: int, ticket: int | None = None) -> None:
         """A join phase begins. `ticket`: of the request that was taken for its beginning. Nobody left: it is over at once."""
         self.initial, self.last, self.begun_by = self.state == EMPTY, None, ticket
-        self.move(out, PREPARING, why, now)
+        self.move(out, PREPARING_REBALANCE, why, now)
         self.empty(out, causes.NOBODY_AWAITED, now)
 
     def went(self, out: Effects, why: Reason, now: int, ticket: int | None = None) -> None:
         """Members went: a rebalance begins, or the one under way may end by it."""
-        if self.state in (STABLE, COMPLETING):
+        if self.state in (STABLE, COMPLETING_REBALANCE):
             self.prepare(out, why, now, ticket)
-        elif self.state == PREPARING:
+        elif self.state == PREPARING_REBALANCE:
             self.last = why
             self.empty(out, why, now)
 
     def empty(self, out: Effects, why: Reason, now: int) -> None:
         """A join phase with nobody left in it is over; the initial one waits for its delay, which is on no wire."""
         awaited = any(until > now for until in self.reserved.values())
-        if self.members or awaited or self.initial or not self.whole or self.state != PREPARING:
+        if self.members or awaited or self.initial or not self.whole or self.state != PREPARING_REBALANCE:
             return
         self.generation += 1
         self.leader = self.protocol_name = None
@@ -249,7 +246,7 @@ class HeardGroup:
         for each in self.members.values():
             each.alive = now  # all sessions start again
         self.generation, self.protocol_name, self.leader = generation, protocol, leader
-        self.move(out, COMPLETING, why, now)
+        self.move(out, COMPLETING_REBALANCE, why, now)
 
     def back(self, out: Effects, why: Reason, now: int) -> None:
         """The join phase that was taken to begin never did."""

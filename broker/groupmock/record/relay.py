@@ -25,11 +25,11 @@ from struct import Struct
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from groupmock_codec.api_keys import API_VERSIONS
 from groupmock_codec.errors import CodecError
 from groupmock_codec.frame import FrameError
 
 from ..journal.rows import NOT_READING
-from ..net.codecs import API_VERSIONS
 from .abridged import Abridged, abridges
 from .addresses import rewrite, tells_addresses, watched
 from .closing import Closing

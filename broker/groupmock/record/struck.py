@@ -16,6 +16,7 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import FETCH, METADATA
 from groupmock_codec.frame import FrameError, Framer
 
 from ..core.effects import Abandoned, Effects, Reply
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from .relay import House
     from .upstream import Node
 
-FETCH: Final = 1
-METADATA: Final = 3
 MOST_TOPICS: Final = 20_000
 """Topic ids whose names are remembered."""
 

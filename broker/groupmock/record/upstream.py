@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import METADATA
 from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k03_metadata import MetadataRequest
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 UPSTREAM: Final = Called("upstream", "--upstream", "--tls")
 MOST_NODES: Final = 1000
 """A cluster that tells of more is not believed: each one is a listener."""
-METADATA: Final = 3
 VERSION: Final = 4
 """Of Metadata: every broker since 0.11 has it."""
 MOST_BYTES: Final = 16_777_216

@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import API_VERSIONS, PRODUCE
 from groupmock_codec.declare import Message
 from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import RequestHeader, encode_request_header
 
-PRODUCE: Final = 0
-API_VERSIONS: Final = 18
 UNSUPPORTED: Final = (35).to_bytes(2, "big")
 LARGEST_ANSWER: Final = 100_000_000
 """A longer frame is no answer, whatever length a peer announces."""

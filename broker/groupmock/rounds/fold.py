@@ -17,6 +17,8 @@ from typing import Final
 
 import msgspec
 
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+
 from ..journal.read import UnknownRow
 from ..journal.rows import (
     AbandonedRow,
@@ -33,10 +35,7 @@ from .group_fold import GroupFold, JsonRow
 from .owners import Changed
 from .rebalance_model import Rebalance
 
-JOIN_GROUP: Final = 11
-SYNC_GROUP: Final = 14
-BEAT: Final = 68
-ASKED: Final = (JOIN_GROUP, SYNC_GROUP, BEAT)
+ASKED: Final = (JOIN_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT)
 FRAMES: Final = (RequestRow, ReplyRow, AbandonedRow)
 CREATED, GROWN, DELETED = "topic_created", "topic_grown", "topic_deleted"
 """Notes about topics, whoever made, grew or deleted them: a command, CreateTopics, a Metadata request. The first one has the topic's id."""
@@ -137,7 +136,7 @@ class Rebalances:
         self._asked[row["ticket"]] = message
         if row["api_key"] == SYNC_GROUP:
             group.syncs(message)
-        elif row["api_key"] == BEAT:
+        elif row["api_key"] == CONSUMER_GROUP_HEARTBEAT:
             if message["member_epoch"] == 0 and message["member_id"]:
                 self._connections.joins(group.name, message["member_id"], row["connection"])
                 group.begins_anew(message["member_id"], row["t"])
@@ -158,7 +157,7 @@ class Rebalances:
             self._turned_away(group, asked["member_id"])
         elif name in self._strangers:  # rows that say so are not there, as in a journal that begins later
             self.of(name)
-        if row["api_key"] == BEAT:
+        if row["api_key"] == CONSUMER_GROUP_HEARTBEAT:
             self._beaten(group, row, accepted and row.get("delivered", True))
             return
         if row["api_key"] == SYNC_GROUP:

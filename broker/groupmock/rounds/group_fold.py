@@ -16,28 +16,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
+
 from .embedded import Claim, Partition, Partitions, claim_of, told_of
 from .owners import Changed, Ownership
-from .rebalance_model import (
-    ASSIGNING,
-    AT_REST,
-    COMPLETING,
-    DEAD,
-    EMPTY,
-    OF_CLASSIC,
-    PREPARING,
-    RECONCILING,
-    STABLE,
-    UNDER_WAY,
-    Arrival,
-    Gap,
-    Generation,
-    Holder,
-    Move,
-    Phase,
-    Rebalance,
-    name_of,
-)
+from .rebalance_model import AT_REST, OF_CLASSIC, UNDER_WAY, Arrival, Gap, Generation, Holder, Move, Phase, Rebalance, name_of
 
 JsonRow = Mapping[str, Any]
 """A row as its JSON has it."""
@@ -177,7 +160,7 @@ class GroupFold:
         if now is None:
             now = self.rebalance = self._begun(row)
         now.phases.append(Phase(row["after"], row["t"], row["reason"], row.get("cause") or ""))
-        if row["after"] == COMPLETING:
+        if row["after"] == COMPLETING_REBALANCE:
             now.last_joined = next(reversed(self._joined), None)
             now.leader, now.protocol_type, now.protocol = row.get("leader"), row.get("protocol_type"), row.get("protocol_name")
 
@@ -197,9 +180,9 @@ class GroupFold:
         """The generation counts up when the join phase ends: a group that is first seen completing has the new one already, and a consumer
         group where it is first seen under way. Mostly that one says what it was."""
         generation: int = row["generation"]
-        if row["after"] == PREPARING:
+        if row["after"] == PREPARING_REBALANCE:
             return generation
-        return generation - 1 if self.epoch is None or row["after"] == COMPLETING else self.epoch
+        return generation - 1 if self.epoch is None or row["after"] == COMPLETING_REBALANCE else self.epoch
 
     def _over(self, now: Rebalance, at: int, state: str) -> Rebalance:
         now.ended, now.ended_in = at, state

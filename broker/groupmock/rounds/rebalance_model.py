@@ -13,19 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
+from groupmock_codec.units import NS_PER_MS
+
 from .embedded import Claim, Instruction, Partition, Partitions
 
-PREPARING: Final = "PreparingRebalance"
-COMPLETING: Final = "CompletingRebalance"
-ASSIGNING: Final = "Assigning"
-RECONCILING: Final = "Reconciling"
-STABLE: Final = "Stable"
-EMPTY: Final = "Empty"
-DEAD: Final = "Dead"
-OF_CLASSIC: Final = (PREPARING, COMPLETING)
+OF_CLASSIC: Final = (PREPARING_REBALANCE, COMPLETING_REBALANCE)
 UNDER_WAY: Final = (*OF_CLASSIC, ASSIGNING, RECONCILING)
 AT_REST: Final = (EMPTY, STABLE)
-NS_PER_MS: Final = 1_000_000
 _UUID: Final = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from groupmock_codec.group_states import DEAD
+
 from ..core.groups.classic.states import State
 from ..core.groups.consumer.states import State as OfConsumers
-from ..core.groups.type import DEAD
 from ..core.groups.view import GroupView, MemberView
 from ..core.java.numbers import whole_number
 from ..core.steering.find import LISTED, listed

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, PREPARING_REBALANCE, RECONCILING, STABLE
+from groupmock_codec.units import NS_PER_MS
+
 from ..journal.rows import MemberRow, MovedRow
 from ..rounds import GroupFold, Rebalance
-from ..rounds.rebalance_model import ASSIGNING, COMPLETING, NS_PER_MS, PREPARING, RECONCILING, STABLE
 from .asked import Asked
 from .people import People, Person
 from .words import MOST, count, listed, member_text, partitions_text, seconds, text
@@ -44,7 +46,7 @@ class SyncPhases:
         """Take a move of the group. Returns whom a sync phase awaited that ends with it; None if none ended without assignments."""
         if row.before == row.after:  # a command set the generation
             return None
-        began, self._began = self._began, row if row.after == COMPLETING else None
+        began, self._began = self._began, row if row.after == COMPLETING_REBALANCE else None
         if row.after == STABLE:
             self._in_a_row = 0
         if began is None or began.leader is None or row.after == STABLE:
@@ -72,9 +74,9 @@ def _awaited(fold: GroupFold, people: People, reserved: Iterable[MemberRow], now
     rebalance = fold.rebalance
     if rebalance is None or not rebalance.phases:
         return list(_unsynced(fold, people, now))
-    if fold.state == PREPARING:
+    if fold.state == PREPARING_REBALANCE:
         return list(_joins(fold, rebalance, people, reserved, now, known))
-    if fold.state == COMPLETING:
+    if fold.state == COMPLETING_REBALANCE:
         return [_assignments(rebalance, people, now, known)]
     if fold.state == ASSIGNING:
         return ["a heartbeat that has the target computed"]

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from groupmock_codec.group_states import DEAD
+
 from ..journal.rows import CommandRow, MovedRow, NoteRow
 from ..rounds import Partition
 from ..rounds.group_fold import LIVES_ON
-from ..rounds.rebalance_model import DEAD
 
 REMEMBERED: Final = 100_000
 """Partitions of one group."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from groupmock_codec.group_states import DEAD, EMPTY
+
 from ..rounds import Partition
-from ..rounds.rebalance_model import DEAD, EMPTY
 from .words import count, offsets_text, text
 
 if TYPE_CHECKING:

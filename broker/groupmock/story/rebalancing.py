@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from groupmock_codec.group_states import COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE
+from groupmock_codec.units import NS_PER_MS
+
 from ..rounds import Rebalance, Share
 from ..rounds.group_fold import DOWNGRADED, LEFT, UPGRADED
-from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING
 from .words import MOST, count, partitions_text, shortened
 
 Name = Callable[[str], str]
@@ -30,10 +32,11 @@ def at_rest(state: str, cause: str | None) -> str:
 
 def how_it_ended(over: Rebalance) -> str:
     """After how long, and why its join phase ended where that is not as ever."""
-    completing = next((phase for phase in reversed(over.phases) if phase.state == COMPLETING), None)
+    completing = next((phase for phase in reversed(over.phases) if phase.state == COMPLETING_REBALANCE), None)
     because = "" if completing is None or completing.reason.startswith(AS_EVER) else f", {shortened(completing.reason)}"
     took = (over.began if over.ended is None else over.ended) - over.began
-    times, what = (over.times(PREPARING), "join phases") if over.classic else (over.generation_after - over.generation_before, "epochs")
+    epochs = over.generation_after - over.generation_before
+    times, what = (over.times(PREPARING_REBALANCE), "join phases") if over.classic else (epochs, "epochs")
     again = f", {times} {what}" if times > 1 else ""
     return f"after {took / NS_PER_MS:.0f} ms{because}{again}"
 

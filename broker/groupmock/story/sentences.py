@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from groupmock_codec.units import NS_PER_S
+
 from ..journal.rows import (
     AbandonedRow,
     ClientRow,
@@ -24,7 +26,7 @@ from ..journal.rows import (
 )
 from ..journal.whose import UNKNOWN_VERSION, asks_again, field
 from ..text.printable import printable
-from .words import NS_PER_S, SENTENCE, count, facts, listed, member_text, seconds, shortened, text
+from .words import SENTENCE, count, facts, listed, member_text, seconds, shortened, text
 
 OF_TRANSACTIONS: Final = frozenset(("transaction_moved", "producer_fenced", "markers_held", "transaction_not_logged"))
 NS_PER_MS: Final = NS_PER_S // 1000

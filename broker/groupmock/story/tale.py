@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from groupmock_codec.group_states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
+
 from ..journal.rows import (
     AbandonedRow,
     CloseRow,
@@ -24,7 +26,6 @@ from ..journal.rows import (
 from ..journal.whose import asks_again, field
 from ..rounds import GroupFold, Partition, Rebalance
 from ..rounds.group_fold import BEHIND_THEIR_BACKS, LEFT, LOADED, replaced_by
-from ..rounds.rebalance_model import DEAD, EMPTY, PREPARING, STABLE
 from . import offset_lines
 from .asked import Asked
 from .awaited import Known, SyncPhases, waiting_for
@@ -197,7 +198,7 @@ class Tale:
         if row.cause == LEFT:
             yield from self._endings.rest(kept=False)
         never_dealt = self.sync_phases.moved(row, self.people.name)
-        if row.after == PREPARING:
+        if row.after == PREPARING_REBALANCE:
             yield from self._rebalances(row, f"; {never_dealt}" if never_dealt else "")
         elif row.after == STABLE and over is not None and over.classic:
             yield from self.flush()

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
+from groupmock_codec.units import NS_PER_S
+
 from ..rounds import Partition, short_name
 from ..text.printable import printable
 
-NS_PER_S: Final = 1_000_000_000
 LONGEST: Final = 60
 """Characters of a name that a peer made up."""
 SENTENCE: Final = 240

@@ -8,10 +8,12 @@ from typing import Final
 
 from msgspec import structs
 
+from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, DEAD, PREPARING_REBALANCE, RECONCILING
+
 from ..journal.rows import MovedRow
 from ..rounds import GroupFold, Rebalance
 from ..rounds.group_fold import LIVES_ON
-from ..rounds.rebalance_model import ASSIGNING, COMPLETING, DEAD, PREPARING, RECONCILING, Generation
+from ..rounds.rebalance_model import Generation
 from ..story.words import shortened, text
 from .holdings import Holdings, Room
 from .interned import Tables
@@ -123,7 +125,7 @@ class GroupTrack:
             found.generation_before, found.generation_after, found.members_after,
             leader=label(found.leader) if found.leader else "",
             last_joined=label(found.last_joined) if found.last_joined else "", moves=len(found.moves),
-            preparing=found.spent(PREPARING, ASSIGNING), completing=found.spent(COMPLETING, RECONCILING),
+            preparing=found.spent(PREPARING_REBALANCE, ASSIGNING), completing=found.spent(COMPLETING_REBALANCE, RECONCILING),
         )  # fmt: skip
 
     def _accepted(self, marks: list[Mark]) -> list[int]:

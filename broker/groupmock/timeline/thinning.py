@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-NS_PER_MS: Final = 1_000_000
+from groupmock_codec.units import NS_PER_MS
+
 WIDEST: Final = 1 << 50
 """ns, 13 days: buckets are not widened beyond it; whoever is new then is counted and not kept."""
 ROOM: Final = 0.75

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.units import NS_PER_S
+
 from ..story.words import partitions_text
 from .model import Timeline
 
-NS_PER_S: Final = 1_000_000_000
 STEPS: Final[tuple[int, ...]] = (
     *(base * 10**power for power in range(3, 10) for base in (1, 2, 5)),
     *(seconds * NS_PER_S for seconds in (10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400)),

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
+from groupmock_codec.api_keys import API_VERSIONS
+
 from ..journal.rows import (
     DISCONNECTED,
     END,
@@ -22,7 +24,7 @@ from ..journal.rows import (
     RequestRow,
     Row,
 )
-from ..journal.whose import API_VERSIONS, asks_again
+from ..journal.whose import asks_again
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "finding", "member", "moved", "note", "request", "reply"))
 # Every first JoinGroup of a dynamic member meets the one (KIP-394), and by the other members learn of a round.

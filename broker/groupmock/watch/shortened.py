@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from groupmock_codec.api_keys import SYNC_GROUP
+from groupmock_codec.group_states import DEAD
+from groupmock_codec.units import NS_PER_S
+
 from ..journal.journal import NEVER
 from ..journal.rows import CloseRow, CommandRow, FaultRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.whose import field
 from ..rounds import GroupFold, Rebalance, Rebalances
 from ..rounds.group_fold import LIVES_ON, replaced_by
-from ..rounds.rebalance_model import DEAD, UNDER_WAY
+from ..rounds.rebalance_model import UNDER_WAY
 from ..story.awaited import waiting_for
 from ..story.people import People
 from ..story.rebalancing import (
@@ -29,11 +33,10 @@ from ..story.rebalancing import (
     who_leads,
 )
 from ..story.sentences import how_gone, member_did, plain, refusal, sentence
-from ..story.words import MOST, NS_PER_S, count, ids_shortened, listed, shortened, text
+from ..story.words import MOST, count, ids_shortened, listed, shortened, text
 from .levels import Strangers, level_of
 from .log_lines import LogLine
 
-SYNC_GROUP: Final = 14
 PATIENCE: Final = 10 * NS_PER_S
 """After so long a rebalance that has not ended is told of."""
 TOLD_BY_WHO: Final = ("member_joined", "member_left", "instance_removed", "session_expired", "member_silent")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from groupmock.rounds import Generation, Partition, Partitions, name_of, rebalances
-from groupmock.rounds.rebalance_model import NS_PER_MS
+from groupmock_codec.units import NS_PER_MS
 
 from .member_invariants import BrokenInvariant, callbacks, listed, records, said
 from .play import GROUP, RUNNER, Row, ScenarioRun, Speaks

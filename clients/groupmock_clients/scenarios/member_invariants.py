@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from groupmock.rounds import Generation, Partition, Partitions, Rebalances, name_of
 from groupmock.rounds.embedded import EAGER
-from groupmock.rounds.fold import JOIN_GROUP
-from groupmock.rounds.rebalance_model import NS_PER_MS
+from groupmock_codec.api_keys import JOIN_GROUP
+from groupmock_codec.units import NS_PER_MS
 
 from .measure import measure
 from .play import GROUP, Row, ScenarioRun, Speaks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from groupmock_codec.api_keys import PRODUCE
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.records import NewRecord, encode_batch
 
@@ -12,7 +13,6 @@ from .link import Link
 if TYPE_CHECKING:
     from .world import World
 
-PRODUCE: Final = 0
 VERSION: Final = 7
 """The newest one that every profile has without topic ids or tags."""
 PATIENCE_MS: Final = 5_000

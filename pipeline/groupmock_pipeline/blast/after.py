@@ -7,7 +7,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from ..rebalance.events import STABLE
+from groupmock_codec.group_states import STABLE
+
 from .strikes import GONE, GRACE_NS, PLACE
 
 EXPECTED: Final = "MEMBER_ID_REQUIRED"

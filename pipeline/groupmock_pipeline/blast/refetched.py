@@ -11,7 +11,8 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-FETCH: Final = 1
+from groupmock_codec.api_keys import FETCH
+
 MEMBERS_APIS: Final = (11, 12, 14)
 """JoinGroup, Heartbeat, SyncGroup: who sends one is in the group."""
 PARTITIONS: Final = "array<struct<partition: bigint, fetch_offset: bigint>>"

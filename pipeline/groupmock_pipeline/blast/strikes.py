@@ -15,8 +15,11 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from groupmock_codec import error_codes
+from groupmock_codec.api_keys import JOIN_GROUP
+from groupmock_codec.group_states import PREPARING_REBALANCE
+from groupmock_codec.units import NS_PER_MS
 
-from ..rebalance.events import BEHIND_THEIR_BACKS, OF_CLASSIC, PREPARING
+from ..rebalance.events import BEHIND_THEIR_BACKS, OF_CLASSIC
 
 if TYPE_CHECKING:
     from pyspark.sql.window import WindowSpec
@@ -39,7 +42,6 @@ COULD_NOT: Final = "a fault could not steer"
 """`what` of the note that a fault's command was refused."""
 GROUP_APIS: Final = (8, 9, 10, 11, 12, 13, 14, 15, 42, 47, 68)
 """APIs whose requests name a group."""
-JOIN: Final = 11
 GONE: Final = ("Empty", "Dead", "")
 EXPELLED: Final = (
     ("session_expired", "member_silent", "sync_overdue", "revocation_overdue"),
@@ -52,7 +54,6 @@ SESSION_MS: Final = 45_000
 """Kafka's default, where a journal has no JoinGroup of a group."""
 GRACE_NS: Final = 1_000_000_000
 """How much later than at its deadline a session may end on a busy machine."""
-NS_PER_MS: Final = 1_000_000
 WHOLE: Final = (Window.unboundedPreceding, Window.unboundedFollowing)
 PLACE: Final = ("day", "run", "seq")
 """What names a strike."""
@@ -91,7 +92,7 @@ def told(rows: DataFrame) -> DataFrame:
         *("generation", "group_instance_id", "rule"), F.when(kind == "request", F.from_json("message", ASKS)).alias("asks"),
         F.when(kind == "reply", codes).alias("codes"),
     )  # fmt: skip
-    join = F.when(F.col("api_key") == JOIN, F.col("asks.session_timeout_ms").cast("long"))
+    join = F.when(F.col("api_key") == JOIN_GROUP, F.col("asks.session_timeout_ms").cast("long"))
     member = F.coalesce("asks.member_id", F.get("asks.members", F.lit(0))["member_id"])
     group = F.get("asks.groups", F.lit(0))
     named = (F.get(f"asks.{name}", F.lit(0)) for name in ("groups_names", "coordinator_keys"))
@@ -229,7 +230,7 @@ def _begins(order: WindowSpec) -> Column:
     of_consumers = ~F.col("before").isin(*OF_CLASSIC) & ~F.col("after").isin(*OF_CLASSIC)
     before = F.last(F.when(F.col("kind") == "moved", F.col("generation")), ignorenulls=True).over(order.rowsBetween(WHOLE[0], -1))
     new_epoch = of_consumers & (F.col("generation") > before) & F.coalesce(F.col("cause") != BEHIND_THEIR_BACKS, F.lit(True))
-    return F.coalesce((F.col("kind") == "moved") & ((F.col("after") == PREPARING) | new_epoch), F.lit(False))
+    return F.coalesce((F.col("kind") == "moved") & ((F.col("after") == PREPARING_REBALANCE) | new_epoch), F.lit(False))
 
 
 def _points(told: DataFrame) -> DataFrame:

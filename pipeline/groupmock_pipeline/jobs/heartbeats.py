@@ -12,15 +12,12 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+
 from .. import tables
-from ..clients import API_VERSIONS, SOFTWARE, identified
+from ..clients import SOFTWARE, identified
 from ..windows import BEFORE, OF_MEMBER, SO_FAR
 
-JOIN: Final = 11
-HEARTBEAT: Final = 12
-SYNC: Final = 14
-BEAT: Final = 68
-"""ConsumerGroupHeartbeat: with epoch 0 in the place of a JoinGroup, above that in that of a Heartbeat."""
 EXPIRED: Final = 0
 """In the place of an API key: the session of a member expired."""
 MESSAGE: Final = (
@@ -79,10 +76,10 @@ def heartbeats(rows: DataFrame) -> DataFrame:
 def _seen(rows: DataFrame) -> DataFrame:
     """JoinGroup, Heartbeat, SyncGroup, ConsumerGroupHeartbeat and ApiVersions, asked and answered, and sessions that expired. `said` is
     read where something is in it that counts: in what is asked, and in the answers to JoinGroup."""
-    wire = f"kind in ('request', 'reply') and api_key in {(JOIN, HEARTBEAT, SYNC, BEAT, API_VERSIONS)}"
+    wire = f"kind in ('request', 'reply') and api_key in {(JOIN_GROUP, HEARTBEAT, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT, API_VERSIONS)}"
     because = "coalesce(cause = 'session_expired', startswith(reason, 'session of '))"  # older journals have no words
     expired = f"kind = 'member' and what = 'removed' and {because}"
-    telling = f"kind = 'request' or api_key in {(JOIN, BEAT)}"
+    telling = f"kind = 'request' or api_key in {(JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)}"
     return rows.where(f"({wire}) or ({expired})").selectExpr(
         "day", "run", "connection", "line", "at", "kind", "ticket", "client_id", "error", "`group`", "member_id",
         f"coalesce(api_key, {EXPIRED}) as api_key",
@@ -101,7 +98,8 @@ def _signs(seen: DataFrame) -> DataFrame:
         f"last(case when said.client_software_name != '' then said end, true) {so_far} as software",
     ).where(f"kind != 'reply' and api_key != {API_VERSIONS} and coalesce(said.member_epoch >= 0, true)")
     answer = "case when next.kind = 'reply' and next.ticket = ticket then next end as answer"
-    as_classic = f"case when api_key = {BEAT} then if(said.member_epoch = 0, {JOIN}, {HEARTBEAT}) else api_key end as api_key"
+    same = f"if(said.member_epoch = 0, {JOIN_GROUP}, {HEARTBEAT})"
+    as_classic = f"case when api_key = {CONSUMER_GROUP_HEARTBEAT} then {same} else api_key end as api_key"
     return known.selectExpr("*", answer).selectExpr(
         "day", "run", "line", "at", as_classic, "coalesce(`group`, said.group_id) as `group`",
         "coalesce(nullif(said.member_id, ''), nullif(answer.member_id, ''), nullif(member_id, '')) as member_id",
@@ -114,7 +112,7 @@ def _measured(signs: DataFrame) -> DataFrame:
     """Heartbeats and expiries with the member's client, `gap_ns` since its last Heartbeat or answer to SyncGroup in that generation, and
     `share`, the gap's part of its session timeout."""
     renewed = f"case when api_key = {HEARTBEAT} then at when error is null then answered_at end"
-    sign = f"case when api_key != {JOIN} then struct({renewed} as alive_at, generation) end"
+    sign = f"case when api_key != {JOIN_GROUP} then struct({renewed} as alive_at, generation) end"
     known = signs.selectExpr(
         "* except (client, session_timeout_ms)",
         *(f"last({name}, true) over ({OF_MEMBER} order by line {SO_FAR}) as {name}" for name in ("client", "session_timeout_ms")),

@@ -12,12 +12,11 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP, PRODUCE
+
 from ..windows import OF_GROUP, SO_FAR
 from .events import GROUP
-from .wire import BEAT, JOIN
 
-PRODUCE: Final = 0
-FETCH: Final = 1
 PARTITION: Final = (*GROUP, "topic", "number")
 OFFSETS: Final = "array<struct<number: int, had: bigint, made: bigint>>"
 MESSAGE: Final = (
@@ -55,7 +54,8 @@ def _positions(rows: DataFrame) -> DataFrame:
 def _read(rows: DataFrame) -> DataFrame:
     """run, line, at, and: client_id and group of a JoinGroup or a heartbeat of a consumer group; client_id and `topics` of a Fetch;
     `topics` that were produced to or created: [{topic, topic_id, created (its name), offsets [{number, had, made}]}]."""
-    asked, answered = f"(kind = 'request' and api_key in {(FETCH, JOIN, BEAT)})", f"(kind = 'reply' and api_key = {PRODUCE})"
+    asked = f"(kind = 'request' and api_key in {(FETCH, JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)})"
+    answered = f"(kind = 'reply' and api_key = {PRODUCE})"
     kept = rows.where(f"{asked} or {answered} or (kind = 'note' and what = 'topic_created')").selectExpr(
         "run", "line", "at", "case when kind = 'request' then client_id end as client_id", f"from_json(message, '{MESSAGE}') as said",
         f"case when kind = 'note' then from_json(fields, '{CREATED}') end as note",

@@ -13,17 +13,14 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from ..clients import API_VERSIONS, SOFTWARE_TOLD, identified
+from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
+
+from ..clients import SOFTWARE_TOLD, identified
 from ..windows import BEFORE, OF_GROUP, OF_MEMBER
 from . import wire
 
-PREPARING: Final = "PreparingRebalance"
-COMPLETING: Final = "CompletingRebalance"
-ASSIGNING: Final = "Assigning"
-RECONCILING: Final = "Reconciling"
-STABLE: Final = "Stable"
-EMPTY: Final = "Empty"
-OF_CLASSIC: Final = (PREPARING, COMPLETING)
+OF_CLASSIC: Final = (PREPARING_REBALANCE, COMPLETING_REBALANCE)
 UNDER_WAY: Final = (*OF_CLASSIC, ASSIGNING, RECONCILING)
 AT_REST: Final = (EMPTY, STABLE)
 BEHIND_THEIR_BACKS: Final = "generation_set"
@@ -68,7 +65,7 @@ def events(rows: DataFrame) -> DataFrame:
 def _read(rows: DataFrame) -> DataFrame:
     """The rows that tell something, each by itself. `event`: null where a row only completes others."""
     asks, answers = "(kind = 'request')", "(kind = 'reply')"
-    joins, syncs, beats = (f"(api_key = {key})" for key in (wire.JOIN, wire.SYNC, wire.BEAT))
+    joins, syncs, beats = (f"(api_key = {key})" for key in (JOIN_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT))
     any_of_them = f"({joins} or {syncs} or {beats})"
     exchanged = f"({asks} and ({any_of_them} or api_key = {API_VERSIONS})) or ({answers} and {any_of_them})"
     read = rows.where(f"{exchanged} or kind in {(MOVED, MEMBER, COMMAND, 'close')}").withColumns(wire.said())
@@ -149,7 +146,7 @@ def numbered(frame: DataFrame) -> DataFrame:
         f"coalesce(_before.members, cast(case when before in {('', EMPTY)} then 0 end as bigint)) as members_before",
         "_before.after as state_before",
         f"case when {moved} and {steered} then _steered.name end as command",
-        f"case when {moved} and after = '{COMPLETING}' then _join end as last_join",
+        f"case when {moved} and after = '{COMPLETING_REBALANCE}' then _join end as last_join",
     )
     late = f"event = '{SYNCED}' and not (beat and under_way)"
     cycle = f"coalesce(count_if(ends) {PAST}, 0L) + case when {late} then 0 else 1 end as cycle"

@@ -7,20 +7,9 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from .events import (
-    ASSIGNING,
-    COMPLETING,
-    JOIN,
-    JOINED,
-    MEMBER,
-    MOVED,
-    OF_CLASSIC,
-    OF_JOINER,
-    PREPARING,
-    RECONCILING,
-    SYNCED,
-    TOLD,
-)
+from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, PREPARING_REBALANCE, RECONCILING
+
+from .events import JOIN, JOINED, MEMBER, MOVED, OF_CLASSIC, OF_JOINER, SYNCED, TOLD
 from .ownership import change
 
 BY_CAUSE: Final = {
@@ -70,7 +59,7 @@ def trigger() -> str:
     """SQL: the class of the first `moved` row of a rebalance, by its `cause`. `forced`: a command said so, whatever its words."""
     from_empty = "before in ('', 'Empty')"
     by_cause = " ".join(f"when cause = '{said}' then '{name}'" for said, name in BY_CAUSE.items())
-    return f"""case when command = 'force_rebalance' then 'forced' when after = '{COMPLETING}' then 'journal''s begin'
+    return f"""case when command = 'force_rebalance' then 'forced' when after = '{COMPLETING_REBALANCE}' then 'journal''s begin'
         when cause = 'member_joined' and {from_empty} then 'first join' {by_cause} when cause is not null then 'other'
         else {_by_sentence(from_empty)} end"""
 
@@ -101,8 +90,8 @@ def lines(events: DataFrame) -> DataFrame:
         "first.cause", "first.before", "first.after", "first.reason", "first.command", "first.members_before",
         "last.members as members_after", "added", "removed", "joins", "classic",
         "if(classic, phases, last.generation - first.generation_before) as phases",
-        f"preparing_ns + {_rest(PREPARING, ASSIGNING)} as preparing_ns",
-        f"completing_ns + {_rest(COMPLETING, RECONCILING)} as completing_ns",
+        f"preparing_ns + {_rest(PREPARING_REBALANCE, ASSIGNING)} as preparing_ns",
+        f"completing_ns + {_rest(COMPLETING_REBALANCE, RECONCILING)} as completing_ns",
         "backwards",
         "case when joined_last is not null then last.leader end as leader", "last.protocol_type",
         "case when last.after != 'Empty' then protocol_name end as protocol",
@@ -122,8 +111,8 @@ def _rest(*states: str) -> str:
 
 def _aggregates() -> list[str]:
     during = f"event = '{MOVED}' and (begins or under_way)"
-    was = f"coalesce(case when after != '{COMPLETING}' then generation_was end, generation - 1)"
-    before = f"case when after = '{PREPARING}' then generation else {was} end as generation_before"
+    was = f"coalesce(case when after != '{COMPLETING_REBALANCE}' then generation_was end, generation - 1)"
+    before = f"case when after = '{PREPARING_REBALANCE}' then generation else {was} end as generation_before"
     first = f"struct(line, at, {before}, cause, before, after, reason, command, members_before)"
     state = "struct(line, at, after, generation, leader, members, protocol_type)"
     gone = "what in ('removed', 'refused') and client_id is not null"
@@ -133,16 +122,16 @@ def _aggregates() -> list[str]:
         f"min(case when begins then {first} end) as first",
         f"max(case when {during} then {state} end) as last",
         f"max(case when ends then {state} end) as closing",
-        f"max_by(protocol_name, case when {during} and after != '{PREPARING}' then line end) as protocol_name",
+        f"max_by(protocol_name, case when {during} and after != '{PREPARING_REBALANCE}' then line end) as protocol_name",
         f"max(case when {during} then last_join end) as joined_last",
         f"max(case when event = '{MEMBER}' and what = 'reconciled' then struct({', '.join(OF_JOINER)}) end) as arrived_last",
         f"max({during} and after in {OF_CLASSIC}) as classic",
-        f"count_if({during} and after = '{PREPARING}') as phases",
+        f"count_if({during} and after = '{PREPARING_REBALANCE}') as phases",
         f"count_if(event = '{MEMBER}' and what = 'added') as added",
         f"count_if(event = '{MEMBER}' and {gone}) as removed",
         f"count_if(event = '{JOIN}' and accepted) as joins",
-        f"{_spent(PREPARING, ASSIGNING)} as preparing_ns",
-        f"{_spent(COMPLETING, RECONCILING)} as completing_ns",
+        f"{_spent(PREPARING_REBALANCE, ASSIGNING)} as preparing_ns",
+        f"{_spent(COMPLETING_REBALANCE, RECONCILING)} as completing_ns",
         "max(backwards) as backwards",
         f"sort_array(collect_set(case when event = '{JOIN}' and accepted then concat_ws(' ', library, version) end)) as libraries",
         f"max(case when event = '{TOLD}' then struct(line, generation, told) end) as bringing",

@@ -9,10 +9,6 @@ from pyspark.sql import functions as F
 
 from ..clients import SOFTWARE
 
-JOIN: Final = 11
-SYNC: Final = 14
-BEAT: Final = 68
-
 PARTITIONS: Final = "array<struct<topic: string, partitions: array<int>>>"
 HELD: Final = "array<string>"
 """Partitions one by one, as Kafka writes them: orders-3. Spark compares strings in lists by hash, structs one with every other."""

@@ -14,6 +14,7 @@ import pytest
 
 from groupmock.rig.wire import request
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import API_VERSIONS
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tools.fidelity.compare.bytes_run import ours
 from tools.fidelity.families.bytes_family import probe
@@ -23,7 +24,6 @@ from tools.fidelity.script.settings_classes import BROKERS
 from tools.oracle import kafka
 
 LEFT_OUT = Path(__file__).resolve().parents[2] / "data" / "api_versions_left_out.toml"
-API_VERSIONS = 18
 
 
 def asked(version: int) -> list[bytes]:

@@ -24,6 +24,7 @@ from waiting import until
 from groupmock.record.dialogue import STRAY_ANSWER, UNREAD_ANSWER, UNSEEN_ANSWER
 from groupmock.rig.wire import Client
 from groupmock.rounds import rebalances
+from groupmock_codec.error_codes import UNKNOWN_MEMBER_ID
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from tools.oracle import kafka
@@ -32,8 +33,6 @@ ROOT = Path(__file__).resolve().parents[3]
 CLIENTS = ["test_client_nodes.py", "test_client_rebalances.py", "test_client_offsets.py", "test_client_static.py"]
 DRIVERS = {"java-4.3.0": ("java", "mvn"), "kafkajs": ("node", "npm"), "franz-go": ("go",)}
 SETTINGS = {"group.initial.rebalance.delay.ms": 200, "group.min.session.timeout.ms": 100}
-UNKNOWN_MEMBER_ID = 25
-"""What a stranger's heartbeat is answered; while the coordinator loads it is 0."""
 JsonRow = dict[str, Any]
 
 

@@ -16,13 +16,13 @@ import pytest
 
 from groupmock import Broker
 from groupmock.journal.rows import RequestRow
+from groupmock_codec.api_keys import FETCH
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by a call that Python 3.11 calls old
     import kafka
 
 PATIENCE = 60
-FETCH = 1
 RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 Seen = list[tuple[int, bytes | None, bytes | None]]
 

@@ -17,6 +17,7 @@ from found import Case, Property
 from groupmock.core.groups.consumer.type import ConsumerGroup
 from groupmock.rig import KeptRows, WireRig
 from groupmock.rig.wire import frames_of, read_response, request
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, INCREMENTAL_ALTER_CONFIGS
 from groupmock_codec.messages.k44_incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -26,7 +27,7 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupH
 
 MEMBERS: Final = 3
 CONNECTIONS: Final = 2
-HEARTBEAT, ALTER_CONFIGS, GROUP_RESOURCE = 68, 44, 32
+GROUP_RESOURCE = 32
 SUBSCRIPTIONS: Final[dict[str, dict[str, Any]]] = {
     "names": {"subscribed_topic_names": ["t"]},
     "more": {"subscribed_topic_names": ["t", "u"]},
@@ -94,14 +95,17 @@ class Side:
         fields = {"group_id": "g", "member_id": f"M{who}", "member_epoch": self.epochs[who], **said}
         wire, before = self.wires[who * CONNECTIONS + connection], self.sent
         self.sent += count
-        data = [request(HEARTBEAT, 1, ConsumerGroupHeartbeatRequest(**fields), before + number, client) for number in range(count)]
+        data = [
+            request(CONSUMER_GROUP_HEARTBEAT, 1, ConsumerGroupHeartbeatRequest(**fields), before + number, client)
+            for number in range(count)
+        ]
         wire.send(b"".join(data))
         self.rig.sleep(0)
         self.heard += wire.data
         frames, wire.data = frames_of(wire.data)
         for frame in frames:
             answer: Any
-            _, answer = read_response(HEARTBEAT, 1, frame, int.from_bytes(frame[:4], "big"))
+            _, answer = read_response(CONSUMER_GROUP_HEARTBEAT, 1, frame, int.from_bytes(frame[:4], "big"))
             self.epochs[who] = answer.member_epoch if not answer.error_code else 0
 
     def leave(self, who: int) -> None:
@@ -110,7 +114,7 @@ class Side:
     def interval(self, ms: int) -> None:
         config = AlterableConfig(name="consumer.heartbeat.interval.ms", config_operation=0, value=str(ms))
         resource = AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name="g", configs=[config])
-        self.wires[-1].ask(ALTER_CONFIGS, 1, IncrementalAlterConfigsRequest(resources=[resource]))
+        self.wires[-1].ask(INCREMENTAL_ALTER_CONFIGS, 1, IncrementalAlterConfigsRequest(resources=[resource]))
 
     def freeze(self, who: int) -> None:
         """Nobody is frozen twice, nor who is not there."""

@@ -16,9 +16,9 @@ from rig_journal import write_journal
 
 from groupmock.cli import main
 from groupmock.cli._since import since
+from groupmock_codec.units import NS_PER_S
 
 BEGUN = 1_795_458_605_250_000_000  # 2026-11-23T18:30:05.25Z
-S = 1_000_000_000
 
 
 @pytest.fixture(scope="module")
@@ -39,24 +39,24 @@ def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @for_each(
     ("text", "ns"),
     [
-        ("12.5", 12.5 * S),
-        ("250ms", 0.25 * S),
-        ("2m", 120 * S),
-        ("-30", 70 * S),
+        ("12.5", 12.5 * NS_PER_S),
+        ("250ms", 0.25 * NS_PER_S),
+        ("2m", 120 * NS_PER_S),
+        ("-30", 70 * NS_PER_S),
         ("-2m", 0),
-        ("2026-11-23T18:30:06.25Z", S),
-        ("2026-11-23T19:30:06.25+01:00", S),
-        ("2026-11-24T03:30:06.25", S),
+        ("2026-11-23T18:30:06.25Z", NS_PER_S),
+        ("2026-11-23T19:30:06.25+01:00", NS_PER_S),
+        ("2026-11-24T03:30:06.25", NS_PER_S),
         ("2026-11-23", 0),
-        ("18:30:06.25Z", S),
-        ("03:30:06.25", S),
+        ("18:30:06.25Z", NS_PER_S),
+        ("03:30:06.25", NS_PER_S),
         ("03:30", 0),
-        ("01:30:05.25Z", 7 * 3600 * S),
+        ("01:30:05.25Z", 7 * 3600 * NS_PER_S),
         ("18:29Z", 0),
     ],
 )
 def test_a_moment_is_written_as_seconds_from_an_end_or_by_the_clock(far_east: None, text: str, ns: float) -> None:
-    assert since(text).at(BEGUN, 100 * S) == ns
+    assert since(text).at(BEGUN, 100 * NS_PER_S) == ns
 
 
 @for_each("text", ["yesterday", "", "12 s", "--3", "25:00", "1e9"])

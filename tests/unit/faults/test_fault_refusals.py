@@ -9,8 +9,8 @@ from cases import for_each
 from groupmock.faults import refusals
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, fields_of
+from groupmock_codec.error_codes import NOT_COORDINATOR
 
-NOT_COORDINATOR = 16
 SERVED = [key for key in APIS if key not in (24, 25, 26, 28, 68, 69)]
 VERSIONS = [(key, version) for key in SERVED for version in range(APIS[key].versions.lowest, APIS[key].versions.highest + 1)]
 

@@ -18,11 +18,10 @@ from groupmock.journal.rows import ReplyRow
 from groupmock.rig.replay import CannotReplay, replay
 from groupmock.rig.wire import AsyncClient, Client
 from groupmock_codec import APIS, opening
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
 from groupmock_codec.extras import pip_install
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
-
-BEAT = 68
 
 
 async def consume(broker: Broker) -> None:
@@ -118,7 +117,7 @@ def test_a_journal_of_a_consumer_group_of_stock_clients_replays(tmp_path):
     result = replay(path)
     assert result.difference is None, result
     _, rows = read(path)
-    assert sum(isinstance(row, ReplyRow) and row.api_key == BEAT for row in rows) > 10
+    assert sum(isinstance(row, ReplyRow) and row.api_key == CONSUMER_GROUP_HEARTBEAT for row in rows) > 10
 
 
 def test_a_journal_that_was_cut_replays_as_far_as_it_goes(recorded, tmp_path):

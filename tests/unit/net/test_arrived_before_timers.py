@@ -22,11 +22,10 @@ from groupmock.net.server import Server
 from groupmock.rig.replay import replay
 from groupmock.rig.wire import request
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import JOIN_GROUP, SYNC_GROUP
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 from groupmock_codec.units import NS_PER_MS
-
-JOIN, SYNC = 11, 14
 
 
 async def test_bytes_that_are_there_when_a_timer_is_set_for_now_are_handled_before_it(house):
@@ -107,7 +106,9 @@ class Kitchen:
     """A server with a real core on the test's loop, its complete journal in a file."""
 
     def __init__(self, path: Any, header: Any, quirks: Quirks, clock: LoopClock | VirtualClock | None = None) -> None:
-        identity = Identity("kitchen", (Node(1, "127.0.0.1", 0),), tuple(ApiRange(key, *APIS[key].versions) for key in (JOIN, SYNC)))
+        identity = Identity(
+            "kitchen", (Node(1, "127.0.0.1", 0),), tuple(ApiRange(key, *APIS[key].versions) for key in (JOIN_GROUP, SYNC_GROUP))
+        )
         settings = Settings(group_initial_rebalance_delay_ms=0, quirks=quirks)
         self.clock = clock or LoopClock()
         core = core_of(settings, identity, random.Random(header.seed), self.clock.epoch_ns // NS_PER_MS)
@@ -147,13 +148,13 @@ def join() -> JoinGroupRequest:
 
 async def stable(kitchen: Kitchen, member: socket.socket, begun: Callable[[], None] = lambda: None) -> None:
     """A static member alone in its group. `begun`: its JoinGroup is there, the initial delay of 0 ms may end."""
-    kitchen.send(member, JOIN, 9, join())
+    kitchen.send(member, JOIN_GROUP, 9, join())
     await until(lambda: kitchen.server.counters.handled)
     begun()
-    joined = await kitchen.receive(member, JOIN, 9)
+    joined = await kitchen.receive(member, JOIN_GROUP, 9)
     sync = SyncGroupRequest(group_id="g", generation_id=1, member_id=joined.member_id, protocol_type="x", protocol_name="p")
-    kitchen.send(member, SYNC, 5, sync)
-    assert (await kitchen.receive(member, SYNC, 5)).error_code == 0
+    kitchen.send(member, SYNC_GROUP, 5, sync)
+    assert (await kitchen.receive(member, SYNC_GROUP, 5)).error_code == 0
 
 
 @pytest.mark.parametrize(("quirks", "codes"), [(Quirks(), [82, 82, 0]), (Quirks(replacement_answered_at_once=True), [0, 0, 0])])
@@ -165,11 +166,11 @@ async def test_of_restarts_that_arrive_together_the_last_is_answered(tmp_path, h
     await stable(kitchen, member)
     again = [await kitchen.peer() for _ in codes]
     for peer in again:
-        kitchen.send(peer, JOIN, 9, join())
-    answers = [await kitchen.receive(peer, JOIN, 9) for peer in again]
+        kitchen.send(peer, JOIN_GROUP, 9, join())
+    answers = [await kitchen.receive(peer, JOIN_GROUP, 9) for peer in again]
     alone = await kitchen.peer()
-    kitchen.send(alone, JOIN, 9, join())
-    last = await kitchen.receive(alone, JOIN, 9)
+    kitchen.send(alone, JOIN_GROUP, 9, join())
+    last = await kitchen.receive(alone, JOIN_GROUP, 9)
     for peer in (member, *again, alone):
         peer.close()
     await kitchen.server.close()
@@ -187,10 +188,10 @@ async def test_a_restart_whose_record_is_written_is_answered_though_the_server_s
     member, again = await kitchen.peer(), await kitchen.peer()
     await stable(kitchen, member, lambda: clock.advance(0))
     handled = kitchen.server.counters.handled
-    kitchen.send(again, JOIN, 9, join())
+    kitchen.send(again, JOIN_GROUP, 9, join())
     await until(lambda: kitchen.server.counters.handled > handled)
     closing = asyncio.create_task(kitchen.server.close())
-    assert (await kitchen.receive(again, JOIN, 9)).error_code == 0
+    assert (await kitchen.receive(again, JOIN_GROUP, 9)).error_code == 0
     member.close()
     again.close()
     await closing

@@ -19,9 +19,8 @@ from groupmock.net.tickets import Tickets
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.kept_rows import KeptRows
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import API_VERSIONS, HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
-
-JOIN, HEARTBEAT, SYNC, VERSIONS = 11, 12, 14, 18
 
 
 class Tape(Wire):
@@ -59,9 +58,9 @@ def rig(header: Header) -> Rig:
 
 def test_what_waits_can_be_seen_in_the_tickets(rig: Rig) -> None:
     (first, tape), (second, _) = rig.tape(), rig.tape()
-    first.data_received(frame(VERSIONS, 0, 5))
-    first.data_received(frame(JOIN, 5, 6, "me", group_id="g"))
-    second.data_received(frame(JOIN, 5, 7))
+    first.data_received(frame(API_VERSIONS, 0, 5))
+    first.data_received(frame(JOIN_GROUP, 5, 6, "me", group_id="g"))
+    second.data_received(frame(JOIN_GROUP, 5, 7))
     assert {ticket: (call.connection, call.codec.name, call.client_id) for ticket, call in rig.tickets.items()} == {
         2: (first, "JoinGroup", "me"),
         3: (second, "JoinGroup", "peer"),
@@ -76,9 +75,9 @@ def test_what_waits_can_be_seen_in_the_tickets(rig: Rig) -> None:
 def test_a_whole_frame_behind_a_parked_request_waits_for_its_answer(rig: Rig) -> None:
     """One read, one frame: the shortest way through the connection."""
     connection, tape = rig.tape()
-    connection.data_received(frame(JOIN, 5, 1))
-    connection.data_received(frame(VERSIONS, 0, 2))
-    assert ([request.key for request in rig.stub.requests], tape.correlations()) == ([JOIN], [])
+    connection.data_received(frame(JOIN_GROUP, 5, 1))
+    connection.data_received(frame(API_VERSIONS, 0, 2))
+    assert ([request.key for request in rig.stub.requests], tape.correlations()) == ([JOIN_GROUP], [])
     rig.driver.submit(Command("release", {}))
     assert tape.correlations() == [1, 2]
 
@@ -87,7 +86,7 @@ def test_a_backlog_without_slices_needs_no_loop(rig: Rig) -> None:
     tapes = []
     for number in range(100):
         connection, tape = rig.tape()
-        connection.data_received(frame(JOIN, 5, number))
+        connection.data_received(frame(JOIN_GROUP, 5, number))
         tapes.append(tape)
     rig.driver.submit(Command("release", {}))
     assert [tape.correlations() for tape in tapes] == [[number] for number in range(100)]
@@ -139,11 +138,11 @@ class Door:
         self.waiting: list[int] = []
 
     def stops(self, call: Call, now: int) -> Effects | None:
-        if call.codec.key == VERSIONS:
+        if call.codec.key == API_VERSIONS:
             return None
-        if call.codec.key == SYNC:
-            return [Reply(call.ticket, APIS[SYNC].response.message(error_code=34))]
-        if call.codec.key == JOIN:
+        if call.codec.key == SYNC_GROUP:
+            return [Reply(call.ticket, APIS[SYNC_GROUP].response.message(error_code=34))]
+        if call.codec.key == JOIN_GROUP:
             return [Close(call.ticket, "not authenticated")]
         self.waiting.append(call.ticket)
         return []
@@ -154,16 +153,22 @@ def test_who_is_not_admitted_does_not_come_to_the_core(header: Header) -> None:
     rig = Rig(header, admission=door)
     rig.driver.journal.add(sink)
     connection, tape = rig.tape()
-    for number, (key, version) in enumerate(((VERSIONS, 0), (SYNC, 3), (HEARTBEAT, 3), (VERSIONS, 0))):
+    for number, (key, version) in enumerate(((API_VERSIONS, 0), (SYNC_GROUP, 3), (HEARTBEAT, 3), (API_VERSIONS, 0))):
         connection.data_received(frame(key, version, number))
-    assert ([request.key for request in rig.stub.requests], tape.correlations()) == ([VERSIONS], [0, 1])
+    assert ([request.key for request in rig.stub.requests], tape.correlations()) == ([API_VERSIONS], [0, 1])
     (late,) = door.waiting
     rig.driver.perform([Reply(late, APIS[HEARTBEAT].response.message())], 0)
     rig.driver.settle()
     assert tape.correlations() == [0, 1, 2, 3]
-    connection.data_received(frame(JOIN, 5, 4))
-    assert tape.closed and [request.key for request in rig.stub.requests] == [VERSIONS, VERSIONS]
-    assert [row.api_key for row in sink.rows if isinstance(row, RequestRow)] == [VERSIONS, SYNC, HEARTBEAT, VERSIONS, JOIN]
+    connection.data_received(frame(JOIN_GROUP, 5, 4))
+    assert tape.closed and [request.key for request in rig.stub.requests] == [API_VERSIONS, API_VERSIONS]
+    assert [row.api_key for row in sink.rows if isinstance(row, RequestRow)] == [
+        API_VERSIONS,
+        SYNC_GROUP,
+        HEARTBEAT,
+        API_VERSIONS,
+        JOIN_GROUP,
+    ]
     assert [row.reason for row in sink.rows if isinstance(row, CloseRow)] == ["not authenticated"]
 
 
@@ -173,7 +178,7 @@ def test_who_is_not_admitted_does_not_come_to_the_fault_rules(header: Header) ->
     rule = {"name": "all", "stage": "request", "do": {"kind": "drop"}}
     rig.driver.submit(Command("add_faults", {"rules": [rule], "origin": "here"}))
     fired = [report.fired for report in rig.driver.rules.reports()]
-    connection.data_received(frame(SYNC, 3, 1))
+    connection.data_received(frame(SYNC_GROUP, 3, 1))
     assert (tape.correlations(), fired) == ([1], [0])
-    connection.data_received(frame(VERSIONS, 0, 2))
+    connection.data_received(frame(API_VERSIONS, 0, 2))
     assert [report.fired for report in rig.driver.rules.reports()] == [1] and not rig.stub.requests

@@ -18,6 +18,7 @@ from groupmock.net.slices import Slices
 from groupmock.rig import Wire, WireRig
 from groupmock.rig.replay import replay
 from groupmock.rig.wire import read_response, request
+from groupmock_codec.error_codes import INVALID_TXN_STATE
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
@@ -36,7 +37,6 @@ WIDE: Final = 100
 MANY: Final = 3
 """So many offsets of each partition of `wide` are committed in steps."""
 BUSY: Final = 51
-INVALID_TXN_STATE: Final = 48
 SETTINGS: Final = {
     "group.consumer.session.timeout.ms": 10_000,
     "offsets.retention.check.interval.ms": 30_000,

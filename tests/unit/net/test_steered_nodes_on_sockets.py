@@ -23,10 +23,10 @@ from groupmock.net.server import Server
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import AsyncClient
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import API_VERSIONS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequestProtocol
 from groupmock_codec.units import NS_PER_MS
 
-API_VERSIONS = 18
 RANGE = [JoinGroupRequestProtocol(name="range", metadata=b"")]
 
 

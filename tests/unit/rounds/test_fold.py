@@ -18,10 +18,10 @@ from recorded_journals import LIBRARIES, recorded
 from groupmock.journal.follow import Follower
 from groupmock.journal.read import read
 from groupmock.rounds import Claim, Generation, Instruction, Rebalance, Rebalances, Share, name_of, rebalances
-from groupmock.rounds.rebalance_model import COMPLETING, PREPARING
 from groupmock_clients.scenarios.catalogue import scenario
 from groupmock_clients.scenarios.play import Protocol, Sizes, play
 from groupmock_clients.scenarios.virtual import open_stage
+from groupmock_codec.group_states import COMPLETING_REBALANCE, PREPARING_REBALANCE
 
 GROUP = "tea"
 Some = frozenset[tuple[str, int]]
@@ -35,14 +35,14 @@ def story(told: dict[str, list[int]], taken: bool = True, heard: bool = True, re
     """One rebalance of m1, who leads, and m2, on two partitions."""
     pen = Pen()
     pen.row("note", what="topic_created", fields={"topic": TOPIC, "partitions": 2, "topic_id": "AAAA"})
-    pen.at(1_000_000).moved(GROUP, "Empty", PREPARING, 0, JOINED, 1, "m1")
+    pen.at(1_000_000).moved(GROUP, "Empty", PREPARING_REBALANCE, 0, JOINED, 1, "m1")
     joins = {name: pen.join(GROUP, name, int(name[-1])) for name in ("m1", "m2")}
-    pen.at(2_000_000).moved(GROUP, PREPARING, COMPLETING, 1, "all members joined", 2, "m1")
+    pen.at(2_000_000).moved(GROUP, PREPARING_REBALANCE, COMPLETING_REBALANCE, 1, "all members joined", 2, "m1")
     for name, ticket in joins.items():
         pen.joined(ticket, name, 1, "m1", {"m1": [], "m2": []} if name == "m1" else None)
     syncs = {name: pen.sync(GROUP, name, int(name[-1]), 1, told if name == "m1" else None) for name in joins}
     if taken:
-        pen.at(3_000_000).moved(GROUP, COMPLETING, "Stable", 1, "leader m1 brought the assignments", 2, "m1")
+        pen.at(3_000_000).moved(GROUP, COMPLETING_REBALANCE, "Stable", 1, "leader m1 brought the assignments", 2, "m1")
         pen.synced(syncs["m1"], told["m1"])
         pen.synced(syncs["m2"], told["m2"], delivered=heard, **({"error": "REBALANCE_IN_PROGRESS"} if refused else {}))
     return pen
@@ -62,7 +62,7 @@ def test_a_rebalance_that_everybody_heard_and_that_gave_everything_is_settled() 
     assert (found.number, found.began, found.reason, found.ended, found.ended_in) == (1, 1_000_000, JOINED, 3_000_000, "Stable")
     assert (found.generation_before, found.generation_after, found.members_before, found.members_after) == (0, 1, 0, 2)
     phases = [(phase.state, phase.began, phase.spent) for phase in found.phases]
-    assert phases == [(PREPARING, 10**6, 10**6), (COMPLETING, 2 * 10**6, 10**6)]
+    assert phases == [(PREPARING_REBALANCE, 10**6, 10**6), (COMPLETING_REBALANCE, 2 * 10**6, 10**6)]
     assert (found.leader, found.protocol, found.joined, found.last_joined) == ("m1", "range", {"m1": 10**6, "m2": 10**6}, "m2")
     (last,) = found.generations
     assert found.plan is last
@@ -138,10 +138,10 @@ def test_a_leader_that_is_answered_again_begins_no_other_generation() -> None:
 
 def test_a_join_that_was_refused_was_not_the_last_one() -> None:
     pen = Pen()
-    pen.at(1).moved(GROUP, "Empty", PREPARING, 0, JOINED, 1, "m1")
+    pen.at(1).moved(GROUP, "Empty", PREPARING_REBALANCE, 0, JOINED, 1, "m1")
     ticket = pen.join(GROUP, "m1", 1)
     pen.reply(pen.at(2).join(GROUP, "stranger", 2), {"error_code": 25, "members": [], "member_id": ""}, error="UNKNOWN_MEMBER_ID")
-    pen.at(3).moved(GROUP, PREPARING, COMPLETING, 1, "the initial delay is over", 1, "m1")
+    pen.at(3).moved(GROUP, PREPARING_REBALANCE, COMPLETING_REBALANCE, 1, "the initial delay is over", 1, "m1")
     pen.joined(ticket, "m1", 1, "m1", {"m1": []})
     found = only(pen.rows)
     assert (found.last_joined, list(found.joined)) == ("m1", ["m1"])

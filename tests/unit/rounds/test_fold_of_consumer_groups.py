@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,11 +11,11 @@ from consumer_wire import ConsumerWire, handed_over
 
 from groupmock.journal.read import read
 from groupmock.rounds import Arrival, Rebalance, rebalances
-from groupmock.rounds.rebalance_model import ASSIGNING, RECONCILING
 from groupmock.story.teller import tell
 from groupmock.watch.shortened import Shortened
+from groupmock_codec.group_states import ASSIGNING, RECONCILING
+from groupmock_codec.units import NS_PER_S
 
-S: Final = 1_000_000_000
 Some = frozenset[tuple[str, int]]
 
 
@@ -36,10 +36,15 @@ def told(tmp_path: Path) -> list[Rebalance]:
 def test_epochs_and_times(told: list[Rebalance]) -> None:
     found = [(each.generation_before, each.generation_after, each.began, each.ended, each.ended_in, each.cause) for each in told]
     assert found == [
-        (1, 2, 0, 0, "Stable", "member_joined"), (2, 3, 1 * S, 2.2 * S, "Stable", "member_joined"),
-        (3, 4, 2.3 * S, 2.4 * S, "Stable", "member_left"), (4, 7, 3 * S, 14 * S, "Stable", "member_joined"),
+        (1, 2, 0, 0, "Stable", "member_joined"), (2, 3, 1 * NS_PER_S, 2.2 * NS_PER_S, "Stable", "member_joined"),
+        (3, 4, 2.3 * NS_PER_S, 2.4 * NS_PER_S, "Stable", "member_left"), (4, 7, 3 * NS_PER_S, 14 * NS_PER_S, "Stable", "member_joined"),
     ]  # fmt: skip
-    assert [(each.spent(ASSIGNING), each.spent(RECONCILING)) for each in told] == [(0, 0), (0, 1.2 * S), (0.1 * S, 0), (1 * S, 10 * S)]
+    assert [(each.spent(ASSIGNING), each.spent(RECONCILING)) for each in told] == [
+        (0, 0),
+        (0, 1.2 * NS_PER_S),
+        (0.1 * NS_PER_S, 0),
+        (1 * NS_PER_S, 10 * NS_PER_S),
+    ]
     assert [(each.leader, each.protocol, each.last_joined, each.classic) for each in told] == [
         (None, "uniform", each, False) for each in "ABAD"
     ]
@@ -48,11 +53,11 @@ def test_epochs_and_times(told: list[Rebalance]) -> None:
 def test_how_each_member_came_to_the_target(told: list[Rebalance]) -> None:
     assert told[0].arrivals == {"A": Arrival(given=of(0, 1, 2, 3), arrived=0)}
     assert told[1].arrivals == {
-        "A": Arrival(told=int(1.5 * S), gave_up=2 * S, revoked=of(2, 3), arrived=2 * S),
-        "B": Arrival(given=of(2, 3), arrived=int(2.2 * S)),
+        "A": Arrival(told=int(1.5 * NS_PER_S), gave_up=2 * NS_PER_S, revoked=of(2, 3), arrived=2 * NS_PER_S),
+        "B": Arrival(given=of(2, 3), arrived=int(2.2 * NS_PER_S)),
     }
     slow = told[3].arrivals
-    assert (slow["A"].told, slow["A"].gave_up, slow["A"].arrived) == (4 * S, 4 * S, 14 * S)
+    assert (slow["A"].told, slow["A"].gave_up, slow["A"].arrived) == (4 * NS_PER_S, 4 * NS_PER_S, 14 * NS_PER_S)
     assert (slow["D"].given, slow["C"].given) == (of(2, 3), of())
 
 
@@ -60,8 +65,8 @@ def test_what_moved_and_what_nobody_had_meanwhile(told: list[Rebalance]) -> None
     moves = [[(each.partition[1], each.before.member, each.after.member) for each in found.moves] for found in told]
     assert moves == [[], [(2, "A", "B"), (3, "A", "B")], [(2, "B", "A"), (3, "B", "A")], [(3, "A", "D"), (2, "A", "D")]]
     gaps = [[(each.partition[1], each.since, each.until) for each in found.gaps] for found in told]
-    assert gaps[1] == [(2, 1.5 * S, 2.2 * S), (3, 1.5 * S, 2.2 * S)]
-    assert gaps[3] == [(2, 4 * S, 14 * S), (3, 4 * S, 4 * S)]
+    assert gaps[1] == [(2, 1.5 * NS_PER_S, 2.2 * NS_PER_S), (3, 1.5 * NS_PER_S, 2.2 * NS_PER_S)]
+    assert gaps[3] == [(2, 4 * NS_PER_S, 14 * NS_PER_S), (3, 4 * NS_PER_S, 4 * NS_PER_S)]
 
 
 def test_rows_in_memory_say_the_same(tmp_path: Path, told: list[Rebalance]) -> None:
@@ -79,7 +84,7 @@ def test_who_joins_again_has_given_everything_up(tmp_path: Path) -> None:
     world.rig.close()
     (_, fenced) = folded(world.path)
     assert (fenced.cause, fenced.ended_in, fenced.began, fenced.ended) == ("member_fenced", "Stable", 0, 0)
-    assert [(each.since, each.until) for each in fenced.gaps] == [(0, S)] * 4
+    assert [(each.since, each.until) for each in fenced.gaps] == [(0, NS_PER_S)] * 4
     assert fenced.moves == []
 
 
@@ -91,7 +96,7 @@ def test_a_static_member_that_is_away_is_awaited_at_the_same_epoch(tmp_path: Pat
     world.join("B", instance_id="i")
     world.rig.close()
     (_, away) = folded(world.path)
-    assert (away.generation_before, away.generation_after, away.cause, away.spent(RECONCILING)) == (2, 2, "instance_away", 2 * S)
+    assert (away.generation_before, away.generation_after, away.cause, away.spent(RECONCILING)) == (2, 2, "instance_away", 2 * NS_PER_S)
     assert [(each.before.member, each.after.member) for each in away.moves] == [("A", "B")] * 4
 
 
@@ -103,7 +108,7 @@ def test_one_that_does_not_end_lasts_as_long_as_the_journal(tmp_path: Path) -> N
     world.beat("A")
     world.rig.close()
     (_, last) = folded(world.path)
-    assert (last.ended, last.spent(RECONCILING), last.arrivals["A"].gave_up) == (None, 3 * S, None)
+    assert (last.ended, last.spent(RECONCILING), last.arrivals["A"].gave_up) == (None, 3 * NS_PER_S, None)
 
 
 def test_the_log_has_a_line_for_each_and_the_story_one_for_those_that_took_time(tmp_path: Path) -> None:

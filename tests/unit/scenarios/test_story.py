@@ -15,9 +15,9 @@ from groupmock_clients.scenarios.catalogue import TOUR, TOUR_PROTOCOL, protocols
 from groupmock_clients.scenarios.demo import sizes
 from groupmock_clients.scenarios.play import GROUP, TOPIC, Missed, Protocol, play
 from groupmock_clients.scenarios.tour_story import ARRIVALS, Tour
+from groupmock_codec.units import NS_PER_S
 
 UUID = "0f3c1d2e-1111-2222-3333-444455556666"
-S = 1_000_000_000
 Fields = dict[str, Any]
 
 
@@ -55,13 +55,13 @@ def told(by: Tour, *rows: Mapping[str, Any]) -> list[str]:
 
 def test_a_round_is_told_with_its_cause_its_leader_and_its_outcome() -> None:
     one, tale = teller(), Tale()
-    tale.at(S)
+    tale.at(NS_PER_S)
     ticket = tale.comes("ada")
     tale.moves("Empty", "PreparingRebalance", f"member ada-{UUID} joined")
     tale.comes("ben")
-    tale.at(2 * S)
+    tale.at(2 * NS_PER_S)
     tale.moves("PreparingRebalance", "CompletingRebalance", "the initial delay is over", 2)
-    tale.at(3 * S)
+    tale.at(3 * NS_PER_S)
     tale.shared_out(ticket, ada=[0, 2], ben=[1])
     lines = told(one, *tale.rows)
     text = "\n".join(lines)
@@ -89,11 +89,11 @@ def test_a_plan_that_did_not_come_makes_another_round_of_the_same_rebalance() ->
     tale = Tale()
     tale.comes("ada")
     tale.moves("Empty", "PreparingRebalance", "x", 1, 0)
-    tale.at(S)
+    tale.at(NS_PER_S)
     tale.moves("PreparingRebalance", "CompletingRebalance", "x", 1)
-    tale.at(5 * S)
+    tale.at(5 * NS_PER_S)
     tale.moves("CompletingRebalance", "PreparingRebalance", "it sent no SyncGroup", 1)
-    tale.at(7 * S)
+    tale.at(7 * NS_PER_S)
     tale.moves("PreparingRebalance", "CompletingRebalance", "x", 1, 2)
     tale.shared_out(tale.comes("ada"), 2, ada=[0])
     one = teller()

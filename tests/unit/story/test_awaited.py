@@ -9,9 +9,8 @@ from kitchen_of_two import TwoMembers
 from groupmock.story.teller import obstacles, tell
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.units import NS_PER_S
 from tools.mistakes.stage import Stage
-
-SECOND = 1_000_000_000
 
 
 def last_line(stage: Stage, **known: Any) -> str:
@@ -34,7 +33,7 @@ def test_join_phase_awaits_a_member_whose_connection_ended() -> None:
         "7.500  its rebalance is under way for 0.500 s, PreparingRebalance since 7.000; awaited: JoinGroup of ben#b604 "
         "(its connection ended at 6.000 and it has not left; its session of 45000 ms ends in at most 43.500 s)"
     )
-    exact = {"kitchen": {stage.ben.member_id: 40 * SECOND}}
+    exact = {"kitchen": {stage.ben.member_id: 40 * NS_PER_S}}
     assert awaited(stage, sessions=exact).endswith("; its session of 45000 ms ends in 32.500 s)")
 
 
@@ -99,7 +98,7 @@ def completing() -> TwoMembers:
 def test_sync_phase_awaits_the_leader() -> None:
     stage = completing()
     stage.sleep(800)
-    sessions = {"kitchen": {stage.anna.member_id: 51 * SECOND}}
+    sessions = {"kitchen": {stage.anna.member_id: 51 * NS_PER_S}}
     assert awaited(stage, sessions=sessions) == (
         "SyncGroup of the leader anna#017f, with the assignments (its session of 45000 ms ends in 44.200 s unless it is heard of again; "
         "the rebalance timeout of 300000 ms is over in 299.200 s)"
@@ -160,4 +159,4 @@ def test_a_stable_group_awaits_a_member_that_has_not_asked_for_its_assignment() 
 
 
 def test_a_group_at_rest_awaits_nothing() -> None:
-    assert "awaited" not in "\n".join(tell(TwoMembers().ring.rows, now=99 * SECOND))
+    assert "awaited" not in "\n".join(tell(TwoMembers().ring.rows, now=99 * NS_PER_S))

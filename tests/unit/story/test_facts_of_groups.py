@@ -11,10 +11,9 @@ from msgspec import structs
 
 from groupmock.journal.rows import MemberRow, MovedRow, RequestRow, Row
 from groupmock.story.teller import tell
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tools.mistakes.stage import Stage
-
-BEAT = 68
 
 
 def told(rows: Iterable[Row], **how: Any) -> list[str]:
@@ -35,7 +34,7 @@ def after_the_first(stage: Stage, after: str) -> list[str]:
 
 def heartbeat(stage: Stage, name: str, epoch: int, **more: Any) -> Any:
     message = ConsumerGroupHeartbeatRequest(group_id="kitchen", member_id=name * 2, member_epoch=epoch, **more)
-    return stage.ask(BEAT, 1, message, connection=name, client_id=name)
+    return stage.ask(CONSUMER_GROUP_HEARTBEAT, 1, message, connection=name, client_id=name)
 
 
 def test_story_names_the_static_member_that_took_the_leaders_place_as_leader() -> None:

@@ -15,6 +15,7 @@ from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.sentences import sentence
 from groupmock.story.teller import tell
 from groupmock.watch.levels import level_of
+from groupmock_codec.api_keys import ADD_OFFSETS_TO_TXN, END_TXN, FETCH, HEARTBEAT, INIT_PRODUCER_ID, OFFSET_DELETE
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
@@ -30,7 +31,7 @@ from groupmock_codec.messages.k47_offset_delete import OffsetDeleteRequest, Offs
 from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from tools.mistakes.stage import Consumer, Stage
 
-FETCH, OFFSETS, BEAT, INIT, ADD, END, PENDING, DELETE, CONSUMER_BEAT = 1, 9, 12, 22, 25, 26, 28, 47, 68
+OFFSETS, PENDING, CONSUMER_BEAT = 9, 28, 68
 
 
 def lines(rows: Iterable[Row], **how: Any) -> list[tuple[float, str]]:
@@ -57,7 +58,7 @@ def fetch(stage: Stage, name: str, wanted: dict[int, int], wait_ms: int = 0, lin
 def beat(stage: Stage, member: Consumer) -> None:
     """A Heartbeat that may stay without an answer."""
     message = HeartbeatRequest(group_id="kitchen", generation_id=member.generation, member_id=member.member_id)
-    stage.send(BEAT, 3, message, connection=member.client_id, client_id=member.client_id)
+    stage.send(HEARTBEAT, 3, message, connection=member.client_id, client_id=member.client_id)
 
 
 def rule(stage: Stage, stage_of: str, api: str, do: dict[str, Any]) -> None:
@@ -72,8 +73,8 @@ class Till(Stage):
         super().__init__({"orders": 1})
         self.anna = self.consumer("anna")
         self.together(self.anna)
-        self.producer = self._ask(INIT, 4, InitProducerIdRequest(transactional_id="till", transaction_timeout_ms=60_000))
-        self._ask(ADD, 3, AddOffsetsToTxnRequest(transactional_id="till", **self._who(), group_id="kitchen"))
+        self.producer = self._ask(INIT_PRODUCER_ID, 4, InitProducerIdRequest(transactional_id="till", transaction_timeout_ms=60_000))
+        self._ask(ADD_OFFSETS_TO_TXN, 3, AddOffsetsToTxnRequest(transactional_id="till", **self._who(), group_id="kitchen"))
         topics = [
             TxnOffsetCommitRequestTopic(
                 name="orders", partitions=[TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=7, committed_metadata="")]
@@ -83,7 +84,7 @@ class Till(Stage):
         self._ask(PENDING, 3, TxnOffsetCommitRequest(transactional_id="till", **self._who(), **place, topics=topics))
 
     def end(self, committed: bool) -> None:
-        self._ask(END, 3, EndTxnRequest(transactional_id="till", **self._who(), committed=committed))
+        self._ask(END_TXN, 3, EndTxnRequest(transactional_id="till", **self._who(), committed=committed))
         self.sleep(0)
 
     def _who(self) -> dict[str, Any]:
@@ -177,7 +178,7 @@ def test_offsets_that_are_deleted_or_reset_are_not_told_as_committed() -> None:
     stage.rig.command("delete_topic", name="bills")
     partitions = [OffsetDeleteRequestPartition(partition_index=1)]
     asked = OffsetDeleteRequest(group_id="kitchen", topics=[OffsetDeleteRequestTopic(name="orders", partitions=partitions)])
-    stage.ask(DELETE, 0, asked, connection="admin", client_id="admin")
+    stage.ask(OFFSET_DELETE, 0, asked, connection="admin", client_id="admin")
     assert head(stage) == "kitchen: Empty, generation 0, 0 members, committed orders/0 = 4"
     stage.rig.command("reset_offsets", group="kitchen", topic="orders", to="latest")
     assert head(stage) == "kitchen: Empty, generation 0, 0 members, committed offsets unknown"

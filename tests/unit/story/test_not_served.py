@@ -9,12 +9,13 @@ from groupmock.journal.rows import UNSERVED
 from groupmock.rig import WireRig
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.teller import obstacles, tell
+from groupmock_codec.api_keys import DESCRIBE_ACLS, FIND_COORDINATOR, METADATA, SASL_HANDSHAKE
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeRequest
 from groupmock_codec.messages.k29_describe_acls import DescribeAclsRequest
 
-METADATA, FIND_COORDINATOR, SASL_HANDSHAKE, DESCRIBE_ACLS, SHARE_GROUP_HEARTBEAT = 3, 10, 17, 29, 76
+SHARE_GROUP_HEARTBEAT = 76
 PLAIN = "set security.protocol=PLAINTEXT in the client"
 ADVERTISE = "if it cannot reach that address, advertise another one (`Broker(advertise=...)`, `groupmock serve --advertise`)"
 

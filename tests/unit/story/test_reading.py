@@ -7,6 +7,7 @@ from typing import Any
 from kitchen_of_two import TwoMembers
 
 from groupmock.story.teller import obstacles, tell
+from groupmock_codec.api_keys import ADD_PARTITIONS_TO_TXN, END_TXN, FETCH, FIND_COORDINATOR, INIT_PRODUCER_ID, PRODUCE
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
@@ -16,7 +17,6 @@ from groupmock_codec.messages.k26_end_txn import EndTxnRequest
 from groupmock_codec.records import NewRecord, encode_batch
 from tools.mistakes.stage import EARLIEST, LATEST, Stage
 
-PRODUCE, FETCH, FIND_COORDINATOR, INIT_PRODUCER_ID, ADD_PARTITIONS, END = 0, 1, 10, 22, 24, 26
 TRANSACTIONAL = 0x10
 
 
@@ -33,7 +33,7 @@ class Kitchen(TwoMembers):
         self.who = {"producer_id": told.producer_id, "producer_epoch": told.producer_epoch}
         named = {f"v3_and_below_{name}": value for name, value in {"transactional_id": "till", **self.who}.items()}
         topics = [AddPartitionsToTxnTopic(name="orders", partitions=[0])]
-        self.by_till(ADD_PARTITIONS, 3, AddPartitionsToTxnRequest(**named, v3_and_below_topics=topics))
+        self.by_till(ADD_PARTITIONS_TO_TXN, 3, AddPartitionsToTxnRequest(**named, v3_and_below_topics=topics))
         self.write()
 
     def write(self) -> None:
@@ -43,7 +43,7 @@ class Kitchen(TwoMembers):
         self.by_till(PRODUCE, 9, ProduceRequest(acks=-1, timeout_ms=1000, transactional_id="till", topic_data=data))
 
     def end(self) -> None:
-        self.by_till(END, 1, EndTxnRequest(transactional_id="till", **self.who, committed=True))
+        self.by_till(END_TXN, 1, EndTxnRequest(transactional_id="till", **self.who, committed=True))
 
     def fetch(self, offset: int, *, last_fetched_epoch: int = -1, isolation_level: int = 0) -> None:
         """By anna, of orders/0, without waiting for records."""

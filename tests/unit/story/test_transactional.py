@@ -6,12 +6,11 @@ from groupmock.rig import WireRig
 from groupmock.rig.kept_rows import KeptRows
 from groupmock.story.teller import tell
 from groupmock.story.transactional import MOST_IDS, tell_id
+from groupmock_codec.api_keys import ADD_PARTITIONS_TO_TXN, END_TXN, FIND_COORDINATOR, INIT_PRODUCER_ID
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
 from groupmock_codec.messages.k24_add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from groupmock_codec.messages.k26_end_txn import EndTxnRequest
-
-FIND_COORDINATOR, INIT_PRODUCER_ID, ADD_PARTITIONS, END = 10, 22, 24, 26
 
 
 class Till:
@@ -31,10 +30,10 @@ class Till:
     def begin(self) -> None:
         who = {f"v3_and_below_{name}": value for name, value in {"transactional_id": "till", **self.producer}.items()}
         topics = [AddPartitionsToTxnTopic(name="bills", partitions=[0])]
-        self.wire.ask(ADD_PARTITIONS, 3, AddPartitionsToTxnRequest(**who, v3_and_below_topics=topics), client_id="anna")
+        self.wire.ask(ADD_PARTITIONS_TO_TXN, 3, AddPartitionsToTxnRequest(**who, v3_and_below_topics=topics), client_id="anna")
 
     def end(self, committed: bool) -> None:
-        self.wire.ask(END, 1, EndTxnRequest(transactional_id="till", **self.producer, committed=committed), client_id="anna")
+        self.wire.ask(END_TXN, 1, EndTxnRequest(transactional_id="till", **self.producer, committed=committed), client_id="anna")
 
     def story(self) -> list[str]:
         return list(tell(self.kept.rows))

@@ -16,7 +16,8 @@ from cases import for_each
 from groupmock.timeline import forms
 from groupmock.timeline.drawing import Drawing, UnknownForm, form_of, written
 from groupmock.timeline.model import Timeline
-from groupmock.timeline.words import NS_PER_S, clock_text, step_of
+from groupmock.timeline.words import clock_text, step_of
+from groupmock_codec.units import NS_PER_S
 from tools.mistakes.stage import Stage
 
 EVIL = '</script><script>alert(1)</script><img src=x onerror=alert(1)>\u2028\u2029"\'&<!--'

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from groupmock_codec.api_keys import METADATA
 from groupmock_codec.records import CONTROL_BIT
 
 from ..script.message_json import binary, unbinary
@@ -199,7 +200,6 @@ def _produced(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
     return even
 
 
-METADATA: Final = 3
 CONTROLLERS: Final = frozenset((19, 20, 33, 37, 44))
 EVEN: Final[dict[int, Even]] = {
     0: _produced,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import API_VERSIONS
 from groupmock_codec.declare import Message, fields_of
 from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import decode_response_header, response_header_version
@@ -24,8 +25,6 @@ LISTED: Final = {16: ("groups", "group_id"), 3: ("topics", "name"), 75: ("topics
 """Answers that may list what others made."""
 SHUFFLED: Final = {20: "responses"}
 """Kafka 3.9 and 4.3 shuffle these answers on purpose (ControllerApis.deleteTopics)."""
-API_VERSIONS: Final = 18
-UNSUPPORTED_VERSION: Final = 35
 
 
 def reaction(outcome: Outcome, writes: list[bytes], token: str) -> dict[str, Json]:

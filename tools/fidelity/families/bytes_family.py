@@ -15,6 +15,7 @@ from typing import Final
 from groupmock.config.advertise import advertised
 from groupmock.config.profiles import load
 from groupmock.rig.wire import framed
+from groupmock_codec.api_keys import API_VERSIONS
 from groupmock_codec.headers import request_header_version
 
 from ..script.script import Raw, Script, Step
@@ -26,7 +27,6 @@ TRIES: Final = 1000
 PROBE: Final = 0x70726F62
 """Correlation id of the last request of every script."""
 INT_MAX: Final = 2**31 - 1
-API_VERSIONS: Final = 18
 PROFILES: Final = {"4.3": "kafka-4.3", "3.9": "kafka-3.9"}
 FRAME_LIMIT: Final = 104_857_600
 NOT_TEXT: Final = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf5\x80\x80\x80", b"\xe2\x82", b"\x00")

@@ -20,6 +20,7 @@ from groupmock_clients.probe.stages.core_stage import CoreStage
 from groupmock_clients.probe.verdicts.outcome import KEPT
 from groupmock_clients.probe.verdicts.runner import play
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import API_VERSIONS, FETCH, FIND_COORDINATOR, INIT_PRODUCER_ID, JOIN_GROUP
 from groupmock_codec.declare import Message
 
 from ..script.message_json import NULL_NOT_ALLOWED, as_json
@@ -29,7 +30,6 @@ from ..script.settings_classes import CLASSES
 RECORDS: Final = "D-"
 """How the rows about topics and records begin: their topics are their own."""
 LONGEST_MS: Final = 12_000
-FETCH, FIND_COORDINATOR, JOIN_GROUP, API_VERSIONS, INIT_PRODUCER_ID = 1, 10, 11, 18, 22
 NUMBERS: Final = {FETCH: "session_id", INIT_PRODUCER_ID: "producer_id"}
 """API -> the number in its answer that a broker draws; fields of that name in requests refer to it."""
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import Final
+
+from groupmock_codec.api_keys import DELETE_TOPICS
 
 from ..script.script import Script, Send
 from ..script.settings_classes import known
-
-DELETE_TOPICS: Final = 20
 
 
 class Alone:

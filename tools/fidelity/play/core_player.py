@@ -20,6 +20,7 @@ from groupmock.rig.dice import FedDice
 from groupmock.rig.making import core_of_profile
 from groupmock.rig.watch import Watch
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import INIT_PRODUCER_ID
 from groupmock_codec.declare import Message
 from groupmock_codec.units import NS_PER_MS
 
@@ -28,7 +29,6 @@ from ..script.references import References
 from ..script.script import Drop, Pause, Reconnect, Script, Send, Step, ending
 from ..script.settings_classes import known as known_of
 from ..script.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, Transcript, imagined
-from .drawn_ids import INIT_PRODUCER_ID
 
 STEP_MS = 2.0
 """How long a step takes on the virtual clock when nobody else says."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 from base64 import b64encode, urlsafe_b64decode
 from typing import Any
 
+from groupmock_codec.api_keys import CREATE_TOPICS, FETCH, INIT_PRODUCER_ID, JOIN_GROUP
 from groupmock_codec.declare import Message
 
 from ..script.message_json import unbinary
 from ..script.script import Json, Send
 from ..script.transcript import Json as Answer
 
-JOIN_GROUP = 11
-CREATE_TOPICS = 19
-FETCH = 1
-INIT_PRODUCER_ID = 22
 SHORT = 22  # characters
 
 

@@ -8,6 +8,7 @@ from collections import deque
 from typing import Final
 
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
+from groupmock_codec.error_codes import NON_EMPTY_GROUP
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest
@@ -17,7 +18,6 @@ from .alone import Alone
 from .tcp_link import Asker, Peer
 
 REST_S: Final = 3.0
-NOT_EMPTY: Final = 68
 TOPICS_AT_A_TIME: Final = 50
 TOPICS_ALONE: Final = 150
 """So many where the plays have to wait for it."""
@@ -78,4 +78,4 @@ class Leftovers:
                 await self._asker.ask(13, 3, LeaveGroupRequest(group_id=group.group_id, members=members))
         gone = await self._asker.ask(42, 1, DeleteGroupsRequest(groups_names=groups))
         assert isinstance(gone, DeleteGroupsResponse)
-        self.add_groups([one.group_id for one in gone.results if one.error_code == NOT_EMPTY])
+        self.add_groups([one.group_id for one in gone.results if one.error_code == NON_EMPTY_GROUP])

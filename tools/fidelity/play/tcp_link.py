@@ -14,6 +14,7 @@ from groupmock.rig.wire import Asked, ClientSide, is_answered
 from groupmock_clients.probe.stages.tcp_broker import CannotProvide, NoBroker, TcpBroker
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
+from groupmock_codec.error_codes import REQUEST_TIMED_OUT, TOPIC_ALREADY_EXISTS
 from groupmock_codec.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -28,8 +29,6 @@ from ..script.script import Script, TopicNeed
 from ..script.settings_classes import class_of
 from ..script.transcript import Facts, TopicFact, group_names
 
-TOPIC_EXISTS: Final = 36
-TIMED_OUT: Final = 7  # the topic comes all the same: it is waited for
 METADATA: Final = 10
 """Metadata's first version with topic ids."""
 
@@ -199,7 +198,7 @@ class Peer:
         try:
             answer = await asker.ask(19, 4, CreateTopicsRequest(topics=[wanted], timeout_ms=30_000), 60)
             assert isinstance(answer, CreateTopicsResponse)
-            if answer.topics[0].error_code not in (0, TOPIC_EXISTS, TIMED_OUT):
+            if answer.topics[0].error_code not in (0, TOPIC_ALREADY_EXISTS, REQUEST_TIMED_OUT):
                 raise NoBroker(f"topic {name} cannot be created: error {answer.topics[0].error_code}")
             return await self._led(asker, name, need.partitions)
         finally:

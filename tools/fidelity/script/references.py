@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, NONE
 from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, encode_batch
 
 from .message_json import binary, unbinary
 from .script import Json, Send
 from .transcript import Facts
 
-NONE: Final = 0
-MEMBER_ID_REQUIRED: Final = 79
 FRESH: Final[dict[str, Json]] = {
     "member_id": "", "generation": -1, "leader": "", "protocol_type": None, "protocol_name": None, "epoch": 0, "assigned": []
 }  # fmt: skip

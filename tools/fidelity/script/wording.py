@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from groupmock_clients.probe.language.messages import filled_in
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import JOIN_GROUP, LIST_GROUPS, METADATA
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED
 from groupmock_codec.records import RecordsError, decode_records, iter_batches, read_batches
 
 from .message_json import NULL_NOT_ALLOWED, as_json, build
@@ -16,8 +18,6 @@ from .references import NO_ID, References
 from .script import Json, Script, Send
 from .transcript import Transcript, imagined
 
-JOIN_GROUP, LIST_GROUPS, METADATA = 11, 16, 3
-MEMBER_ID_REQUIRED: Final = 79
 BARE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 SAID_OTHERWISE: Final = frozenset({"null", "true", "false", "set"})
 DRAWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")

@@ -8,6 +8,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec.api_keys import METADATA
+
 from ...config.resolve import Config, resolve
 from ...server.assembly import start
 from ..offline import audit_journal
@@ -131,7 +133,6 @@ async def _play(stage: Stage, outcome: Outcome) -> None:
 
 async def _stand(stage: Stage) -> None:
     """Start the copies and wait until the group stands and commits; where the topic is not there yet, until somebody has asked for it."""
-    from ..subjects import METADATA
 
     if stage.situation.bare:
         stage.steer("delete_topic", name=stage.topic)

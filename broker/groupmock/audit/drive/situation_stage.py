@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, TXN_OFFSET_COMMIT
+
 from ...core.events import Command
 from ...core.groups.view import GroupView, MemberView
 from ...core.steering import CannotSteer
@@ -17,7 +19,7 @@ from ...faults.plan import make_rule, rule_as_data
 from ...journal.journal import Repeated, Sink
 from ...journal.rows import ASKED_TO_STOP, FaultRow, ReplyRow, RequestRow, Row
 from ...text.printable import one_line
-from ..subjects import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, TXN_OFFSET_COMMIT, api_name
+from ..subjects import api_name
 from .copies import Copy, environment_of
 from .situation import CLASSIC, CONSUMER, NotReached, Situation
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import JOIN_GROUP
+
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import JOIN_GROUP, MEMBER_ID_REQUIRED, Exchange
+from ..subjects import MEMBER_ID_REQUIRED, Exchange
 
 
 class JoinsWithTheIdItWasGiven(Rule):

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP
+
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import (
-    HARMLESS,
-    HEARTBEAT,
-    ILLEGAL_GENERATION,
-    JOIN_GROUP,
-    LEAVE_GROUP,
-    OFFSET_COMMIT,
-    SYNC_GROUP,
-    Exchange,
-    Member,
-    leavers_of,
-)
+from ..subjects import HARMLESS, ILLEGAL_GENERATION, Exchange, Member, leavers_of
 
 
 class KeepsItsId(Rule):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import JOIN_GROUP
+
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import JOIN_GROUP, UNKNOWN_MEMBER_ID, Exchange
+from ..subjects import UNKNOWN_MEMBER_ID, Exchange
 
 
 class ForgetsAnUnknownId(Rule):

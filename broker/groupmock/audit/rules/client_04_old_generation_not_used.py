@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
+
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import HEARTBEAT, ILLEGAL_GENERATION, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, Exchange, epoch_of
+from ..subjects import ILLEGAL_GENERATION, Exchange, epoch_of
 
 
 class LeavesAnOldGeneration(Rule):

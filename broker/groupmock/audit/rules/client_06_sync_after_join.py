@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import JOIN_GROUP, SYNC_GROUP
+from groupmock_codec.units import NS_PER_MS
+
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import JOIN_GROUP, NONE, NS_PER_MS, SYNC_GROUP, Exchange, Member
+from ..subjects import NONE, Exchange, Member
 
 
 class SyncsAfterItJoined(Rule):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import SYNC_GROUP
+
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import SYNC_GROUP, Exchange
+from ..subjects import Exchange
 
 
 class OnlyTheLeaderAssigns(Rule):

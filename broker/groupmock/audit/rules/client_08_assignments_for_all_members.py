@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+from groupmock_codec.api_keys import SYNC_GROUP
+
 from ...text.printable import one_line
 from ..inside import plan_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import SYNC_GROUP, Exchange, Plan, assignments_of
+from ..subjects import Exchange, Plan, assignments_of
 
 SHOWN = 3
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from groupmock_codec.api_keys import METADATA, SYNC_GROUP
 from groupmock_codec.embedded.designs import NAMES
 
 from ...rounds.embedded import Partition, Partitions
 from ..inside import CONSUMER, ONCE, STICKY, Subscribed, Told, claimed_in, given_by, named, plan_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import METADATA, SYNC_GROUP, Exchange, Json
+from ..subjects import Exchange, Json
 
 
 class EveryPartitionOnce(Rule):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import HEARTBEAT
+
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import HEARTBEAT, MEMBER_ID_REQUIRED, Exchange, Member
+from ..subjects import MEMBER_ID_REQUIRED, Exchange, Member
 
 
 class HeartbeatsOfItsGeneration(Rule):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
+from groupmock_codec.units import NS_PER_MS
+
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
-from ..subjects import HEARTBEAT, JOIN_GROUP, NS_PER_MS, OFFSET_COMMIT, REBALANCE_IN_PROGRESS, SYNC_GROUP, Exchange, Link, Member
+from ..subjects import REBALANCE_IN_PROGRESS, Exchange, Link, Member
 
 
 class BeatsWithinItsSession(Rule):

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
+from groupmock_codec.api_keys import HEARTBEAT
+from groupmock_codec.units import NS_PER_MS
+
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked, calm
-from ..subjects import HEARTBEAT, NS_PER_MS, Exchange
+from ..subjects import Exchange
 
 LOOKED_AT: Final = 3
 """So many pauses in a row must be too long: one may be an accident."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import HEARTBEAT
+from groupmock_codec.units import NS_PER_MS
+
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked, calm
-from ..subjects import HEARTBEAT, NS_PER_MS, Exchange
+from ..subjects import Exchange
 
 
 class OneHeartbeatAtATime(Rule):

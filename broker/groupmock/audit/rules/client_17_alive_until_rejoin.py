@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import JOIN_GROUP
+from groupmock_codec.units import NS_PER_MS
+
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import JOIN_GROUP, NS_PER_MS, Exchange
+from ..subjects import Exchange
 from .client_13_alive_within_session import told_to_rejoin
 
 

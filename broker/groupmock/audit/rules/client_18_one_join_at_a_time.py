@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import JOIN_GROUP
+from groupmock_codec.units import NS_PER_MS
+
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
-from ..subjects import JOIN_GROUP, NS_PER_MS, Exchange, Link, Member
+from ..subjects import Exchange, Link, Member
 
 
 class WaitsForItsJoin(Rule):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import OFFSET_COMMIT
+
 from ..commit_example import ALONE, GIVEN
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import OFFSET_COMMIT, Exchange, epoch_of
+from ..subjects import Exchange, epoch_of
 
 
 class CommitsInItsGeneration(Rule):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import OFFSET_COMMIT, SYNC_GROUP
+
 from ..commit_example import ALONE, GIVEN, HEADER
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import NONE, OFFSET_COMMIT, SYNC_GROUP, Exchange, epoch_of
+from ..subjects import NONE, Exchange, epoch_of
 
 
 class NoCommitWhileCompleting(Rule):

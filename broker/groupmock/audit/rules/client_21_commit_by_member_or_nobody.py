@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.api_keys import LEAVE_GROUP, OFFSET_COMMIT
+from groupmock_codec.units import NS_PER_MS
+
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import LEAVE_GROUP, NS_PER_MS, OFFSET_COMMIT, Exchange, Member, epoch_of
+from ..subjects import Exchange, Member, epoch_of
 
 SOON_NS: Final = 1_000 * NS_PER_MS
 """So long after a member was given up, its connection does not belong to a consumer that assigns its partitions itself."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import OFFSET_COMMIT
+
 from ..commit_example import ALONE, GIVEN
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import ILLEGAL_GENERATION, OFFSET_COMMIT, UNKNOWN_MEMBER_ID, Exchange, Subject, committed_of, epoch_of
+from ..subjects import ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, Exchange, Subject, committed_of, epoch_of
 
 
 class RefusedCommitsAreNotRepeated(Rule):

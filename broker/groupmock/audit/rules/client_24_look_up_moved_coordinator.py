@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import (
+from groupmock_codec.api_keys import (
     CONSUMER_GROUP_HEARTBEAT,
-    COORDINATOR_NOT_AVAILABLE,
     FIND_COORDINATOR,
     HEARTBEAT,
     JOIN_GROUP,
-    NOT_COORDINATOR,
     OFFSET_COMMIT,
     OFFSET_FETCH,
     SYNC_GROUP,
-    Exchange,
 )
+
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..subjects import COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, Exchange
 
 if TYPE_CHECKING:
     from ..known_world import World

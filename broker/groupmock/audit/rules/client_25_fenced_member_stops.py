@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
-from ..subjects import FENCED_INSTANCE_ID, HEARTBEAT, JOIN_GROUP, SYNC_GROUP, Exchange, Link, Member
+from ..subjects import FENCED_INSTANCE_ID, Exchange, Link, Member
 
 
 class StopsWhenFenced(Rule):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.api_keys import JOIN_GROUP
+
 from ..pace import Streaks, again, refused
 from ..rule import Judgements, Rule, answered, asked
 from ..subjects import (
@@ -12,7 +14,6 @@ from ..subjects import (
     INCONSISTENT_GROUP_PROTOCOL,
     INVALID_GROUP_ID,
     INVALID_SESSION_TIMEOUT,
-    JOIN_GROUP,
     Exchange,
 )
 

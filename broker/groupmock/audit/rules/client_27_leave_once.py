@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
+
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
-from ..subjects import (
-    COORDINATOR_NOT_AVAILABLE,
-    HEARTBEAT,
-    JOIN_GROUP,
-    LEAVE_GROUP,
-    NONE,
-    NOT_COORDINATOR,
-    OFFSET_COMMIT,
-    OFFSET_FETCH,
-    SYNC_GROUP,
-    Exchange,
-    Link,
-    leavers_of,
-)
+from ..subjects import COORDINATOR_NOT_AVAILABLE, NONE, NOT_COORDINATOR, Exchange, Link, leavers_of
 
 REMEMBERED: Final = 32
 """So many that left last by one connection."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import LEAVE_GROUP
+
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked, closed
-from ..subjects import LEAVE_GROUP, Exchange, Link
+from ..subjects import Exchange, Link
 
 
 class StaticMembersStay(Rule):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, TXN_OFFSET_COMMIT
+
 from ...text.printable import one_line
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, TXN_OFFSET_COMMIT, Exchange
+from ..subjects import Exchange
 
 SINCE: Final = {JOIN_GROUP: 5, SYNC_GROUP: 3, HEARTBEAT: 3, OFFSET_COMMIT: 7, TXN_OFFSET_COMMIT: 3}
 """The first version with a `group_instance_id` (KIP-345, KIP-447)."""

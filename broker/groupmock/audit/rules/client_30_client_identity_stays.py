@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import JOIN_GROUP
+
 from ...text.printable import one_line
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
-from ..subjects import JOIN_GROUP, Exchange
+from ..subjects import Exchange
 
 
 class SaysTheSameOfItself(Rule):

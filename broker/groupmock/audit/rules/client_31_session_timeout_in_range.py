@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import JOIN_GROUP
+
 from ..known_world import World
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered
-from ..subjects import INVALID_SESSION_TIMEOUT, JOIN_GROUP, MEMBER_ID_REQUIRED, NONE, Exchange
+from ..subjects import INVALID_SESSION_TIMEOUT, MEMBER_ID_REQUIRED, NONE, Exchange
 
 
 class SessionTimeoutIsTaken(Rule):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import JOIN_GROUP
+
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
-from ..subjects import JOIN_GROUP, Exchange
+from ..subjects import Exchange
 
 
 class RebalanceTimeoutIsOne(Rule):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import JOIN_GROUP
+
 from ...text.printable import one_line, quoted
 from ..inside import subscriptions_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import JOIN_GROUP, Exchange
+from ..subjects import Exchange
 
 
 class MetadataDecodes(Rule):

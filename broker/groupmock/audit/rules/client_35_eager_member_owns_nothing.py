@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import JOIN_GROUP
+
 from ...rounds.embedded import EAGER
 from ...text.printable import one_line, quoted
 from ..inside import named, subscriptions_of
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
-from ..subjects import JOIN_GROUP, Exchange
+from ..subjects import Exchange
 
 
 class EagerOwnsNothing(Rule):

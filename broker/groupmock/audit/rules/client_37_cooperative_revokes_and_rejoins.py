@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from groupmock_codec.api_keys import JOIN_GROUP, SYNC_GROUP
+from groupmock_codec.units import NS_PER_MS
+
 from ...rounds.embedded import Partitions
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import cooperative_of, named, told_by
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import JOIN_GROUP, NS_PER_MS, SYNC_GROUP, Exchange, Member, data_of
+from ..subjects import Exchange, Member, data_of
 
 
 class Taken(NamedTuple):

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from groupmock_codec.api_keys import FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, METADATA, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
+
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import STICKY, Subscribed, cooperative_of, told_by
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import (
-    FIND_COORDINATOR,
-    HEARTBEAT,
-    JOIN_GROUP,
-    LEAVE_GROUP,
-    METADATA,
-    OFFSET_COMMIT,
-    OFFSET_FETCH,
-    SYNC_GROUP,
-    Exchange,
-    Member,
-    data_of,
-)
+from ..subjects import Exchange, Member, data_of
 
 LOOKED: Final = "A: Metadata topics=[{name: $t1}] -> any\n"
 STAYING: Final = frozenset((STICKY, "coop-d1"))

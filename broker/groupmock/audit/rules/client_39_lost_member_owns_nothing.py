@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
+
 from ...text.printable import one_line
 from ..cooperative_example import ALONE, HEADER
 from ..inside import cooperative_of, named
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import HEARTBEAT, ILLEGAL_GENERATION, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, Exchange, epoch_of
+from ..subjects import ILLEGAL_GENERATION, Exchange, epoch_of
 
 
 class LostOwnsNothing(Rule):

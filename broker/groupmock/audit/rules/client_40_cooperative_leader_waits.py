@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from groupmock_codec.api_keys import SYNC_GROUP
+
 from ...rounds.embedded import EAGER, Partition
 from ...text.printable import one_line
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import CONSUMER, Subscribed, claimed_in, given_by, named, plan_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import SYNC_GROUP, Exchange
+from ..subjects import Exchange
 
 
 class RevokedBeforeGiven(Rule):

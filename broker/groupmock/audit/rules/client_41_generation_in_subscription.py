@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import JOIN_GROUP, SYNC_GROUP
+
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import one_process, subscriptions_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import JOIN_GROUP, SYNC_GROUP, Exchange, Member
+from ..subjects import Exchange, Member
 
 
 class GenerationOfItsOwn(Rule):

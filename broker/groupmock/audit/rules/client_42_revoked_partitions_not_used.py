@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.api_keys import FETCH, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
+
 from ...rounds.embedded import Partitions
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import cooperative_of, named, told_by
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import FETCH, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, Exchange, Member, committed_of, data_of, fetched_of
+from ..subjects import Exchange, Member, committed_of, data_of, fetched_of
 
 ONE_GIVEN_UP: Final = HEADER + ALONE + "A: OffsetFetch require_stable=true topics=[want($t1, 0, 1)] -> any" + JOINED + ONE_TAKEN + GIVEN_UP
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, FETCH, OFFSET_FETCH, SYNC_GROUP
+
 from ...rounds.embedded import Partition, Partitions
 from ..course import assigned_by, course_of, with_names
 from ..inside import CONSUMER, named, told_by
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import CONSUMER_GROUP_HEARTBEAT, FETCH, OFFSET_FETCH, SYNC_GROUP, Exchange, Group, Member, data_of, fetched_of, wanted_of
+from ..subjects import Exchange, Group, Member, data_of, fetched_of, wanted_of
 
 
 class Added:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.api_keys import OFFSET_FETCH
+
 from ..course import course_of
 from ..pace import Streaks, again, refused
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import OFFSET_FETCH, UNSTABLE_OFFSET_COMMIT, Exchange
+from ..subjects import UNSTABLE_OFFSET_COMMIT, Exchange
 
 SINCE: Final = 7
 """The first version of OffsetFetch with `require_stable` (KIP-447)."""

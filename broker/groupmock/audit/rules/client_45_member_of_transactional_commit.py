@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.api_keys import TXN_OFFSET_COMMIT
+
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
-from ..subjects import TXN_OFFSET_COMMIT, Exchange
+from ..subjects import Exchange
 
 SINCE: Final = 3
 """The first version of TxnOffsetCommit that says who the member is (KIP-447)."""

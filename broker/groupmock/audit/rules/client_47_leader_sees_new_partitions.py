@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from groupmock_codec.api_keys import JOIN_GROUP, METADATA, SYNC_GROUP
+from groupmock_codec.units import NS_PER_MS
+
 from ...rounds.embedded import EAGER
 from ...text.printable import one_line
 from ..inside import CONSUMER, STICKY, claimed_in, given_by, plan_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import JOIN_GROUP, METADATA, NS_PER_MS, SYNC_GROUP, Exchange, Member
+from ..subjects import Exchange, Member
 
 JUDGED = EAGER | {STICKY, "RoundRobinAssigner"}
 

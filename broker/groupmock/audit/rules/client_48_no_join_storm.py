@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.api_keys import JOIN_GROUP
+from groupmock_codec.units import NS_PER_MS
+
 from ..pace import ROUNDS
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import JOIN_GROUP, NONE, NS_PER_MS, Exchange
+from ..subjects import NONE, Exchange
 
 BACKOFF_NS: Final = 100 * NS_PER_MS
 """retry.backoff.ms of the Java client; a member that has a reason to join sooner was told one."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
+
 from ..consumer_example import HEADER, JOINED
 from ..course import JOINING, epoch_said
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import CONSUMER_GROUP_HEARTBEAT, Exchange
+from ..subjects import Exchange
 
 
 class JoinsInFull(Rule):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
+from groupmock_codec.units import NS_PER_MS
+
 from ..consumer_example import HEADER, JOINED
 from ..course import JOINING, course_of, epoch_said
 from ..rule import KEPT, WARNING, Broken, Judgements, Kept, Rule, answered, asked
-from ..subjects import CONSUMER_GROUP_HEARTBEAT, NS_PER_MS, Exchange, Member
+from ..subjects import Exchange, Member
 
 
 class BeatsAsTold(Rule):

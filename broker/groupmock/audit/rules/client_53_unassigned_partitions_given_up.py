@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, FETCH
+from groupmock_codec.units import NS_PER_MS
+
 from ...rounds.embedded import Partitions
 from ..consumer_example import ASKED_FOR_HALF, HEADER, JOINED
 from ..course import JOINING, assigned_by, course_of, epoch_said, owned_in, with_names
 from ..inside import named
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import CONSUMER_GROUP_HEARTBEAT, FETCH, NS_PER_MS, Exchange, Member, fetched_of
+from ..subjects import Exchange, Member, fetched_of
 
 
 class Revocation:

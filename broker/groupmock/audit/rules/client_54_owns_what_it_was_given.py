@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
+
 from ..consumer_example import HEADER, JOINED
 from ..course import JOINING, course_of, epoch_said, owned_in, with_names
 from ..inside import named
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import CONSUMER_GROUP_HEARTBEAT, Exchange
+from ..subjects import Exchange
 
 
 class OwnsWhatItWasGiven(Rule):

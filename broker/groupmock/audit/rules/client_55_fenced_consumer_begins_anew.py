@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
+
 from ..consumer_example import FENCED, HEADER, JOINED
 from ..course import JOINING, OUTSIDE, course_of, epoch_said
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import CONSUMER_GROUP_HEARTBEAT, Exchange
+from ..subjects import Exchange
 
 
 class JoinsAgainWithNothing(Rule):

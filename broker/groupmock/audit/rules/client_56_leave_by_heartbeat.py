@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT
+
 from ..consumer_example import HEADER, JOINED
 from ..course import JOINING, course_of, epoch_said
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
-from ..subjects import CONSUMER_GROUP_HEARTBEAT, Exchange, Link
+from ..subjects import Exchange, Link
 
 LEAVE, LEAVE_FOR_NOW = -1, -2
 

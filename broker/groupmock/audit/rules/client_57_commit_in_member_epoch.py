@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from groupmock_codec import error_codes
+from groupmock_codec.api_keys import OFFSET_COMMIT
 
 from ..consumer_example import HEADER, JOINED
 from ..course import Course, course_of
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import OFFSET_COMMIT, Exchange, Member, epoch_of
+from ..subjects import Exchange, Member, epoch_of
 
 STALE: Final = error_codes.STALE_MEMBER_EPOCH
 WITH_EPOCHS: Final = 9

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.api_keys import JOIN_GROUP
+
 from ...text.printable import one_line, quoted
 from ..inside import CONNECT, workers_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import JOIN_GROUP, Exchange
+from ..subjects import Exchange
 
 ORDER: Final = ("sessioned", "compatible", "default")
 VERSIONS: Final = {"sessioned": 2, "compatible": 1, "default": 0}

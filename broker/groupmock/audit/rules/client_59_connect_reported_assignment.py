@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import JOIN_GROUP
+
 from ..inside import CONNECT, INCREMENTAL, named, one_process, workers_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import JOIN_GROUP, Exchange
+from ..subjects import Exchange
 
 
 class AllocationAddsUp(Rule):

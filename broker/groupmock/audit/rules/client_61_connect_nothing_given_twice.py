@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import SYNC_GROUP
+
 from ...rounds.embedded import Partition
 from ..inside import CONNECT, INCREMENTAL, named, plan_of, running_in, work_given_by
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import SYNC_GROUP, Exchange
+from ..subjects import Exchange
 
 
 class WorkGivenOnce(Rule):

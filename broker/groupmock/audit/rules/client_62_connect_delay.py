@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from groupmock_codec.api_keys import SYNC_GROUP
+from groupmock_codec.units import NS_PER_MS
+
 from ..inside import CONNECT, INCREMENTAL, plan_of, work_given_by
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import NS_PER_MS, SYNC_GROUP, Exchange
+from ..subjects import Exchange
 
 
 class Delay(NamedTuple):

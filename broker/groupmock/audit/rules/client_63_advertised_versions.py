@@ -6,11 +6,12 @@ import re
 from typing import Final
 
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import API_VERSIONS
 
 from ...journal.rows import NOT_SERVED
 from ...text.printable import one_line
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
-from ..subjects import API_VERSIONS, Exchange, Link
+from ..subjects import Exchange, Link
 
 HUNG_UP: Final = re.compile(re.escape(NOT_SERVED).replace(r"\{api\}", "(?P<api>[A-Za-z]+)").replace(r"\{version\}", r"(?P<version>-?\d+)")
                             .replace(r"\{lowest\}", r"\d+").replace(r"\{highest\}", r"\d+"))  # fmt: skip

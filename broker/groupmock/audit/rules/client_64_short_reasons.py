@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from groupmock_codec.api_keys import JOIN_GROUP, LEAVE_GROUP
+
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
-from ..subjects import JOIN_GROUP, LEAVE_GROUP, Exchange
+from ..subjects import Exchange
 
 LONGEST: Final = 255
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import (
+from groupmock_codec.api_keys import (
     CONSUMER_GROUP_HEARTBEAT,
     FETCH,
     FIND_COORDINATOR,
     HEARTBEAT,
     JOIN_GROUP,
     METADATA,
-    NS_PER_MS,
     OFFSET_COMMIT,
     OFFSET_FETCH,
     SYNC_GROUP,
     TXN_OFFSET_COMMIT,
-    Exchange,
 )
+from groupmock_codec.units import NS_PER_MS
+
+from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
+from ..subjects import Exchange
 
 HELD = (JOIN_GROUP, SYNC_GROUP)
 """Requests whose answer a coordinator holds until others have done something."""

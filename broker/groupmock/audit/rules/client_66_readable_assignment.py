@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from groupmock_codec.api_keys import SYNC_GROUP
+
 from ...text.printable import one_line
 from ..inside import CONSUMER, given_by, plan_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import SYNC_GROUP, Exchange
+from ..subjects import Exchange
 
 
 class AssignmentsDecode(Rule):

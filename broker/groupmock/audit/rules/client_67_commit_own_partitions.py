@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from groupmock_codec.api_keys import OFFSET_COMMIT
+
 from ...text.printable import one_line
 from ..commit_example import ALONE
 from ..course import course_of, with_names
 from ..rule import KEPT, Broken, Judgements, Kept, Rule, asked
-from ..subjects import OFFSET_COMMIT, Exchange, committed_of, epoch_of
+from ..subjects import Exchange, committed_of, epoch_of
 
 if TYPE_CHECKING:
     from ...rounds.embedded import Partitions

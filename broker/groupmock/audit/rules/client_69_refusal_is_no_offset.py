@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec.api_keys import FETCH, OFFSET_FETCH
+from groupmock_codec.units import NS_PER_MS
+
 from ...rounds.embedded import Partition, Partitions
 from ..course import assigned_to, course_of
 from ..inside import CONSUMER, named
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import (
-    COORDINATOR_LOAD_IN_PROGRESS,
-    COORDINATOR_NOT_AVAILABLE,
-    FETCH,
-    NOT_COORDINATOR,
-    NS_PER_MS,
-    OFFSET_FETCH,
-    Exchange,
-    Member,
-    fetched_of,
-    wanted_of,
-)
+from ..subjects import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, Exchange, Member, fetched_of, wanted_of
 
 ERRORS: Final = {
     COORDINATOR_LOAD_IN_PROGRESS: "COORDINATOR_LOAD_IN_PROGRESS",

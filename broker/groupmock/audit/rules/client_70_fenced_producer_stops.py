@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from groupmock_codec import error_codes
+from groupmock_codec.api_keys import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN
 
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
-from ..subjects import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN, Exchange, Link
+from ..subjects import Exchange, Link
 
 FENCED: Final = frozenset((error_codes.PRODUCER_FENCED, error_codes.INVALID_PRODUCER_EPOCH))
 Producer = tuple[str, int, int]

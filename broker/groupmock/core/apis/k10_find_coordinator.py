@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
+from groupmock_codec.error_codes import TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 from groupmock_codec.messages.k10_find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 from ..budget import Ration
@@ -19,7 +20,6 @@ KEY_COST: Final = 4  # core.budget
 GROUP: Final = 0
 TRANSACTION: Final = 1
 SHARE: Final = 2
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Final = 53
 _NOT_AUTHORIZED: Final = "Transactional Id authorization failed."
 _NOT_AVAILABLE: Final = "The coordinator is not available."
 # Kafka's default text of INVALID_REQUEST, word for word (P2-b7).

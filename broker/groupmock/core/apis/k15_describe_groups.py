@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import error_codes
+from groupmock_codec.group_states import DEAD
 from groupmock_codec.messages.k15_describe_groups import (
     DescribedGroup,
     DescribeGroupsRequest,
@@ -13,7 +14,6 @@ from groupmock_codec.messages.k15_describe_groups import (
 )
 
 from ..budget import Ration, fitting
-from ..groups.type import DEAD
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from .offsets.committed import At, CommittedOffsets, Offset
     from .view import GroupView
 
-DEAD: Final = "Dead"
-"""What the state of every group is called once it is gone, and what DescribeGroups says of one that never was."""
 
 Base = Callable[["Offset"], int]
 """From which time (ms since 1970) the age of a committed offset counts."""

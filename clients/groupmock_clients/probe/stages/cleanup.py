@@ -7,6 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
 from groupmock.rig.wire import Unreadable
+from groupmock_codec.api_keys import (
+    ALTER_CONFIGS,
+    CONSUMER_GROUP_DESCRIBE,
+    DELETE_GROUPS,
+    DELETE_TOPICS,
+    DESCRIBE_GROUPS,
+    LEAVE_GROUP,
+    LIST_CONFIG_RESOURCES,
+)
+from groupmock_codec.group_states import DEAD
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -17,15 +27,7 @@ from groupmock_codec.messages.k74_list_config_resources import ListConfigResourc
 
 from .tcp_broker import NoBroker, TcpBroker
 
-LEAVE_GROUP: Final = 13
-DESCRIBE_GROUPS: Final = 15
-DELETE_TOPICS: Final = 20
-ALTER_CONFIGS: Final = 33
-DELETE_GROUPS: Final = 42
-CONSUMER_GROUP_DESCRIBE: Final = 69
-LIST_CONFIG_RESOURCES: Final = 74
 GROUP_RESOURCE: Final = 32
-DEAD: Final = "Dead"
 # 69, GROUP_ID_NOT_FOUND: many a dialogue is refused before its group is made (SERVER-04, SERVER-06).
 GONE: Final = (0, 69)
 AT_A_TIME: Final = 100

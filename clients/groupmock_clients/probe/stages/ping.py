@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 
-from groupmock.rig.wire import API_VERSIONS, ClientSide, NoFrame
+from groupmock.rig.wire import ClientSide, NoFrame
+from groupmock_codec.api_keys import API_VERSIONS
 
 
 def ping(link: socket.socket) -> None:

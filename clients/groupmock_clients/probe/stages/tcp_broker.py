@@ -10,9 +10,21 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
-from groupmock.rig.wire import API_VERSIONS, Client, HungUp, Unreadable
+from groupmock.rig.wire import Client, HungUp, Unreadable
 from groupmock_codec import APIS, error_codes
+from groupmock_codec.api_keys import (
+    API_VERSIONS,
+    CONSUMER_GROUP_HEARTBEAT,
+    CREATE_TOPICS,
+    DESCRIBE_CONFIGS,
+    FIND_COORDINATOR,
+    INIT_PRODUCER_ID,
+    LIST_OFFSETS,
+    METADATA,
+    OFFSET_FETCH,
+)
 from groupmock_codec.declare import Message, Versions
+from groupmock_codec.error_codes import REQUEST_TIMED_OUT, TOPIC_ALREADY_EXISTS
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchResponse
@@ -26,19 +38,9 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupH
 from ..language.scope import group_partition
 from .ping import ping
 
-LIST_OFFSETS: Final = 2
-METADATA: Final = 3
-OFFSET_FETCH: Final = 9
-FIND_COORDINATOR: Final = 10
-CREATE_TOPICS: Final = 19
-INIT_PRODUCER_ID: Final = 22
-DESCRIBE_CONFIGS: Final = 32
-CONSUMER_GROUP_HEARTBEAT: Final = 68
 TRANSACTIONS: Final = (22, 25, 26, 28)
 """The APIs that a broker with transactions advertises."""
 BROKER_RESOURCE: Final = 4
-TOPIC_EXISTS: Final = 36
-TIMED_OUT: Final = 7  # the topic comes all the same: it is waited for
 CONNECT_SECONDS: Final = 5
 ANSWER_SECONDS: Final = 30
 # P2-d10: a coordinator that was found already answers 14 or 16 for some moments more.
@@ -317,7 +319,7 @@ class TcpBroker:
         wanted = CreatableTopic(name=real, num_partitions=partitions, replication_factor=1, configs=settings)
         answer = self.ask(CREATE_TOPICS, version, CreateTopicsRequest(topics=[wanted], timeout_ms=ANSWER_SECONDS * 500))
         assert isinstance(answer, CreateTopicsResponse)
-        if answer.topics[0].error_code not in (0, TOPIC_EXISTS, TIMED_OUT):
+        if answer.topics[0].error_code not in (0, TOPIC_ALREADY_EXISTS, REQUEST_TIMED_OUT):
             raise CannotProvide(f"topic {real} cannot be created: error {answer.topics[0].error_code}")
 
     def _wait_for(self, real: str, partitions: int) -> bytes:

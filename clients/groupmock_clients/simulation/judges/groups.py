@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from groupmock.core.effects import Effects, MemberChanged, Moved, Note, TimerFired
 from groupmock.core.environment import NO_HOLDS
 from groupmock.core.groups.classic.group import Group
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 from groupmock_codec.embedded.consumer import read_assignment
+from groupmock_codec.error_codes import FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID
+from groupmock_codec.group_states import COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 
 if TYPE_CHECKING:
     from groupmock.core.cluster import Cluster
@@ -22,21 +25,18 @@ if TYPE_CHECKING:
     from .findings import Findings
 
 JUDGE: Final = "groups"
-COMMIT, JOIN, HEARTBEAT, SYNC = 8, 11, 12, 14
-UNKNOWN_MEMBER, ILLEGAL_GENERATION, REBALANCING, FENCED = 25, 22, 27, 82
-PREPARING, COMPLETING, STABLE, EMPTY, DEAD = "PreparingRebalance", "CompletingRebalance", "Stable", "Empty", "Dead"
 MAY_FOLLOW: Final = {
     "": {EMPTY, STABLE},
-    EMPTY: {PREPARING, DEAD},
-    PREPARING: {COMPLETING, EMPTY, DEAD},
-    COMPLETING: {STABLE, PREPARING, DEAD},
-    STABLE: {PREPARING, DEAD},
+    EMPTY: {PREPARING_REBALANCE, DEAD},
+    PREPARING_REBALANCE: {COMPLETING_REBALANCE, EMPTY, DEAD},
+    COMPLETING_REBALANCE: {STABLE, PREPARING_REBALANCE, DEAD},
+    STABLE: {PREPARING_REBALANCE, DEAD},
     DEAD: set(),
 }
 """State -> those that may come next; "": a group that was not there (docs/kafka/group-protocol.md#states)."""
 REFUSED_ALONE: Final = frozenset((-1, 3, 12, 14, 15, 16, 28, 100))
 """What a partition of a commit may be told whatever its group says: its topic, its metadata, its size, a coordinator that goes."""
-CHANGES: Final = frozenset((COMMIT, JOIN, 13, SYNC, 42, 47))
+CHANGES: Final = frozenset((OFFSET_COMMIT, JOIN_GROUP, 13, SYNC_GROUP, 42, 47))
 """What a stranger may spoil a group's history with: a commit, a member, an assignment, a deletion."""
 
 Key = tuple[str, int, int]
@@ -47,7 +47,7 @@ def _owed(group: Group, failed: bool) -> Iterator[tuple[str, ...]]:
     name = group.group_id
     yield from (("session", name, each) for each in group.pending_joins)
     yield from (("session", name, each.member_id) for each in group.members.values() if each.join is None and each.sync is None)
-    if str(group.state) == PREPARING and not failed:
+    if str(group.state) == PREPARING_REBALANCE and not failed:
         yield "join", name
     if group.pending_syncs:
         yield "sync", name
@@ -94,31 +94,31 @@ class GroupJudge:
         message: Any = event.message
         if event.connection in self.bench.strange and event.key in CHANGES:
             self._spoil(message)
-        if event.key == SYNC and message.assignments:
+        if event.key == SYNC_GROUP and message.assignments:
             self.brought[message.group_id, message.generation_id] += 1
-        if event.key not in (HEARTBEAT, COMMIT) or self.cluster.environment.holds is not NO_HOLDS:
+        if event.key not in (HEARTBEAT, OFFSET_COMMIT) or self.cluster.environment.holds is not NO_HOLDS:
             return
         group = self.group(message.group_id)
         if group is None or self.cluster.groups.gate(message.group_id, event.node):
             return
         if event.key == HEARTBEAT:
-            self._expected[event.ticket] = self._code(group, message, message.generation_id, REBALANCING, 0)
+            self._expected[event.ticket] = self._code(group, message, message.generation_id, REBALANCE_IN_PROGRESS, 0)
         elif message.generation_id_or_member_epoch >= 0:
-            self._expected[event.ticket] = self._code(group, message, message.generation_id_or_member_epoch, 0, REBALANCING)
+            self._expected[event.ticket] = self._code(group, message, message.generation_id_or_member_epoch, 0, REBALANCE_IN_PROGRESS)
 
     def _code(self, group: Group, message: Any, generation: int, preparing: int, completing: int) -> int:
         instance = message.group_instance_id
         if instance is not None:
             mapped = next((each.member_id for each in group.members.values() if each.group_instance_id == instance), None)
             if mapped is None:
-                return UNKNOWN_MEMBER
+                return UNKNOWN_MEMBER_ID
             if mapped != message.member_id:
-                return FENCED
+                return FENCED_INSTANCE_ID
         if message.member_id not in group.members:
-            return UNKNOWN_MEMBER
+            return UNKNOWN_MEMBER_ID
         if generation != group.generation:
             return ILLEGAL_GENERATION
-        return {PREPARING: preparing, COMPLETING: completing}.get(str(group.state), 0)
+        return {PREPARING_REBALANCE: preparing, COMPLETING_REBALANCE: completing}.get(str(group.state), 0)
 
     def _spoil(self, message: Any) -> None:
         named = [getattr(message, "group_id", None), *getattr(message, "groups_names", ())]
@@ -195,7 +195,7 @@ class GroupJudge:
         self._generation(move)
         if move.before == "":
             self.lives[name] = self.lives.get(name, 0) + 1
-        if move.before == COMPLETING and move.after == STABLE:
+        if move.before == COMPLETING_REBALANCE and move.after == STABLE:
             self._all_joined(name, move.generation)
         self.states[name], self.generations[name] = move.after, move.generation
 
@@ -213,7 +213,7 @@ class GroupJudge:
         if move.before == "":
             wanted = 0 if move.cause != "coordinator_loaded" else move.generation
         else:
-            wanted = before + (move.before == PREPARING and move.after in (COMPLETING, EMPTY))
+            wanted = before + (move.before == PREPARING_REBALANCE and move.after in (COMPLETING_REBALANCE, EMPTY))
         if move.generation != wanted:
             way = f"from {move.before or 'nothing'} to {move.after}"
             self.bench.found(JUDGE, f"group {move.group!r} went {way} in generation {move.generation}, not {wanted}")
@@ -226,19 +226,19 @@ class GroupJudge:
         if asked.key == HEARTBEAT:
             if expected is not None and answer.error_code != expected:
                 self._wrong(asked, answer.error_code, expected)
-        elif asked.key == COMMIT:
+        elif asked.key == OFFSET_COMMIT:
             if expected is not None:
                 self._commit(asked, answer, expected)
-        elif asked.key == JOIN and answer.error_code == 0:
+        elif asked.key == JOIN_GROUP and answer.error_code == 0:
             self._joined(asked, answer)
-        elif asked.key == SYNC and answer.error_code == 0:
+        elif asked.key == SYNC_GROUP and answer.error_code == 0:
             self._synced(asked, answer)
 
     def renewed(self, lease: Lease) -> None:
         """A heartbeat was repeated without the core."""
         self.renewals += 1
         group = self.group(lease.group.group_id)
-        if group is None or lease.member.member_id not in group.members or str(group.state) not in (STABLE, COMPLETING):
+        if group is None or lease.member.member_id not in group.members or str(group.state) not in (STABLE, COMPLETING_REBALANCE):
             self.bench.found(JUDGE, f"a heartbeat of {lease.member.member_id!r} is answered 0 by a lease, and its group has moved on")
 
     def _wrong(self, asked: Request, code: int, expected: int) -> None:
@@ -268,7 +268,7 @@ class GroupJudge:
             self.bench.found(JUDGE, f"the leader's list of group {name!r} names a member twice")
         if ids and (answer.member_id != answer.leader or answer.leader not in ids):
             self.bench.found(JUDGE, f"the list of group {name!r} went to {answer.member_id!r}, and {answer.leader!r} leads")
-        if group is None or group.generation != answer.generation_id or str(group.state) == PREPARING:
+        if group is None or group.generation != answer.generation_id or str(group.state) == PREPARING_REBALANCE:
             return
         if ids and sorted(ids) != sorted(group.members):
             self.bench.found(JUDGE, f"the leader of group {name!r} is told {len(ids)} members, there are {len(group.members)}")

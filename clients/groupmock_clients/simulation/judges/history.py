@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock.core.effects import Moved, Note
+from groupmock_codec.api_keys import OFFSET_COMMIT, OFFSET_FETCH
 from groupmock_codec.records import decode_records
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from .groups import GroupJudge
 
 JUDGE: Final = "history"
-OFFSET_COMMIT, OFFSET_FETCH = 8, 9
 TOPIC_CHANGES: Final = frozenset((19, 20, 21, 33, 37, 44))
 """What a stranger may spoil all topics with."""
 

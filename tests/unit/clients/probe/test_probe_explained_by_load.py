@@ -23,7 +23,6 @@ from groupmock_clients.probe.verdicts.runner import play
 from groupmock_clients.probe.verdicts.selection import Planned
 
 CONDITIONS = Conditions("4.3", BASE_SETTINGS, tolerance(1))
-HEARTBEAT = 12
 ALIVE = """exchange x "a session of 300 ms, and a heartbeat after 150"
 rows: R
 member *: session_timeout_ms=300

@@ -16,13 +16,13 @@ from groupmock.core.settings import Quirks
 from groupmock_codec import error_codes
 from groupmock_codec.compression import GZIP, NONE, OverLimit
 from groupmock_codec.crc import crc32c
+from groupmock_codec.error_codes import MESSAGE_TOO_LARGE
 from groupmock_codec.message_sets import encode_message_set, read_message_set
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from groupmock_codec.records import HEADER, HEADER_BYTES, NewRecord, Record, RecordsError, encode_batch, read_batches
 from groupmock_codec.room import CONVERTED, OPENED, Room
 
-TOO_LARGE = 10
 STAMP = 1_000
 
 
@@ -63,7 +63,7 @@ def test_a_million_records_in_ten_kilobytes_are_refused_unread() -> None:
     record = many(1)[HEADER_BYTES:]
     # The default limits: 5.3 s and 1 GB once
     row, peak = peak_of(world, repeated(record * 900_000, 900_000))
-    assert (row["error_code"], "record_errors" in row) == (TOO_LARGE, False)
+    assert (row["error_code"], "record_errors" in row) == (MESSAGE_TOO_LARGE, False)
     assert row["error_message"] == "More records than one request may bring: 900000 records where 100000 are left."
     assert peak < 20_000_000
     # One that inflates to more than may be is not even built
@@ -77,14 +77,14 @@ def test_a_million_records_in_ten_kilobytes_are_refused_unread() -> None:
     ("settings", "batch", "code"),
     [
         ({"request_max_records": 100}, many(100), 0),
-        ({"request_max_records": 100}, many(101), TOO_LARGE),
-        ({"request_max_records": 100}, many(101, "gzip"), TOO_LARGE),
+        ({"request_max_records": 100}, many(101), MESSAGE_TOO_LARGE),
+        ({"request_max_records": 100}, many(101, "gzip"), MESSAGE_TOO_LARGE),
         ({"request_max_decompressed_bytes": len(many(50)) - HEADER_BYTES}, many(50, "gzip"), 0),
-        ({"request_max_decompressed_bytes": len(many(50)) - HEADER_BYTES - 1}, many(50, "gzip"), TOO_LARGE),
+        ({"request_max_decompressed_bytes": len(many(50)) - HEADER_BYTES - 1}, many(50, "gzip"), MESSAGE_TOO_LARGE),
         ({"request_max_decompressed_bytes": 1}, many(50), 0),  # what is not compressed has been paid for by who sent it
         # Looking at their timestamps counts besides
         ({"request_max_records": 100, "log_message_timestamp_before_max_ms": 2**62}, many(100 // (1 + OPENED)), 0),
-        ({"request_max_records": 100, "log_message_timestamp_before_max_ms": 2**62}, many(100 // (1 + OPENED) + 1), TOO_LARGE),
+        ({"request_max_records": 100, "log_message_timestamp_before_max_ms": 2**62}, many(100 // (1 + OPENED) + 1), MESSAGE_TOO_LARGE),
     ],
 )
 def test_the_last_record_allowed_and_the_first_refused(settings: dict[str, int], batch: bytes, code: int) -> None:
@@ -95,8 +95,8 @@ def test_the_batches_of_one_request_share_one_budget() -> None:
     world = world_of(3, request_max_records=250)
     data = [PartitionProduceData(index=place, records=many(100)) for place in range(3)]
     ask = ProduceRequest(acks=1, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=data)])
-    assert [row.error_code for row in world.ask(0, 12, ask).responses[0].partition_responses] == [0, 0, TOO_LARGE]
-    assert [row.error_code for row in world.ask(0, 12, ask).responses[0].partition_responses] == [0, 0, TOO_LARGE]  # each anew
+    assert [row.error_code for row in world.ask(0, 12, ask).responses[0].partition_responses] == [0, 0, MESSAGE_TOO_LARGE]
+    assert [row.error_code for row in world.ask(0, 12, ask).responses[0].partition_responses] == [0, 0, MESSAGE_TOO_LARGE]  # each anew
 
 
 @for_each(("size", "spoil", "code"), [(200_000, 0, error_codes.MESSAGE_TOO_LARGE), (90_000, 1, error_codes.CORRUPT_MESSAGE)])
@@ -119,13 +119,13 @@ def test_old_formats_share_it(magic: int, compression: str) -> None:
     world = world_of(request_max_records=100 * CONVERTED)
     few, more = ([Record(n, -1, None, b"v") for n in range(count)] for count in (90, 101))
     assert world.produce(encode_message_set(few, magic, compression), version=2).get("error_code", 0) == 0
-    assert world.produce(encode_message_set(more, magic, compression), version=2)["error_code"] == TOO_LARGE
+    assert world.produce(encode_message_set(more, magic, compression), version=2)["error_code"] == MESSAGE_TOO_LARGE
 
 
 def test_many_batches_of_an_old_produce_are_not_all_read() -> None:
     world = world_of(request_max_records=1000)
     assert world.produce(many(1) * 19, version=2).get("error_code", 0) == 0
-    assert world.produce(many(1) * 21, version=2)["error_code"] == TOO_LARGE
+    assert world.produce(many(1) * 21, version=2)["error_code"] == MESSAGE_TOO_LARGE
 
 
 @for_each(

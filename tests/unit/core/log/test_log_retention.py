@@ -11,12 +11,12 @@ from log_world import WALL_MS, LogWorld, batch
 
 from groupmock.core.effects import TimerFired
 from groupmock.core.settings import Settings
+from groupmock_codec.error_codes import OFFSET_OUT_OF_RANGE
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from groupmock_codec.messages.k21_delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest
 
 DAY_MS = 86_400_000
-OUT_OF_RANGE = 1
 
 
 def world_of(**configs: Any) -> LogWorld:
@@ -48,7 +48,7 @@ def test_a_log_that_nobody_writes_to_ends_up_empty() -> None:
     assert (earliest(world), world.fetch().error_code) == (0, 0), "not yet: it is looked at each full second"
     world.sleep(900)
     row = world.fetch()
-    assert (earliest(world), row.error_code, row.high_watermark, row.log_start_offset) == (3, OUT_OF_RANGE, -1, -1)
+    assert (earliest(world), row.error_code, row.high_watermark, row.log_start_offset) == (3, OFFSET_OUT_OF_RANGE, -1, -1)
     at_the_end = world.fetch(3)
     assert (at_the_end.error_code, at_the_end.high_watermark, at_the_end.log_start_offset) == (0, 3, 3)
     assert world.notes("records_expired") == [{"topic": "t", "partition": 0, "log_start_offset": 3}]

@@ -11,9 +11,8 @@ from log_world import LogWorld, batch, fetch_request
 from groupmock.core.log.read_replica import LEADER_ONLY, RACK_AWARE
 from groupmock.core.settings import Quirks
 from groupmock.core.steering import NotNow
+from groupmock_codec.error_codes import NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE, UNKNOWN_LEADER_EPOCH
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
-
-OUT_OF_RANGE, NOT_LEADER, UNKNOWN_EPOCH = 1, 6, 75
 
 
 def world_of(selector: str = RACK_AWARE, quirks: Quirks | None = None) -> LogWorld:
@@ -41,13 +40,13 @@ def told(row: Any) -> tuple[int, int, int, bool]:
         (0, {"rack_id": "nowhere"}, (0, -1, 3, True)),
         (0, {"rack_id": "r2", "version": 10}, (0, -1, 3, True)),
         (3, {"rack_id": "r2", "max_wait_ms": 2000}, (0, 2, 3, False)),
-        (9, {"rack_id": "r2"}, (OUT_OF_RANGE, -1, -1, False)),
-        (0, {"rack_id": "r2", "partition": {"current_leader_epoch": 7}}, (UNKNOWN_EPOCH, -1, -1, False)),
+        (9, {"rack_id": "r2"}, (OFFSET_OUT_OF_RANGE, -1, -1, False)),
+        (0, {"rack_id": "r2", "partition": {"current_leader_epoch": 7}}, (UNKNOWN_LEADER_EPOCH, -1, -1, False)),
         (0, {"node": 2}, (0, -1, 3, True)),
         (0, {"node": 2, "rack_id": "r1"}, (0, -1, 3, True)),
-        (4, {"node": 2}, (OUT_OF_RANGE, -1, -1, False)),
-        (0, {"node": 2, "version": 10}, (NOT_LEADER, -1, -1, False)),
-        (0, {"node": 2, "version": 10, "partition": {"current_leader_epoch": 7}}, (UNKNOWN_EPOCH, -1, -1, False)),
+        (4, {"node": 2}, (OFFSET_OUT_OF_RANGE, -1, -1, False)),
+        (0, {"node": 2, "version": 10}, (NOT_LEADER_OR_FOLLOWER, -1, -1, False)),
+        (0, {"node": 2, "version": 10, "partition": {"current_leader_epoch": 7}}, (UNKNOWN_LEADER_EPOCH, -1, -1, False)),
     ],
 )
 def test_who_is_sent_where(offset: int, how: dict[str, Any], wanted: tuple[int, int, int, bool]) -> None:
@@ -82,7 +81,7 @@ def test_a_replica_that_lags_serves_what_it_has() -> None:
     world.append(batch(b"4", b"5"))
     assert told(world.fetch(0, node=2)) == (0, -1, 3, True)
     assert told(world.fetch(3, node=2)) == (0, -1, 3, False)
-    assert told(world.fetch(4, node=2)) == (OUT_OF_RANGE, -1, -1, False)
+    assert told(world.fetch(4, node=2)) == (OFFSET_OUT_OF_RANGE, -1, -1, False)
     assert told(world.fetch(0, rack_id="r2")) == (0, 2, 5, False), "it has that offset"
     assert told(world.fetch(4, rack_id="r2")) == (0, -1, 5, True), "it has not: the leader serves"
     world.command("catch_up_replica", topic="t", partition=0, node=2)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from ...subjects import JOIN_GROUP
+from groupmock_codec.api_keys import JOIN_GROUP
+
 from ..situation import CLASSIC, CONSUMER, PROTOCOL_OF, Situation, declare, rule, situation
 from ..situation_stage import Stage
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...subjects import COORDINATOR_LOAD_IN_PROGRESS, FIND_COORDINATOR, METADATA
+from groupmock_codec.api_keys import FIND_COORDINATOR, METADATA
+
+from ...subjects import COORDINATOR_LOAD_IN_PROGRESS
 from ..situation import IN_TIME, situation
 from ..situation_stage import Stage, says
 

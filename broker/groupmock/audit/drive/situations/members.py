@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...subjects import FENCED_INSTANCE_ID, HEARTBEAT, JOIN_GROUP, UNKNOWN_MEMBER_ID
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP
+
+from ...subjects import FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID
 from ..situation import CLASSIC, IN_TIME, situation
 from ..situation_stage import Stage, says
 

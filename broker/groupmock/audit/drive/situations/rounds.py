@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...subjects import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+
 from ..situation import CLASSIC, rule, situation
 from ..situation_stage import Stage
 
