@@ -11,6 +11,7 @@ from tools.runs import ROOT
 PAGES: Final[dict[str, str]] = {
     "admin_tools": "docs/proof/admin-tools.md",
     "apis": "docs/reference/apis.md",
+    "async_broker": "broker/groupmock/inprocess/async_broker.py",
     "audit_rules": "docs/reference/audit-rules.md",
     "bad_bytes": "docs/proof/bad-bytes.md",
     "campaign": "docs/reference/pipeline/campaign.md",
@@ -23,6 +24,7 @@ PAGES: Final[dict[str, str]] = {
     "journal": "docs/reference/journal.md",
     "languages": "docs/how-to/other-languages.md",
     "mutations": "docs/proof/mutations.md",
+    "package_stub": "broker/groupmock/__init__.pyi",
     "peers": "docs/proof/peers.md",
     "pipeline": "docs/how-to/pipeline.md",
     "python": "docs/reference/python.md",

@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
 
@@ -14,13 +14,13 @@ import groupmock
 from groupmock import AsyncBroker, AsyncFaultBlock, AsyncLasting, Broker, FaultBlock, State, Undo
 from groupmock.data.lines import Form
 from groupmock.data.seed import Source
-from groupmock.inprocess.both import InProcess, Json
 from groupmock.inprocess.broker import Topics
-from groupmock.inprocess.calls import ConfigValues
 from groupmock.inprocess.commands import Commands
 from groupmock.inprocess.data import Data
-from groupmock.inprocess.fault_rules import Faults, PlanLike
+from groupmock.inprocess.fault_rules import Faults
+from groupmock.inprocess.groups import Groups
 from groupmock.inprocess.setting_keywords import SettingKeywords
+from groupmock.inprocess.values import ConfigValues, Json, PlanLike
 from groupmock.server.group_wait import Assignment
 from groupmock_clients import pytest_plugin
 
@@ -41,7 +41,7 @@ with` block here: `async with broker.hold(...)`, `async with broker.fault(...)`.
 Nothing happens before a coroutine is awaited. One that is dropped is a RuntimeWarning ("coroutine 'AsyncBroker.hold' was never awaited"),
 and an error for mypy (`unused-coroutine`; of what may be a block: `unused-awaitable`) and pyright (`reportUnusedCoroutine`)."""
 PARTS = {
-    InProcess: "Groups, records, waits",
+    Groups: "Groups, stories, waits",
     Data: "What stands in the cluster",
     Commands: "Steering",
     Faults: "Fault rules",
@@ -76,24 +76,10 @@ def public(kind: type) -> dict[str, Any]:
     return {name: inspect.getattr_static(kind, name) for name in dir(kind) if not name.startswith("_")}
 
 
-def given(kind: type, generic: Any, member: Any, names: dict[str, Any]) -> Any:
-    """What a method or property of `kind` gives, the type parameters of `generic` filled in; of a function with `async`, what it returns at
-    its end. `names`: those that annotations use and modules import for type checkers only."""
-    function = member.fget if isinstance(member, property) else member
-    assert function is not None
-    only = type("Only", (), {"__annotations__": {"return": function.__annotations__["return"]}})
-    hint = get_type_hints(only, function.__globals__, names)["return"]
-    filled = next(get_args(base) for base in kind.__orig_bases__)  # type: ignore[attr-defined]  # of every generic class
-    return dict(zip(generic.__parameters__, filled, strict=True)).get(hint, hint)
-
-
 def plain_names() -> list[str]:
     """Properties of both brokers that ask the cluster for nothing."""
-    return [
-        name
-        for name, member in public(Broker).items()
-        if isinstance(member, property) and "Coroutine" not in str(given(AsyncBroker, InProcess, public(AsyncBroker)[name], {}))
-    ]
+    members = public(AsyncBroker).items()
+    return [name for name, member in members if isinstance(member, property) and not inspect.iscoroutinefunction(member.fget)]
 
 
 def _fixtures() -> Iterator[str]:
@@ -141,7 +127,7 @@ def _members(home: type) -> Iterator[str]:
             continue
         yield f"#### {name}"
         yield ""
-        gives = _shown(given(Broker, InProcess, member, {"Broker": Broker}))
+        gives = (member.fget if isinstance(member, property) else member).__annotations__["return"]
         yield "```python"
         yield f"{name}: {gives}" if isinstance(member, property) else f"{_call(name, member)} -> {gives}"
         yield "```"

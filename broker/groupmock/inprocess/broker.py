@@ -1,8 +1,7 @@
 """The in-process Broker: a mock cluster on a thread and an event loop of its own.
 
 Clients on other threads are therefore served while a blocking `wait_for` waits; clients on the loop of the caller's thread stand still, and
-it warns. `with Broker(...) as broker` gives blocking calls, `async with Broker(...) as broker` the same names as coroutines (`calls` says
-how one method is both).
+it warns. `with Broker(...) as broker` gives blocking calls, `async with Broker(...) as broker` the same names as coroutines.
 """
 
 from __future__ import annotations
@@ -11,77 +10,39 @@ import asyncio
 import inspect
 import os
 import threading
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from types import CoroutineType, TracebackType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import msgspec
 
-from ..audit.verdicts import Audit
 from ..config.resolve import ConfigError, all_settings, resolve, settings_by_name
-from ..core.groups.view import GroupView
-from ..data.log_record import Record
 from ..journal.place import make_way
-from ..journal.rows import RequestRow
 from ..net.loops import UnknownLoop, new_loop
 from ..server.assembly import start
-from ..server.running import CannotStart, Running
+from ..server.running import Running
 from ..text.suggest import did_you_mean
-from .both import GroupTimeout, InProcess
-from .calls import Later, called, said
-from .commands import AsyncLasting, AsyncUndo, Undo
-from .fault_rules import AsyncFaultBlock, FaultBlock, FaultNotSeen, PlanLike, as_plan
+from .commands import Commands
+from .data import Data
+from .fault_rules import Faults
+from .groups import Groups
+from .values import PlanLike, as_plan
 
 if TYPE_CHECKING:
     from ..control.server import Control
-    from ..core.steering.offsets import Reset  # noqa: F401  # bases name these in quotes: they are loaded when somebody asks
-    from ..data.facts import ConfigRow, TopicFacts  # noqa: F401
-    from ..data.lag import GroupLag  # noqa: F401
-    from ..data.seed import SeedData, Seeded  # noqa: F401
+    from ..data.seed import SeedData
     from ..data.seed import Source as SeedSource
-    from ..data.transactions import TransactionDetails, TransactionRow  # noqa: F401
-    from ..data.writing import Written  # noqa: F401
-    from ..faults.registry import RuleReport  # noqa: F401  # bases name it in quotes: no rule, no registry
+    from .async_broker import AsyncBroker
     from .setting_keywords import SettingKeywords
 
 __tracebackhide__: Final = True
-T = TypeVar("T")
 Topics = Mapping[str, int] | Iterable[str] | str
-BLOCKS: Final = (
-    "{blocks} the event loop of this thread, so that clients on that loop {stand} still meanwhile: "
-    "await groupmock_async.{name}(...), or that of AsyncBroker(broker)"
-)
 DEFAULTS: Final = {"port": 0, "log": "off"}
 """Options whose default is another one than that of `groupmock serve`."""
 
 
-class Broker(
-    InProcess[
-        None,
-        Undo,
-        FaultBlock,
-        str,
-        list[str],
-        int,
-        "RuleReport",
-        "list[RuleReport]",
-        list[Record],
-        GroupView,
-        dict[str, GroupView],
-        Audit,
-        "dict[str, TopicFacts]",
-        "dict[str, ConfigRow]",
-        "GroupLag",
-        "list[Reset]",
-        "list[Written]",
-        "Seeded",
-        "dict[str, TransactionRow]",
-        "TransactionDetails",
-        list[RequestRow],
-    ]
-):
+class Broker(Groups, Data, Commands, Faults):
     """A mock Kafka cluster in this process.
 
     `topics`: {"orders": 12}, ["orders:12"] or "orders:12"; `racks`: of each node; `settings`: Kafka's names, {"group.max.size": 3}; the
@@ -169,6 +130,8 @@ class Broker(
         self.stop()
 
     async def __aenter__(self) -> AsyncBroker:
+        from .async_broker import AsyncBroker
+
         await asyncio.to_thread(self.start)
         return AsyncBroker(self)
 
@@ -230,34 +193,6 @@ class Broker(
             make_way(before)
         self.start(ports)
 
-    def _do(self, begin: Callable[[], Future[T]]) -> T:
-        done = begin()
-        if (error := done.exception()) is not None:
-            raise said(error)
-        return done.result()
-
-    def _wait(self, begin: Callable[[], Future[T]]) -> T:
-        """Warn where that stops an event loop, because what is waited for cannot happen if the clients run on that loop."""
-        if not _on_a_loop():
-            return self._do(begin)
-        name, level = called()
-        warnings.warn(f"{name}(...) {BLOCKS.format(blocks='blocks', stand='stand', name=name)}", RuntimeWarning, level)
-        try:
-            return self._do(begin)
-        except (GroupTimeout, FaultNotSeen) as late:
-            cause = f"likely cause: {name}(...) {BLOCKS.format(blocks='blocked', stand='stood', name=name)}"
-            late.args = (_with_cause(str(late), cause),)
-            if isinstance(late, GroupTimeout):
-                late.missed = _with_cause(late.missed, cause)
-            raise late from None
-
-    def _lasting(self, do: Callable[[], None], undo: Callable[[], None]) -> Undo:
-        do()
-        return Undo(undo)
-
-    def _block(self, rule: dict[str, Any], must_fire: bool) -> FaultBlock:
-        return FaultBlock(self, rule, must_fire)
-
     def _up(self) -> Running:
         if self._running is None:
             raise RuntimeError("the broker is not running: use `with Broker(...) as broker` or broker.start()")
@@ -296,109 +231,6 @@ class Broker(
         self._trouble_at_end = await running.close()
 
 
-class AsyncBroker(
-    InProcess[
-        Later[None],
-        AsyncLasting,
-        AsyncFaultBlock,
-        Later[str],
-        Later[list[str]],
-        Later[int],
-        Later["RuleReport"],
-        Later["list[RuleReport]"],
-        Later[list[Record]],
-        Later[GroupView],
-        Later[dict[str, GroupView]],
-        Later[Audit],
-        Later["dict[str, TopicFacts]"],
-        Later["dict[str, ConfigRow]"],
-        Later["GroupLag"],
-        Later["list[Reset]"],
-        Later["list[Written]"],
-        Later["Seeded"],
-        Later["dict[str, TransactionRow]"],
-        Later["TransactionDetails"],
-        Later[list[RequestRow]],
-    ]
-):
-    """The same names as `Broker`: a property is a property here too, a method a method, and whatever `Broker` asks the cluster for is a
-    coroutine: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. Nothing happens before it is awaited; one that is dropped
-    instead is a RuntimeWarning with its name, and an error for mypy (unused-coroutine; of what may be a block: unused-awaitable) and
-    pyright (reportUnusedCoroutine).
-    """
-
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-
-    async def __aenter__(self) -> AsyncBroker:
-        return await self.start()
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.stop()
-
-    @property
-    def control(self) -> str | None:
-        """Where the control API is, if it was asked for."""
-        return self._broker.control
-
-    @property
-    def start_settings(self) -> dict[str, Any]:
-        """Kafka name -> value of every setting of this run."""
-        return self._broker.start_settings
-
-    @property
-    def journal(self) -> str | None:
-        """The journal's file, if there is one."""
-        return self._broker.journal
-
-    async def start(self, ports: Sequence[int] = ()) -> AsyncBroker:
-        """Start serving; returns once clients can connect. `ports`: one per node, where they must be those of an earlier start."""
-        await asyncio.to_thread(self._broker.start, ports)
-        return self
-
-    async def stop(self) -> None:
-        """Stop serving, close every connection, flush the journal. Raises what went wrong with the journal."""
-        await asyncio.to_thread(self._broker.stop)
-
-    async def clear(self, journal: str | os.PathLike[str] | None = None) -> None:
-        """Forget every topic, group, rule and connection; what the start made is made again, and the bootstrap address stays. The journal
-        so far is kept as FILE.1, FILE.2, ...; with `journal` what comes goes to that file instead."""
-        await asyncio.to_thread(self._broker.clear, journal)
-
-    def _do(self, begin: Callable[[], Future[T]]) -> Later[T]:
-        return _named(self, _awaited(begin))
-
-    def _lasting(self, do: Callable[[], Later[None]], undo: Callable[[], Later[None]]) -> AsyncLasting:
-        return AsyncLasting(_named(self, _done(do, undo)))
-
-    def _block(self, rule: dict[str, Any], must_fire: bool) -> AsyncFaultBlock:
-        return AsyncFaultBlock(self, rule, must_fire)
-
-    def _up(self) -> Running:
-        return self._broker._up()
-
-    def _on(self) -> asyncio.AbstractEventLoop:
-        return self._broker._on()
-
-
-async def _awaited(begin: Callable[[], Future[T]]) -> T:
-    try:
-        return await asyncio.wrap_future(begin())
-    except Exception as error:
-        raise said(error)  # noqa: B904  # the same error, not one more
-
-
-async def _done(do: Callable[[], Later[None]], undo: Callable[[], Later[None]]) -> AsyncUndo:
-    await do()
-    return AsyncUndo(undo)
-
-
-def _named(twin: AsyncBroker, coroutine: Later[T]) -> Later[T]:
-    """Called as what the user called, so that "coroutine '...' was never awaited" names that."""
-    cast("CoroutineType[Any, Any, T]", coroutine).__qualname__ = f"{type(twin).__name__}.{called()[0]}"
-    return coroutine
-
-
 def _argument(option: str) -> str:
     """What an error calls the argument that sets an option."""
     return f"Broker({ {'topic': 'topics', 'set': 'settings'}.get(option, option).replace('-', '_') }=...)"
@@ -425,21 +257,3 @@ def _by_kafka_name(by_keyword: Mapping[str, Any]) -> list[tuple[str, Any]]:
             known = [*names, *inspect.signature(Broker).parameters]
             raise ConfigError(f"Broker({keyword}=...): no such argument: {did_you_mean(keyword, known) or '`groupmock config` lists them'}")
     return [(names[field], value) for field, value in by_keyword.items()]
-
-
-def _with_cause(told: str, cause: str) -> str:
-    """With the cause behind the first line."""
-    sentence, end, rest = told.partition("\n")
-    return f"{sentence}\n{cause}{end}{rest}"
-
-
-def _on_a_loop() -> bool:
-    """Does the caller's thread run an event loop? Asked here, so that no error of the wait has this one as its context."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-__all__ = ["AsyncBroker", "Broker", "CannotStart", "GroupTimeout"]

@@ -1,9 +1,8 @@
-"""How the parts of a broker reach the cluster, which lives on a thread and an event loop of its own.
+"""How a broker's methods reach the cluster, which lives on a thread and an event loop of its own.
 
-Each method stands once and says what is to be done there; `_do` makes of it what the caller wants: `Broker` waits for it and gives the
-result, `AsyncBroker` gives a coroutine, which does nothing before it is awaited. What a method gives is therefore a type parameter of
-its class: `R` is None for the one, a coroutine of None for the other. Whatever asks the cluster goes this way, properties too; what is
-known without asking (an address, a seed) is a plain property of both.
+The methods of `Broker` are built on `Calls`, whose `_ask`, `_run`, `_wait` and `_command` block until the cluster has answered.
+`AsyncBroker` (async_broker.py, which a program writes from the methods of `Broker`) is built on `AsyncCalls`, whose methods of the same
+names are coroutines.
 
 The modules of this folder set `__tracebackhide__`, by which pytest leaves their frames out: a wait that failed shows the line of the test.
 """
@@ -11,62 +10,30 @@ The modules of this folder set `__tracebackhide__`, by which pytest leaves their
 from __future__ import annotations
 
 import asyncio
-import sys
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..core.events import Command
+from .errors import FaultNotSeen, GroupTimeout
 
 if TYPE_CHECKING:
     from ..server.running import Running
 
 __tracebackhide__: Final = True
 T = TypeVar("T")
-Later = Coroutine[Any, Any, T]
-R = TypeVar("R")
-"""What a method gives that has nothing to say: None, or a coroutine of it. The others alike, for what it says."""
-Text = TypeVar("Text")
-Texts = TypeVar("Texts")
-Number = TypeVar("Number")
-ConfigValues = Mapping[str, str | int | float | bool]
+BLOCKS: Final = (
+    "{blocks} the event loop of this thread, so that clients on that loop {stand} still meanwhile: "
+    "await groupmock_async.{name}(...), or that of AsyncBroker(broker)"
+)
+LEVEL_OF_THE_TEST: Final = 3
+"""`stacklevel` of a warning by `Calls._wait`: 1 is that method, 2 the public method that called it, 3 the line of the test."""
 
 
-def said(error: BaseException) -> BaseException:
-    """An error to be raised on the caller's side. Of one that groupmock declares, the text says it all: the way it took on the cluster's
-    thread is left out. Anything else would be a mistake in groupmock, to which that way leads."""
-    return error.with_traceback(None) if type(error).__module__.partition(".")[0] == "groupmock" else error
-
-
-def config_texts(configs: ConfigValues | None) -> dict[str, str]:
-    """Kafka's configs are texts. Raises ValueError for what is no mapping."""
-    from ..data.seed import as_texts
-
-    if configs is not None and not isinstance(configs, Mapping):
-        raise ValueError(f'configs are a mapping: {{"retention.ms": 5}}, not {configs!r}')
-    return as_texts(configs or {})
-
-
-def called() -> tuple[str, int]:
-    """The name of the method that the user called, which is the outermost function of this folder, and the `stacklevel` of the user's line
-    for a warning by the caller of this function."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_back.f_globals.get("__package__") == __package__:
-        frame, level = frame.f_back, level + 1
-    return frame.f_code.co_name, level + 1
-
-
-class Calls(ABC, Generic[R]):
-    """From the thread of the caller. `R`: what a method gives that has nothing to say."""
-
-    @abstractmethod
-    def _do(self, begin: Callable[[], Future[Any]]) -> Any:
-        """What `begin` promises: waited for, or as a coroutine that begins when it is awaited."""
-
-    def _wait(self, begin: Callable[[], Future[Any]]) -> Any:
-        """The same of what waits for clients, perhaps for seconds."""
-        return self._do(begin)
+class HasCluster(ABC):
+    """What calls of both kinds go to."""
 
     @abstractmethod
     def _up(self) -> Running:
@@ -76,35 +43,103 @@ class Calls(ABC, Generic[R]):
     def _on(self) -> asyncio.AbstractEventLoop:
         """The cluster's loop."""
 
-    def _post(self, function: Callable[[], T]) -> Future[T]:
+
+class Calls(HasCluster):
+    """Blocking calls to the cluster, from any other thread than the cluster's."""
+
+    def _ask(self, function: Callable[[], T]) -> T:
         """What the function returns or raises on the cluster's thread."""
-        done: Future[T] = Future()
+        return _result(_posted(self._on(), function))
 
-        def run() -> None:
-            # An `await` that was cancelled meanwhile: nothing is done for it, and a result could not be set (InvalidStateError).
-            if not done.set_running_or_notify_cancel():
-                return
-            try:
-                done.set_result(function())
-            except BaseException as error:  # belongs to the caller's thread
-                done.set_exception(error)
-
-        self._on().call_soon_threadsafe(run)
-        return done
-
-    def _ask(self, function: Callable[[], Any]) -> Any:
-        """What the function returns on the cluster's thread, as the caller wants it: a turn of the cluster's loop away."""
-        return self._do(lambda: self._post(function))
-
-    def _run(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """What the coroutine returns or raises on the cluster's loop."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._on())
+        return _result(asyncio.run_coroutine_threadsafe(coroutine, self._on()))
 
-    def _command(self, name: str, /, **arguments: Any) -> R:
-        """One command of the cluster. Raises what it raises; nothing was changed then."""
+    def _command(self, name: str, /, **arguments: Any) -> None:
+        """Submit one command of the core. Raises what it raises; nothing was changed then."""
+        self._ask(lambda: self._up().submit(Command(name, arguments)))
 
-        def submit() -> None:
-            self._up().submit(Command(name, arguments))
+    def _wait(self, name: str, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine that waits for clients, perhaps for seconds. To be called by a public method itself, of that `name`.
 
-        done: R = self._do(lambda: self._post(submit))
-        return done
+        It warns where that stops an event loop, because what is waited for cannot happen if the clients run on that loop.
+        """
+        if not _on_a_loop():
+            return self._run(begin())
+        warning = f"{name}(...) {BLOCKS.format(blocks='blocks', stand='stand', name=name)}"
+        warnings.warn(warning, RuntimeWarning, LEVEL_OF_THE_TEST)
+        try:
+            return self._run(begin())
+        except (GroupTimeout, FaultNotSeen) as late:
+            cause = f"likely cause: {name}(...) {BLOCKS.format(blocks='blocked', stand='stood', name=name)}"
+            late.args = (_with_cause(str(late), cause),)
+            if isinstance(late, GroupTimeout):
+                late.missed = _with_cause(late.missed, cause)
+            raise late from None
+
+
+class AsyncCalls(HasCluster):
+    """The same calls as coroutines, for a loop of the caller's. Nothing happens before they are awaited."""
+
+    async def _ask(self, function: Callable[[], T]) -> T:
+        return await _awaited(_posted(self._on(), function))
+
+    async def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return await _awaited(asyncio.run_coroutine_threadsafe(coroutine, self._on()))
+
+    async def _command(self, name: str, /, **arguments: Any) -> None:
+        await self._ask(lambda: self._up().submit(Command(name, arguments)))
+
+    async def _wait(self, name: str, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        return await self._run(begin())
+
+
+def _posted(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> Future[T]:
+    """What the function returns or raises on the thread of that loop."""
+    done: Future[T] = Future()
+
+    def run() -> None:
+        # An `await` that was cancelled meanwhile: nothing is done for it, and a result could not be set (InvalidStateError).
+        if not done.set_running_or_notify_cancel():
+            return
+        try:
+            done.set_result(function())
+        except BaseException as error:  # belongs to the caller's thread
+            done.set_exception(error)
+
+    loop.call_soon_threadsafe(run)
+    return done
+
+
+def _result(done: Future[T]) -> T:
+    if (error := done.exception()) is not None:
+        raise _own(error)
+    return done.result()
+
+
+async def _awaited(done: Future[T]) -> T:
+    try:
+        return await asyncio.wrap_future(done)
+    except Exception as error:
+        raise _own(error)  # noqa: B904  # the same error, not one more
+
+
+def _own(error: BaseException) -> BaseException:
+    """An error to be raised on the caller's side. Of one that groupmock declares, the text says it all: the way it took on the cluster's
+    thread is left out. Anything else would be a mistake in groupmock, to which that way leads."""
+    return error.with_traceback(None) if type(error).__module__.partition(".")[0] == "groupmock" else error
+
+
+def _with_cause(told: str, cause: str) -> str:
+    """With the cause behind the first line."""
+    sentence, end, rest = told.partition("\n")
+    return f"{sentence}\n{cause}{end}{rest}"
+
+
+def _on_a_loop() -> bool:
+    """Does the caller's thread run an event loop? Asked here, so that no error of the wait has this one as its context."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,15 +1,18 @@
-"""What stands in the cluster, written and read in process: topics, records, configs, offsets, lag, seed data.
+"""What stands in the cluster, written and read by methods of `Broker`: topics, records, configs, offsets, lag, seed data.
 
-The words are those of the routes and of the verbs (docs/how-to/seed-and-read.md).
+The words are those of the routes and of the verbs (docs/how-to/seed-and-read.md). The functions run on the cluster's thread; what they
+import is loaded when somebody asks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..core.events import Command
-from .calls import Calls, ConfigValues, R, config_texts
+from ..data.log_record import Isolation, Record
+from .calls import Calls
+from .values import ConfigValues, config_changes, content_bytes, offset_rows
 
 if TYPE_CHECKING:
     from ..core.steering.offsets import Reset
@@ -19,66 +22,52 @@ if TYPE_CHECKING:
     from ..data.seed import Seeded
     from ..data.seed import Source as SeedSource
     from ..data.writing import Written
+    from ..server.running import Running
 
 __tracebackhide__: Final = True
-Facts = TypeVar("Facts")
-Configs = TypeVar("Configs")
-Behind = TypeVar("Behind")
-Moved = TypeVar("Moved")
-Wrote = TypeVar("Wrote")
-Sown = TypeVar("Sown")
-"""What `topics`, `configs`, `lag`, `reset_offsets`, `write_records` and `seed_data` give: a value, or a coroutine of it."""
 
 
-class Data(Calls[R], Generic[R, Facts, Configs, Behind, Moved, Wrote, Sown]):
+class Data(Calls):
     """Topics, records, configs, committed offsets."""
 
     @property
-    def topics(self) -> Facts:
+    def topics(self) -> dict[str, TopicFacts]:
         """Every topic by name: id, configs, and each partition's leader, epochs, replicas, offsets, segments."""
+        return self._ask(lambda: facts_of_topics(self._up()))
 
-        def look() -> dict[str, TopicFacts]:
-            from ..data.facts import topic_facts
-
-            cluster = self._up().cluster
-            return {name: topic_facts(cluster, cluster.topics.require(name)) for name in cluster.topics.names()}
-
-        done: Facts = self._ask(look)
-        return done
-
-    def configs(self, topic: str) -> Configs:
+    def configs(self, topic: str) -> dict[str, ConfigRow]:
         """Every config of a topic: its value, and where that was set. CannotSteer for a topic that is not there."""
+        return self._ask(lambda: configs_of_topic(self._up(), topic))
 
-        def look() -> dict[str, ConfigRow]:
-            from ..core.steering.find import topic_of
-            from ..data.facts import topic_configs
-
-            cluster = self._up().cluster
-            return topic_configs(cluster, topic_of(cluster, topic))
-
-        done: Configs = self._ask(look)
-        return done
-
-    def node_configs(self, node: int) -> Configs:
+    def node_configs(self, node: int) -> dict[str, ConfigRow]:
         """Every config of a node; of -1, or of 0 where no node has that id, what was set for all nodes at run time."""
+        return self._ask(lambda: configs_of_node(self._up(), node))
 
-        def look() -> dict[str, ConfigRow]:
-            from ..core.steering.find import node_or_all
-            from ..data.facts import configs_of_node
-
-            cluster = self._up().cluster
-            return configs_of_node(cluster, node_or_all(cluster, node))
-
-        done: Configs = self._ask(look)
-        return done
-
-    def configure_topic(self, name: str, set: ConfigValues | None = None, unset: Iterable[str] = ()) -> R:
+    def configure_topic(self, name: str, set: ConfigValues | None = None, unset: Iterable[str] = ()) -> None:
         """Set configs of a topic, or let them go back to their defaults; all of it or nothing."""
-        return self._command("configure_topic", name=name, **_changes(set, unset))
+        self._command("configure_topic", name=name, **config_changes(set, unset))
 
-    def configure_node(self, node: int, set: ConfigValues | None = None, unset: Iterable[str] = ()) -> R:
+    def configure_node(self, node: int, set: ConfigValues | None = None, unset: Iterable[str] = ()) -> None:
         """The same of broker configs that may change at run time, of one node or of all (-1, or 0 where no node has that id)."""
-        return self._command("configure_node", node=node, **_changes(set, unset))
+        self._command("configure_node", node=node, **config_changes(set, unset))
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes | str | None,
+        key: bytes | str | None = None,
+        partition: int | None = None,
+        headers: Iterable[tuple[str, bytes | str | None]] | Mapping[str, bytes | str | None] = (),
+        timestamp: int | None = None,
+    ) -> int:
+        """Append one record on the server's side; returns its offset. Without a `partition` its key decides, as Kafka's producers hash it
+        (murmur2), and a record without a key goes to partition 0. Text is written as UTF-8; `timestamp`: ms since 1970, default now.
+        A topic that is not there is made, with `num.partitions`, unless `auto.create.topics.enable` is off: then CannotSteer, as for a
+        partition that is not there."""
+        named = headers.items() if isinstance(headers, Mapping) else headers
+        pairs = [(name, content_bytes(content)) for name, content in named]
+        content = content_bytes(key), content_bytes(value)
+        return self._ask(lambda: self._up().produce(topic, partition, *content, pairs, timestamp))
 
     def write_records(
         self,
@@ -87,35 +76,33 @@ class Data(Calls[R], Generic[R, Facts, Configs, Behind, Moved, Wrote, Sown]):
         partition: int | None = None,
         key_as: Form | None = None,
         value_as: Form | None = None,
-    ) -> Wrote:
+    ) -> list[Written]:
         """Write records, all or none: JSON Lines as text, or {"key": ..., "value": ..., "headers": ...} each, in which bytes may stand.
 
         `partition`: of records that name none; without it their key decides, as with Kafka's producers, else they go to all in turn.
         ValueError with the number of the line that is wrong; CannotSteer.
         """
+        return self._ask(lambda: write_lines(self._up(), topic, lines, partition, key_as, value_as))
 
-        def do() -> list[Written]:
-            from ..core.steering.find import topic_of
-            from ..data.lines import lines_of
-            from ..data.writing import Reader, write
+    def records(
+        self,
+        topic: str,
+        partition: int | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+        *,
+        isolation: Isolation = "read_uncommitted",
+        markers: bool = False,
+    ) -> list[Record]:
+        """The records of a topic (or of one partition), by partition and offset: from that offset on, at most so many. Each says in
+        `transaction` whether it was aborted; `isolation="read_committed"` leaves those out, and ends where the oldest open transaction
+        begins. `markers`: with the control records that end transactions. ValueError where a client compressed them with what needs a
+        library that is not installed."""
+        return self._ask(lambda: self._up().records(topic, partition, offset, limit, isolation, markers))
 
-            running = self._up()
-            found = topic_of(running.cluster, topic)
-            reader = Reader(running, topic, len(found.partitions), key_as, value_as)
-            for _ in reader.read(lines_of(lines), partition):
-                pass
-            return write(running, found, reader.lines)
-
-        done: Wrote = self._ask(do)
-        return done
-
-    def commit_offsets(self, group: str, offsets: Mapping[str, Mapping[int, int]]) -> R:
+    def commit_offsets(self, group: str, offsets: Mapping[str, Mapping[int, int]]) -> None:
         """Commit for a group without members: {"orders": {0: 17}}, all or none. CannotSteer while it has members, as Kafka refuses."""
-        given: object = offsets  # whatever the caller's type checker did not see
-        if not (isinstance(given, Mapping) and all(isinstance(each, Mapping) for each in given.values())):
-            raise ValueError(f'offsets: {{"orders": {{0: 17}}}}, not {offsets!r}')
-        rows = [{"topic": topic, "partition": index, "offset": offset} for topic, each in offsets.items() for index, offset in each.items()]
-        return self._command("commit_offsets", group=group, offsets=rows)
+        self._command("commit_offsets", group=group, offsets=offset_rows(offsets))
 
     def reset_offsets(
         self,
@@ -128,52 +115,91 @@ class Data(Calls[R], Generic[R, Facts, Configs, Behind, Moved, Wrote, Sown]):
         timestamp: int | None = None,
         shift: int | None = None,
         dry_run: bool = False,
-    ) -> Moved:
+    ) -> list[Reset]:
         """Put the offsets of a group without members back, or forth, as kafka-consumer-groups.sh --reset-offsets does: of a topic or of all
         that it has committed, `to` an end of the log, an `offset`, a `timestamp` (ms since 1970), or by a `shift`. What went where."""
-        said = {"topic": topic, "partitions": partitions and list(partitions), "to": to, "offset": offset, "timestamp": timestamp}
-        arguments = {name: value for name, value in {"group": group, **said, "shift": shift}.items() if value is not None}
+        chosen = partitions and list(partitions)
+        wanted = {"group": group, "topic": topic, "partitions": chosen, "to": to, "offset": offset, "timestamp": timestamp, "shift": shift}
+        arguments = {name: value for name, value in wanted.items() if value is not None}
+        return self._ask(lambda: move_offsets(self._up(), arguments, dry_run))
 
-        def do() -> list[Reset]:
-            from ..core.steering import checked
-            from ..core.steering.offsets import ResetOffsets, resets
-
-            running = self._up()
-            wanted = checked("reset_offsets", arguments)
-            assert isinstance(wanted, ResetOffsets)
-            found = resets(running.cluster, wanted)
-            if not dry_run:
-                running.submit(Command("reset_offsets", arguments))
-            return found
-
-        done: Moved = self._ask(do)
-        return done
-
-    def lag(self, group: str) -> Behind:
+    def lag(self, group: str) -> GroupLag:
         """How far a group is behind: committed and end offset of each partition, and who reads it. CannotSteer: there is no such group."""
+        return self._ask(lambda: lag_of_group(self._up(), group))
 
-        def look() -> GroupLag:
-            from ..core.steering.find import group_of
-            from ..data.lag import lag_of
-
-            cluster = self._up().cluster
-            return lag_of(cluster, group_of(cluster, group).view())
-
-        done: Behind = self._ask(look)
-        return done
-
-    def seed_data(self, source: SeedSource) -> Sown:
+    def seed_data(self, source: SeedSource) -> Seeded:
         """Make topics, write records, commit offsets and set configs: a file of seed data, or its lines as Python data. What was done.
         BadSeedData (a ValueError) with the line that is wrong."""
-
-        def do() -> Seeded:
-            from ..data.seed import read_seed_data
-
-            return read_seed_data(source).apply(self._up())
-
-        done: Sown = self._ask(do)
-        return done
+        return self._ask(lambda: apply_seed_data(self._up(), source))
 
 
-def _changes(set: ConfigValues | None, unset: Iterable[str]) -> dict[str, Any]:
-    return {"set": config_texts(set), "unset": list(unset)}
+def facts_of_topics(running: Running) -> dict[str, TopicFacts]:
+    """Each topic by name."""
+    from ..data.facts import topic_facts
+
+    cluster = running.cluster
+    return {name: topic_facts(cluster, cluster.topics.require(name)) for name in cluster.topics.names()}
+
+
+def configs_of_topic(running: Running, topic: str) -> dict[str, ConfigRow]:
+    """Each config by name. Raises CannotSteer for a topic that is not there."""
+    from ..core.steering.find import topic_of
+    from ..data.facts import topic_configs
+
+    return topic_configs(running.cluster, topic_of(running.cluster, topic))
+
+
+def configs_of_node(running: Running, node: int) -> dict[str, ConfigRow]:
+    """Each config by name. Raises CannotSteer for a node that is not there."""
+    from ..core.steering.find import node_or_all
+    from ..data import facts
+
+    return facts.configs_of_node(running.cluster, node_or_all(running.cluster, node))
+
+
+def write_lines(
+    running: Running,
+    topic: str,
+    lines: str | bytes | Iterable[Mapping[str, Any]],
+    partition: int | None,
+    key_as: Form | None,
+    value_as: Form | None,
+) -> list[Written]:
+    """Write all records or none. Raises BadLine (a ValueError) or CannotSteer."""
+    from ..core.steering.find import topic_of
+    from ..data.lines import lines_of
+    from ..data.writing import Reader, write
+
+    found = topic_of(running.cluster, topic)
+    reader = Reader(running, topic, len(found.partitions), key_as, value_as)
+    for _ in reader.read(lines_of(lines), partition):
+        pass
+    return write(running, found, reader.lines)
+
+
+def move_offsets(running: Running, arguments: dict[str, Any], dry_run: bool) -> list[Reset]:
+    """What the command `reset_offsets` moves, which is done unless `dry_run`. Raises CannotSteer."""
+    from ..core.steering import checked
+    from ..core.steering.offsets import ResetOffsets, resets
+
+    wanted = checked("reset_offsets", arguments)
+    assert isinstance(wanted, ResetOffsets)
+    found = resets(running.cluster, wanted)
+    if not dry_run:
+        running.submit(Command("reset_offsets", arguments))
+    return found
+
+
+def lag_of_group(running: Running, group: str) -> GroupLag:
+    """How far the group is behind. Raises CannotSteer where there is no such group."""
+    from ..core.steering.find import group_of
+    from ..data.lag import lag_of
+
+    return lag_of(running.cluster, group_of(running.cluster, group).view())
+
+
+def apply_seed_data(running: Running, source: SeedSource) -> Seeded:
+    """What was done. Raises BadSeedData."""
+    from ..data.seed import read_seed_data
+
+    return read_seed_data(source).apply(running)

@@ -1,82 +1,38 @@
-"""`Broker` and `AsyncBroker` cannot drift: the same names of the same kind, with the same parameters. A dropped coroutine warns."""
+"""`AsyncBroker` has the names of `Broker` with the same parameters, as coroutines. A dropped coroutine warns."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pkgutil import iter_modules
-from typing import Any
 
 import pytest
 
 import groupmock
-from groupmock import AsyncBroker, AsyncFaultBlock, AsyncLasting, Broker, FaultBlock, GroupTimeout, Undo, inprocess
-from groupmock.faults.registry import RuleReport
-from groupmock.inprocess.both import InProcess
-from groupmock.inprocess.calls import Later
-from groupmock.inprocess.fault_rules import RuleBlock
+from groupmock import AsyncBroker, AsyncFaultBlock, AsyncLasting, Broker, FaultBlock, GroupTimeout, inprocess
 from groupmock.journal.rows import CommandRow
-from tools.pages.python_page import given as result
 from tools.pages.python_page import public
 
 KNOWN_WITHOUT_ASKING = {"advertised", "bootstrap", "seed", "audited", "control", "journal", "start_settings"}
 """They are properties of both, and ask the cluster for nothing."""
-NAMES = {"RuleReport": RuleReport, "Broker": Broker, "AsyncBroker": AsyncBroker, "Json": object}
-BLOCKS = {FaultBlock: AsyncFaultBlock, Undo: AsyncLasting}
+BLOCKS = {"fault", "hold", "freeze", "hold_markers", "lag_replica", "stall_node"}
+"""They give something for a block; all other methods of `AsyncBroker` are coroutine functions."""
 
 
-def given(kind: type, generic: Any, member: Any) -> Any:
-    """What a method or property of `kind` gives; of a function with `async`, a coroutine."""
-    hint = result(kind, generic, member, NAMES)
-    return Later[hint] if inspect.iscoroutinefunction(member) else hint  # type: ignore[valid-type]  # made while it runs
-
-
-def drifted(one: type, other: type, generic: Any, plain: set[str]) -> list[str]:
-    """Each name whose kind, parameters or result differ."""
-    ones, others = public(one), public(other)
-    found = sorted(ones.keys() ^ others.keys())
-    for name in sorted(ones.keys() & others.keys()):
-        mine, its = ones[name], others[name]
-        if type(mine) is not type(its):
-            found.append(f"{name}: {type(mine).__name__}, {type(its).__name__}")
-            continue
-        if callable(mine) and inspect.signature(mine).parameters != inspect.signature(its).parameters:
-            found.append(f"{name}: parameters")
-        here, there = given(one, generic, mine), given(other, generic, its)
-        wanted = here if name in plain else BLOCKS[here] if here in BLOCKS else Later[AsyncBroker if here is Broker else here]
-        if there != wanted:
-            found.append(f"{name}: {there}, not {wanted}")
-    return found
-
-
-def test_both_brokers_have_the_same_names_of_the_same_kind() -> None:
-    assert drifted(Broker, AsyncBroker, InProcess, KNOWN_WITHOUT_ASKING) == []
-
-
-def test_blocks_have_the_same_names_of_the_same_kind() -> None:
-    assert drifted(FaultBlock, AsyncFaultBlock, RuleBlock, set()) == []
-
-
-def test_a_drift_is_found() -> None:
-    class Drifting(AsyncBroker):
-        @property
-        def seed(self) -> Any:
-            return "7"
-
-        def journal(self) -> str:  # type: ignore[override]  # that is the drift
-            return ""
-
-        def expire(self, group: str) -> None:  # type: ignore[override]  # the same
-            """Do it."""
-
-        def more(self) -> None:
-            """Have it."""
-
-    Drifting.__orig_bases__ = AsyncBroker.__orig_bases__  # type: ignore[attr-defined]  # of every generic class
-    found = [text.partition(":")[0] for text in drifted(Broker, Drifting, InProcess, KNOWN_WITHOUT_ASKING)]
-    assert found == ["more", "expire", "expire", "journal", "seed"]
+@pytest.mark.parametrize(("kind", "twin"), [(Broker, AsyncBroker), (FaultBlock, AsyncFaultBlock)])
+def test_the_twin_has_the_same_names_and_parameters_as_coroutines(kind: type, twin: type) -> None:
+    ones, twins = public(kind), public(twin)
+    assert ones.keys() == twins.keys()
+    for name, one in ones.items():
+        assert type(one) is type(twins[name]), name
+        mine, its = (getattr(each, "fget", each) for each in (one, twins[name]))
+        assert inspect.signature(mine).parameters == inspect.signature(its).parameters, name
+        assert inspect.iscoroutinefunction(its) is (name not in KNOWN_WITHOUT_ASKING | BLOCKS), name
+        assert its.__qualname__ == f"{twin.__name__}.{name}"
 
 
 DROPPED: list[tuple[str, Callable[[AsyncBroker], object]]] = [
@@ -163,8 +119,13 @@ def test_no_public_signature_takes_anything() -> None:
                     assert (parameter.kind, parameter.annotation) != (parameter.VAR_KEYWORD, "Any"), f"{kind.__name__}.{name}"
 
 
-def test_what_the_package_names_is_where_it_says() -> None:
-    """Imports for type checkers, and the table for when the program runs."""
-    listed = {name for names in groupmock.HOMES.values() for name in names}
-    assert listed | {"__version__"} == set(groupmock.__all__)
-    assert set(dir(groupmock)) >= listed
+def test_the_package_gives_every_name_that_it_lists() -> None:
+    for name in groupmock.__all__:
+        assert getattr(groupmock, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'Brocker'"):
+        groupmock.Brocker  # noqa: B018
+
+
+def test_a_blocking_call_loads_no_coroutines() -> None:
+    code = "import sys, groupmock; groupmock.Broker(); print('groupmock.inprocess.async_broker' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -1,0 +1,78 @@
+"""What lasts until the end of a `with` block: an order to the cluster with the one that undoes it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Coroutine, Generator
+from types import TracebackType
+from typing import Any, Final, ParamSpec
+
+__tracebackhide__: Final = True
+P = ParamSpec("P")
+
+
+class Undo:
+    """Something that lasts until the end of a `with` block, or until it is undone by its counterpart."""
+
+    def __init__(self, undo: Callable[[], None]) -> None:
+        self._undo = undo
+
+    def __enter__(self) -> None:
+        """It lasts already."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._undo()
+
+
+class AsyncUndo:
+    """The same for an `async with` block, of something that was awaited before it."""
+
+    def __init__(self, undo: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._undo = undo
+
+    async def __aenter__(self) -> None:
+        """It lasts already."""
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._undo()
+
+
+class AsyncLasting(Coroutine[Any, Any, AsyncUndo]):
+    """Something that begins with an `async with` block and lasts until its end: `async with broker.hold("kitchen", "Stable"): ...`. Awaited
+    instead, it lasts until it is undone by its counterpart."""
+
+    def __init__(self, begin: Coroutine[Any, Any, AsyncUndo]) -> None:
+        self._begin = begin
+        self._undo: AsyncUndo | None = None
+
+    async def __aenter__(self) -> None:
+        self._undo = await self._begin
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        assert self._undo is not None
+        await self._undo.__aexit__(kind, error, trace)
+
+    def __await__(self) -> Generator[Any, Any, AsyncUndo]:
+        return self._begin.__await__()
+
+    def send(self, value: Any, /) -> Any:
+        """As a coroutine's."""
+        return self._begin.send(value)
+
+    def throw(self, *what: Any) -> Any:
+        """As a coroutine's."""
+        return self._begin.throw(*what)
+
+    def close(self) -> None:
+        """As a coroutine's."""
+        self._begin.close()
+
+
+def lasting(begin: Callable[P, Coroutine[Any, Any, AsyncUndo]]) -> Callable[P, AsyncLasting]:
+    """Decorate a coroutine function so that its coroutine can be entered with `async with` as well as awaited."""
+
+    @functools.wraps(begin)
+    def begun(*args: P.args, **kwargs: P.kwargs) -> AsyncLasting:
+        return AsyncLasting(begin(*args, **kwargs))
+
+    return begun
