@@ -29,23 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.api_keys import (
-    ADD_OFFSETS_TO_TXN,
-    ADD_PARTITIONS_TO_TXN,
-    API_VERSIONS,
-    CONSUMER_GROUP_HEARTBEAT,
-    END_TXN,
-    FETCH,
-    FIND_COORDINATOR,
-    HEARTBEAT,
-    JOIN_GROUP,
-    LEAVE_GROUP,
-    METADATA,
-    OFFSET_COMMIT,
-    OFFSET_FETCH,
-    SYNC_GROUP,
-    TXN_OFFSET_COMMIT,
-)
+from groupmock_codec import api_keys
 from groupmock_codec.units import NS_PER_MS
 
 from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
@@ -76,12 +60,21 @@ if TYPE_CHECKING:
     from .subjects import Pulse
 
 OF_GROUPS: Final = frozenset(
-    (OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, TXN_OFFSET_COMMIT, CONSUMER_GROUP_HEARTBEAT)
+    (
+        api_keys.OFFSET_COMMIT,
+        api_keys.OFFSET_FETCH,
+        api_keys.JOIN_GROUP,
+        api_keys.HEARTBEAT,
+        api_keys.LEAVE_GROUP,
+        api_keys.SYNC_GROUP,
+        api_keys.TXN_OFFSET_COMMIT,
+        api_keys.CONSUMER_GROUP_HEARTBEAT,
+    )
 )
-OF_PRODUCERS: Final = frozenset((ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN))
-SEEN: Final = OF_GROUPS | OF_PRODUCERS | {FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS}
+OF_PRODUCERS: Final = frozenset((api_keys.ADD_PARTITIONS_TO_TXN, api_keys.ADD_OFFSETS_TO_TXN, api_keys.END_TXN))
+SEEN: Final = OF_GROUPS | OF_PRODUCERS | {api_keys.FETCH, api_keys.METADATA, api_keys.FIND_COORDINATOR, api_keys.API_VERSIONS}
 """Requests whose content is looked at; of the others it is their version alone."""
-ANSWERS: Final = SEEN - {FETCH}
+ANSWERS: Final = SEEN - {api_keys.FETCH}
 SLACK_NS: Final = 250 * NS_PER_MS
 """How long before a request an answer must have gone out to be sure that its client had heard it. A client whose threads wait for each
 other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
@@ -127,7 +120,7 @@ class World(Repeating):
             if name is not None:
                 x.group = self._group(name)
                 x.member = self._sender(x)
-        elif row.api_key == FETCH:
+        elif row.api_key == api_keys.FETCH:
             x.member = self.processes.sole_member(link)
             x.group = None if x.member is None else x.member.group
         return x
@@ -141,36 +134,36 @@ class World(Repeating):
         if x.group is not None:
             x.group.waiting += 1
         member = x.member
-        if x.key == API_VERSIONS and x.asked.get("client_software_name"):
+        if x.key == api_keys.API_VERSIONS and x.asked.get("client_software_name"):
             link.software = str(x.asked["client_software_name"]), str(x.asked["client_software_version"])
-        if member is None or x.key == FETCH:
+        if member is None or x.key == api_keys.FETCH:
             return
         link.last = member
         member.link, member.seen = link, x.at
         self.processes.named(member, x)
-        if x.key in (HEARTBEAT, OFFSET_COMMIT):
+        if x.key in (api_keys.HEARTBEAT, api_keys.OFFSET_COMMIT):
             member.alive, member.lapsed = max(member.alive, x.received), None
             self._watch(member)
-        if x.key != HEARTBEAT:
+        if x.key != api_keys.HEARTBEAT:
             self.disturb(member)
-        if x.key == JOIN_GROUP:
+        if x.key == api_keys.JOIN_GROUP:
             member.leaving = member.lapsed = None
             member.wish = member.joining = x
             member.instance_id = x.asked.get("group_instance_id") or member.instance_id
-        elif x.key == SYNC_GROUP:
+        elif x.key == api_keys.SYNC_GROUP:
             member.syncing = x
             plan = x.group.plan if x.group is not None else None
             if plan is not None and plan.brought is None and (member.id, x.asked["generation_id"]) == (plan.leader, plan.generation):
                 plan.brought = {str(each["member_id"]): data_of(each["assignment"]) for each in x.asked["assignments"]}
                 plan.read.clear()  # judged
-        elif x.key == HEARTBEAT:
+        elif x.key == api_keys.HEARTBEAT:
             member.beat = x
             member.beating.append(x)
             member.beats = [each for each in member.beats if each.link.beat is each]
             member.beats.append(x)
-        elif x.key == LEAVE_GROUP:
+        elif x.key == api_keys.LEAVE_GROUP:
             member.leaving = x
-        elif x.key == CONSUMER_GROUP_HEARTBEAT:
+        elif x.key == api_keys.CONSUMER_GROUP_HEARTBEAT:
             course.says(member, x)
 
     def replied(self, row: ReplyRow | AbandonedRow) -> Exchange | None:
@@ -199,14 +192,14 @@ class World(Repeating):
                 member.syncing = None
             if x in member.beating:
                 member.beating.remove(x)
-            if x.key != FETCH:
+            if x.key != api_keys.FETCH:
                 member.heard = x
                 if x.delivered and x.answered is not None and not x.errors:
                     member.doubt = max(member.doubt, x.answered - member.confirmed)
                     member.confirmed = x.answered
                 elif not x.delivered or x.errors - HARMLESS:
                     member.doubt = LONGEST_NS
-            if x.key in (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT) and x.answered is not None:
+            if x.key in (api_keys.JOIN_GROUP, api_keys.SYNC_GROUP, api_keys.HEARTBEAT, api_keys.OFFSET_COMMIT) and x.answered is not None:
                 member.alive = max(member.alive, x.answered)
         if not x.delivered and x.answered is not None:
             x.link.troubled = x.answered
@@ -265,7 +258,7 @@ class World(Repeating):
 
     def group_of(self, x: Exchange) -> str | None:
         """The group that a request is about; None: none or several (OffsetFetch v8+)."""
-        if x.key == OFFSET_FETCH and x.version >= SEVERAL:
+        if x.key == api_keys.OFFSET_FETCH and x.version >= SEVERAL:
             groups = x.asked["groups"]
             return str(groups[0]["group_id"]) if len(groups) == 1 else None
         name = x.asked.get("group_id")
@@ -280,7 +273,7 @@ class World(Repeating):
     def _sender(self, x: Exchange) -> Member | None:
         """By the id that it gives. A LeaveGroup that names several, or a request without an id, is nobody's."""
         assert x.group is not None
-        if x.key == LEAVE_GROUP:
+        if x.key == api_keys.LEAVE_GROUP:
             leavers = leavers_of(x)
             member_id = leavers[0][0] if len(leavers) == 1 else ""
         else:
@@ -290,7 +283,7 @@ class World(Repeating):
         member = x.group.members.get(member_id)
         if member is None:
             return self._member(x.group, member_id, x)
-        return None if x.key == LEAVE_GROUP and not _own(member, x.link) else member
+        return None if x.key == api_keys.LEAVE_GROUP and not _own(member, x.link) else member
 
     def _member(self, group: Group, member_id: str, x: Exchange) -> Member:
         found = group.members.get(member_id)
@@ -452,14 +445,14 @@ class World(Repeating):
 
 
 _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
-    JOIN_GROUP: World._joined,
-    SYNC_GROUP: World._synced,
-    HEARTBEAT: World._beaten,
-    OFFSET_COMMIT: World._other,
-    LEAVE_GROUP: World._left,
-    CONSUMER_GROUP_HEARTBEAT: World._steered,
-    METADATA: World._metadata,
-    API_VERSIONS: World._versions,
+    api_keys.JOIN_GROUP: World._joined,
+    api_keys.SYNC_GROUP: World._synced,
+    api_keys.HEARTBEAT: World._beaten,
+    api_keys.OFFSET_COMMIT: World._other,
+    api_keys.LEAVE_GROUP: World._left,
+    api_keys.CONSUMER_GROUP_HEARTBEAT: World._steered,
+    api_keys.METADATA: World._metadata,
+    api_keys.API_VERSIONS: World._versions,
 }
 
 

@@ -438,8 +438,7 @@ class Driver:
     def shut(self, connection: Connection, reason: str, linger: bool = True, now: int | None = None) -> None:
         """Close a connection from our side: one row, what was answered goes out, then FIN (and no more patience without `linger`).
 
-        `now`: of the event that wants it, so that replay has the same row.
-        """
+        `now`: of the event that wants it, so that replay has the same row."""
         # A second time only without `linger`: the end of the server cuts short the patience with peers that were closed before.
         if connection.gone or (connection.closing and linger):
             return

@@ -152,8 +152,7 @@ def wanted_of(
 
     `state`: Kafka's name; `members`: so many; `member`: one of that member id, instance id or client id; `generation`: at least;
     `assignment`: see `Assignment`; `offsets`: {"orders/0": 17}, committed up to there or further; `lag`: at most so many records of the
-    group's partitions are not committed yet.
-    """
+    group's partitions are not committed yet."""
     _check_numbers(members=members, lag=lag, generation=generation)
     named = _by_member(assignment) if isinstance(assignment, Mapping) else {}
     if members is not None:

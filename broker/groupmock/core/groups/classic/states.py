@@ -54,17 +54,17 @@ from typing import Final
 
 import msgspec
 
-from groupmock_codec import error_codes
+from groupmock_codec import error_codes, group_states
 
 
 class State(StrEnum):
     """Kafka's own names, as DescribeGroups writes them."""
 
-    EMPTY = "Empty"
-    PREPARING = "PreparingRebalance"
-    COMPLETING = "CompletingRebalance"
-    STABLE = "Stable"
-    DEAD = "Dead"
+    EMPTY = group_states.EMPTY
+    PREPARING = group_states.PREPARING_REBALANCE
+    COMPLETING = group_states.COMPLETING_REBALANCE
+    STABLE = group_states.STABLE
+    DEAD = group_states.DEAD
 
     __hash__ = str.__hash__  # every request looks its cell up, and Enum's own is not C
 

@@ -37,15 +37,17 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Final
 
+from groupmock_codec import group_states
+
 
 class State(StrEnum):
     """Kafka's own names, as ConsumerGroupDescribe writes them."""
 
-    EMPTY = "Empty"
-    ASSIGNING = "Assigning"
-    RECONCILING = "Reconciling"
-    STABLE = "Stable"
-    DEAD = "Dead"
+    EMPTY = group_states.EMPTY
+    ASSIGNING = group_states.ASSIGNING
+    RECONCILING = group_states.RECONCILING
+    STABLE = group_states.STABLE
+    DEAD = group_states.DEAD
 
 
 class Progress(StrEnum):
