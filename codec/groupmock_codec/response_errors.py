@@ -35,10 +35,10 @@ def error_codes(message: type[Message], version: int) -> ErrorCodes:
     with source.block("def each(x0):"):
         _look(source, message, version, "x0", "", 0)
         source.line("yield from ()")
-    names = dict(source.names)
+    names: dict[str, Any] = dict(source.names)
     where = f"<errors {message.__module__}.{message.__name__} v{version}>"
     exec(compile(source.text, where, "exec"), names)  # made of our declarations only
-    return ErrorCodes(names["first"], names["each"])  # type: ignore[arg-type]
+    return ErrorCodes(names["first"], names["each"])
 
 
 def is_error_code(field: Field) -> bool:

@@ -36,8 +36,9 @@ def constants(tree: ast.Module) -> Iterator[tuple[int, str, object]]:
             pairs: list[tuple[ast.expr, ast.expr | None]] = [(statement.target, statement.value)]
         elif isinstance(statement, ast.Assign):
             target, value = statement.targets[0], statement.value
-            both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
-            pairs = list(zip(target.elts, value.elts, strict=False)) if both else [(target, value)]  # type: ignore[union-attr]
+            pairs = [(target, value)]
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                pairs = list(zip(target.elts, value.elts, strict=False))
         else:
             continue
         for name, literal in pairs:
