@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
+from groupmock_codec import api_keys
+
 if TYPE_CHECKING:
     from .events import Request
     from .timers import Key
@@ -41,13 +43,18 @@ def _fetched(message: Any) -> Iterable[str]:
     return [each.group_id for each in message.groups] or (message.group_id,)
 
 
-OF_OFFSETS: Final[Asks] = {8: _one, 9: _fetched, 28: _one, 42: lambda message: message.groups_names, 47: _one}
+OF_OFFSETS: Final[Asks] = {
+    **dict.fromkeys((api_keys.OFFSET_COMMIT, api_keys.TXN_OFFSET_COMMIT, api_keys.OFFSET_DELETE), _one),
+    api_keys.OFFSET_FETCH: _fetched,
+    api_keys.DELETE_GROUPS: lambda message: message.groups_names,
+}
 """Requests that read or change committed offsets, or delete a group with them."""
 OF_GROUPS: Final[Asks] = {
     **OF_OFFSETS,
-    **dict.fromkeys((11, 12, 13, 14, 68), _one),
-    15: lambda message: message.groups,
-    69: lambda message: message.group_ids,
+    **dict.fromkeys((api_keys.JOIN_GROUP, api_keys.HEARTBEAT, api_keys.LEAVE_GROUP, api_keys.SYNC_GROUP), _one),
+    api_keys.CONSUMER_GROUP_HEARTBEAT: _one,
+    api_keys.DESCRIBE_GROUPS: lambda message: message.groups,
+    api_keys.CONSUMER_GROUP_DESCRIBE: lambda message: message.group_ids,
 }
 """All that look at a group. A list of groups is none of them: it tells what there is at the moment, as Kafka's does."""
 
