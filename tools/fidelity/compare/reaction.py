@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from groupmock_codec import APIS
+from groupmock_codec import APIS, api_keys
 from groupmock_codec.api_keys import API_VERSIONS
 from groupmock_codec.declare import Message, fields_of
 from groupmock_codec.errors import CodecError
@@ -97,5 +97,5 @@ def _only_own(key: int, answer: dict[str, Json], token: str) -> dict[str, Json]:
     kept = [row for row in answer.get(rows, []) if token in (row.get(name) or "") or row.get("error_code")]
     return {
         **{field: value for field, value in answer.items() if field not in (rows, "next_cursor")},
-        rows: sorted(kept, key=by_name) if key == 16 else kept,
+        rows: sorted(kept, key=by_name) if key == api_keys.LIST_GROUPS else kept,
     }

@@ -15,6 +15,7 @@ from typing import Final
 from groupmock.config.advertise import advertised
 from groupmock.config.profiles import load
 from groupmock.rig.wire import framed
+from groupmock_codec import api_keys
 from groupmock_codec.api_keys import API_VERSIONS
 from groupmock_codec.headers import request_header_version
 
@@ -160,7 +161,7 @@ def _known_tag(value: bytes, times: int = 1) -> Kind:
     """Fetch alone has tags in its request: the cluster id (0) and the replica state (1)."""
 
     def make(target: RequestToSpoil) -> list[bytes] | None:
-        if target.key != 1 or not target.flexible or _told(target):
+        if target.key != api_keys.FETCH or not target.flexible or _told(target):
             return None
         section = uvarint(times) + _tag(0, value) * times
         return target.with_parts([*target.parts[:-1], EncodedPart("tag count", section, "tags")])

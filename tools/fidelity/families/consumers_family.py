@@ -10,6 +10,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Final
 
+from groupmock_codec import api_keys
+
 from ..script.message_json import binary
 from ..script.script import Pause, Script, Send, TopicNeed
 from .group_requests import PARTITIONS, commit_topics, fetch_topics, subscription
@@ -37,9 +39,20 @@ class ConsumersAuthor:
     def send(self, name: str, key: int, version: int, fields: Fields) -> None:
         """On a connection where no answer is owed: a classic member's JoinGroup or SyncGroup may wait for long."""
         links = self.links[name]
-        named = {"group_id": {"group": 1}, **fields} if key not in (9, 15, 16, 42, 69) else fields
+        named = (
+            {"group_id": {"group": 1}, **fields}
+            if key
+            not in (
+                api_keys.OFFSET_FETCH,
+                api_keys.DESCRIBE_GROUPS,
+                api_keys.LIST_GROUPS,
+                api_keys.DELETE_GROUPS,
+                api_keys.CONSUMER_GROUP_DESCRIBE,
+            )
+            else fields
+        )
         self.script.steps.append(Send(name, key, version, named, None if links == 1 else f"{name}{links}"))
-        self.links[name] += key in (11, 14)
+        self.links[name] += key in (api_keys.JOIN_GROUP, api_keys.SYNC_GROUP)
 
     # -- the consumer protocol
 
@@ -147,9 +160,9 @@ class ConsumersAuthor:
         """ConsumerGroupDescribe, DescribeGroups, ListGroups."""
         rng = self.rng
         key = rng.choice((69, 69, 69, 15, 16))
-        if key == 69:
+        if key == api_keys.CONSUMER_GROUP_DESCRIBE:
             self.send(name, 69, rng.choice((0, 1)), {"group_ids": [{"group": number} for number in rng.choice(([1], [1], [1], [9]))]})
-        elif key == 15:
+        elif key == api_keys.DESCRIBE_GROUPS:
             self.send(name, 15, rng.choice((5, 6)), {"groups": [{"group": 1}]})
         else:
             self.send(name, 16, 5, {"states_filter": [], "types_filter": rng.choice(([], ["consumer"], ["classic"]))})

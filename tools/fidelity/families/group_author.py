@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from groupmock.core.groups.classic.states import COMPLETING, EMPTY, PREPARING
 from groupmock.core.groups.classic.type import ClassicGroup
+from groupmock_codec import api_keys, error_codes
 
 from ..play.core_player import STEP_MS, CorePlayer
 from ..script.script import Drop, Pause, Script, Send
@@ -96,13 +97,13 @@ class GroupAuthor:
         connection = None if client.links == 1 else client.link
         self._write(Send(client.name, key, version, fields, connection, client.client_id))
         event = self.player.events[-1]
-        if key == 11 and event.answer is not None:
+        if key == api_keys.JOIN_GROUP and event.answer is not None:
             self._joined(client, event.answer["error_code"])
 
     def _joined(self, client: Client, error: int) -> None:
         if error in (0, 79):
             client.fresh = False
-        elif error in (25, 81) and self.rng.random() < 0.8:
+        elif error in (error_codes.UNKNOWN_MEMBER_ID, error_codes.GROUP_MAX_SIZE_REACHED) and self.rng.random() < 0.8:
             client.fresh = True
 
     def _write(self, step: Send | Drop | Pause) -> None:

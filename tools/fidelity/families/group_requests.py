@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Final
 
+from groupmock_codec import api_keys
+
 from ..script.message_json import binary
 
 Fields = dict[str, Any]
@@ -97,9 +99,9 @@ def spoil(rng: Random, key: int, fields: Fields, static: bool) -> Fields:
     """One field (now and then two) replaced by something a well-behaved client would not say. `static`: the script has static members."""
     spoilt = dict(fields)
     for name in rng.sample(sorted(SPOILS[key]), 1 if rng.random() < 0.85 else min(2, len(SPOILS[key]))):
-        if key == 11 and name == "rebalance_timeout_ms" and not static:
+        if key == api_keys.JOIN_GROUP and name == "rebalance_timeout_ms" and not static:
             spoilt[name] = rng.choice((*NEVER_ENDING, *SPOILS[key][name]))
-        elif key != 11 or name != "group_instance_id" or static:
+        elif key != api_keys.JOIN_GROUP or name != "group_instance_id" or static:
             spoilt[name] = rng.choice(SPOILS[key][name])
     return spoilt
 

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from typing import Any, Final
 
-from groupmock_codec import APIS
+from groupmock_codec import APIS, api_keys
 from groupmock_codec.declare import Field, Message, Wire, fields_of
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
 from groupmock_codec.records import NewRecord, encode_batch
@@ -36,7 +36,7 @@ class RequestMaker:
 
     def message(self, made: type[Message], version: int) -> Any:
         """One struct: what the version has not stays at its default."""
-        config = "Config" in made.__name__ and self.key != 32
+        config = "Config" in made.__name__ and self.key != api_keys.DESCRIBE_CONFIGS
         values = {field.name: self.field(field, version) for field in fields_of(made) if field.present(version)}
         return made(**(values | {"name": self.rng.choice(CONFIGS)} if config and "name" in values else values))
 
@@ -52,7 +52,7 @@ class RequestMaker:
         """Something small of that type."""
         rng = self.rng
         if wire.kind == "array":
-            if field.nullable(version) and rng.random() < 0.1 and self.key != 3:
+            if field.nullable(version) and rng.random() < 0.1 and self.key != api_keys.METADATA:
                 return None
             return [self.value(field, wire.element_wire, version) for _ in range(rng.choice((1, 1, 1, 2, 2, 0)))]
         if wire.kind == "struct":
@@ -146,10 +146,19 @@ _BY_API: Final[dict[tuple[int, str], FieldMaker]] = {
     (37, "validate_only"): _one_of(True),
     (44, "validate_only"): _one_of(True),
     (44, "config_operation"): _one_of(0, 1),
-    **{(key, "resource_type"): _one_of(2) for key in (32, 33, 44)},
+    **{
+        (key, "resource_type"): _one_of(2)
+        for key in (api_keys.DESCRIBE_CONFIGS, api_keys.ALTER_CONFIGS, api_keys.INCREMENTAL_ALTER_CONFIGS)
+    },
     # Code 0 of these closes the connection (SEC-77, SEC-78)
-    **{(key, code): _one_of(2, 3) for key in (29, 30, 31) for code in _ACL_CODES},
-    **{(key, "resource_name"): lambda maker: maker.topic() for key in (32, 33, 44)},
-    **{(key, "value"): _one_of("1000", "delete", None) for key in (19, 33, 44)},
+    **{(key, code): _one_of(2, 3) for key in (api_keys.DESCRIBE_ACLS, api_keys.CREATE_ACLS, api_keys.DELETE_ACLS) for code in _ACL_CODES},
+    **{
+        (key, "resource_name"): lambda maker: maker.topic()
+        for key in (api_keys.DESCRIBE_CONFIGS, api_keys.ALTER_CONFIGS, api_keys.INCREMENTAL_ALTER_CONFIGS)
+    },
+    **{
+        (key, "value"): _one_of("1000", "delete", None)
+        for key in (api_keys.CREATE_TOPICS, api_keys.ALTER_CONFIGS, api_keys.INCREMENTAL_ALTER_CONFIGS)
+    },
     (32, "configuration_keys"): lambda maker: maker.rng.choice((None, [], list(CONFIGS))),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupmock_codec import api_keys
 from groupmock_codec.error_codes import MEMBER_ID_REQUIRED, NONE
 from groupmock_codec.records import TRANSACTIONAL_BIT, NewRecord, encode_batch
 
@@ -36,19 +37,21 @@ class References:
     def learn(self, index: int, step: Send, answer: dict[str, Json]) -> None:
         """Take in the answer to a step."""
         self.answers[index] = answer
-        if step.key == 11 and answer["error_code"] in (NONE, MEMBER_ID_REQUIRED):
+        if step.key == api_keys.JOIN_GROUP and answer["error_code"] in (NONE, MEMBER_ID_REQUIRED):
             if index < self._last_join.get(step.client, 0):
                 return  # two joins of one client answered at once: the later request counts, whichever answer comes first
             self._last_join[step.client] = index
             self._joined(self.of(step.client), answer)
-        elif step.key == 68 and answer["error_code"] == NONE:
+        elif step.key == api_keys.CONSUMER_GROUP_HEARTBEAT and answer["error_code"] == NONE:
             mine = self.of(step.client)
             mine["member_id"], mine["epoch"] = answer["member_id"], answer["member_epoch"]
             if answer["assignment"] is not None:
                 mine["assigned"] = answer["assignment"]["topic_partitions"]
-        elif (step.key == 22 or (step.key == 26 and step.version >= 5)) and answer["error_code"] == NONE:
+        elif (step.key == api_keys.INIT_PRODUCER_ID or (step.key == api_keys.END_TXN and step.version >= 5)) and answer[
+            "error_code"
+        ] == NONE:
             self.of(step.client).update(producer_id=answer["producer_id"], producer_epoch=answer["producer_epoch"])
-        elif step.key == 1 and answer.get("session_id"):
+        elif step.key == api_keys.FETCH and answer.get("session_id"):
             self.of(step.client)["session_id"] = answer["session_id"]
 
     @staticmethod

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock.core.effects import Moved, Note
+from groupmock_codec import error_codes
 from groupmock_codec.api_keys import OFFSET_COMMIT, OFFSET_FETCH
 from groupmock_codec.records import decode_records
 
@@ -70,7 +71,11 @@ class HistoryJudge:
                     at = (message.group_id, topic.name, each.partition_index)
                     if each.error_code == 0 and at in written:
                         self.committed[at] = written[at]
-                    elif each.error_code in (14, 15, 16):
+                    elif each.error_code in (
+                        error_codes.COORDINATOR_LOAD_IN_PROGRESS,
+                        error_codes.COORDINATOR_NOT_AVAILABLE,
+                        error_codes.NOT_COORDINATOR,
+                    ):
                         self.uncertain.add(at)  # it may stand in the log although the coordinator went
         elif asked.key == OFFSET_FETCH:
             for group, topic, partition, offset in _fetched(asked.message, answer):
