@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from groupmock.core.timers import NAMES
 from groupmock.faults.plan import read_plan, rule_as_data
 from groupmock_codec.errors import CodecError
 
@@ -17,8 +18,6 @@ from .world import World
 LIVENESS: Final = "liveness"
 SETTLING_MS: Final = 10
 """By then what strangers sent has arrived."""
-TIMERS: Final = 2
-"""Retention, and what else is one for all."""
 LOOK_MS: Final = 500
 """How often it is looked whether everything has come to rest."""
 
@@ -268,9 +267,11 @@ class Playing:
         parked = len(world.core.cluster.topics.fetches)
         if parked:
             bench.found("leaks", f"{parked} fetches wait for records and nobody is there")
-        armed = len(world.core.environment.timers)
-        if armed > TIMERS + sum(len(group.members) + len(group.pending_joins) for group in bench.groups.peopled()):
-            bench.found("leaks", f"{armed} timers are armed and nobody is there")
+        timers = world.core.environment.timers
+        # A key with the name alone is of a timer that the cluster has once, as for retention.
+        armed = [key for name in NAMES for key in timers.armed(name) if len(key) > 1]
+        if len(armed) > sum(len(group.members) + len(group.pending_joins) for group in bench.groups.peopled()):
+            bench.found("leaks", f"timers are armed and nobody is there: {', '.join(' '.join(key) for key in sorted(armed))}")
         mine = [group for group in bench.groups.peopled() if group.group_id not in bench.groups.spoilt]
         for group in mine:
             if group.members:
