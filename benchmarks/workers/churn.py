@@ -35,6 +35,7 @@ from groupmock.core.events import Command
 from groupmock.rig.wire import Client
 from groupmock.server.assembly import start
 from groupmock.server.running import Running
+from groupmock_codec.error_codes import MEMBER_ID_REQUIRED
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
@@ -163,7 +164,7 @@ class Life:
             protocols=[JoinGroupRequestProtocol(name=f"assignor-{self.number}", metadata=SUBSCRIPTION)],
         )
         joined = ask(11, 6, joining)
-        if joined.error_code == 79:
+        if joined.error_code == MEMBER_ID_REQUIRED:
             joining.member_id = joined.member_id
             if self.number % 8 == 1:
                 return  # reserves an id and is not seen again

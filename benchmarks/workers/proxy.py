@@ -16,6 +16,7 @@ import uuid
 from typing import Any, Final
 
 from groupmock.rig.wire import Client, read_response, request
+from groupmock_codec.error_codes import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
@@ -30,7 +31,7 @@ PIECE: Final = 64 * 1024
 TOPIC_BYTES: Final = 8 * 1024 * 1024
 MEMBERS: Final = 5
 PATIENCE_S: Final = 20.0
-COORDINATOR_ERRORS: Final = (14, 15, 16)
+COORDINATOR_ERRORS: Final = (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR)
 VERSION: Final = 17
 """Of Fetch: its answers may name nodes (KIP-951), so that a recording has to see them whole."""
 

@@ -22,6 +22,8 @@ TABLES = {
 ALLOWED = {
     "broker/groupmock/core/transactions/states.py": "Empty is a state of a transaction there and of no group",
     "broker/groupmock/audit/rules/client_29_instance_id_everywhere.py": "SINCE tells which version brought a field, and not what is spoken",
+    "broker/groupmock/core/groups/view.py": "a Literal type cannot be made of constants",
+    "tools/gate/package_check.py": "it runs without the packages that it checks",
     "docker/health.py": "it runs before the packages are imported, to be quick",
     "benchmarks/peers/floor.py": "it is a broker of its own, and its table is what it serves",
     "tests/unit/core/groups/test_load_and_unload.py": "PARTITION = 3 is a partition of __consumer_offsets and no error",
@@ -60,6 +62,27 @@ def key_of(node: ast.expr | None) -> int | None:
     return vars(api_keys).get(name) if name.isupper() else None
 
 
+STATES = {value for name, value in vars(group_states).items() if name.isupper()}
+NUMBERED = {"error_code", "error", "api_key"}
+USERS_VIEW = ("tests/", "tools/fidelity/families/")
+"""Tests state what a user sees, and families draw words that are no states: both write states and numbers in place."""
+
+
+def literals(tree: ast.Module) -> Iterator[tuple[int, object]]:
+    """Line and value of group states in place, and of numbers above 1 to which an error code or API key is compared."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value in STATES:
+            yield node.lineno, node.value
+        elif isinstance(node, ast.Compare):
+            sides = (node.left, *node.comparators)
+            names = {getattr(part, "attr", getattr(part, "id", "")) for side in sides for part in (side, *ast.iter_child_nodes(side))}
+            names |= {side.slice.value for side in sides if isinstance(side, ast.Subscript) and isinstance(side.slice, ast.Constant)}
+            if names & NUMBERED and not any(isinstance(operator, ast.Lt | ast.Gt | ast.LtE | ast.GtE) for operator in node.ops):
+                parts = (part for side in sides for part in (side, *ast.iter_child_nodes(side)))
+                numbers = (part for part in parts if isinstance(part, ast.Constant) and type(part.value) is int)
+                yield from ((node.lineno, number.value) for number in numbers if number.value not in (-1, 0, 1))
+
+
 def is_version(node: ast.expr) -> bool:
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     return all(isinstance(part, ast.Constant) and type(part.value) is int and 0 <= part.value < 30 for part in parts)
@@ -94,6 +117,17 @@ def test_no_module_declares_a_number_or_name_of_the_codec_again() -> None:
 def test_no_module_has_a_table_of_versions_beside_the_profiles() -> None:
     tables = [f"{file}:{line}" for file, tree in modules() if "/config/profiles/" not in file for line in version_tables(tree)]
     assert tables == [], "ask groupmock.rig.versions or the profile"
+
+
+def test_no_module_of_the_product_writes_a_state_or_error_in_place() -> None:
+    judged = [(file, tree) for file, tree in modules() if not file.startswith(USERS_VIEW)]
+    written = [f"{file}:{line} {value!r}" for file, tree in judged if file not in ALLOWED for line, value in literals(tree)]
+    assert written == [], "import it from groupmock_codec"
+
+
+@pytest.mark.parametrize("line", ["if group.state == 'Stable': ...", "if answer['error_code'] in (0, 79): ...", "beat = row.api_key == 12"])
+def test_a_planted_literal_is_found(line: str) -> None:
+    assert len(list(literals(ast.parse(line)))) == 1
 
 
 @pytest.mark.parametrize("line", ["JOIN: Final = 11", "JOIN, SYNC = 11, 14", "NS_PER_MS = 1_000_000", "PREPARING = 'PreparingRebalance'"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Field, Message, Wire, fields_of
+from groupmock_codec.group_states import STABLE
 
 from .state import BIG, MANY, WIDE
 
@@ -63,7 +64,7 @@ _WORDS: Final[dict[str, Names]] = {
     "transactional_ids": _groups,
     "transactional_id": _groups,
     "state_filters": lambda state: ["Ongoing"],
-    "states_filter": lambda state: ["Stable"],
+    "states_filter": lambda state: [STABLE],
     "types_filter": lambda state: ["classic"],
     "client_software_name": lambda state: ["rig"],
     "client_software_version": lambda state: ["1"],

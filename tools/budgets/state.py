@@ -11,6 +11,7 @@ from groupmock.journal.ring import Ring
 from groupmock.rig import WireRig
 from groupmock.rig.wire import read_response, request
 from groupmock.watch.log import LogSink
+from groupmock_codec.group_states import STABLE
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -88,7 +89,7 @@ class BigState:
             group_id=BIG, generation_id=group.generation, member_id=group.leader_id or "",
             group_instance_id=group.members[group.leader_id or ""].group_instance_id, assignments=shares,
         )))  # fmt: skip
-        assert str(group.state) == "Stable", group.state
+        assert str(group.state) == STABLE, group.state
         return [group.static_members[instance] for instance in self.instances]
 
     def _commit(self) -> None:

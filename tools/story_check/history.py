@@ -15,6 +15,7 @@ from groupmock.journal.whose import group_of
 from groupmock.text.printable import printable
 from groupmock_codec.embedded import connect, consumer, designs
 from groupmock_codec.errors import DecodeError
+from groupmock_codec.group_states import COMPLETING_REBALANCE, STABLE
 
 from .claims import Partition, Partitions
 
@@ -144,7 +145,7 @@ class History:
 
     def _moved(self, row: MovedRow) -> None:
         group = self.group(row.group)
-        if row.after == "Stable" and row.before == "CompletingRebalance":
+        if row.after == STABLE and row.before == COMPLETING_REBALANCE:
             self._planned(group, row)
         group.moves.append(row)
 

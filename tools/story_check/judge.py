@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from groupmock_codec.group_states import STABLE
+
 from .bench import Bench, Verdict, named, printed
 from .claims import DROPPED, Claim, Partition, Partitions, offsets_of, read_head, read_section, sections_of, times_of
 from .history import NOTHING, Commit, GroupFacts, History, Plan
@@ -146,7 +148,7 @@ def _plan(bench: Bench, claim: Claim) -> Plan | None:
 
 
 def _leads(bench: Bench, claim: Claim) -> Verdict:
-    moves = [move for move in bench.group.moves if move.after == "Stable" and printed(move.t) == claim.at]
+    moves = [move for move in bench.group.moves if move.after == STABLE and printed(move.t) == claim.at]
     same = [move for move in moves if move.generation == claim.generation]
     if not same:
         return bench.verdict(claim, False, f"generation {claim.generation} did not become Stable then", [move.seq for move in moves])

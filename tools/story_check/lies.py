@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from groupmock_codec.group_states import EMPTY, STABLE
+
 Lines = list[str]
 Lie = Callable[[str, Lines], Iterator[str]]
 _TIME: Final = re.compile(r" *(\d+\.\d{3})  ")
@@ -99,7 +101,7 @@ LIES: Final[dict[str, Lie]] = {
     "owes another partition": _each(r" owes the broker [^\s/]+/\d+(?P<x>)", lambda found: "77"),
     "owes as another member": _somebody_else(r"(?P<x>[\w.-]+#\w{4}) owes the broker"),
     "at another time": _later,
-    "first line: another state": _each(r"^\S+: (?P<x>[A-Za-z ]+), gen", lambda found: "Empty" if found["x"] == "Stable" else "Stable"),
+    "first line: another state": _each(r"^\S+: (?P<x>[A-Za-z ]+), gen", lambda found: EMPTY if found["x"] == STABLE else STABLE),
     "first line: not there": _each(r"^\S+: (?P<x>[A-Za-z ]+), generation", lambda found: "not there yet"),
     "first line: another generation": _each(r"^\S+: [A-Za-z ]+, generation (?P<x>\d+)", _more),
     "first line: a member more": _each(r"^\S+: .*, (?P<x>\d+) members?\b", _more),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from groupmock_codec.error_codes import error_name
+from groupmock_codec.group_states import DEAD
 from groupmock_codec.response_errors import error_codes
 
 from ..core.effects import MemberChanged, Moved, Note, TimerFired
@@ -233,7 +234,7 @@ class Recorder:
 
     def moved(self, effect: Moved, now: int) -> None:
         """A group changed its state."""
-        if effect.after == "Dead":
+        if effect.after == DEAD:
             self._protocol_types.pop(effect.group, None)
         elif effect.protocol_type is not None:
             self._protocol_types[effect.group] = effect.protocol_type

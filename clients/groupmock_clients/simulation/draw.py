@@ -13,6 +13,7 @@ from groupmock.rig.versions import newest
 from groupmock_codec import APIS
 from groupmock_codec.api_keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
 from groupmock_codec.declare import Message, fields_of
+from groupmock_codec.group_states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from groupmock_codec.messages.k01_fetch import FetchRequest, FetchTopic
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
@@ -38,7 +39,7 @@ PROTOCOLS: Final = (["range"], ["cooperative-sticky"], ["cooperative-sticky", "r
 MUCH: Final = (1, 20, 150, 1_000)
 MORE: Final = {"partitions": (4, 10_000, 1_000_000, 2**31 - 1), "zipped": (1, 1_000, 5_000), "records": (1, 1_000)}
 """How much of something a large request has; of what costs little to say, as much as can be said."""
-STATES: Final = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")
+STATES: Final = (EMPTY, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE)
 STEPS: Final = (12, 30)
 WEIGHTS: Final[dict[str, dict[str, int]]] = {
     "groups": {},

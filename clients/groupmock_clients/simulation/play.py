@@ -7,6 +7,7 @@ from typing import Any, Final
 from groupmock.core.timers import NAMES
 from groupmock.faults.plan import read_plan, rule_as_data
 from groupmock_codec.errors import CodecError
+from groupmock_codec.group_states import STABLE
 
 from .consumer import Consumer
 from .judges.findings import Finding
@@ -200,7 +201,7 @@ class Playing:
                 self.world.command("force_rebalance", group=client.about.group)
         unsure = self.world.bench.groups.unsure
         for group in self.world.bench.groups.peopled():
-            if group.group_id in unsure and str(group.state) == "Stable":
+            if group.group_id in unsure and str(group.state) == STABLE:
                 unsure.discard(group.group_id)
                 self.world.command("force_rebalance", group=group.group_id)
 
@@ -210,7 +211,7 @@ class Playing:
         history = self.world.bench.history
         for name, clients in self._groups().items():
             group = self.world.bench.groups.group(name)
-            if group is None or str(group.state) != "Stable":
+            if group is None or str(group.state) != STABLE:
                 return f"group {name!r} is {'gone' if group is None else group.state}"
             if sorted(group.members) != sorted(client.member_id for client in clients):
                 return f"group {name!r} has members {sorted(group.members)}"

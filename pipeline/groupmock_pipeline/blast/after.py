@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from groupmock_codec.group_states import STABLE
+from groupmock_codec.group_states import DEAD, STABLE
 
 from .strikes import GONE, GRACE_NS, PLACE
 
@@ -37,7 +37,7 @@ def per_group(lives: DataFrame) -> DataFrame:
     ).select("*", "life.*").drop("life")  # fmt: skip
     again = F.get(F.filter("fetched", lambda each: each["group"] == F.col("group")), F.lit(0))["again"]
     base = F.try_element_at(F.filter("story", lambda point: point["seq"] < F.col("seq")), F.lit(-1))
-    return _figures(_span(pairs.withColumns({"again": again, "base": F.when(base["state"] != "Dead", base)})))
+    return _figures(_span(pairs.withColumns({"again": again, "base": F.when(base["state"] != DEAD, base)})))
 
 
 def _span(pairs: DataFrame) -> DataFrame:

@@ -11,10 +11,10 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from groupmock_codec.api_keys import FETCH
+from groupmock_codec.api_keys import FETCH, HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 
-MEMBERS_APIS: Final = (11, 12, 14)
-"""JoinGroup, Heartbeat, SyncGroup: who sends one is in the group."""
+MEMBERS_APIS: Final = (JOIN_GROUP, HEARTBEAT, SYNC_GROUP)
+"""A connection that sends one of these requests belongs to a member of the group."""
 PARTITIONS: Final = "array<struct<partition: bigint, fetch_offset: bigint>>"
 MESSAGE: Final = f"group_id string, topics array<struct<topic: string, topic_id: string, partitions: {PARTITIONS}>>"
 """What those of a member have, and a Fetch."""

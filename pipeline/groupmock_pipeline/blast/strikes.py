@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from groupmock_codec import error_codes
-from groupmock_codec.api_keys import JOIN_GROUP
-from groupmock_codec.group_states import PREPARING_REBALANCE
+from groupmock_codec import api_keys, error_codes
+from groupmock_codec.group_states import DEAD, EMPTY, PREPARING_REBALANCE
 from groupmock_codec.units import NS_PER_MS
 
 from ..rebalance.events import BEHIND_THEIR_BACKS, OF_CLASSIC
@@ -40,9 +39,13 @@ ENDS: Final = ("over", "released")
 """Actions of fault rows that end a wait (groupmock.net.fault_gate)."""
 COULD_NOT: Final = "a fault could not steer"
 """`what` of the note that a fault's command was refused."""
-GROUP_APIS: Final = (8, 9, 10, 11, 12, 13, 14, 15, 42, 47, 68)
+GROUP_APIS: Final = (
+    api_keys.OFFSET_COMMIT, api_keys.OFFSET_FETCH, api_keys.FIND_COORDINATOR, api_keys.JOIN_GROUP, api_keys.HEARTBEAT, api_keys.LEAVE_GROUP,
+    api_keys.SYNC_GROUP, api_keys.DESCRIBE_GROUPS, api_keys.DELETE_GROUPS, api_keys.OFFSET_DELETE,
+    api_keys.CONSUMER_GROUP_HEARTBEAT,
+)  # fmt: skip
 """APIs whose requests name a group."""
-GONE: Final = ("Empty", "Dead", "")
+GONE: Final = (EMPTY, DEAD, "")
 EXPELLED: Final = (
     ("session_expired", "member_silent", "sync_overdue", "revocation_overdue"),
     "^(session of .* expired |member .* did not join again: |member .* sent no SyncGroup within )",
@@ -92,7 +95,7 @@ def told(rows: DataFrame) -> DataFrame:
         *("generation", "group_instance_id", "rule"), F.when(kind == "request", F.from_json("message", ASKS)).alias("asks"),
         F.when(kind == "reply", codes).alias("codes"),
     )  # fmt: skip
-    join = F.when(F.col("api_key") == JOIN_GROUP, F.col("asks.session_timeout_ms").cast("long"))
+    join = F.when(F.col("api_key") == api_keys.JOIN_GROUP, F.col("asks.session_timeout_ms").cast("long"))
     member = F.coalesce("asks.member_id", F.get("asks.members", F.lit(0))["member_id"])
     group = F.get("asks.groups", F.lit(0))
     named = (F.get(f"asks.{name}", F.lit(0)) for name in ("groups_names", "coordinator_keys"))

@@ -101,7 +101,7 @@ class GroupAuthor:
             self._joined(client, event.answer["error_code"])
 
     def _joined(self, client: Client, error: int) -> None:
-        if error in (0, 79):
+        if error in (error_codes.NONE, error_codes.MEMBER_ID_REQUIRED):
             client.fresh = False
         elif error in (error_codes.UNKNOWN_MEMBER_ID, error_codes.GROUP_MAX_SIZE_REACHED) and self.rng.random() < 0.8:
             client.fresh = True

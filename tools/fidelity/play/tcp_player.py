@@ -15,6 +15,7 @@ from typing import Final
 from groupmock.rig.wire import Asked
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
+from groupmock_codec.group_states import DEAD
 from groupmock_codec.messages.k15_describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 
 from ..script.message_json import as_json, build
@@ -152,7 +153,7 @@ class TcpPlayer:
 
     def _standing(self) -> list[tuple[str, str, int]]:
         found = ((name, self.core.core.cluster.groups.find(name)) for name in sorted(self.facts.groups))
-        return [(name, "Dead", 0) if group is None else (name, str(group.state), len(group.members)) for name, group in found]
+        return [(name, DEAD, 0) if group is None else (name, str(group.state), len(group.members)) for name, group in found]
 
     async def _agree(self, seconds: float) -> None:
         """The core's groups changed: give the broker the time to get there too. Ends early when a deadline comes near."""

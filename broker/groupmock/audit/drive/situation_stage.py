@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock_codec.api_keys import API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, TXN_OFFSET_COMMIT
+from groupmock_codec.group_states import STABLE
 
 from ...core.events import Command
 from ...core.groups.view import GroupView, MemberView
@@ -246,7 +247,7 @@ class Stage(Sink):
 
     def _is_settled(self) -> bool:
         view = self.view
-        if view is None or view.state != "Stable":
+        if view is None or view.state != STABLE:
             return False
         names = {member.client_id for member in view.members}
         running = [copy for copy in self.copies if copy.alive and not copy.frozen]

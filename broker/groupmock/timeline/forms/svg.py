@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
+from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
+
 from ...text.printable import one_line
 from ..model import APIS, EXPECTED, OK, Band, Double, Event, Group, Hole, Lane, Mark, State, Timeline
 from ..words import clock_text, held_text, step_of
@@ -20,9 +22,9 @@ CHARACTER: Final = 6.1
 """Width of one, about."""
 HUES: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8f2a", "#7a6fb0")
 """Okabe and Ito's, which stay apart for every kind of colour blindness; words and shapes say the same."""
-STATES: Final = {"Stable": "#009e73", "PreparingRebalance": "#e69f00", "CompletingRebalance": "#56b4e9", "Empty": "#8d8d8d"} | {
-    "Assigning": "#e69f00",
-    "Reconciling": "#56b4e9",
+STATES: Final = {STABLE: "#009e73", PREPARING_REBALANCE: "#e69f00", COMPLETING_REBALANCE: "#56b4e9", EMPTY: "#8d8d8d"} | {
+    ASSIGNING: "#e69f00",
+    RECONCILING: "#56b4e9",
 }
 LETTERS: Final = {"fault": "!", "command": "C", "finding": "F", "closed": "x", "refused": "x", "says": "i", "note": "N"}
 STYLE: Final = (

@@ -16,6 +16,7 @@ from groupmock_codec.api_keys import (
     LEAVE_GROUP,
     LIST_CONFIG_RESOURCES,
 )
+from groupmock_codec.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
 from groupmock_codec.group_states import DEAD
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
@@ -122,4 +123,4 @@ def _undeleted_topics(broker: TcpBroker) -> list[str]:
     answer = broker.ask(DELETE_TOPICS, version, DeleteTopicsRequest(topic_names=list(broker.topics), timeout_ms=10_000))
     assert isinstance(answer, DeleteTopicsResponse)
     # 3, UNKNOWN_TOPIC_OR_PARTITION, is as good as deleted.
-    return [str(each.name) for each in answer.responses if each.error_code not in (0, 3)]
+    return [str(each.name) for each in answer.responses if each.error_code not in (NONE, UNKNOWN_TOPIC_OR_PARTITION)]

@@ -9,11 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from groupmock_codec import error_codes
+
 from ..language.matching import show
 from ..language.scope import MemberMemory, Value
 
-ECHOING = (23, 24, 25, 26, 82)
-"""Errors of JoinGroup that repeat the member id of the request; 14 and 16 do so on older releases."""
+ECHOING = (
+    error_codes.INCONSISTENT_GROUP_PROTOCOL, error_codes.INVALID_GROUP_ID, error_codes.UNKNOWN_MEMBER_ID,
+    error_codes.INVALID_SESSION_TIMEOUT, error_codes.FENCED_INSTANCE_ID,
+)  # fmt: skip
+"""Errors of JoinGroup that repeat the member id of the request on every release."""
+ECHOING_BEFORE_4_3 = (error_codes.COORDINATOR_LOAD_IN_PROGRESS, error_codes.NOT_COORDINATOR)
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
@@ -24,7 +30,7 @@ def surprises(
     expected: dict[str, Value] = {"throttle_time_ms": 0}
     if api == "JoinGroup":
         expected |= _join(version, request, answer, release)
-        if answer["error_code"] == 79 and "member_id" not in stated:
+        if answer["error_code"] == error_codes.MEMBER_ID_REQUIRED and "member_id" not in stated:
             yield from _new_id(request, answer, memory)
     elif api == "SyncGroup" and answer["error_code"] != 0:
         expected |= {"assignment": b"", "protocol_type": None, "protocol_name": None}
@@ -53,9 +59,9 @@ def _join(version: int, request: dict[str, Value], answer: dict[str, Value], rel
     empty: dict[str, Value] = {"generation_id": -1, "leader": "", "members": [], "skip_assignment": False, "protocol_type": None}
     # P1-d4; the name is nullable from v7 on.
     empty["protocol_name"] = "" if version < 7 else None
-    if code != 79:
+    if code != error_codes.MEMBER_ID_REQUIRED:
         # P1-d4: 81 and -1 carry no id.
-        echoes = code in ECHOING or (code in (14, 16) and release != "4.3")
+        echoes = code in ECHOING or (code in ECHOING_BEFORE_4_3 and release != "4.3")
         empty["member_id"] = request["member_id"] if echoes else ""
     return empty
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupmock.rig.wire import Unreadable, framed, is_answered
+from groupmock_codec import error_codes
 
 from ..language import messages
 from ..language.exchange import BASE_SETTINGS, Act, Await, Command, Expectation, Expectations, Let, Mark, Pause, Raw, Send, Step, Variant
@@ -384,8 +385,8 @@ class _Dialogue:
         if answer.api == "ConsumerGroupHeartbeat":
             memory.member_id = memory.member_id or str(seen["member_id"] or "")
             return
-        # 79 brings the id that the next JoinGroup must carry (KIP-394, CLIENT-01).
-        if seen["error_code"] in (0, 79):
+        # MEMBER_ID_REQUIRED brings the id that the next JoinGroup must carry (KIP-394, CLIENT-01).
+        if seen["error_code"] in (error_codes.NONE, error_codes.MEMBER_ID_REQUIRED):
             memory.member_id = str(seen["member_id"])
         if seen["error_code"] == 0:
             generation, name = seen["generation_id"], seen["protocol_name"]

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupmock import Broker
+from groupmock_codec.group_states import STABLE
 
 from ..play import GROUP, TOPIC, Missed, Protocol, Sizes, Speaks, Unsupported
 from .jars import connect_libraries
@@ -157,7 +158,7 @@ class ConnectStage(LiveStage):
             last.settled
             and wanted <= last.holders().keys()
             and readers is not None
-            and (readers.state, len(readers.members)) == ("Stable", self.sizes.partitions)
+            and (readers.state, len(readers.members)) == (STABLE, self.sizes.partitions)
         )
 
     def _read(self) -> None:

@@ -15,6 +15,7 @@ from typing import Protocol as Interface
 
 from groupmock import Broker
 from groupmock.rounds import Generation, GroupFold, name_of
+from groupmock_codec.group_states import EMPTY, STABLE
 
 from ..names import run_name
 from ..play import GROUP, PRODUCER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
@@ -121,7 +122,7 @@ class LiveStage:
         """Everybody leaves at the same time; returns when the group is empty."""
         with ThreadPoolExecutor(max(1, len(self._living))) as pool:
             list(pool.map(self.stop, list(self._living)))
-        self._until("an empty group", lambda: self._journal.group.state == "Empty")
+        self._until("an empty group", lambda: self._journal.group.state == EMPTY)
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
         """A process. The first one of all is awaited, so that it leads whatever the machine is busy with."""
@@ -219,7 +220,7 @@ class LiveStage:
 
     def _stable(self, members: frozenset[str]) -> bool:
         seen = self._journal.group
-        return seen.state == "Stable" and sorted(map(seen.process_of, seen.members)) == sorted(members)
+        return seen.state == STABLE and sorted(map(seen.process_of, seen.members)) == sorted(members)
 
     def _everything_owned(self) -> bool:
         seen = self._journal.group

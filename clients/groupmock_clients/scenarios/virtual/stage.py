@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupmock.rounds import name_of
+from groupmock_codec.group_states import STABLE
 
 from ...cooperative.member import Membership
 from ..play import BY_BROKER, GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
@@ -124,7 +125,7 @@ class VirtualStage:
             return "there is no group"
         present = {member.client_id for member in group.members.values()}
         unready = sorted(name for name in members if not self.members[name].stable)
-        if str(group.state) != "Stable" or present != members or unready:
+        if str(group.state) != STABLE or present != members or unready:
             return f"the group is {group.state} with {len(present)} members where {len(members)} live; not ready: {unready[:5]}"
         return None
 

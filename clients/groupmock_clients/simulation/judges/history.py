@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from groupmock.core.effects import Moved, Note
 from groupmock_codec import error_codes
 from groupmock_codec.api_keys import OFFSET_COMMIT, OFFSET_FETCH
+from groupmock_codec.group_states import DEAD
 from groupmock_codec.records import decode_records
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class HistoryJudge:
 
     def happened(self, effect: Any) -> None:
         """Offsets end with their group, their topic, their time."""
-        if isinstance(effect, Moved) and effect.after == "Dead" and effect.cause != "coordinator_left":
+        if isinstance(effect, Moved) and effect.after == DEAD and effect.cause != "coordinator_left":
             self._forget(lambda at: at[0] == effect.group)
         elif isinstance(effect, Note) and effect.what in ("offset_expired", "offset_removed"):
             fields = effect.fields

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from groupmock_codec.api_keys import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+from groupmock_codec.group_states import COMPLETING_REBALANCE, PREPARING_REBALANCE
 
 from ..situation import CLASSIC, rule, situation
 from ..situation_stage import Stage
@@ -20,7 +21,7 @@ async def rebalance(stage: Stage) -> None:
 )  # fmt: skip
 async def long_join(stage: Stage) -> None:
     """As when a member that does not come is waited for."""
-    await _held(stage, "PreparingRebalance", JOIN_GROUP)
+    await _held(stage, PREPARING_REBALANCE, JOIN_GROUP)
 
 
 @situation(
@@ -29,7 +30,7 @@ async def long_join(stage: Stage) -> None:
 )  # fmt: skip
 async def long_sync(stage: Stage) -> None:
     """As when the leader thinks for long."""
-    await _held(stage, "CompletingRebalance", SYNC_GROUP)
+    await _held(stage, COMPLETING_REBALANCE, SYNC_GROUP)
 
 
 @situation(
@@ -40,7 +41,7 @@ async def long_sync(stage: Stage) -> None:
 async def rebalance_in_sync(stage: Stage) -> None:
     """Two rounds for one."""
     await stage.settled()
-    stage.break_by(rule("SyncGroup", "force_rebalance", "again", state="CompletingRebalance", role="leader", nth=1))
+    stage.break_by(rule("SyncGroup", "force_rebalance", "again", state=COMPLETING_REBALANCE, role="leader", nth=1))
     before = await stage.rebalance()
     await stage.strikes("again")
     await stage.next_round(before + 1)
@@ -56,7 +57,7 @@ async def rebalance_in_join(stage: Stage) -> None:
     member = stage.member_of(leaver).member_id
     await stage.settled()
     joins = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies]
-    stage.steer("hold_group", group=stage.group, state="PreparingRebalance")
+    stage.steer("hold_group", group=stage.group, state=PREPARING_REBALANCE)
     before = await stage.rebalance()
     for heard in joins:
         await stage.happens(heard)

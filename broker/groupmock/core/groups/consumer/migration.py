@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec import error_codes
 from groupmock_codec.embedded.consumer import Assignment, Subscription, decode_assignment, decode_subscription
 from groupmock_codec.errors import DecodeError
+from groupmock_codec.group_states import EMPTY
 
 from ...java.hashes import spread
 from ...turn import Turn
@@ -144,7 +145,7 @@ def downgrade(turn: Turn, old: Group, remaining: Sequence[Member], new: ClassicG
     new.refill(StoredGroup(old.generation, "consumer", None, leader, turn.wall_ms, (), (), (), (), ()), members)
     new.protocol_name = select_protocol(new)
     new.subscribed = Subscribed([member.protocols[0][1] for member in members])
-    telling.moved(turn, new, "Empty", causes.DOWNGRADED)
+    telling.moved(turn, new, EMPTY, causes.DOWNGRADED)
     if rebalances:
         rebalance.prepare(turn, new, causes.DOWNGRADED)
     else:
