@@ -39,7 +39,7 @@ help:
 	@echo "make test       what decides: the same verdict for the same tree, every time"
 	@echo "make live       what load or chance may decide, tried three times: stock clients at length, other languages, real Kafka; reports, never refuses"
 	@echo "make search     what chance finds, an hour of it (SECONDS=600, SEARCH=\"policies kafka\"); finds become files that make test tries again"
-	@echo "make lint       ruff: rules and import order"
+	@echo "make lint       ruff: rules and import order; docstrings are full sentences"
 	@echo "make types      mypy, strict"
 	@echo "make contracts  who may import whom"
 	@echo "make package    the wheel, checked; DIST=FOLDER keeps it and the sdist there"
@@ -96,6 +96,7 @@ search: $(VENV)/.installed-test
 
 lint: $(VENV)/.installed-dev
 	@"$(BIN)/ruff" check $(CODE) $(INTEROP)
+	@"$(PY)" -m tools.gate.plain_words
 
 types: $(VENV)/.installed-dev
 	@"$(BIN)/mypy"
