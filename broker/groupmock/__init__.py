@@ -36,19 +36,19 @@ HOMES: Final = {
     "server.group_wait": ("BadWait",),
     "server.running": ("CannotStart", "JournalFailed", "NotAudited"),
 }
-"""Module -> what it gives to the package. `__init__.pyi`, which type checkers and editors read, is written from it by `make docs`."""
+"""The module that defines each public name. `make docs` writes `__init__.pyi`, which type checkers and editors read, from this table."""
 MODULE_OF: Final = {name: module for module, names in HOMES.items() for name in names}
 __all__ = sorted([*MODULE_OF, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    """Everything is loaded when it is asked for: `groupmock serve` needs none of it and must be listening fast."""
+    """Import a public name when it is first used, because `groupmock serve` needs none of them and must listen soon."""
     from importlib import import_module
 
     if name not in MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f".{MODULE_OF[name]}", __name__), name)
-    return found
+    value = globals()[name] = getattr(import_module(f".{MODULE_OF[name]}", __name__), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""`python -m groupmock`, and the console script."""
+"""Run the command line: `python -m groupmock` and the console script."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> int:
-    """Run one verb; returns the exit code. Ctrl-C while the command line is imported is an interruption like any later one."""
+    """Run one verb and return the exit code. Ctrl-C during the import of the command line ends in the same message as a later Ctrl-C."""
     try:
         from .cli import main
     except KeyboardInterrupt:

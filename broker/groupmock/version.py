@@ -1,4 +1,4 @@
-"""The version, where everything can import it without importing the rest."""
+"""The version of groupmock, in a module that every other module can import without importing the rest."""
 
 from __future__ import annotations
 

@@ -30,10 +30,10 @@ from __future__ import annotations
 
 '''
 BROKER: Final = '''class AsyncBroker(AsyncCalls):
-    """The same names as `Broker`: a property is a property here too, a method a method, and whatever `Broker` asks the cluster for is a
-    coroutine: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. Nothing happens before it is awaited; one that is dropped
-    instead is a RuntimeWarning with its name, and an error for mypy (unused-coroutine; of what may be a block: unused-awaitable) and
-    pyright (reportUnusedCoroutine).
+    """The coroutine twin of `Broker`, with the same names. A property of `Broker` is a property here, and whatever asks the cluster is a
+    coroutine: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. Nothing happens before a coroutine is awaited. Python warns
+    of one that was never awaited (RuntimeWarning), mypy and pyright report it as an error (unused-coroutine, unused-awaitable,
+    reportUnusedCoroutine).
     """
 
     def __init__(self, broker: Broker) -> None:
@@ -54,7 +54,7 @@ BROKER: Final = '''class AsyncBroker(AsyncCalls):
 BLOCK: Final = '''
 
 class AsyncFaultBlock:
-    """`FaultBlock` for an `async with` block."""
+    """A fault rule that holds while an `async with` block lasts, as `FaultBlock` does for `with`."""
 '''
 
 

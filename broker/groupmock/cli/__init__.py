@@ -1,16 +1,16 @@
-"""The console script; verbs are the only readers of argv and the environment.
+"""The console script. Only verbs read argv and the environment.
 
-A verb is a module: `add_arguments(parser)`, `run(arguments) -> int`, and a docstring whose first line is its help. The broker's own are the
-files of this folder. All others live with what they run and are found by the entry-point group `groupmock.verbs`, so that the broker
-imports nothing that stands on it; what is installed is looked up only for a word that is no verb of the broker's own, because that takes
-milliseconds that `serve` has not got.
+A verb is a module with `add_arguments(parser)`, `run(arguments) -> int` and a docstring whose first line is its help. The broker's own
+verbs are the files of this folder. All others are beside what they run and are found by the entry-point group `groupmock.verbs`, so that
+the broker does not import them. Entry points are looked up only for a word that is no own verb, because the look-up takes milliseconds
+that `serve` cannot afford.
 
 Exit codes: 0 ok, 1 a rule was broken, 2 bad use or configuration, 3 could not start, 4 verdict unknown, 130 interrupted.
 
-Ctrl-C. A verb lets KeyboardInterrupt pass when it has ended what it started, with a text if there is more to say; `main` makes one sentence
-and the exit code of it. Those in `ENDLESS` last until somebody ends them, so that is no interruption.
+Ctrl-C. A verb raises KeyboardInterrupt after it has ended what it started, with a text if there is more to say; `main` prints one sentence
+and returns the exit code. For the verbs in `ENDLESS`, Ctrl-C is the normal end.
 
-argparse, not click: `serve` is to be listening within 1.6 times `import uvloop`, and click alone costs half of that.
+argparse, not click: `serve` has to listen within 1.6 times the time of `import uvloop`, and click alone costs half of that.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ UNKNOWN: Final = 4
 INTERRUPTED: Final = 128 + signal.SIGINT
 
 ENDLESS: Final = {"serve": (), "record": ("--",), "watch": ("--once",)}
-"""Verbs that last until a signal comes, each with the words that give it an end of its own."""
+"""Verbs that run until a signal comes, each with the arguments that make it end by itself."""
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse with one clear line and exit code 2 for bad use."""
+    """An argparse parser that reports bad use in one line, with exit code 2."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_USE, one_line(f"{self.prog}: {message} (see {self.prog} --help)") + "\n")
 
 
 def own_verbs() -> dict[str, str]:
-    """The broker's verbs, each with its module: the files of this folder that are not helpers."""
+    """Return the broker's own verbs with their modules: the files of this folder whose names have no underscore in front."""
     return {module.name: f"{__package__}.{module.name}" for module in iter_modules(__path__) if not module.name.startswith("_")}
 
 
 def verbs() -> dict[str, str]:
-    """Every verb with its module, by name; the broker's own before one that is installed by the same name."""
+    """Return every verb with its module, sorted by name. The broker's own verb replaces an installed one of the same name."""
     from importlib.metadata import entry_points
 
-    return dict(sorted(({each.name: each.module for each in entry_points(group=GROUP)} | own_verbs()).items()))
+    return dict(sorted(({verb.name: verb.module for verb in entry_points(group=GROUP)} | own_verbs()).items()))
 
 
 def about(module: str) -> str:
-    """The first line of a module's docstring, read without running it: the list of verbs loads none of them."""
+    """Return the first line of a module's docstring without importing the module."""
     import ast
     from importlib.util import find_spec
     from pathlib import Path
@@ -73,7 +73,7 @@ def about(module: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb; returns the exit code."""
+    """Run one verb and return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(words)
@@ -84,9 +84,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return _interrupted(words, "")
     finally:
-        if argv is None:  # the process ends: what still runs at its exit must not answer a second Ctrl-C by a traceback
+        if argv is None:  # a second Ctrl-C while the process exits must not print a traceback
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            gc.freeze()  # the system takes the memory back at once; Python would take a cluster of many groups apart for seconds
+            gc.freeze()  # the system frees the memory at once; Python would take seconds to free a cluster of many groups
 
 
 def _run(words: list[str]) -> int:
@@ -97,16 +97,16 @@ def _run(words: list[str]) -> int:
     return _top(words)
 
 
-def _followed_an_interrupt(trouble: BaseException | None) -> bool:
-    """Is it of a `finally` that was broken in upon, as those of argparse and of libraries may be?"""
-    while trouble is not None and not isinstance(trouble, KeyboardInterrupt):
-        trouble = trouble.__cause__ or trouble.__context__
-    return trouble is not None
+def _followed_an_interrupt(error: BaseException | None) -> bool:
+    """True if a KeyboardInterrupt came first: a `finally` of argparse or of a library may fail because of it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _interrupted(words: list[str], more: str) -> int:
-    # If it came during an exec of text, by which dataclasses and named tuples are made, CPython takes it for unhandled until the next exec
-    # and would end the process by SIGINT (_Py_UnhandledKeyboardInterrupt in Python/pythonrun.c).
+    # A KeyboardInterrupt during an exec of text, by which dataclasses and named tuples are made, counts as unhandled until the next exec,
+    # and CPython would end the process by SIGINT (_Py_UnhandledKeyboardInterrupt in Python/pythonrun.c).
     exec("")
     verb = words[0] if words and not words[0].startswith("-") else ""
     if verb in ENDLESS and not any(word in words for word in ENDLESS[verb]):
@@ -122,7 +122,7 @@ def _run_verb(verb: str, module: ModuleType, words: list[str]) -> int:
     )
     module.add_arguments(parser)
     own, command = _cut(words) if getattr(module, "TAKES_COMMAND", False) else (words, [])
-    intermixed = getattr(module, "INTERMIXED", False)  # flags between several positional words, which parse_args does not take
+    intermixed = getattr(module, "INTERMIXED", False)  # flags between positional arguments, which parse_args does not accept
     arguments = parser.parse_intermixed_args(own) if intermixed else parser.parse_args(own)
     arguments.command = command
     try:
@@ -134,9 +134,9 @@ def _run_verb(verb: str, module: ModuleType, words: list[str]) -> int:
 
 
 def _cut(words: list[str]) -> tuple[list[str], list[str]]:
-    """Before and after the first `--`; argparse versions differ in what they make of one."""
-    place = words.index("--") if "--" in words else len(words)
-    return words[:place], words[place + 1 :]
+    """Return the words before and after the first `--`, because argparse versions treat it differently."""
+    index = words.index("--") if "--" in words else len(words)
+    return words[:index], words[index + 1 :]
 
 
 def _top(words: list[str]) -> int:

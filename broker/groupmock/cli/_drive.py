@@ -1,4 +1,4 @@
-"""`groupmock audit --drive -- COMMAND`: the client's own program, in copies, put through situations and judged in each."""
+"""The verb `groupmock audit --drive -- COMMAND`: start copies of the client's own program, put them through situations and judge each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ SECONDS: Final = 60.0
 
 
 def add_drive_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags of a conformance run."""
     drive = parser.add_argument_group("a conformance run: groupmock audit --drive [OPTIONS] -- COMMAND [ARGUMENT ...]")
     drive.add_argument(
         "--drive", action="store_true",
@@ -56,12 +55,13 @@ def run_drive(
     notices: Iterable[str],
     write: Callable[[Report, list[tuple[str, str | None]]], None],
 ) -> int:
-    """Do it; returns the exit code. Raises ValueError for bad use. `waive`, `notices`: of the waivers; `write`: the verb's own writer."""
+    """Run the situations and return the exit code. Raises ValueError for bad use. `waive` and `notices` come from the waivers; `write` is
+    the verb's writer of reports."""
     from ..audit.drive.situation import situations
 
     if arguments.situations == "list":
-        for each in situations().values():
-            print(f"{each.name}: {each.does}")
+        for situation in situations().values():
+            print(f"{situation.name}: {situation.does}")
         return OK
     chosen = _checked(arguments, situations())
     with _folder(arguments.keep) as folder:
@@ -115,7 +115,7 @@ def _driven(
     except (CannotRun, CannotStart, JournalFailed) as cannot:
         complain("audit", cannot)
         return CANNOT_START
-    except (KeyboardInterrupt, asyncio.CancelledError):  # the latter by SIGTERM
+    except (KeyboardInterrupt, asyncio.CancelledError):  # SIGTERM cancels the task
         raise KeyboardInterrupt("the copies are ended, nothing is judged") from None
 
 
@@ -146,8 +146,8 @@ def _told(
     if arguments.report:
         write(found, arguments.report)
     else:
-        for each in outcomes:
-            _say_findings(each)
+        for outcome in outcomes:
+            _say_findings(outcome)
         print(as_text(outcomes), end="")
     if found.broken:
         return BROKEN

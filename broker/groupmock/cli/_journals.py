@@ -1,4 +1,4 @@
-"""What the verbs share that read journal files: the argument, opening one, and one line for what is wrong with it. No verb of its own."""
+"""Helpers of the verbs that read journal files: the help of the argument, opening a journal, and one line for each error."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 ABOUT: Final = "journal file, plain, .gz or .zst; a folder: all in it; a pattern in quotes; -: standard input"
 WORST: Final = (BROKEN, BAD_USE, UNKNOWN, OK)
-"""Exit codes, the one that says most first: of several journals it counts."""
+"""Exit codes by rank. For several journals, the first of these that occurred is returned."""
 
 
 class CannotRead(ValueError):
-    """This file cannot be read, or is no journal; the text names it and says why."""
+    """A file cannot be read, or is no journal. The message names it and says why."""
 
 
 @contextmanager
 def reading(name: str) -> Iterator[JournalReader]:
-    """A journal, opened, its header read. Raises CannotRead, here and while it is read."""
+    """Open a journal and read its header. Raises CannotRead, here and while it is read."""
     from ..journal.read import JournalReader, NotAJournal
     from ..journal.source import called, opened
 
@@ -34,14 +34,14 @@ def reading(name: str) -> Iterator[JournalReader]:
             yield JournalReader(file)
     except NotAJournal as bad:
         raise CannotRead(f"{called(name)}: {bad}") from None
-    except BrokenPipeError:  # of what is written, not of what is read
+    except BrokenPipeError:  # raised by writing the output, not by reading the journal
         raise
     except OSError as trouble:
         raise CannotRead(f"{called(name)}: {trouble.strerror or trouble}") from None
 
 
 def end_of(name: str, flag: str) -> int:
-    """When its last row was, ns of the run; `flag`: who wants to know. Raises CannotRead."""
+    """Return the time of the last row (ns of the run). `flag` names the option in an error. Raises CannotRead."""
     from ..journal.source import STANDARD
 
     if name == STANDARD:
@@ -51,8 +51,8 @@ def end_of(name: str, flag: str) -> int:
 
 
 def for_every_journal(verb: str, words: Iterable[str], do: Callable[[str, int], int]) -> int:
-    """Call `do` with the name of each journal that is meant and how many there are; one that cannot be read costs a line on stderr, and the
-    others are read. Returns the exit code that says most."""
+    """Call `do` with the name of each journal and the number of journals. One that cannot be read is reported on stderr and skipped.
+    Returns the exit code that ranks first in `WORST`."""
     from ..journal.source import NoSuchJournal, journals
 
     codes = {OK}
@@ -72,14 +72,14 @@ def for_every_journal(verb: str, words: Iterable[str], do: Callable[[str, int], 
 
 
 def json_line(value: Any) -> str:
-    """One line of printable ASCII: names out of a journal stay names."""
+    """Return one line of JSON in printable ASCII, because a journal's names may contain terminal controls."""
     from ..text.printable import ascii_json
 
     return ascii_json(json.dumps(value).encode()).decode()
 
 
 def notices(reader: JournalReader) -> list[str]:
-    """What is missing in a journal that was read to its end, in sentences without their stops."""
+    """Return what is missing in a journal that was read to its end, as sentences without full stops."""
     broken = reader.broken
     more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
     lines = [f"line {broken[0].line} is no row{more}: {broken[0].reason}"] if broken else []

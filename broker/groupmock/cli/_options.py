@@ -12,7 +12,7 @@ from ..text.printable import one_line
 
 
 def add_options(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) -> None:
-    """Add groupmock's own options, --set and --config."""
+    """Add groupmock's own options, --set and --config to a parser."""
     for option in OPTIONS:
         if option.name in without:
             continue
@@ -43,35 +43,35 @@ def resolve_arguments(arguments: argparse.Namespace, **defaults: object) -> Conf
 
 
 def bad_use(config: Config) -> tuple[type[Exception], ...]:
-    """What a start may raise that is bad use: a plan or waivers that cannot be, where there are any, and an event loop that is none."""
+    """Return the exceptions of a start that mean bad use with this configuration: of its plan, waivers, seed data and event loop."""
     from ..net.loops import UnknownLoop
 
-    found: tuple[type[Exception], ...] = (UnknownLoop,)
+    exceptions: tuple[type[Exception], ...] = (UnknownLoop,)
     if config.plan is not None:
         from ..faults.plan import BadPlan
 
-        found = (*found, BadPlan)
+        exceptions = (*exceptions, BadPlan)
     if config.like is not None:
-        found = (*found, ConfigError)
+        exceptions = (*exceptions, ConfigError)
     if config.seed_data is not None or config.like is not None:
         from ..data.seed import BadSeedData
 
-        found = (*found, BadSeedData)
+        exceptions = (*exceptions, BadSeedData)
     if config.audit_waivers is not None:
         from ..audit.waivers import BadWaivers
 
-        found = (*found, BadWaivers)
-    return found
+        exceptions = (*exceptions, BadWaivers)
+    return exceptions
 
 
 def tell_not_copied(verb: str, sentences: list[str]) -> None:
-    """What `--like` left out, a line each on stderr."""
+    """Print what `--like` did not copy, one line of stderr for each sentence."""
     for sentence in sentences:
         complain(verb, RuntimeError(f"not copied: {sentence}"))
 
 
 def complain(verb: str, trouble: Exception) -> None:
-    """One clear line on stderr."""
+    """Print an error as one line of stderr."""
     print(one_line(f"groupmock {verb}: {trouble}"), file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""What `timeline` and `run --timeline` share: in which form a picture is asked for. No verb of its own."""
+"""The choice of a picture's form, shared by `timeline` and `run --timeline`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FORMS: Final = ("html", "svg", "perfetto")
 
 
 def form_for(output: str, form: str | None = None) -> str:
-    """What was said, else what the file's name says. Raises ValueError."""
+    """Return the given form, or else the one that the file's name ends with. Raises ValueError."""
     from ..journal.source import STANDARD
     from ..timeline.drawing import form_of
 

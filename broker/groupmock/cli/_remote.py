@@ -1,4 +1,4 @@
-"""Verbs that talk to a control API: made from its table of routes, a word per route."""
+"""Verbs that talk to a control API, made from its table of routes: one sub-command for each route."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ TEXTS: Final = {
     "/plan": ("PLAN", "a plan file, - for standard input, or the name of a ready plan"),
     "/faults": ("RULE", "a rule in JSON, a file, or -"),
 }
-"""What stands on the command line for the body of a route."""
+"""The command-line argument that holds the body of a route."""
 FILE: Final = ("FILE", "JSON Lines: a file, - for standard input, or one line as it is")
 
 
 def add_arguments(parser: argparse.ArgumentParser, verb: str) -> dict[str, argparse.ArgumentParser]:
-    """A sub-command per route of that verb, its arguments from the route's parameters and body; returns their parsers by their words."""
+    """Add a sub-command for each route of the verb, with arguments from the route's parameters and body. Returns their parsers by name."""
     from ..control.routes import ROUTES
 
     parser.epilog = EPILOG
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser, verb: str) -> dict[str, argpa
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
-    """Where the control API is, and its token."""
+    """Add the flags for the URL of the control API and for its token."""
     parser.add_argument("--control", metavar="URL", default=os.environ.get(URL), help=f"where the control API is (default: ${URL})")
     parser.add_argument("--token", default=os.environ.get(TOKEN), help=f"its token (default: ${TOKEN})")
 
@@ -71,7 +71,7 @@ def _add_fields(parser: argparse.ArgumentParser, struct: type, positional: bool)
 
 
 def _how_many(declared: Any) -> dict[str, Any]:
-    """What argparse is told: a list and a table are several words, yes or no may be said by the flag alone."""
+    """Return argparse's arguments: several words for a list or a table, an optional word for a boolean."""
     import msgspec
 
     kinds = _kinds(msgspec.inspect.type_info(declared))
@@ -81,7 +81,7 @@ def _how_many(declared: Any) -> dict[str, Any]:
 
 
 def _kinds(kind: Any) -> list[Any]:
-    """What it may be, one by one."""
+    """Return the members of a union type, or the type itself."""
     import msgspec
 
     if isinstance(kind, msgspec.inspect.Metadata):
@@ -90,7 +90,7 @@ def _kinds(kind: Any) -> list[Any]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask and print; returns the exit code."""
+    """Ask the control API, print its answer and return the exit code."""
     return reporting(arguments, _print_answer)
 
 
@@ -99,33 +99,33 @@ def _print_answer(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def reporting(arguments: argparse.Namespace, do: Callable[[argparse.Namespace], int], said: str = "") -> int:
-    """Do it; what goes wrong is a line on stderr and an exit code. `said`: the words of the command line, where no route has them."""
+def reporting(arguments: argparse.Namespace, do: Callable[[argparse.Namespace], int], command: str = "") -> int:
+    """Call `do` and turn its errors into a line on stderr and an exit code. `said`: the command's words if no route has them."""
     from ..config.resolve import token_of
 
-    said = said or " ".join(arguments.route.verb)
+    command = command or " ".join(arguments.route.verb)
     if not arguments.control:
-        complain(said, ValueError(f"where is the control API? --control URL, or the variable {URL} (`serve --control PORT` prints it)"))
+        complain(command, ValueError(f"where is the control API? --control URL, or the variable {URL} (`serve --control PORT` prints it)"))
         return BAD_USE
     try:
         arguments.token = token_of(arguments.token or None, f"--token, or the variable {TOKEN}")
         return do(arguments)
-    except BrokenPipeError:  # `groupmock records read orders | head`
+    except BrokenPipeError:  # raised by the end of a pipe, as in `groupmock records read orders | head`
         raise
     except (ValueError, OSError) as bad:
-        complain(said, bad)
+        complain(command, bad)
         return BAD_USE
     except NobodyAnswers as nobody:
-        complain(said, nobody)
+        complain(command, nobody)
         return CANNOT_START
     except Refused as refused:
-        complain(said, refused)
+        complain(command, refused)
         return BROKEN if refused.status == TIMED_OUT else UNKNOWN if refused.status >= DEFECT else BAD_USE
 
 
 def ask(arguments: argparse.Namespace, text: bytes | None = None, load: Callable[[bytes], Any] = json.loads) -> Any:
-    """What the control API answers to a route, read by `load`. `text`: the body of one that takes a text, else what the arguments name.
-    Raises ValueError, OSError, NobodyAnswers, Refused."""
+    """Ask the control API and return the answer as `load` reads it. `text` is the body; None: the arguments give it. Raises ValueError,
+    OSError, NobodyAnswers, Refused."""
     from ..control.route import read_strings
 
     route = arguments.route
@@ -141,7 +141,7 @@ def ask(arguments: argparse.Namespace, text: bytes | None = None, load: Callable
 
 
 def given(arguments: argparse.Namespace, struct: type) -> dict[str, Any]:
-    """The texts that were given for the fields of a struct."""
+    """Return the arguments that were given for the fields of a struct."""
     import msgspec
 
     found = {field.name: (field.type, getattr(arguments, field.name, None)) for field in msgspec.structs.fields(struct)}
@@ -149,7 +149,7 @@ def given(arguments: argparse.Namespace, struct: type) -> dict[str, Any]:
 
 
 def _read(declared: Any, value: Any) -> Any:
-    """Words of a command line as data: KEY=VALUE words are a table, and some structs have a form of their own."""
+    """Convert the words of an argument: KEY=VALUE words become a table, and some structs parse a word of their own."""
     import msgspec
 
     for kind in _kinds(msgspec.inspect.type_info(declared)) if isinstance(value, list) else ():
@@ -178,7 +178,8 @@ def _encoded(values: dict[str, Any], struct: type) -> bytes:
 
 
 def text_of(arguments: argparse.Namespace, query: dict[str, Any]) -> bytes:
-    """The body that a command line names: itself, a file, standard input; or nothing, and `query` has the name of a ready plan."""
+    """Return the body that the argument names: its own text, a file or standard input. The name of a ready plan goes into `query` instead.
+    """
     text: str = arguments.text
     if text == "-":
         return sys.stdin.buffer.read()

@@ -1,4 +1,4 @@
-"""A moment of a run, as --since has it: seconds of the run, seconds before its end, or a clock time. No verb of its own."""
+"""A moment of a run as --since takes it: seconds of the run, seconds before its end, or a clock time."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FORMS: Final = "12.5 or 2m (from the start), -30 (before the end), 18:30:05 or 2
 
 
 class Since(NamedTuple):
-    """One of three: seconds from the start, seconds before the end, or a moment of the clock, with its day or without."""
+    """A moment in one of three forms: seconds from the start, seconds before the end, or a clock time with or without its day."""
 
     seconds: float = 0.0
     before_end: bool = False
     clock: datetime | time | None = None
 
     def at(self, epoch_ns: int, end_ns: int = 0) -> int:
-        """ns of the run that began at `epoch_ns` and of which `end_ns` is the last; not below 0."""
+        """Return the moment in ns of a run that began at `epoch_ns` and whose last row is at `end_ns`; at least 0."""
         if self.clock is not None:
             begun = datetime.fromtimestamp(epoch_ns / NS_PER_S, UTC)
             return max(0, round((_moment(self.clock, begun) - begun).total_seconds() * NS_PER_S))
@@ -32,9 +32,9 @@ class Since(NamedTuple):
 
 
 def since(text: str) -> Since:
-    """Read one. Raises ValueError, which says what can be written."""
-    if found := SECONDS.fullmatch(text):
-        return Since(float(found[2]) * UNITS[found[3]], bool(found[1]))
+    """Parse a moment. Raises ValueError, which lists the forms."""
+    if match := SECONDS.fullmatch(text):
+        return Since(float(match[2]) * UNITS[match[3]], bool(match[1]))
     for read in (time.fromisoformat, datetime.fromisoformat):
         try:
             return Since(clock=read(text))
@@ -44,7 +44,7 @@ def since(text: str) -> Since:
 
 
 def moment(text: str) -> Since:
-    """`since` as the type of a flag."""
+    """Parse a moment as argparse's type of a flag."""
     try:
         return since(text)
     except ValueError as bad:
@@ -52,7 +52,8 @@ def moment(text: str) -> Since:
 
 
 def _moment(clock: datetime | time, begun: datetime) -> datetime:
-    """Without a zone it is this machine's; a time without its day is the nearest to the start of the run."""
+    """Return the moment with its zone: without one it is this machine's. A time without a day is the one nearest to the start of the run.
+    """
     if isinstance(clock, datetime):
         return clock.astimezone(UTC)
     there = begun.astimezone(clock.tzinfo)

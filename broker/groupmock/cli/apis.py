@@ -16,19 +16,17 @@ from . import OK
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("--json", action="store_true", help="print JSON instead of a Markdown table")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     rows = coverage()
     print(json.dumps(rows, indent=1) if arguments.json else markdown(rows))
     return OK
 
 
 def coverage() -> list[dict[str, object]]:
-    """One row per API that some profile advertises: key, name, first flexible version, and its range per profile."""
+    """Return a row for each API that some profile advertises: key, name, first flexible version, and its range per profile."""
     ranges = {name: {row.key: f"{row.lowest}-{row.highest}" for row in advertised(profiles.load(name))} for name in profiles.names()}
     keys = sorted({key for rows in ranges.values() for key in rows})
     return [
@@ -43,7 +41,7 @@ def coverage() -> list[dict[str, object]]:
 
 
 def markdown(rows: list[dict[str, object]]) -> str:
-    """The coverage table."""
+    """Format the rows as a Markdown table."""
     names = profiles.names()
     lines = [f"| key | API | {' | '.join(names)} | flexible from |", "|---" * (len(names) + 3) + "|"]
     for row in rows:

@@ -33,7 +33,6 @@ FORMS: Final = ("text", "json", "junit", "sarif", "html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("journals", metavar="JOURNAL", nargs="*", help=ABOUT)
     parser.add_argument(
         "--report",
@@ -50,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     from ..audit.waivers import BadWaivers
 
     try:

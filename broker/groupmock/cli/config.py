@@ -23,18 +23,16 @@ OF_LIKE: Final = {
     "like": "address", "like-records": "records", "like-tls": "tls", "like-tls-ca": "ca", "like-tls-cert": "certificate",
     "like-tls-key": "key",
 }  # fmt: skip
-"""Options that stand together in `Config.like`."""
+"""The options that are fields of `Config.like`, with the fields."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     add_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--about", action="store_true", help="say what each one does")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     try:
         config = resolve_arguments(arguments)
     except ConfigError as bad:
@@ -53,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def rows(config: Config) -> Iterator[dict[str, Any]]:
-    """{name, value, from, about} of groupmock's options, then of Kafka's settings by name."""
+    """Yield {name, value, from, about} of groupmock's options, then of Kafka's settings by name."""
     for option in OPTIONS:
         yield {"name": option.name, "value": _option(config, option.name), "from": config.origins[option.name], "about": option.about}
     values = settings_by_name(config)

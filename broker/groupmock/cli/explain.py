@@ -18,13 +18,11 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("rules", metavar="RULE", nargs="*", help="code of a rule, as CLIENT-05")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     from ..audit.rule import registered
     from ..text.suggest import hint
 

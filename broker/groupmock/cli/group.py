@@ -14,5 +14,4 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the words and their arguments."""
     add_words(parser, "group")

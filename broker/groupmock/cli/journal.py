@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from ..journal.read import JournalReader
 
 OF_FILES: Final = ("count", "find")
-"""Words that files can answer; nothing more comes into a file that would be worth waiting for."""
+"""Sub-commands that files can answer. A file gets no more rows, so there is none to wait for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the words and their arguments."""
     for word, one in add_words(parser, "journal").items():
         if word in OF_FILES:
             one.add_argument("files", metavar="FILE", nargs="*", help=f"{ABOUT}; none: ask the server of --control")
@@ -39,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask and print; returns the exit code."""
     if not getattr(arguments, "files", None):
         return ask_server(arguments)
     from ..control.route import read_strings
@@ -93,7 +91,7 @@ def _find(said: str, name: str, of: int, wanted: Any, as_json: bool) -> int:
 
 
 def _about(name: str, journal: JournalReader) -> dict[str, Any]:
-    """`dropped` as a server has it: rows that were and are not there; null where nobody knows how many."""
+    """Return the head of the JSON answer. `dropped` is what a server says: the number of missing rows, or null if it is unknown."""
     dropped = journal.left_out.rows if journal.left_out is not None else 0
     return {"file": name, "run": journal.header.run, "dropped": dropped, "notices": notices(journal)}
 

@@ -16,7 +16,6 @@ from ._options import ConfigError, complain, tell_not_copied
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     add = parser.add_argument
     add("address", metavar="HOST:PORT", help="one of its bootstrap servers")
     add("--records", metavar="N", default="0", help="the newest N records of each partition as well (default 0)")
@@ -29,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     from ..config.resolve import MAX_COPIED, resolve, whole_number
     from ..like.fetch import copied
     from ..net.loops import run as run_loop

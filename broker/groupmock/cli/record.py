@@ -26,7 +26,6 @@ OWN_FAILURE: Final = 125
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.usage = "groupmock record --upstream HOST:PORT[,HOST:PORT...] --journal FILE [OPTIONS] [-- COMMAND [ARGUMENT ...]]"
     add = parser.add_argument
     add("--upstream", metavar="HOST:PORT[,...]", help="the cluster's bootstrap servers; the other nodes are found")
@@ -47,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     from ..faults.plan import BadPlan
     from ..net.loops import UnknownLoop
     from ..net.loops import run as run_loop
@@ -93,7 +91,7 @@ async def _serve(proxy: Proxy, stop: asyncio.Event) -> int:
 
 
 async def _run(proxy: Proxy, command: list[str]) -> int:
-    """The command's status, as a shell has it."""
+    """Return the command's status as a shell gives it."""
     import os
 
     from .run import VARIABLES, status_of

@@ -25,22 +25,20 @@ PAGE: Final = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the words and their arguments."""
     add_words(parser, "records")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     return reporting(arguments, _read if arguments.word == "read" else _write)
 
 
 def _read(arguments: argparse.Namespace) -> int:
-    """Print a record a line; what cannot be read is told on stderr, and the status is 1 then."""
+    """Print one record per line. Records that cannot be read are reported on stderr, and the status is then 1."""
     import msgspec
 
     from ..data.reading import Unread
 
-    # Each record as it came: decoded and encoded again, its numbers would not be what was written
+    # Raw records are printed as they came, because numbers could change when they are decoded and encoded again.
     fields = [("topic", str), ("records", list[msgspec.Raw]), ("next", str), ("more", bool), ("unread", list[Unread])]
     load = msgspec.json.Decoder(msgspec.defstruct("Page", fields)).decode
     status, everything = OK, arguments.limit is None
@@ -59,7 +57,7 @@ def _read(arguments: argparse.Namespace) -> int:
 
 
 def _write(arguments: argparse.Namespace) -> int:
-    """In as many requests as the control API's bound asks for, and say how many records there are now."""
+    """Write the lines in as many requests as the control API's size limit needs, and report the number of records after each."""
     from ..data.lines import RecordLine, new_record, numbered, read_line
 
     data = text_of(arguments, {})
@@ -81,7 +79,7 @@ def _write(arguments: argparse.Namespace) -> int:
 
 
 def _parts(lines: list[Numbered]) -> Iterator[list[Numbered]]:
-    """Lines that fit into one request."""
+    """Yield groups of lines, each of which fits into one request."""
     from ..control.record_calls import MOST_BYTES
     from ..data.writing import MOST_RECORDS
 
@@ -99,9 +97,9 @@ def _parts(lines: list[Numbered]) -> Iterator[list[Numbered]]:
 
 
 def _body(part: list[Numbered]) -> bytes:
-    """Blank lines stay, so that the server counts as the file does."""
-    rows, at = [], part[0].number
+    """Join the lines, with blank lines where some were left out, so that the server counts lines as the file does."""
+    rows, number = [], part[0].number
     for line in part:
-        rows += [b""] * (line.number - at) + [line.text]
-        at = line.number + 1
+        rows += [b""] * (line.number - number) + [line.text]
+        number = line.number + 1
     return b"\n".join(rows)

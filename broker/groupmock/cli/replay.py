@@ -20,14 +20,12 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("files", metavar="FILE", nargs="+", help=ABOUT)
     parser.add_argument("--json", action="store_true", help="an object per file: rows, equal, difference, notice")
     parser.add_argument("--unfinished-ok", action="store_true", help="a journal that has no end is no reason for exit code 4")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     return for_every_journal("replay", arguments.files, lambda name, of: _play(name, arguments))
 
 

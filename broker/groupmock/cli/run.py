@@ -33,12 +33,11 @@ TAKES_COMMAND: Final = True
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 GROUP_S: Final = 1.0
 TERMINAL_S: Final = 5.0
-"""Seconds after which a SIGINT is passed on to a child that is still there: at a terminal, Ctrl-C has reached it for certain."""
+"""Seconds after which a SIGINT is passed on to a child that still runs. At a terminal, Ctrl-C has reached it already."""
 VARIABLES: Final = ("GROUPMOCK_BOOTSTRAP", "KAFKA_BOOTSTRAP", "KAFKA_BOOTSTRAP_SERVERS")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     add_options(parser)
     parser.add_argument("--strict-plan", action="store_true", help="1 where COMMAND succeeded although a rule of the plan never fired")
     parser.add_argument("--timeline", metavar="FILE", help="draw what happened: FILE.html, .svg or .perfetto.json (groupmock timeline)")
@@ -46,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     if not arguments.command:
         complain("run", ConfigError("no command: groupmock run [OPTIONS] -- COMMAND [ARGUMENT ...]"))
         return BAD_USE
@@ -63,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _drawn(config: Config, arguments: argparse.Namespace) -> int:
-    """Run, then draw its journal, which is kept for that alone where nobody asked for one."""
+    """Run the command and draw the journal, which is a temporary one if none was asked for."""
     import tempfile
 
     from msgspec.structs import replace
@@ -104,7 +102,7 @@ def _ran(config: Config, arguments: argparse.Namespace, journals: list[str] | No
 
 
 async def _run(config: Config, command: list[str], strict: bool, journals: list[str] | None) -> int:
-    """`journals`: gets the file in which the run ended."""
+    """Start the cluster and run the command. `journals` receives the path of the file in which the run ended."""
     from ..net.loops import shorten_collections
     from ..server.assembly import start
 
@@ -129,7 +127,7 @@ async def _run(config: Config, command: list[str], strict: bool, journals: list[
         return OWN_FAILURE
     if control is not None:
         await control.close()
-        running = control.running  # a reset made another
+        running = control.running  # a reset made another one
     idle = running.never_fired() if config.plan is not None else []
     trouble_at_end = await running.close()
     if trouble_at_end is not None:
@@ -141,26 +139,27 @@ async def _run(config: Config, command: list[str], strict: bool, journals: list[
         complain("run", RuntimeError(report.sentence))
     if strict and idle and status == OK:
         status = BROKEN
-    return _judged(running, status) if running.beside is not None else status
+    return _judged(running, status) if running.audit_sink is not None else status
 
 
 def _judged(running: Running, status: int) -> int:
-    """Tell on stderr what the clients did wrong; returns the status that this makes of the command's."""
+    """Report on stderr what the clients did wrong, and return the command's status or 1 if a rule was broken."""
     from ..audit.forms import written
     from ..audit.report import Source, report_of
     from ..audit.verdicts import together
 
-    beside, config = running.beside, running.config
-    assert beside is not None
-    audit = together([*running.earlier, beside.audit()])
+    audit_sink, config = running.audit_sink, running.config
+    assert audit_sink is not None
+    audit = together([*running.earlier, audit_sink.audit()])
     source = Source(name=running.journal or "this run", audit=audit, run=config.run or "", profile=config.profile.name)
-    report = report_of([source], beside.waivers.notices() if beside.waivers is not None else ())
+    report = report_of([source], audit_sink.waivers.notices() if audit_sink.waivers is not None else ())
     print(written("text", report), end="", file=sys.stderr)
     return BROKEN if status == OK and report.broken else status
 
 
 async def status_of(command: list[str], environment: dict[str, str]) -> int:
-    """Run a command; its status, as a shell has it. Raises OSError. Signals are for the command from now on, also while it is started."""
+    """Run a command and return its status as a shell gives it. Raises OSError. From now on signals are passed to the command, even while
+    it is being started."""
     loop, early = asyncio.get_running_loop(), list[int]()
     for number in SIGNALS:
         loop.add_signal_handler(number, early.append, number)
@@ -174,9 +173,9 @@ async def status_of(command: list[str], environment: dict[str, str]) -> int:
 
 
 def _pass_on(child: asyncio.subprocess.Process, number: int) -> None:
-    """The child decides what a signal means; groupmock ends when the child has. Ctrl-C reaches the whole process group, also the child, and
-    a second SIGINT would break off what it does about the first. So it gets one from here only if it is still there after a while: a
-    SIGINT that was sent to groupmock alone looks the same."""
+    """Pass a signal on to the child, which decides what it means; groupmock ends when the child has ended. Ctrl-C reaches the whole
+    process group, and a second SIGINT would interrupt what the child does about the first. A SIGINT that was sent to groupmock alone looks
+    the same, so the child gets it only if it still runs after a while."""
     if number == signal.SIGINT:
         after = TERMINAL_S if _at_a_terminal() else GROUP_S
         asyncio.get_running_loop().call_later(after, _send, child, number)
@@ -190,7 +189,7 @@ def _send(child: asyncio.subprocess.Process, number: int) -> None:
 
 
 def _at_a_terminal() -> bool:
-    """Is this process in the foreground of a terminal, to all of which Ctrl-C is sent?"""
+    """True if this process is in the foreground of a terminal, which sends Ctrl-C to the whole process group."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY)
     except OSError:

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     try:
         config = resolve_arguments(arguments)
     except ConfigError as bad:
@@ -33,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def serve(config: Config) -> int:
-    """Serve until a signal comes; returns the exit code."""
+    """Serve until a signal comes and return the exit code."""
     from ..net.loops import run as run_loop
     from ..server.running import CannotStart
 
@@ -75,5 +73,5 @@ async def _serve(config: Config) -> Exception | None:
     await stop.wait()
     if control is not None:
         await control.close()
-        running = control.running  # a reset made another
+        running = control.running  # a reset made another one
     return await running.close()

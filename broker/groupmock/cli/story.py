@@ -21,7 +21,6 @@ LINES: Final = 400
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("files", metavar="FILE", nargs="+", help=ABOUT)
     parser.add_argument("--group", metavar="GROUP", help="this group alone (default: every group, one after the other)")
     parser.add_argument("--member", metavar="MEMBER", help="lines about it and the whole group: client id, anna#d7e8 or member id")
@@ -39,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     untold: list[str] = []
     told: list[str] = []
 
@@ -57,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tell(name: str, of: int, arguments: argparse.Namespace) -> str | None:
-    """None, or why there is nothing to tell."""
+    """Print the story of one journal. Returns None, or the reason why there is nothing to tell."""
     from ..journal.source import called
     from ..story.teller import NotTold, tell
     from ..text.printable import printable
@@ -66,7 +64,7 @@ def _tell(name: str, of: int, arguments: argparse.Namespace) -> str | None:
     shown, end = printable(called(name)), end_of(name, "--since") if wanted.before_end else 0
     with reading(name) as journal:
         header = journal.header
-        # Nothing of a recording was drawn by its seed.
+        # A recording has no seed that drew anything.
         seed = header.seed if header.complete else None
         since = wanted.at(header.epoch_ns, end)
         try:

@@ -28,7 +28,6 @@ TIMES = "as --since of `groupmock story`: 12.5 (seconds from the start; also ms,
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("journals", metavar="JOURNAL", nargs="+", help=ABOUT)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where the picture goes; -: standard output")
     parser.add_argument("--format", choices=FORMS, help="its form, where the name of FILE does not say it")
@@ -39,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     from ..timeline.drawing import Drawing, Nothing
 
     try:
@@ -56,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     except Nothing as nothing:
         complain("timeline", nothing)
         return BAD_USE
-    except BrokenPipeError:  # of what is written to standard output
+    except BrokenPipeError:  # raised by writing to standard output
         raise
     except OSError as trouble:
         complain("timeline", RuntimeError(f"{arguments.output}: {trouble.strerror or trouble}"))
@@ -91,5 +89,5 @@ def _add(drawing: Drawing, name: str, arguments: argparse.Namespace) -> int:
 
 
 def _at(moment: Since | None, name: str, flag: str) -> tuple[Since, int] | None:
-    """The moment, and when the journal ends, where that must be known."""
+    """Return the moment and the end of the journal, which is read only if the moment counts from the end."""
     return None if moment is None else (moment, end_of(name, flag) if moment.before_end else 0)

@@ -20,12 +20,11 @@ from ._remote import add_where, reporting
 
 LINES: Final = 20
 PATIENCE: Final = 5.0
-"""Seconds that one answer may take, and that quitting may take where a server does not answer."""
+"""The timeout in seconds of one answer, which also bounds how long quitting takes if a server does not answer."""
 QUICKEST: Final = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     add_where(parser)
     parser.add_argument("--group", metavar="GROUP", help="this group (live: it is chosen at first; --once: it alone)")
     parser.add_argument("--once", action="store_true", help="print one snapshot as plain text")
@@ -34,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     return reporting(arguments, _once if arguments.once or not sys.stdout.isatty() else _live, "watch")
 
 
@@ -64,7 +62,7 @@ def _live(arguments: argparse.Namespace) -> int:
         complain("watch", RuntimeError(f"the live view needs textual: {pip_install('watch')} (--once prints a snapshot without)"))
         return CANNOT_START
     poll = Poll(ControlClient(arguments.control, arguments.token, PATIENCE))
-    poll.look()  # who cannot be asked at all is told so before the screen changes
+    poll.look()  # Ask once before the screen changes, so that an error is printed on the normal screen.
     app = WatchApp(poll, arguments.control, arguments.group, arguments.interval)
     app.run()
     return app.return_code or OK

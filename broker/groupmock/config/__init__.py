@@ -1,1 +1,1 @@
-"""What can be set: profiles, options, Kafka's settings, and where each value came from."""
+"""The configuration of a cluster: profiles, groupmock's options and Kafka's settings, each value with its origin."""

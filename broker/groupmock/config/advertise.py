@@ -1,8 +1,8 @@
-"""What a cluster says of itself as a profile has it: the APIs with a behaviour, cut by the profile (docs/reference/architecture.md#rule-4),
-and its features.
+"""The identity that a cluster advertises: the APIs that have a behaviour here, restricted by the profile
+(docs/reference/architecture.md#rule-4), and the profile's features.
 
-Every Identity of a served, played or simulated cluster is made here. It is not made in `core.identity`: that file stands below the APIs,
-whose listing says what can be advertised, and the core knows no profiles.
+Every Identity of a served, replayed or simulated cluster is made here. `core.identity` cannot make it, because that module is imported by
+the APIs, whose listing says what can be advertised, and because the core knows no profiles.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .profiles import FeatureLevel, Profile
 def identity_of(
     profile: Profile, settings: Settings, cluster_id: str, nodes: Iterable[Node], limits: tuple[tuple[str, str], ...] = ()
 ) -> Identity:
-    """The identity of a cluster of these nodes; `limits`: what its sockets were told to allow, by Kafka's names."""
+    """Build the identity of a cluster of these nodes. `limits` holds the limits of its sockets by Kafka's names."""
     return Identity(
         cluster_id=cluster_id,
         nodes=tuple(nodes),
@@ -37,6 +37,6 @@ def _begins(feature: FeatureLevel, settings: Settings) -> Feature:
 
 
 def advertised(profile: Profile) -> tuple[ApiRange, ...]:
-    """The rows of the ApiVersions answer, by key."""
+    """Return the rows of the ApiVersions response, sorted by API key."""
     behaviours = module_names()
     return tuple(ApiRange(key, *versions) for key, versions in sorted(profile.versions.items()) if key in behaviours)

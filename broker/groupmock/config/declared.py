@@ -1,4 +1,4 @@
-"""The settings that a class declares (`core.settings.setting`), by name: what they are, and their values parsed and checked."""
+"""Settings that a class declares with `core.settings.setting`, by name, and the parsing and checking of their values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..text.printable import brief
 
 
 class BadValue(ValueError):
-    """A value that a setting cannot take; the text says which and what it takes."""
+    """A value is outside of what its setting takes. The message names the setting and what it takes."""
 
 
 class Setting(NamedTuple):
-    """One declared setting: `field` is the attribute of its class, `kind` is int, bool or str."""
+    """One declared setting. `field` is the attribute of its class, `kind` is int, bool or str."""
 
     field: str
     kind: type
@@ -25,7 +25,7 @@ class Setting(NamedTuple):
     default: Any
 
     def parse(self, value: object) -> Any:
-        """The value as its type, from text or from TOML. Raises BadValue."""
+        """Convert a value from text or TOML to the setting's type. Raises BadValue."""
         if self.kind is bool:
             return self._boolean(value)
         if self.kind is int:
@@ -36,7 +36,7 @@ class Setting(NamedTuple):
 
     @property
     def takes(self) -> str:
-        """What values there are, in words."""
+        """The values that the setting takes, in words."""
         if self.kind is bool:
             return "true or false"
         if self.kind is int:
@@ -51,7 +51,7 @@ class Setting(NamedTuple):
         return known[text]
 
     def _number(self, value: object) -> int:
-        number = whole_number(trimmed(str(value)), 63) if not isinstance(value, bool) else None  # TOML's true is an int for Python
+        number = whole_number(trimmed(str(value)), 63) if not isinstance(value, bool) else None  # Python counts TOML's true as an int.
         if number is None:
             raise BadValue(f"{self.declared.name} takes a whole number, not {brief(value)}")
         low, high = self.declared.lowest, self.declared.highest
@@ -62,6 +62,6 @@ class Setting(NamedTuple):
 
 @cache
 def settings_of(declaring: type[msgspec.Struct]) -> dict[str, Setting]:
-    """Kafka name -> setting, for one class of settings."""
+    """Return the settings of one class by Kafka's name."""
     defaults = {info.name: info.default for info in msgspec.structs.fields(declaring)}
     return {declared.name: Setting(field, kind, declared, defaults[field]) for field, kind, declared in declarations(declaring)}

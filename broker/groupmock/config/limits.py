@@ -1,4 +1,4 @@
-"""What the network side allows a peer, under Kafka's own names where Kafka has the setting. Declared like `core.settings`."""
+"""Limits of the network side for each peer, named as in Kafka where Kafka has the setting. They are declared like `core.settings`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..core.settings import INT_MAX, setting
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds that keep one peer from hurting the others. Defaults are Kafka's where Kafka bounds it at all."""
+    """Bounds that keep one peer from hurting the others. Defaults are Kafka's where Kafka has such a bound."""
 
     socket_request_max_bytes: Annotated[
         int, setting("socket.request.max.bytes", "largest frame; one that announces more is closed as soon as its length is read", 1)

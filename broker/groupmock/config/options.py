@@ -1,4 +1,4 @@
-"""groupmock's own options, declared once: flags, keys of the TOML file and environment variables are made of them (`config.resolve`)."""
+"""groupmock's own options, declared once. Flags, keys of the TOML file and environment variables are made from them (`config.resolve`)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from . import profiles
 
 
 class Option(NamedTuple):
-    """One of groupmock's own options: flag `--name`, key `name` of the TOML file, variable GROUPMOCK_NAME with underscores. Without a
-    `metavar` it is on or off."""
+    """One option: the flag `--name`, the key `name` of the TOML file, and the variable GROUPMOCK_NAME with underscores. An option without
+    a `metavar` is on or off."""
 
     name: str
     metavar: str

@@ -1,7 +1,7 @@
-"""One frozen object of everything that can be set: profile < TOML file < environment < flags (docs/reference/architecture.md#settings).
+"""The resolved configuration of a run: profile < TOML file < environment < flags (docs/reference/architecture.md#settings).
 
-Kafka's settings keep Kafka's names and are declared once, in `core.settings` and `net.limits`; groupmock's own options are declared
-once, in `options`. `Config.origins` remembers where each value came from (`groupmock config` shows it).
+Kafka's settings keep Kafka's names and are declared once, in `core.settings` and `config.limits`; groupmock's own options are declared
+once, in `options`. `Config.origins` records where each value came from (`groupmock config` shows it).
 """
 
 from __future__ import annotations
@@ -31,39 +31,40 @@ YES: Final = ("true", "yes", "on", "1")
 NO: Final = ("false", "no", "off", "0", "")
 LOGS: Final = ("text", "json", "rows", "json-rows", "off")
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-UNROUTABLE: Final = ("0.0.0.0", "::", "")  # clients connect to what Metadata and FindCoordinator say, not to what was bound
-TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as org.apache.kafka.common.internals.Topic has it
+# clients connect to the host of Metadata and FindCoordinator responses, so it must be a reachable one
+UNROUTABLE: Final = ("0.0.0.0", "::", "")
+TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as in org.apache.kafka.common.internals.Topic
 MAX_NODES: Final = 64
 MAX_NODE_ID: Final = 1_000_000
-"""Largest id of the first node."""
+"""The largest id that the first node may have."""
 MAX_RUN_NAME: Final = 200
 MAX_RACK_NAME: Final = 200
 MAX_COPIED: Final = 100_000
 MAX_PARTITIONS: Final = 10_000
 LEAST_JOURNAL: Final = 64 * 1024
-"""Bytes: room for the header of any cluster, which names each node."""
+"""The least size in bytes: it fits the header of any cluster, which names each node."""
 
 
 class ConfigError(ValueError):
-    """Bad use: the text names the place (flag, file, variable) and the remedy. Exit code 2."""
+    """The configuration is wrong. The message names the place (flag, file, variable) and the remedy. Exit code 2."""
 
 
 class TopicSpec(NamedTuple):
-    """A topic to have from the start."""
+    """A topic that exists from the start."""
 
     name: str
     partitions: int
 
 
 class Address(NamedTuple):
-    """Where clients are told to connect; port None: the port that is listened on."""
+    """An address that clients are told to connect to. Port None stands for the port that the node listens on."""
 
     host: str
     port: int | None
 
 
 class Like(NamedTuple):
-    """A real cluster to copy. `address`: HOST:PORT; `records`: so many of each partition; paths of PEM files where it speaks TLS."""
+    """A real cluster to copy. `address`: HOST:PORT; `records`: how many of each partition; paths of PEM files if it speaks TLS."""
 
     address: str
     records: int
@@ -74,7 +75,7 @@ class Like(NamedTuple):
 
 
 class Token(str):
-    """What opens the control API. It is a text like others, but says itself only to who asks for that."""
+    """The token that opens the control API. Its repr hides it, so that no log shows it by accident."""
 
     __slots__ = ()
 
@@ -111,7 +112,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Layers:
-    """Values by name, later layers over earlier ones, each with the place it came from."""
+    """Values by name with the origin of each. A later layer replaces the values of earlier ones."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
@@ -130,8 +131,8 @@ def resolve(
     defaults: Mapping[str, Any] | None = None,
     place: Callable[[str], str] = "flag --{}".format,
 ) -> Config:
-    """Merge the layers and check every value. `flags`: option -> value (None: not given); `sets`: "KEY=VALUE" texts or pairs; `defaults`:
-    of options, in place of those of `serve`; `place`: what an error calls the flag of an option."""
+    """Merge the layers and check every value. Raises ConfigError. `flags`: option -> value (None: not given); `sets`: "KEY=VALUE" texts or
+    pairs; `defaults` replace the default values of options; `place` gives an option's name in error messages."""
     table = _read_file(file) if file else {}
     options = _options(flags or {}, environment or {}, table, file, defaults or {}, place)
     profile = _profile(options)
@@ -241,7 +242,7 @@ def _file_settings(table: Mapping[str, Any], file: str | None, layers: _Layers) 
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys, quoted or not: TOML reads an unquoted a.b.c as nested tables."""
+    """Yield dotted keys, quoted or not, because TOML reads an unquoted a.b.c as nested tables."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _flatten(value, f"{prefix}{key}.")
@@ -253,7 +254,7 @@ def _environment_settings(variables: Mapping[str, str], layers: _Layers) -> None
     given = sorted(name for name in variables if name.startswith(ENVIRONMENT_SET))
     if not given:
         return
-    # By the list of all settings: Kafka's names have dots, a variable cannot, and its underscores do not tell which were dots.
+    # Variables are matched to the list of all settings, because an underscore may stand for a dot or for itself.
     by_variable = {ENVIRONMENT_SET + key.replace(".", "_").upper(): key for key in all_settings()}
     for variable in given:
         if variable not in by_variable:
@@ -272,18 +273,18 @@ def _flag_settings(sets: Iterable[str | tuple[str, Any]], layers: _Layers, place
 
 
 def all_settings() -> dict[str, Any]:
-    """Kafka name -> `declared.Setting`, of the core and of the network limits."""
+    """Return every `declared.Setting` of the core and of the network limits by Kafka's name."""
     from .declared import settings_of
 
     return {**settings_of(Settings), **settings_of(Limits)}
 
 
 def settings_by_name(config: Config) -> dict[str, Any]:
-    """Kafka name -> value of every setting."""
+    """Return the value of every setting by Kafka's name."""
     from .declared import settings_of
 
-    told = ((config.settings, settings_of(Settings)), (config.limits, settings_of(Limits)))
-    return {name: getattr(values, setting.field) for values, declared in told for name, setting in declared.items()}
+    sources = ((config.settings, settings_of(Settings)), (config.limits, settings_of(Limits)))
+    return {name: getattr(values, setting.field) for values, declared in sources for name, setting in declared.items()}
 
 
 def _no_such_setting(key: str) -> str:
@@ -320,7 +321,6 @@ def _check_sessions(settings: Settings, layers: _Layers) -> None:
 
 
 def whole_number(value: object, origin: str, low: int, high: int) -> int:
-    """Raises ConfigError."""
     number = numbers.whole_number(str(value), 63)
     if number is None or not low <= number <= high:
         raise ConfigError(f"{origin}: {brief(value)} is not a whole number from {low} to {high}")
@@ -388,7 +388,7 @@ def _one_of(value: object, known: tuple[str, ...], origin: str) -> str:
 
 
 def address_of(value: object, origin: str, nodes: int = 1) -> Address | None:
-    """Where clients are told to connect. Raises ConfigError."""
+    """Parse an address that clients are told to connect to. Raises ConfigError."""
     if value is None:
         return None
     host, mark, port = str(value).rpartition(":")
@@ -401,7 +401,7 @@ def address_of(value: object, origin: str, nodes: int = 1) -> Address | None:
 
 
 def _control(value: object, origin: str, token: object) -> Address | None:
-    """PORT on loopback, or HOST:PORT; elsewhere than on loopback with a token only."""
+    """Parse PORT (on loopback) or HOST:PORT. Another host than loopback needs a token."""
     if value is None:
         return None
     host, mark, port = str(value).rpartition(":")
@@ -414,7 +414,7 @@ def _control(value: object, origin: str, token: object) -> Address | None:
 
 
 def token_of(value: object, origin: str) -> Token | None:
-    """A token, or None where there is none. Raises ConfigError, which does not say what was given."""
+    """Check a token; None stands for no token. Raises ConfigError, which does not show the value."""
     if value is None:
         return None
     if not (isinstance(value, str) and value and value.isascii() and value.isprintable() and " " not in value):
@@ -423,7 +423,7 @@ def token_of(value: object, origin: str) -> Token | None:
 
 
 def parse_topic(text: str, origin: str) -> TopicSpec:
-    """NAME[:PARTITIONS], checked as Kafka checks topic names."""
+    """Parse NAME[:PARTITIONS] and check the name as Kafka checks topic names."""
     name, mark, count = text.partition(":")
     if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):
         raise ConfigError(f"{origin}: {name!r} is no topic name: 1 to 249 of a-z A-Z 0-9 . _ -, and not . or ..")
@@ -433,7 +433,7 @@ def parse_topic(text: str, origin: str) -> TopicSpec:
 
 
 def topics_of(values: object, origin: str) -> tuple[TopicSpec, ...]:
-    """One topic as text, several of them, or name -> partitions. Raises ConfigError."""
+    """Parse one topic as text, several of them, or a mapping name -> partitions. Raises ConfigError."""
     if isinstance(values, Mapping):
         values = [f"{name}:{partitions}" for name, partitions in values.items()]
     texts = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]

@@ -163,7 +163,8 @@ async def health(context: ControlContext, call: ControlCall) -> Health:
     topics = {name: cluster.topics.partitions(name) or 0 for name in cluster.topics.names()}
     t, seq = running.clock.now(), running.server.journal.sequence
     return Health(
-        True, __version__, running.bootstrap, running.config.profile.name, running.seed, t, seq, nodes, topics, running.beside is not None
+        True, __version__, running.bootstrap, running.config.profile.name, running.seed, t, seq, nodes, topics,
+        running.audit_sink is not None,
     )
 
 

@@ -43,7 +43,7 @@ class Scrape:
     async def families(self) -> list[Metric]:
         """Every family."""
         found = [*self._counters(), *self._now(), *await self._groups(), *self._transactions()]
-        if self._running.beside is not None:
+        if self._running.audit_sink is not None:
             found += self._audited(self._running.audit())
         return found
 

@@ -31,7 +31,7 @@ async def start_control(
             make_way(config.journal)
         running = await start(config, on_failure, old.ports, stories=True, plan=plan, seed_data=old.seed_data)
         running.fired_earlier = fired
-        if old.beside is not None:
+        if old.audit_sink is not None:
             from ..audit.verdicts import together
 
             running.earlier = [together([*old.earlier, old.audit()])]

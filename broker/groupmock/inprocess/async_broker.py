@@ -42,10 +42,10 @@ __tracebackhide__: Final = True
 
 
 class AsyncBroker(AsyncCalls):
-    """The same names as `Broker`: a property is a property here too, a method a method, and whatever `Broker` asks the cluster for is a
-    coroutine: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. Nothing happens before it is awaited; one that is dropped
-    instead is a RuntimeWarning with its name, and an error for mypy (unused-coroutine; of what may be a block: unused-awaitable) and
-    pyright (reportUnusedCoroutine).
+    """The coroutine twin of `Broker`, with the same names. A property of `Broker` is a property here, and whatever asks the cluster is a
+    coroutine: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. Nothing happens before a coroutine is awaited. Python warns
+    of one that was never awaited (RuntimeWarning), mypy and pyright report it as an error (unused-coroutine, unused-awaitable,
+    reportUnusedCoroutine).
     """
 
     def __init__(self, broker: Broker) -> None:
@@ -65,93 +65,98 @@ class AsyncBroker(AsyncCalls):
 
     @property
     def control(self) -> str | None:
-        """Where the control API is, if it was asked for."""
+        """The URL of the control API, or None if it was not asked for."""
         return self._broker.control
 
     @property
     def start_settings(self) -> dict[str, Any]:
-        """Kafka name -> value of every setting of this run."""
+        """The value of every setting of this run by Kafka's name."""
         return self._broker.start_settings
 
     @property
     def journal(self) -> str | None:
-        """The journal's file, if there is one; of the last run, once it is over."""
+        """The path of the journal's file, or None. After the end of a run, it is that run's file."""
         return self._broker.journal
 
     async def start(self, ports: Sequence[int] = ()) -> AsyncBroker:
-        """Start serving; returns once clients can connect. `ports`: one per node, where they must be those of an earlier start."""
+        """Start serving and return once clients can connect. `ports`, one for each node, repeats the ports of an earlier start."""
         await asyncio.to_thread(self._broker.start, ports)
         return self
 
     async def stop(self) -> None:
-        """Stop serving, close every connection, flush the journal. Raises what went wrong with the journal."""
+        """Stop serving, close every connection and flush the journal. Raises the error of the journal, if there was one."""
         await asyncio.to_thread(self._broker.stop)
 
     async def clear(self, journal: str | os.PathLike[str] | None = None) -> None:
-        """Forget every topic, group, rule and connection; what the start made is made again, and the bootstrap address stays. The journal
-        so far is kept as FILE.1, FILE.2, ...; with `journal` what comes goes to that file instead."""
+        """Forget all topics, groups, rules and connections, and make those of the start again. The bootstrap address stays. The old
+        journal is kept as FILE.1, FILE.2, ...; with `journal`, later rows go to that file instead."""
         await asyncio.to_thread(self._broker.clear, journal)
 
     @property
     def bootstrap(self) -> str:
-        """`host:port` of every node, comma separated: what clients of this machine take as bootstrap servers."""
+        """The addresses of all nodes as `host:port`, separated by commas, that clients of this machine take as bootstrap servers."""
         return self._up().reachable
 
     @property
     def advertised(self) -> str:
-        """`host:port` of every node as clients are told to connect to, comma separated: `bootstrap`, unless started with `advertise`."""
+        """The addresses that clients are told, as `host:port`, separated by commas. They equal `bootstrap` without the option `advertise`.
+        """
         return self._up().bootstrap
 
     @property
     def seed(self) -> int:
-        """The seed of this run's ids: give it to `Broker(seed=...)` to draw the same again."""
+        """The seed of this run's ids. `Broker(seed=...)` with this value draws the same ids again."""
         return self._up().seed
 
     @property
     def audited(self) -> bool:
-        """Are the clients judged?"""
-        return self._up().beside is not None
+        """True if the clients are judged by the audit."""
+        return self._up().audit_sink is not None
 
     @property
     async def groups(self) -> dict[str, GroupView]:
-        """Every group by id, as it is now."""
+        """Every group by its id, as it is now."""
         return await self._ask(lambda: {group.group_id: group.view() for group in self._up().cluster.groups.all()})
 
     @property
     async def transactions(self) -> dict[str, TransactionRow]:
-        """Every transactional id, as it is now: state, producer, epoch, coordinator, how long its transaction has been open."""
-        return await self._ask(lambda: {each.transactional_id: each for each in self._up().transactions()})
+        """Every transactional id, as it is now: state, producer, epoch, coordinator, and how long its transaction has been open."""
+        return await self._ask(lambda: {row.transactional_id: row for row in self._up().transactions()})
 
     async def transaction(self, transactional_id: str) -> TransactionDetails:
-        """One transactional id: what is in its open transaction, whose offsets wait for its end, its story. CannotSteer without one."""
+        """Return one transactional id: the partitions of its open transaction, the groups whose offsets wait for its end, and its story.
+        Raises CannotSteer for an unknown id."""
         return await self._run(self._up().transaction(transactional_id))
 
     async def client_says(self, client: str, what: str, /, **fields: Json) -> None:
-        """Journal a `client` row: what a client says about itself. Does not wait; rows of one caller keep their order. TypeError if
-        JSON has no word for something in `fields`."""
-        msgspec.json.encode((client, what, fields))  # here and not when the row is written, where nobody would hear of it
+        """Journal a `client` row: what a client says about itself. This does not wait; rows of one caller keep their order. Raises
+        TypeError if a value in `fields` has no JSON form."""
+        msgspec.json.encode((client, what, fields))  # checked here, because an error while the row is written would reach no caller
         self._on().call_soon_threadsafe(self._up().server.client_says, client, what, fields)
 
     async def requests(
         self, api: str | None = None, group: str | None = None, *, client_id: str | None = None, member_id: str | None = None
     ) -> list[RequestRow]:
-        """The requests that clients sent, oldest first, as far as they are kept in memory: of an `api` by Kafka's name ("JoinGroup"), that
-        name a `group`, of a client, that name a member. `message` of each has the fields of Kafka's schema. ValueError for no such API."""
+        """Return the requests that clients sent, oldest first, as far as they are kept in memory.
+
+        They can be restricted to an `api` by Kafka's name ("JoinGroup"), a `group`, a client id and a member id. `message` of each has the
+        fields of Kafka's schema. Raises ValueError for an unknown API."""
         return await self._ask(lambda: kept_requests(self._up(), api, group, client_id, member_id))
 
     async def story(self, group: str | None = None, member: str | None = None) -> str:
-        """What happened to a group, or to all: who got what, what was committed and refused. `member`: what is about this one alone, by its
-        client id, its short name (`anna#d7e8`) or its id."""
+        """Return the story of a group, or of all groups: who got which partitions, what was committed and refused. `member` restricts it
+        to one member, by client id, short name (`anna#d7e8`) or member id."""
         lines = await self._run(self._up().story(group, member))
         return "\n".join(lines)
 
     async def draw(self, file: str | PathLike[str], group: str | None = None) -> None:
-        """Write a picture of what happened so far: to NAME.html (a page that needs no network), NAME.svg or NAME.perfetto.json. Of every
-        group, or of one. ValueError for another name, LookupError for a group that is not there."""
+        """Draw what happened so far to all groups or one: to NAME.html (a page that needs no network), NAME.svg or NAME.perfetto.json.
+        Raises ValueError for another file name, LookupError for an unknown group."""
         await self._run(self._up().draw(fspath(file), group))
 
     async def audit(self) -> Audit:
-        """What the clients were found to do up to now, rule by rule (`groupmock.audit`). NotAudited unless started with `audit=True`."""
+        """Return what the audit has found about the clients until now, rule by rule (`groupmock.audit`). Raises NotAudited unless started
+        with `audit=True`."""
         return await self._ask(lambda: self._up().audit())
 
     async def wait_for(
@@ -167,10 +172,12 @@ class AsyncBroker(AsyncCalls):
         offsets: Mapping[str, int] | None = None,
         lag: int | None = None,
     ) -> GroupView:
-        """Wait until all of it holds: Kafka's `state`, so many `members`, a `generation` or a later one, a `member` of that member id,
-        instance id or client id; an `assignment`: "orders" (or several topics) is assigned whole, or {"anna": ["orders/0"]}; `offsets`
-        committed, {"orders/0": 17} or further; at most a `lag` of so many records. BadWait (a ValueError) for what can never hold;
-        GroupTimeout says what was missing and tells the story."""
+        """Wait until all given conditions hold and return the group.
+
+        `state` is Kafka's name; `members` is their exact number; `generation` is a lowest one; `member` is the member id, instance id or
+        client id of one of them. `assignment`: "orders" (or several topics) is assigned completely, or {"anna": ["orders/0"]}. `offsets`:
+        {"orders/0": 17} is committed, or a higher offset. `lag`: at most so many records. Raises BadWait (a ValueError) for conditions
+        that can never hold, and GroupTimeout with what is missing and the story."""
         wanted = wanted_of(
             group, state=state, members=members, generation=generation, member=member, assignment=assignment, offsets=offsets, lag=lag
         )
@@ -178,23 +185,23 @@ class AsyncBroker(AsyncCalls):
 
     @property
     async def topics(self) -> dict[str, TopicFacts]:
-        """Every topic by name: id, configs, and each partition's leader, epochs, replicas, offsets, segments."""
+        """Every topic by name, with its id, configs, and each partition's leader, epochs, replicas, offsets and segments."""
         return await self._ask(lambda: facts_of_topics(self._up()))
 
     async def configs(self, topic: str) -> dict[str, ConfigRow]:
-        """Every config of a topic: its value, and where that was set. CannotSteer for a topic that is not there."""
+        """Return every config of a topic: its value and where it was set. Raises CannotSteer for an unknown topic."""
         return await self._ask(lambda: configs_of_topic(self._up(), topic))
 
     async def node_configs(self, node: int) -> dict[str, ConfigRow]:
-        """Every config of a node; of -1, or of 0 where no node has that id, what was set for all nodes at run time."""
+        """Return every config of a node. For -1, or for 0 if no node has that id, return what was set for all nodes at run time."""
         return await self._ask(lambda: configs_of_node(self._up(), node))
 
     async def configure_topic(self, name: str, set: ConfigValues | None = None, unset: Iterable[str] = ()) -> None:
-        """Set configs of a topic, or let them go back to their defaults; all of it or nothing."""
+        """Set configs of a topic and reset others to their defaults. If one is refused, none is changed."""
         await self._command("configure_topic", name=name, **config_changes(set, unset))
 
     async def configure_node(self, node: int, set: ConfigValues | None = None, unset: Iterable[str] = ()) -> None:
-        """The same of broker configs that may change at run time, of one node or of all (-1, or 0 where no node has that id)."""
+        """Change broker configs that may change at run time, of one node or of all (-1, or 0 if no node has that id)."""
         await self._command("configure_node", node=node, **config_changes(set, unset))
 
     async def produce(
@@ -206,10 +213,11 @@ class AsyncBroker(AsyncCalls):
         headers: Iterable[tuple[str, bytes | str | None]] | Mapping[str, bytes | str | None] = (),
         timestamp: int | None = None,
     ) -> int:
-        """Append one record on the server's side; returns its offset. Without a `partition` its key decides, as Kafka's producers hash it
-        (murmur2), and a record without a key goes to partition 0. Text is written as UTF-8; `timestamp`: ms since 1970, default now.
-        A topic that is not there is made, with `num.partitions`, unless `auto.create.topics.enable` is off: then CannotSteer, as for a
-        partition that is not there."""
+        """Append one record on the server's side and return its offset.
+
+        Without a `partition` the key decides, hashed as in Kafka's producers (murmur2), and a record without a key goes to partition 0.
+        Text is written as UTF-8. `timestamp` is ms since 1970, default now. A missing topic is created with `num.partitions`, unless
+        `auto.create.topics.enable` is off. Raises CannotSteer for a missing topic or partition."""
         named = headers.items() if isinstance(headers, Mapping) else headers
         pairs = [(name, content_bytes(content)) for name, content in named]
         content = content_bytes(key), content_bytes(value)
@@ -223,11 +231,11 @@ class AsyncBroker(AsyncCalls):
         key_as: Form | None = None,
         value_as: Form | None = None,
     ) -> list[Written]:
-        """Write records, all or none: JSON Lines as text, or {"key": ..., "value": ..., "headers": ...} each, in which bytes may stand.
+        """Write all records or none. They are JSON Lines as text, or mappings {"key": ..., "value": ..., "headers": ...}, which may
+        contain bytes.
 
-        `partition`: of records that name none; without it their key decides, as with Kafka's producers, else they go to all in turn.
-        ValueError with the number of the line that is wrong; CannotSteer.
-        """
+        `partition` is for records that name none. Without it the key decides, as in Kafka's producers, and records without a key go to all
+        partitions in turn. Raises ValueError with the number of the wrong line, and CannotSteer."""
         return await self._ask(lambda: write_lines(self._up(), topic, lines, partition, key_as, value_as))
 
     async def records(
@@ -240,14 +248,16 @@ class AsyncBroker(AsyncCalls):
         isolation: Isolation = "read_uncommitted",
         markers: bool = False,
     ) -> list[Record]:
-        """The records of a topic (or of one partition), by partition and offset: from that offset on, at most so many. Each says in
-        `transaction` whether it was aborted; `isolation="read_committed"` leaves those out, and ends where the oldest open transaction
-        begins. `markers`: with the control records that end transactions. ValueError where a client compressed them with what needs a
-        library that is not installed."""
+        """Return at most `limit` records of a topic or of one partition from `offset` on, sorted by partition and offset.
+
+        `transaction` of a record says whether it was aborted. `isolation="read_committed"` leaves aborted ones out and ends at the oldest
+        open transaction. `markers` includes the control records that end transactions. Raises ValueError if decompression needs a library
+        that is not installed."""
         return await self._ask(lambda: self._up().records(topic, partition, offset, limit, isolation, markers))
 
     async def commit_offsets(self, group: str, offsets: Mapping[str, Mapping[int, int]]) -> None:
-        """Commit for a group without members: {"orders": {0: 17}}, all or none. CannotSteer while it has members, as Kafka refuses."""
+        """Commit offsets for a group without members: {"orders": {0: 17}}, all or none. Raises CannotSteer while it has members, as Kafka
+        does."""
         await self._command("commit_offsets", group=group, offsets=offset_rows(offsets))
 
     async def reset_offsets(
@@ -262,26 +272,29 @@ class AsyncBroker(AsyncCalls):
         shift: int | None = None,
         dry_run: bool = False,
     ) -> list[Reset]:
-        """Put the offsets of a group without members back, or forth, as kafka-consumer-groups.sh --reset-offsets does: of a topic or of all
-        that it has committed, `to` an end of the log, an `offset`, a `timestamp` (ms since 1970), or by a `shift`. What went where."""
+        """Move the committed offsets of a group without members, as kafka-consumer-groups.sh --reset-offsets does.
+
+        It moves those of one topic, or of all topics that have some: `to` an end of the log, to an `offset`, to a `timestamp` (ms since
+        1970), or by a `shift`. Returns the old and new offsets."""
         chosen = partitions and list(partitions)
         wanted = {"group": group, "topic": topic, "partitions": chosen, "to": to, "offset": offset, "timestamp": timestamp, "shift": shift}
         arguments = {name: value for name, value in wanted.items() if value is not None}
         return await self._ask(lambda: move_offsets(self._up(), arguments, dry_run))
 
     async def lag(self, group: str) -> GroupLag:
-        """How far a group is behind: committed and end offset of each partition, and who reads it. CannotSteer: there is no such group."""
+        """Return how far a group is behind: committed and end offset of each partition, and its owner. Raises CannotSteer for an unknown
+        group."""
         return await self._ask(lambda: lag_of_group(self._up(), group))
 
     async def seed_data(self, source: SeedSource) -> Seeded:
-        """Make topics, write records, commit offsets and set configs: a file of seed data, or its lines as Python data. What was done.
-        BadSeedData (a ValueError) with the line that is wrong."""
+        """Apply seed data, a file or its lines as Python data: create topics, write records, commit offsets and set configs. Returns what
+        was done. Raises BadSeedData (a ValueError) with the wrong line."""
         return await self._ask(lambda: apply_seed_data(self._up(), source))
 
     async def create_topic(
         self, name: str, partitions: int = 1, replication_factor: int | None = None, configs: ConfigValues | None = None
     ) -> None:
-        """Create a topic. CannotSteer when it exists, the name is none, or a config is not what it can be."""
+        """Create a topic. Raises CannotSteer if it exists, or if its name or a config is not valid."""
         more = {"replication_factor": replication_factor, "configs": config_texts(configs) or None}
         given = {option: value for option, value in more.items() if value is not None}
         await self._command("create_topic", name=name, partitions=partitions, **given)
@@ -301,38 +314,38 @@ class AsyncBroker(AsyncCalls):
         return AsyncUndo(lambda: self.release(group))
 
     async def release(self, group: str) -> None:
-        """Let a held group go on: what waited happens now."""
+        """Release a held group. Its waiting requests and timers continue now."""
         await self._command("release_group", group=group)
 
     async def expire(self, group: str, member: str) -> None:
-        """Let a member's session expire now. `member`: member id, instance id, or a client id that one member alone has."""
+        """Expire a member's session now. `member` is a member id, an instance id, or a client id that only one member has."""
         await self._command("expire_member", group=group, member=member)
 
     async def fence(self, group: str, instance: str) -> None:
-        """Take a static member's place: its present process is fenced (FENCED_INSTANCE_ID)."""
+        """Fence the process of a static member (FENCED_INSTANCE_ID), as if another one with its instance id had joined."""
         await self._command("fence_instance", group=group, instance=instance)
 
     async def fence_member(self, group: str, member: str) -> None:
-        """Put a member of a consumer group at an epoch that its process does not know: its next heartbeat is FENCED_MEMBER_EPOCH, and it
-        joins again; a static member is refused until its session is over (UNRELEASED_INSTANCE_ID), as by Kafka. CannotSteer for members
-        of the classic protocol."""
+        """Give a member of a consumer group an epoch that its process does not know. Its next heartbeat is answered with
+        FENCED_MEMBER_EPOCH, and it joins again. A static member is refused until its session is over (UNRELEASED_INSTANCE_ID), as in
+        Kafka. Raises CannotSteer for members of the classic protocol."""
         await self._command("fence_member", group=group, member=member)
 
     async def rebalance(self, group: str, reason: str = "a test wants it") -> None:
-        """Let a group rebalance now."""
+        """Start a rebalance of a group now."""
         await self._command("force_rebalance", group=group, reason=reason)
 
     async def set_generation(self, group: str, generation: int | None = None) -> None:
-        """Give a group another generation (None: the next one) behind its members' backs: what they send with theirs is refused with
-        ILLEGAL_GENERATION, and they join again. CannotSteer while it rebalances."""
+        """Set a group's generation (None: the next one) without telling its members. Their requests are refused with ILLEGAL_GENERATION,
+        and they join again. Raises CannotSteer while the group rebalances."""
         await self._command("set_generation", group=group, generation=generation)
 
     async def choose_leader(self, group: str, member: str) -> None:
-        """Choose who leads the next generation; the member need not be there yet."""
+        """Choose the leader of the next generation. The member need not have joined yet."""
         await self._command("choose_leader", group=group, member=member)
 
     async def order_joins(self, group: str, *names: str) -> None:
-        """Let the JoinGroups of these clients in in this order, all others after them."""
+        """Admit the JoinGroups of these clients in this order, and all others after them."""
         await self._command("order_joins", group=group, names=list(names))
 
     async def complete_delay(self, group: str) -> None:
@@ -341,60 +354,61 @@ class AsyncBroker(AsyncCalls):
 
     @lasting
     async def freeze(self, group: str, member: str, seconds: float | None = None) -> AsyncUndo:
-        """Let a member's requests wait, unseen, for so long, until `thaw`, or the end of an `async with` block. Its session runs on."""
+        """Delay a member's requests for `seconds`, until `thaw`, or the end of an `async with` block. Its session timeout runs on."""
         await self._command("freeze_member", group=group, member=member, ms=milliseconds(seconds))
         return AsyncUndo(lambda: self.thaw(group, member))
 
     async def thaw(self, group: str, member: str) -> None:
-        """Let a frozen member go on."""
+        """Handle the delayed requests of a frozen member now."""
         await self._command("thaw_member", group=group, member=member)
 
     async def abort_transaction(self, transactional_id: str) -> None:
-        """Abort the open transaction of an id now, as at its timeout. CannotSteer where none is open."""
+        """Abort the open transaction of an id now, as at its timeout. Raises CannotSteer if none is open."""
         await self._command("abort_transaction", transactional_id=transactional_id)
 
     async def fence_transaction(self, transactional_id: str) -> None:
-        """Take a transactional id from its producer, as a newer one does; an open transaction is aborted."""
+        """Fence the producer of a transactional id, as a newer producer does. An open transaction is aborted."""
         await self._command("fence_transaction", transactional_id=transactional_id)
 
     async def expire_transactional_id(self, transactional_id: str) -> None:
-        """Forget a transactional id now. CannotSteer while a transaction is open."""
+        """Forget a transactional id now, as after transactional.id.expiration.ms. Raises CannotSteer while a transaction is open."""
         await self._command("expire_transactional_id", transactional_id=transactional_id)
 
     @lasting
     async def hold_markers(self, transactional_id: str, seconds: float | None = None) -> AsyncUndo:
-        """Keep the ends of an id's transactions from their readers for so long, until `release_markers`, or the end
-        of an `async with` block."""
+        """Delay the markers that end an id's transactions for `seconds`, until `release_markers`, or the end of an `async with` block.
+        Readers with read_committed wait for them."""
         await self._command("hold_markers", transactional_id=transactional_id, ms=milliseconds(seconds))
         return AsyncUndo(lambda: self.release_markers(transactional_id))
 
     async def release_markers(self, transactional_id: str) -> None:
-        """Let the markers of a transactional id go: those that waited are written now."""
+        """Write the delayed markers of a transactional id now, and delay no others."""
         await self._command("release_markers", transactional_id=transactional_id)
 
     async def move_coordinator(self, group: str, node: int | None = None, loading: float = 0) -> None:
-        """Move a group's coordinator to a node (None: the next one), which loads for so many seconds."""
+        """Move a group's coordinator to a node (None: the next one). There it loads for `loading` seconds."""
         await self._command("move_coordinator", group=group, node=node, loading_ms=milliseconds(loading))
 
     async def move_transaction_coordinator(self, transactional_id: str, node: int | None = None, loading: float = 0) -> None:
-        """Move the coordinator of a transactional id to a node (None: the next one), which loads for so many seconds."""
+        """Move the coordinator of a transactional id to a node (None: the next one). There it loads for `loading` seconds."""
         place = {"transactional_id": transactional_id, "node": node}
         await self._command("move_transaction_coordinator", **place, loading_ms=milliseconds(loading))
 
     async def unload_coordinator(self, group: str) -> None:
-        """Let nobody coordinate a group until its coordinator is moved somewhere."""
+        """Leave a group without a coordinator until its coordinator is moved to a node."""
         await self._command("unload_coordinator", group=group)
 
     async def move_leader(self, topic: str, partition: int, node: int) -> None:
-        """Let a node lead a partition."""
+        """Make a node the leader of a partition."""
         await self._command("move_leader", topic=topic, partition=partition, node=node)
 
     async def move_leaders(self, node: int | None = None, to: int | None = None, topic: str | None = None) -> None:
-        """Move all partition leaders at once: those of a node, of a topic, or of the whole cluster; `to` None: each to its next replica."""
+        """Move all partition leaders of a node, of a topic, or of the whole cluster at once. With `to` None each goes to its next replica.
+        """
         await self._command("move_leaders", node=node, to=to, topic=topic)
 
     async def move_coordinators(self, node: int | None = None, to: int | None = None, loading: float = 0) -> None:
-        """Move the coordinators of all groups at once, or those of a node; they load for so many seconds where they go."""
+        """Move the coordinators of all groups, or those of a node, at once. They load for `loading` seconds at their new nodes."""
         await self._command("move_coordinators", node=node, to=to, loading_ms=milliseconds(loading))
 
     @lasting
@@ -404,15 +418,17 @@ class AsyncBroker(AsyncCalls):
         return AsyncUndo(lambda: self.catch_up_replica(topic, partition, node))
 
     async def catch_up_replica(self, topic: str, partition: int, node: int) -> None:
-        """Let a replica that was kept behind have all of the log again."""
+        """Let a replica that was kept behind catch up with the log."""
         await self._command("catch_up_replica", topic=topic, partition=partition, node=node)
 
     async def compact(self, topic: str, partition: int | None = None, roll: bool = False) -> None:
-        """Compact a topic's log now: of each key the newest record stays. `roll`: begin a new segment first, as the active one stays."""
+        """Compact a topic's log now: the newest record of each key stays. `roll` begins a new segment first, because the active one is not
+        compacted."""
         await self._command("compact_topic", topic=topic, partition=partition, roll=roll)
 
     async def set_next_offset(self, topic: str, partition: int, offset: int, start: int | None = None) -> None:
-        """Let a partition's next record get a higher offset; a log without records begins at `start`, None: there too."""
+        """Set the offset of a partition's next record to a higher one. A log without records then begins at `start`, or at `offset` if
+        `start` is None."""
         await self._command("set_next_offset", topic=topic, partition=partition, offset=offset, start=start)
 
     async def retain(self, topic: str, partition: int | None = None) -> None:
@@ -420,11 +436,13 @@ class AsyncBroker(AsyncCalls):
         await self._command("retain_topic", topic=topic, partition=partition)
 
     async def add_node(self, rack: str | None = None, port: int | None = None) -> int:
-        """Add a node, which listens from now on; its id. `port` None: the next one, or a free one where all nodes have free ones."""
+        """Add a node that listens from now on, and return its id. `port` None is the next port, or a free one if all nodes have free ones.
+        """
         return await self._ask(lambda: self._up().add_node(rack, port))
 
     async def stop_node(self, node: int, clean: bool = True, loading: float = 0) -> None:
-        """Stop a node. `clean`: who waits is answered first; `loading`: how long its coordinators load where they go."""
+        """Stop a node. `clean`: waiting requests are answered first. `loading`: how many seconds its coordinators load at their new nodes.
+        """
         await self._command("stop_node", node=node, clean=clean, loading_ms=milliseconds(loading))
 
     async def start_node(self, node: int, loading: float = 0) -> None:
@@ -433,16 +451,16 @@ class AsyncBroker(AsyncCalls):
 
     @lasting
     async def stall_node(self, node: int, seconds: float | None = None) -> AsyncUndo:
-        """Let nothing in or out of a node for so long, until `start_node`, or until the end of an `async with` block."""
+        """Stop all traffic of a node for `seconds`, until `start_node`, or the end of an `async with` block. Connections stay open."""
         await self._command("stall_node", node=node, ms=milliseconds(seconds))
         return AsyncUndo(lambda: self.start_node(node))
 
     async def step(self, seconds: float) -> None:
-        """Move the server's clock on while clients stay connected: every timer on the way fires at its own time."""
+        """Advance the server's clock while clients stay connected. Every timer on the way fires at its own time."""
         await self._command("step_clock", ms=milliseconds(seconds))
 
     async def jump_timer(self, timer: str, *subject: str) -> None:
-        """Let one timer fire now: ("join", group), ("sync", group), ("session", group, member id), ..."""
+        """Fire one timer now: ("join", group), ("sync", group), ("session", group, member id), ..."""
         await self._command("jump_timer", timer=timer, subject=list(subject))
 
     def fault(
@@ -455,10 +473,10 @@ class AsyncBroker(AsyncCalls):
         name: str = "",
         must_fire: bool = True,
     ) -> AsyncFaultBlock:
-        """A rule for an `async with` block. `do`: the kind, or a table with it; see docs/how-to/faults.md. BadPlan when it cannot be.
+        """Return a block for `with`, during which the rule holds. `do` is the kind, or a table with it; see docs/how-to/faults.md.
 
-        A block whose rule never fired raises FaultNeverFired at its end, unless `must_fire` is False.
-        """
+        At the end of the block FaultNeverFired is raised if the rule never fired, unless `must_fire` is False. Raises BadPlan for a wrong
+        rule."""
         return AsyncFaultBlock(self, {"when": when, "do": do, "stage": stage, "times": times, "name": name}, must_fire)
 
     async def add_fault(
@@ -470,47 +488,48 @@ class AsyncBroker(AsyncCalls):
         times: int | None = None,
         name: str = "",
     ) -> str:
-        """Register a rule that stays until it is removed; returns its name."""
+        """Register a rule that stays until it is removed, and return its name."""
         rule = rule_from(when, do, stage, times, name)
         return await self._ask(lambda: add_rule(self._up(), rule))
 
     async def load_plan(self, plan: PlanLike) -> list[str]:
-        """Register every rule of a plan, or none; returns their names. Its seed, if it has one, is the chances' from now on."""
+        """Register all rules of a plan, or none, and return their names. The plan's seed, if it has one, decides chances from now on."""
         read = as_plan(plan)
         return await self._ask(lambda: self._up().load_plan(read))
 
     async def remove_fault(self, name: str) -> None:
-        """Forget a rule; what it held goes on. UnknownRule (a LookupError) when there is none."""
+        """Remove a rule and let the requests that it holds go on. Raises UnknownRule (a LookupError) if there is none."""
         await self._command("remove_fault", name=name)
 
     async def release_fault(self, name: str) -> None:
-        """Let go of what a rule holds; the rule stays."""
+        """Let the requests that a rule holds go on. The rule stays."""
         await self._command("release_fault", name=name)
 
     async def clear_faults(self) -> None:
-        """Forget every rule."""
+        """Remove all fault rules and let the requests that they hold go on."""
         await self._command("clear_faults")
 
     async def wait_for_fault(self, name: str, hits: int = 1, timeout: float = 10.0) -> None:
-        """Wait until a rule fired so often. Raises FaultNotSeen; NeverSoOften (a ValueError) where it cannot fire so often."""
+        """Wait until a rule has fired `hits` times. Raises FaultNotSeen, or NeverSoOften (a ValueError) if the rule cannot fire so many
+        times."""
         await self._wait("wait_for_fault", lambda: until_fired(self._up(), name, hits, timeout))
 
     @property
     async def faults(self) -> list[RuleReport]:
-        """Every rule as it stands: counts, what it holds, how near it came."""
+        """The reports of all rules: counts, what each holds, and which call came nearest."""
         return await self._ask(lambda: self._up().server.driver.rules.reports())
 
     async def fault_report(self, name: str) -> RuleReport:
-        """One rule as it stands. UnknownRule (a LookupError) when there is none."""
+        """Return the report of one rule. Raises UnknownRule (a LookupError) if there is none."""
         return await self._ask(lambda: self._up().server.driver.rules.registry.report(name))
 
     async def never_fired(self) -> list[RuleReport]:
-        """The rules that did nothing; `.sentence` says why."""
+        """Return the reports of rules that never fired; `.sentence` says why."""
         return await self._ask(lambda: [report for report in self._up().server.driver.rules.reports() if not report.fired])
 
 
 class AsyncFaultBlock:
-    """`FaultBlock` for an `async with` block."""
+    """A fault rule that holds while an `async with` block lasts, as `FaultBlock` does for `with`."""
 
     def __init__(self, broker: AsyncBroker, rule: dict[str, Any], must_fire: bool) -> None:
         self._broker = broker
@@ -525,9 +544,9 @@ class AsyncFaultBlock:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        report = await self._broker.fault_report(self.name)  # before the rule goes: a removed one has no report
+        report = await self._broker.fault_report(self.name)  # asked before the rule is removed, as a removed one has no report
         await self._broker.remove_fault(self.name)
-        # An error out of the block says more than a rule that did not fire because of it.
+        # An error raised in the block says more than a rule that did not fire because of it.
         if error is None and self._must_fire and not report.fired:
             raise FaultNeverFired(report.sentence)
 
@@ -537,19 +556,19 @@ class AsyncFaultBlock:
 
     @property
     async def report(self) -> RuleReport:
-        """The rule as it stands."""
+        """The report of this rule, as it is now."""
         return await self._broker.fault_report(self.name)
 
     @property
     async def fired(self) -> int:
-        """How often it did something."""
+        """The number of times that the rule fired."""
         report = await self._broker.fault_report(self.name)
         return report.fired
 
     async def release(self) -> None:
-        """Let go of what the rule holds."""
+        """Let the requests that the rule holds go on."""
         await self._broker.release_fault(self.name)
 
     async def wait(self, hits: int = 1, timeout: float = 10.0) -> None:
-        """Wait until it fired so often. Raises FaultNotSeen."""
+        """Wait until the rule has fired `hits` times. Raises FaultNotSeen."""
         await self._broker._wait("wait", lambda: until_fired(self._broker._up(), self.name, hits, timeout))

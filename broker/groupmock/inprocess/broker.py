@@ -1,7 +1,8 @@
 """The in-process Broker: a mock cluster on a thread and an event loop of its own.
 
-Clients on other threads are therefore served while a blocking `wait_for` waits; clients on the loop of the caller's thread stand still, and
-it warns. `with Broker(...) as broker` gives blocking calls, `async with Broker(...) as broker` the same names as coroutines.
+A blocking `wait_for` therefore does not stop clients on other threads. Clients on the event loop of the caller's thread would stop, and
+the broker warns about it. `with Broker(...) as broker` gives blocking calls, `async with Broker(...) as broker` the same names as
+coroutines.
 """
 
 from __future__ import annotations
@@ -39,24 +40,22 @@ if TYPE_CHECKING:
 __tracebackhide__: Final = True
 Topics = Mapping[str, int] | Iterable[str] | str
 DEFAULTS: Final = {"port": 0, "log": "off"}
-"""Options whose default is another one than that of `groupmock serve`."""
+"""Options whose default differs from that of `groupmock serve`."""
 
 
 class Broker(Groups, Data, Commands, Faults):
     """A mock Kafka cluster in this process.
 
-    `topics`: {"orders": 12}, ["orders:12"] or "orders:12"; `racks`: of each node; `settings`: Kafka's names, {"group.max.size": 3}; the
-    same as keywords with underscores: `group_max_size=3`. `nodes` (1), `profile` ("groupmock"), `host` ("127.0.0.1") and the others: as
-    the options of `groupmock serve`, but `port`: 0, which is a free one, and `log`: "off". `advertise`: the address that clients are told
-    to connect to, which `bootstrap` is not. `journal`: a file, of at most `journal_max_bytes`, or a folder ("runs/"), where each run gets
-    one of its own; `run`: what it calls this run;
-    `plan`: fault rules from the start; `seed_data`: topics, records, offsets and configs from the start, a file or its
-    lines (docs/how-to/seed-and-read.md); `like`: HOST:PORT of a cluster to copy them from, with the newest `like_records`
-    of each partition (docs/how-to/cluster.md); `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
-    findings that do not count; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
-    a free one; `environment`: variables that are obeyed, as `groupmock serve` obeys GROUPMOCK_NODES and GROUPMOCK_SET_GROUP_MAX_SIZE,
-    where an argument does not say otherwise: os.environ, none without it. Raises ConfigError for a bad value, BadPlan, BadSeedData,
-    CannotStart for a taken port.
+    `topics` is {"orders": 12}, ["orders:12"] or "orders:12". `racks` has the rack of each node. `settings` has Kafka's names,
+    {"group.max.size": 3}; keywords with underscores are the same: `group_max_size=3`. `nodes` (1), `profile` ("groupmock"), `host`
+    ("127.0.0.1") and the others are the options of `groupmock serve`, but `port` is 0 (a free one) and `log` is "off". `advertise` is the
+    address that clients are told; `bootstrap` stays the real one. `journal` is a file, of at most `journal_max_bytes`, or a folder
+    ("runs/") that gets a file for each run; `run` names the run in it. `plan` has fault rules. `seed_data` has topics, records, offsets
+    and configs, as a file or its lines (docs/how-to/seed-and-read.md). `like` is HOST:PORT of a cluster to copy, with the newest
+    `like_records` of each partition (docs/how-to/cluster.md). `audit` judges the clients (`Broker.audit`); `audit_waivers` is a file of
+    findings that do not count. `control` is the port of the control API (docs/reference/control.md), 0 for a free one. `environment` has
+    variables such as GROUPMOCK_NODES and GROUPMOCK_SET_GROUP_MAX_SIZE, which arguments overrule; pass os.environ to obey the process's
+    own. Raises ConfigError for a bad value, BadPlan, BadSeedData, and CannotStart for a taken port.
     """
 
     _thread: threading.Thread | None = None
@@ -140,24 +139,24 @@ class Broker(Groups, Data, Commands, Faults):
 
     @property
     def control(self) -> str | None:
-        """Where the control API is, if it was asked for."""
+        """The URL of the control API, or None if it was not asked for."""
         self._up()
         return self._control.url if self._control is not None else None
 
     @property
     def start_settings(self) -> dict[str, Any]:
-        """Kafka name -> value of every setting of this run."""
+        """The value of every setting of this run by Kafka's name."""
         return settings_by_name(self._config)
 
     @property
     def journal(self) -> str | None:
-        """The journal's file, if there is one; of the last run, once it is over."""
+        """The path of the journal's file, or None. After the end of a run, it is that run's file."""
         return self._up().journal if self._running is not None else self._journal
 
     def start(self, ports: Sequence[int] = ()) -> Broker:
-        """Start serving; returns once clients can connect. `ports`: one per node, where they must be those of an earlier start."""
+        """Start serving and return once clients can connect. `ports`, one for each node, repeats the ports of an earlier start."""
         ready: Future[Running] = Future()
-        # A daemon: a test run that forgot `stop` still ends.
+        # A daemon thread, so that a test run that forgot `stop` still ends.
         self._thread = threading.Thread(target=self._serve, args=(ready, ports), name="groupmock", daemon=True)
         self._thread.start()
         try:
@@ -168,7 +167,7 @@ class Broker(Groups, Data, Commands, Faults):
         return self
 
     def stop(self) -> None:
-        """Stop serving, close every connection, flush the journal. Raises what went wrong with the journal."""
+        """Stop serving, close every connection and flush the journal. Raises the error of the journal, if there was one."""
         if self._thread is None or self._loop is None or self._stop is None:
             return
         self._journal = self.journal
@@ -180,12 +179,12 @@ class Broker(Groups, Data, Commands, Faults):
             raise trouble
 
     def clear(self, journal: str | os.PathLike[str] | None = None) -> None:
-        """Forget every topic, group, rule and connection; what the start made is made again, and the bootstrap address stays. The journal
-        so far is kept as FILE.1, FILE.2, ...; with `journal` what comes goes to that file instead."""
+        """Forget all topics, groups, rules and connections, and make those of the start again. The bootstrap address stays. The old
+        journal is kept as FILE.1, FILE.2, ...; with `journal`, later rows go to that file instead."""
         ports, before = self._up().ports, self._config.journal
         if journal is not None:
             self._config = msgspec.structs.replace(self._config, journal=os.fspath(journal))
-        if self._control is not None:  # it stays where it is
+        if self._control is not None:  # the control API keeps its port
             asyncio.run_coroutine_threadsafe(self._control.context.reset(self._config), self._on()).result()
             return
         self.stop()
@@ -196,7 +195,7 @@ class Broker(Groups, Data, Commands, Faults):
     def _up(self) -> Running:
         if self._running is None:
             raise RuntimeError("the broker is not running: use `with Broker(...) as broker` or broker.start()")
-        return self._control.running if self._control is not None else self._running  # a reset makes another
+        return self._control.running if self._control is not None else self._running  # a reset makes another one
 
     def _on(self) -> asyncio.AbstractEventLoop:
         self._up()
@@ -215,7 +214,7 @@ class Broker(Groups, Data, Commands, Faults):
         self._stop = asyncio.Event()
         try:
             running = await start(self._config, ports=ports, stories=True, plan=self._plan, seed_data=self._seed_data)
-            self._seed_data = running.seed_data  # what was copied of another cluster comes back with `clear`, too
+            self._seed_data = running.seed_data  # kept, because `clear` applies it again, even if it was copied from another cluster
             if self._config.control is not None:
                 from ..control.start import start_control
 
@@ -232,7 +231,7 @@ class Broker(Groups, Data, Commands, Faults):
 
 
 def _argument(option: str) -> str:
-    """What an error calls the argument that sets an option."""
+    """Return what an error calls the argument that sets an option."""
     return f"Broker({ {'topic': 'topics', 'set': 'settings'}.get(option, option).replace('-', '_') }=...)"
 
 

@@ -1,10 +1,9 @@
-"""How a broker's methods reach the cluster, which lives on a thread and an event loop of its own.
+"""Calls from a broker's methods to the cluster, which runs on a thread and an event loop of its own.
 
-The methods of `Broker` are built on `Calls`, whose `_ask`, `_run`, `_wait` and `_command` block until the cluster has answered.
-`AsyncBroker` (async_broker.py, which a program writes from the methods of `Broker`) is built on `AsyncCalls`, whose methods of the same
-names are coroutines.
+`Broker` is built on `Calls`, whose `_ask`, `_run`, `_wait` and `_command` block until the cluster has answered. `AsyncBroker` is built on
+`AsyncCalls`, whose methods of the same names are coroutines; `make docs` writes async_broker.py from the methods of `Broker`.
 
-The modules of this folder set `__tracebackhide__`, by which pytest leaves their frames out: a wait that failed shows the line of the test.
+The modules of this folder set `__tracebackhide__`, by which pytest hides their frames: a wait that failed shows the line of the test.
 """
 
 from __future__ import annotations
@@ -29,41 +28,40 @@ BLOCKS: Final = (
     "await groupmock_async.{name}(...), or that of AsyncBroker(broker)"
 )
 LEVEL_OF_THE_TEST: Final = 3
-"""`stacklevel` of a warning by `Calls._wait`: 1 is that method, 2 the public method that called it, 3 the line of the test."""
+"""The `stacklevel` of a warning by `Calls._wait`: 1 is that method, 2 the public method that called it, 3 the line of the test."""
 
 
 class HasCluster(ABC):
-    """What calls of both kinds go to."""
+    """The cluster that blocking calls and coroutines go to."""
 
     @abstractmethod
     def _up(self) -> Running:
-        """The running cluster. Raises RuntimeError when there is none."""
+        """Return the running cluster. Raises RuntimeError if there is none."""
 
     @abstractmethod
     def _on(self) -> asyncio.AbstractEventLoop:
-        """The cluster's loop."""
+        """Return the cluster's event loop."""
 
 
 class Calls(HasCluster):
-    """Blocking calls to the cluster, from any other thread than the cluster's."""
+    """Blocking calls to the cluster, from any thread but the cluster's own."""
 
     def _ask(self, function: Callable[[], T]) -> T:
-        """What the function returns or raises on the cluster's thread."""
+        """Call the function on the cluster's thread and return its result."""
         return _result(_posted(self._on(), function))
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """What the coroutine returns or raises on the cluster's loop."""
+        """Run the coroutine on the cluster's loop and return its result."""
         return _result(asyncio.run_coroutine_threadsafe(coroutine, self._on()))
 
     def _command(self, name: str, /, **arguments: Any) -> None:
-        """Submit one command of the core. Raises what it raises; nothing was changed then."""
+        """Submit one command of the core. If it raises an error, nothing was changed."""
         self._ask(lambda: self._up().submit(Command(name, arguments)))
 
     def _wait(self, name: str, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run a coroutine that waits for clients, perhaps for seconds. To be called by a public method itself, of that `name`.
+        """Run a coroutine that waits for clients, perhaps for seconds. A public method of that `name` calls this directly.
 
-        It warns where that stops an event loop, because what is waited for cannot happen if the clients run on that loop.
-        """
+        On a thread with an event loop it warns, because clients on that loop stand still and the wait may never end."""
         if not _on_a_loop():
             return self._run(begin())
         warning = f"{name}(...) {BLOCKS.format(blocks='blocks', stand='stand', name=name)}"
@@ -79,7 +77,7 @@ class Calls(HasCluster):
 
 
 class AsyncCalls(HasCluster):
-    """The same calls as coroutines, for a loop of the caller's. Nothing happens before they are awaited."""
+    """The same calls as coroutines for a loop of the caller's. Nothing happens before they are awaited."""
 
     async def _ask(self, function: Callable[[], T]) -> T:
         return await _awaited(_posted(self._on(), function))
@@ -95,11 +93,11 @@ class AsyncCalls(HasCluster):
 
 
 def _posted(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> Future[T]:
-    """What the function returns or raises on the thread of that loop."""
+    """Call the function on the thread of that loop. The future gets its result or its error."""
     done: Future[T] = Future()
 
     def run() -> None:
-        # An `await` that was cancelled meanwhile: nothing is done for it, and a result could not be set (InvalidStateError).
+        # The `await` was cancelled meanwhile, so nothing is done for it: a result could not be set (InvalidStateError).
         if not done.set_running_or_notify_cancel():
             return
         try:
@@ -125,19 +123,20 @@ async def _awaited(done: Future[T]) -> T:
 
 
 def _own(error: BaseException) -> BaseException:
-    """An error to be raised on the caller's side. Of one that groupmock declares, the text says it all: the way it took on the cluster's
-    thread is left out. Anything else would be a mistake in groupmock, to which that way leads."""
+    """Return the error without its traceback if groupmock declares its class, because the message says it all. Any other error is a
+    mistake in groupmock, and its traceback leads there."""
     return error.with_traceback(None) if type(error).__module__.partition(".")[0] == "groupmock" else error
 
 
-def _with_cause(told: str, cause: str) -> str:
-    """With the cause behind the first line."""
-    sentence, end, rest = told.partition("\n")
+def _with_cause(message: str, cause: str) -> str:
+    """Insert the cause after the first line of a message."""
+    sentence, end, rest = message.partition("\n")
     return f"{sentence}\n{cause}{end}{rest}"
 
 
 def _on_a_loop() -> bool:
-    """Does the caller's thread run an event loop? Asked here, so that no error of the wait has this one as its context."""
+    """True if the caller's thread runs an event loop. A function of its own, so that no error of the wait has this RuntimeError as its
+    context."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,7 +1,7 @@
-"""What stands in the cluster, written and read by methods of `Broker`: topics, records, configs, offsets, lag, seed data.
+"""The cluster's data as methods of `Broker`: topics, records, configs, committed offsets, lag and seed data.
 
-The words are those of the routes and of the verbs (docs/how-to/seed-and-read.md). The functions run on the cluster's thread; what they
-import is loaded when somebody asks.
+The names are those of the routes and of the verbs (docs/how-to/seed-and-read.md). The functions run on the cluster's thread and import on
+first use what they need.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ __tracebackhide__: Final = True
 
 
 class Data(Calls):
-    """Topics, records, configs, committed offsets."""
+    """Methods about topics, records, configs and committed offsets."""
 
     @property
     def topics(self) -> dict[str, TopicFacts]:
-        """Every topic by name: id, configs, and each partition's leader, epochs, replicas, offsets, segments."""
+        """Every topic by name, with its id, configs, and each partition's leader, epochs, replicas, offsets and segments."""
         return self._ask(lambda: facts_of_topics(self._up()))
 
     def configs(self, topic: str) -> dict[str, ConfigRow]:
-        """Every config of a topic: its value, and where that was set. CannotSteer for a topic that is not there."""
+        """Return every config of a topic: its value and where it was set. Raises CannotSteer for an unknown topic."""
         return self._ask(lambda: configs_of_topic(self._up(), topic))
 
     def node_configs(self, node: int) -> dict[str, ConfigRow]:
-        """Every config of a node; of -1, or of 0 where no node has that id, what was set for all nodes at run time."""
+        """Return every config of a node. For -1, or for 0 if no node has that id, return what was set for all nodes at run time."""
         return self._ask(lambda: configs_of_node(self._up(), node))
 
     def configure_topic(self, name: str, set: ConfigValues | None = None, unset: Iterable[str] = ()) -> None:
-        """Set configs of a topic, or let them go back to their defaults; all of it or nothing."""
+        """Set configs of a topic and reset others to their defaults. If one is refused, none is changed."""
         self._command("configure_topic", name=name, **config_changes(set, unset))
 
     def configure_node(self, node: int, set: ConfigValues | None = None, unset: Iterable[str] = ()) -> None:
-        """The same of broker configs that may change at run time, of one node or of all (-1, or 0 where no node has that id)."""
+        """Change broker configs that may change at run time, of one node or of all (-1, or 0 if no node has that id)."""
         self._command("configure_node", node=node, **config_changes(set, unset))
 
     def produce(
@@ -60,10 +60,11 @@ class Data(Calls):
         headers: Iterable[tuple[str, bytes | str | None]] | Mapping[str, bytes | str | None] = (),
         timestamp: int | None = None,
     ) -> int:
-        """Append one record on the server's side; returns its offset. Without a `partition` its key decides, as Kafka's producers hash it
-        (murmur2), and a record without a key goes to partition 0. Text is written as UTF-8; `timestamp`: ms since 1970, default now.
-        A topic that is not there is made, with `num.partitions`, unless `auto.create.topics.enable` is off: then CannotSteer, as for a
-        partition that is not there."""
+        """Append one record on the server's side and return its offset.
+
+        Without a `partition` the key decides, hashed as in Kafka's producers (murmur2), and a record without a key goes to partition 0.
+        Text is written as UTF-8. `timestamp` is ms since 1970, default now. A missing topic is created with `num.partitions`, unless
+        `auto.create.topics.enable` is off. Raises CannotSteer for a missing topic or partition."""
         named = headers.items() if isinstance(headers, Mapping) else headers
         pairs = [(name, content_bytes(content)) for name, content in named]
         content = content_bytes(key), content_bytes(value)
@@ -77,11 +78,11 @@ class Data(Calls):
         key_as: Form | None = None,
         value_as: Form | None = None,
     ) -> list[Written]:
-        """Write records, all or none: JSON Lines as text, or {"key": ..., "value": ..., "headers": ...} each, in which bytes may stand.
+        """Write all records or none. They are JSON Lines as text, or mappings {"key": ..., "value": ..., "headers": ...}, which may
+        contain bytes.
 
-        `partition`: of records that name none; without it their key decides, as with Kafka's producers, else they go to all in turn.
-        ValueError with the number of the line that is wrong; CannotSteer.
-        """
+        `partition` is for records that name none. Without it the key decides, as in Kafka's producers, and records without a key go to all
+        partitions in turn. Raises ValueError with the number of the wrong line, and CannotSteer."""
         return self._ask(lambda: write_lines(self._up(), topic, lines, partition, key_as, value_as))
 
     def records(
@@ -94,14 +95,16 @@ class Data(Calls):
         isolation: Isolation = "read_uncommitted",
         markers: bool = False,
     ) -> list[Record]:
-        """The records of a topic (or of one partition), by partition and offset: from that offset on, at most so many. Each says in
-        `transaction` whether it was aborted; `isolation="read_committed"` leaves those out, and ends where the oldest open transaction
-        begins. `markers`: with the control records that end transactions. ValueError where a client compressed them with what needs a
-        library that is not installed."""
+        """Return at most `limit` records of a topic or of one partition from `offset` on, sorted by partition and offset.
+
+        `transaction` of a record says whether it was aborted. `isolation="read_committed"` leaves aborted ones out and ends at the oldest
+        open transaction. `markers` includes the control records that end transactions. Raises ValueError if decompression needs a library
+        that is not installed."""
         return self._ask(lambda: self._up().records(topic, partition, offset, limit, isolation, markers))
 
     def commit_offsets(self, group: str, offsets: Mapping[str, Mapping[int, int]]) -> None:
-        """Commit for a group without members: {"orders": {0: 17}}, all or none. CannotSteer while it has members, as Kafka refuses."""
+        """Commit offsets for a group without members: {"orders": {0: 17}}, all or none. Raises CannotSteer while it has members, as Kafka
+        does."""
         self._command("commit_offsets", group=group, offsets=offset_rows(offsets))
 
     def reset_offsets(
@@ -116,25 +119,28 @@ class Data(Calls):
         shift: int | None = None,
         dry_run: bool = False,
     ) -> list[Reset]:
-        """Put the offsets of a group without members back, or forth, as kafka-consumer-groups.sh --reset-offsets does: of a topic or of all
-        that it has committed, `to` an end of the log, an `offset`, a `timestamp` (ms since 1970), or by a `shift`. What went where."""
+        """Move the committed offsets of a group without members, as kafka-consumer-groups.sh --reset-offsets does.
+
+        It moves those of one topic, or of all topics that have some: `to` an end of the log, to an `offset`, to a `timestamp` (ms since
+        1970), or by a `shift`. Returns the old and new offsets."""
         chosen = partitions and list(partitions)
         wanted = {"group": group, "topic": topic, "partitions": chosen, "to": to, "offset": offset, "timestamp": timestamp, "shift": shift}
         arguments = {name: value for name, value in wanted.items() if value is not None}
         return self._ask(lambda: move_offsets(self._up(), arguments, dry_run))
 
     def lag(self, group: str) -> GroupLag:
-        """How far a group is behind: committed and end offset of each partition, and who reads it. CannotSteer: there is no such group."""
+        """Return how far a group is behind: committed and end offset of each partition, and its owner. Raises CannotSteer for an unknown
+        group."""
         return self._ask(lambda: lag_of_group(self._up(), group))
 
     def seed_data(self, source: SeedSource) -> Seeded:
-        """Make topics, write records, commit offsets and set configs: a file of seed data, or its lines as Python data. What was done.
-        BadSeedData (a ValueError) with the line that is wrong."""
+        """Apply seed data, a file or its lines as Python data: create topics, write records, commit offsets and set configs. Returns what
+        was done. Raises BadSeedData (a ValueError) with the wrong line."""
         return self._ask(lambda: apply_seed_data(self._up(), source))
 
 
 def facts_of_topics(running: Running) -> dict[str, TopicFacts]:
-    """Each topic by name."""
+    """Return the facts of each topic by its name."""
     from ..data.facts import topic_facts
 
     cluster = running.cluster
@@ -142,7 +148,7 @@ def facts_of_topics(running: Running) -> dict[str, TopicFacts]:
 
 
 def configs_of_topic(running: Running, topic: str) -> dict[str, ConfigRow]:
-    """Each config by name. Raises CannotSteer for a topic that is not there."""
+    """Return the configs of a topic by name. Raises CannotSteer for an unknown topic."""
     from ..core.steering.find import topic_of
     from ..data.facts import topic_configs
 
@@ -150,7 +156,7 @@ def configs_of_topic(running: Running, topic: str) -> dict[str, ConfigRow]:
 
 
 def configs_of_node(running: Running, node: int) -> dict[str, ConfigRow]:
-    """Each config by name. Raises CannotSteer for a node that is not there."""
+    """Return the configs of a node by name. Raises CannotSteer for an unknown node."""
     from ..core.steering.find import node_or_all
     from ..data import facts
 
@@ -170,28 +176,28 @@ def write_lines(
     from ..data.lines import lines_of
     from ..data.writing import Reader, write
 
-    found = topic_of(running.cluster, topic)
-    reader = Reader(running, topic, len(found.partitions), key_as, value_as)
+    topic_log = topic_of(running.cluster, topic)
+    reader = Reader(running, topic, len(topic_log.partitions), key_as, value_as)
     for _ in reader.read(lines_of(lines), partition):
         pass
-    return write(running, found, reader.lines)
+    return write(running, topic_log, reader.lines)
 
 
 def move_offsets(running: Running, arguments: dict[str, Any], dry_run: bool) -> list[Reset]:
-    """What the command `reset_offsets` moves, which is done unless `dry_run`. Raises CannotSteer."""
+    """Return what the command `reset_offsets` moves, and move it unless `dry_run`. Raises CannotSteer."""
     from ..core.steering import checked
     from ..core.steering.offsets import ResetOffsets, resets
 
     wanted = checked("reset_offsets", arguments)
     assert isinstance(wanted, ResetOffsets)
-    found = resets(running.cluster, wanted)
+    moves = resets(running.cluster, wanted)
     if not dry_run:
         running.submit(Command("reset_offsets", arguments))
-    return found
+    return moves
 
 
 def lag_of_group(running: Running, group: str) -> GroupLag:
-    """How far the group is behind. Raises CannotSteer where there is no such group."""
+    """Return how far the group is behind. Raises CannotSteer if there is no such group."""
     from ..core.steering.find import group_of
     from ..data.lag import lag_of
 
@@ -199,7 +205,7 @@ def lag_of_group(running: Running, group: str) -> GroupLag:
 
 
 def apply_seed_data(running: Running, source: SeedSource) -> Seeded:
-    """What was done. Raises BadSeedData."""
+    """Apply seed data and return what was done. Raises BadSeedData."""
     from ..data.seed import read_seed_data
 
     return read_seed_data(source).apply(running)

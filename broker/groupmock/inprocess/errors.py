@@ -1,4 +1,4 @@
-"""What a test is told where the cluster did not do what it waited for."""
+"""Assertion errors of a test whose wait for the cluster was in vain."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ __tracebackhide__: Final = True
 
 
 class GroupTimeout(AssertionError):
-    """A group did not get where a test wanted it in time. The text has what was wanted, what is, and the group's story."""
+    """A group did not reach in time what a test waited for. The text says what was wanted, what is, and the group's story."""
 
-    __module__ = "groupmock"  # a report calls it what a test imports
+    __module__ = "groupmock"  # reports show the name that tests import
 
     def __init__(self, missed: str, story: Iterable[str] = (), bootstrap: str = "") -> None:
         super().__init__("\n".join([missed, *story]))
         self.missed = missed
-        """The text without the story."""
+        """The message without the story of the group."""
         self.bootstrap = bootstrap
-        """Of the cluster whose story it is."""
+        """The bootstrap address of the group's cluster."""
 
 
 class FaultNeverFired(AssertionError):
-    """A rule did nothing. The text has the call that came nearest and the condition that kept the rule from it."""
+    """A fault rule never fired. The text names the call that came nearest and the condition that it missed."""
 
     __module__ = "groupmock"
 
 
 class FaultNotSeen(AssertionError):
-    """A rule did not fire as often as was waited for, in time. The text has what came nearest."""
+    """A fault rule did not fire the expected number of times in time. The text names the call that came nearest."""
 
     __module__ = "groupmock"

@@ -1,4 +1,4 @@
-"""What a test says to break a cluster, as methods of `Broker` (docs/how-to/faults.md)."""
+"""Fault rules and plans as methods of `Broker` (docs/how-to/faults.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEVER_ENTERED: Final = "fault(...) was never entered and broke nothing: use it i
 
 
 class Faults(Calls):
-    """Fault rules, plans, and what became of them."""
+    """Methods that add, remove and report fault rules."""
 
     def fault(
         self,
@@ -35,10 +35,10 @@ class Faults(Calls):
         name: str = "",
         must_fire: bool = True,
     ) -> FaultBlock:
-        """A rule for a `with` block. `do`: the kind, or a table with it; see docs/how-to/faults.md. BadPlan when it cannot be.
+        """Return a block for `with`, during which the rule holds. `do` is the kind, or a table with it; see docs/how-to/faults.md.
 
-        A block whose rule never fired raises FaultNeverFired at its end, unless `must_fire` is False.
-        """
+        At the end of the block FaultNeverFired is raised if the rule never fired, unless `must_fire` is False. Raises BadPlan for a wrong
+        rule."""
         return FaultBlock(self, {"when": when, "do": do, "stage": stage, "times": times, "name": name}, must_fire)
 
     def add_fault(
@@ -50,47 +50,48 @@ class Faults(Calls):
         times: int | None = None,
         name: str = "",
     ) -> str:
-        """Register a rule that stays until it is removed; returns its name."""
+        """Register a rule that stays until it is removed, and return its name."""
         rule = rule_from(when, do, stage, times, name)
         return self._ask(lambda: add_rule(self._up(), rule))
 
     def load_plan(self, plan: PlanLike) -> list[str]:
-        """Register every rule of a plan, or none; returns their names. Its seed, if it has one, is the chances' from now on."""
+        """Register all rules of a plan, or none, and return their names. The plan's seed, if it has one, decides chances from now on."""
         read = as_plan(plan)
         return self._ask(lambda: self._up().load_plan(read))
 
     def remove_fault(self, name: str) -> None:
-        """Forget a rule; what it held goes on. UnknownRule (a LookupError) when there is none."""
+        """Remove a rule and let the requests that it holds go on. Raises UnknownRule (a LookupError) if there is none."""
         self._command("remove_fault", name=name)
 
     def release_fault(self, name: str) -> None:
-        """Let go of what a rule holds; the rule stays."""
+        """Let the requests that a rule holds go on. The rule stays."""
         self._command("release_fault", name=name)
 
     def clear_faults(self) -> None:
-        """Forget every rule."""
+        """Remove all fault rules and let the requests that they hold go on."""
         self._command("clear_faults")
 
     def wait_for_fault(self, name: str, hits: int = 1, timeout: float = 10.0) -> None:
-        """Wait until a rule fired so often. Raises FaultNotSeen; NeverSoOften (a ValueError) where it cannot fire so often."""
+        """Wait until a rule has fired `hits` times. Raises FaultNotSeen, or NeverSoOften (a ValueError) if the rule cannot fire so many
+        times."""
         self._wait("wait_for_fault", lambda: until_fired(self._up(), name, hits, timeout))
 
     @property
     def faults(self) -> list[RuleReport]:
-        """Every rule as it stands: counts, what it holds, how near it came."""
+        """The reports of all rules: counts, what each holds, and which call came nearest."""
         return self._ask(lambda: self._up().server.driver.rules.reports())
 
     def fault_report(self, name: str) -> RuleReport:
-        """One rule as it stands. UnknownRule (a LookupError) when there is none."""
+        """Return the report of one rule. Raises UnknownRule (a LookupError) if there is none."""
         return self._ask(lambda: self._up().server.driver.rules.registry.report(name))
 
     def never_fired(self) -> list[RuleReport]:
-        """The rules that did nothing; `.sentence` says why."""
+        """Return the reports of rules that never fired; `.sentence` says why."""
         return self._ask(lambda: [report for report in self._up().server.driver.rules.reports() if not report.fired])
 
 
 class FaultBlock:
-    """A fault rule that holds while a `with` block lasts; `name` finds it in the journal and in reports."""
+    """A fault rule that holds while a `with` block lasts. The journal and reports show it by `name`."""
 
     def __init__(self, broker: Faults, rule: dict[str, Any], must_fire: bool) -> None:
         self._broker = broker
@@ -105,9 +106,9 @@ class FaultBlock:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        report = self._broker.fault_report(self.name)  # before the rule goes: a removed one has no report
+        report = self._broker.fault_report(self.name)  # asked before the rule is removed, as a removed one has no report
         self._broker.remove_fault(self.name)
-        # An error out of the block says more than a rule that did not fire because of it.
+        # An error raised in the block says more than a rule that did not fire because of it.
         if error is None and self._must_fire and not report.fired:
             raise FaultNeverFired(report.sentence)
 
@@ -117,39 +118,39 @@ class FaultBlock:
 
     @property
     def report(self) -> RuleReport:
-        """The rule as it stands."""
+        """The report of this rule, as it is now."""
         return self._broker.fault_report(self.name)
 
     @property
     def fired(self) -> int:
-        """How often it did something."""
+        """The number of times that the rule fired."""
         report = self._broker.fault_report(self.name)
         return report.fired
 
     def release(self) -> None:
-        """Let go of what the rule holds."""
+        """Let the requests that the rule holds go on."""
         self._broker.release_fault(self.name)
 
     def wait(self, hits: int = 1, timeout: float = 10.0) -> None:
-        """Wait until it fired so often. Raises FaultNotSeen."""
+        """Wait until the rule has fired `hits` times. Raises FaultNotSeen."""
         self._broker._wait("wait", lambda: until_fired(self._broker._up(), self.name, hits, timeout))
 
 
 def rule_from(when: Mapping[str, Any], do: Mapping[str, Any] | str, stage: str | None, times: int | None, name: str) -> dict[str, Any]:
-    """A rule as the command `add_faults` takes it. Raises BadPlan when it cannot be."""
+    """Return a rule as the command `add_faults` takes it. Raises BadPlan for a wrong rule."""
     table: dict[str, Any] = {"when": dict(when), "do": {"kind": do} if isinstance(do, str) else dict(do)}
     table |= {key: value for key, value in (("stage", stage), ("times", times), ("name", name or None)) if value is not None}
     return rule_as_data(make_rule(table))
 
 
 def add_rule(running: Running, rule: dict[str, Any]) -> str:
-    """Register it; the name that it got."""
+    """Register a rule and return the name that it got."""
     running.submit(Command("add_faults", {"rules": [rule]}))
     return running.server.driver.rules.reports()[-1].name
 
 
 async def until_fired(running: Running, name: str, hits: int, timeout: float) -> None:
-    """Wait until the rule fired so often. Raises FaultNotSeen."""
+    """Wait until the rule has fired `hits` times. Raises FaultNotSeen."""
     missed = await fault_wait.reach(running, name, hits, timeout)
     if isinstance(missed, str):
         raise FaultNotSeen(missed)

@@ -1,4 +1,4 @@
-"""What a test asks a cluster beside its data and its fault rules: groups, transactions, requests, stories, waits."""
+"""Queries and waits as methods of `Broker`: groups, transactions, requests, stories and audits."""
 
 from __future__ import annotations
 
@@ -24,68 +24,73 @@ __tracebackhide__: Final = True
 
 
 class Groups(Calls):
-    """Groups, stories, waits."""
+    """Methods that read groups, stories and audits, and wait for groups."""
 
     @property
     def bootstrap(self) -> str:
-        """`host:port` of every node, comma separated: what clients of this machine take as bootstrap servers."""
+        """The addresses of all nodes as `host:port`, separated by commas, that clients of this machine take as bootstrap servers."""
         return self._up().reachable
 
     @property
     def advertised(self) -> str:
-        """`host:port` of every node as clients are told to connect to, comma separated: `bootstrap`, unless started with `advertise`."""
+        """The addresses that clients are told, as `host:port`, separated by commas. They equal `bootstrap` without the option `advertise`.
+        """
         return self._up().bootstrap
 
     @property
     def seed(self) -> int:
-        """The seed of this run's ids: give it to `Broker(seed=...)` to draw the same again."""
+        """The seed of this run's ids. `Broker(seed=...)` with this value draws the same ids again."""
         return self._up().seed
 
     @property
     def audited(self) -> bool:
-        """Are the clients judged?"""
-        return self._up().beside is not None
+        """True if the clients are judged by the audit."""
+        return self._up().audit_sink is not None
 
     @property
     def groups(self) -> dict[str, GroupView]:
-        """Every group by id, as it is now."""
+        """Every group by its id, as it is now."""
         return self._ask(lambda: {group.group_id: group.view() for group in self._up().cluster.groups.all()})
 
     @property
     def transactions(self) -> dict[str, TransactionRow]:
-        """Every transactional id, as it is now: state, producer, epoch, coordinator, how long its transaction has been open."""
-        return self._ask(lambda: {each.transactional_id: each for each in self._up().transactions()})
+        """Every transactional id, as it is now: state, producer, epoch, coordinator, and how long its transaction has been open."""
+        return self._ask(lambda: {row.transactional_id: row for row in self._up().transactions()})
 
     def transaction(self, transactional_id: str) -> TransactionDetails:
-        """One transactional id: what is in its open transaction, whose offsets wait for its end, its story. CannotSteer without one."""
+        """Return one transactional id: the partitions of its open transaction, the groups whose offsets wait for its end, and its story.
+        Raises CannotSteer for an unknown id."""
         return self._run(self._up().transaction(transactional_id))
 
     def client_says(self, client: str, what: str, /, **fields: Json) -> None:
-        """Journal a `client` row: what a client says about itself. Does not wait; rows of one caller keep their order. TypeError if
-        JSON has no word for something in `fields`."""
-        msgspec.json.encode((client, what, fields))  # here and not when the row is written, where nobody would hear of it
+        """Journal a `client` row: what a client says about itself. This does not wait; rows of one caller keep their order. Raises
+        TypeError if a value in `fields` has no JSON form."""
+        msgspec.json.encode((client, what, fields))  # checked here, because an error while the row is written would reach no caller
         self._on().call_soon_threadsafe(self._up().server.client_says, client, what, fields)
 
     def requests(
         self, api: str | None = None, group: str | None = None, *, client_id: str | None = None, member_id: str | None = None
     ) -> list[RequestRow]:
-        """The requests that clients sent, oldest first, as far as they are kept in memory: of an `api` by Kafka's name ("JoinGroup"), that
-        name a `group`, of a client, that name a member. `message` of each has the fields of Kafka's schema. ValueError for no such API."""
+        """Return the requests that clients sent, oldest first, as far as they are kept in memory.
+
+        They can be restricted to an `api` by Kafka's name ("JoinGroup"), a `group`, a client id and a member id. `message` of each has the
+        fields of Kafka's schema. Raises ValueError for an unknown API."""
         return self._ask(lambda: kept_requests(self._up(), api, group, client_id, member_id))
 
     def story(self, group: str | None = None, member: str | None = None) -> str:
-        """What happened to a group, or to all: who got what, what was committed and refused. `member`: what is about this one alone, by its
-        client id, its short name (`anna#d7e8`) or its id."""
+        """Return the story of a group, or of all groups: who got which partitions, what was committed and refused. `member` restricts it
+        to one member, by client id, short name (`anna#d7e8`) or member id."""
         lines = self._run(self._up().story(group, member))
         return "\n".join(lines)
 
     def draw(self, file: str | PathLike[str], group: str | None = None) -> None:
-        """Write a picture of what happened so far: to NAME.html (a page that needs no network), NAME.svg or NAME.perfetto.json. Of every
-        group, or of one. ValueError for another name, LookupError for a group that is not there."""
+        """Draw what happened so far to all groups or one: to NAME.html (a page that needs no network), NAME.svg or NAME.perfetto.json.
+        Raises ValueError for another file name, LookupError for an unknown group."""
         self._run(self._up().draw(fspath(file), group))
 
     def audit(self) -> Audit:
-        """What the clients were found to do up to now, rule by rule (`groupmock.audit`). NotAudited unless started with `audit=True`."""
+        """Return what the audit has found about the clients until now, rule by rule (`groupmock.audit`). Raises NotAudited unless started
+        with `audit=True`."""
         return self._ask(lambda: self._up().audit())
 
     def wait_for(
@@ -101,10 +106,12 @@ class Groups(Calls):
         offsets: Mapping[str, int] | None = None,
         lag: int | None = None,
     ) -> GroupView:
-        """Wait until all of it holds: Kafka's `state`, so many `members`, a `generation` or a later one, a `member` of that member id,
-        instance id or client id; an `assignment`: "orders" (or several topics) is assigned whole, or {"anna": ["orders/0"]}; `offsets`
-        committed, {"orders/0": 17} or further; at most a `lag` of so many records. BadWait (a ValueError) for what can never hold;
-        GroupTimeout says what was missing and tells the story."""
+        """Wait until all given conditions hold and return the group.
+
+        `state` is Kafka's name; `members` is their exact number; `generation` is a lowest one; `member` is the member id, instance id or
+        client id of one of them. `assignment`: "orders" (or several topics) is assigned completely, or {"anna": ["orders/0"]}. `offsets`:
+        {"orders/0": 17} is committed, or a higher offset. `lag`: at most so many records. Raises BadWait (a ValueError) for conditions
+        that can never hold, and GroupTimeout with what is missing and the story."""
         wanted = wanted_of(
             group, state=state, members=members, generation=generation, member=member, assignment=assignment, offsets=offsets, lag=lag
         )
@@ -112,7 +119,7 @@ class Groups(Calls):
 
 
 def kept_requests(running: Running, api: str | None, group: str | None, client_id: str | None, member_id: str | None) -> list[RequestRow]:
-    """Those that the ring of rows still has. Raises ValueError where there is no such API."""
+    """Return the matching requests that are still kept in memory. Raises ValueError for an unknown API."""
     from ..control.arrivals import kept
     from ..control.row_test import Filter, RowTest
 
@@ -122,8 +129,8 @@ def kept_requests(running: Running, api: str | None, group: str | None, client_i
 
 
 async def until_reached(running: Running, wanted: Wanted, timeout: float) -> GroupView:
-    """Wait until the group is as wanted. Raises GroupTimeout."""
-    found = await reach(running, wanted, timeout)
-    if isinstance(found, Missed):
-        raise GroupTimeout(str(found.lines), await running.story(wanted.group), running.reachable)
-    return found
+    """Wait until the conditions hold and return the group. Raises GroupTimeout."""
+    outcome = await reach(running, wanted, timeout)
+    if isinstance(outcome, Missed):
+        raise GroupTimeout(str(outcome.lines), await running.story(wanted.group), running.reachable)
+    return outcome

@@ -1,4 +1,4 @@
-"""What lasts until the end of a `with` block: an order to the cluster with the one that undoes it."""
+"""Commands that last until the end of a `with` block: each has a command that undoes it."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ P = ParamSpec("P")
 
 
 class Undo:
-    """Something that lasts until the end of a `with` block, or until it is undone by its counterpart."""
+    """A command in effect until the end of a `with` block, or until the command that undoes it."""
 
     def __init__(self, undo: Callable[[], None]) -> None:
         self._undo = undo
 
     def __enter__(self) -> None:
-        """It lasts already."""
+        """Do nothing, because the command is in effect already."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._undo()
 
 
 class AsyncUndo:
-    """The same for an `async with` block, of something that was awaited before it."""
+    """A command in effect until the end of an `async with` block. It was awaited before the block."""
 
     def __init__(self, undo: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._undo = undo
 
     async def __aenter__(self) -> None:
-        """It lasts already."""
+        """Do nothing, because the command is in effect already."""
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._undo()
 
 
 class AsyncLasting(Coroutine[Any, Any, AsyncUndo]):
-    """Something that begins with an `async with` block and lasts until its end: `async with broker.hold("kitchen", "Stable"): ...`. Awaited
-    instead, it lasts until it is undone by its counterpart."""
+    """A command that begins with an `async with` block and ends with it: `async with broker.hold("kitchen", "Stable"): ...`. If it is
+    awaited instead, it lasts until the command that undoes it."""
 
     def __init__(self, begin: Coroutine[Any, Any, AsyncUndo]) -> None:
         self._begin = begin
@@ -56,15 +56,12 @@ class AsyncLasting(Coroutine[Any, Any, AsyncUndo]):
         return self._begin.__await__()
 
     def send(self, value: Any, /) -> Any:
-        """As a coroutine's."""
         return self._begin.send(value)
 
     def throw(self, *what: Any) -> Any:
-        """As a coroutine's."""
         return self._begin.throw(*what)
 
     def close(self) -> None:
-        """As a coroutine's."""
         self._begin.close()
 
 

@@ -1,4 +1,4 @@
-"""Values as a test writes them, and as the core takes them."""
+"""Conversions of the values that a test writes to those that the core takes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ __tracebackhide__: Final = True
 ConfigValues = Mapping[str, str | int | float | bool]
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 PlanLike = str | PathLike[str] | Mapping[str, Any] | Plan
-"""A file, the name of a ready plan, TOML text (it has line ends), or the same as plain data."""
+"""A plan as a file, the name of a ready plan, TOML text (which has line ends), or plain data."""
 
 
 def milliseconds(seconds: float | None) -> int | None:
-    """Seconds as the core takes them; None stays None."""
+    """Convert seconds to milliseconds; None stays None."""
     return None if seconds is None else round(seconds * MS_PER_S)
 
 
 def content_bytes(content: bytes | str | None) -> bytes | None:
-    """A record's key, value or header; text is written as UTF-8."""
+    """Return a record's key, value or header as bytes. Text is written as UTF-8."""
     if not isinstance(content, bytes | bytearray | str | None):
         raise TypeError(f"keys, values and headers are bytes, text or None, not {type(content).__name__}")
     return content.encode() if isinstance(content, str) else content
 
 
 def config_texts(configs: ConfigValues | None) -> dict[str, str]:
-    """Kafka's configs are texts. Raises ValueError for what is no mapping."""
+    """Return config values as texts, which is Kafka's form. Raises ValueError for an argument that is no mapping."""
     from ..data.seed import as_texts
 
     if configs is not None and not isinstance(configs, Mapping):
@@ -39,20 +39,24 @@ def config_texts(configs: ConfigValues | None) -> dict[str, str]:
 
 
 def config_changes(set: ConfigValues | None, unset: Iterable[str]) -> dict[str, Any]:
-    """The arguments of a command that changes configs."""
+    """Return the arguments of a command that changes configs."""
     return {"set": config_texts(set), "unset": list(unset)}
 
 
 def offset_rows(offsets: Mapping[str, Mapping[int, int]]) -> list[dict[str, Any]]:
-    """The offsets of `commit_offsets`, one row for each partition. Raises ValueError for what is no mapping of mappings."""
-    given: object = offsets  # whatever the caller's type checker did not see
-    if not (isinstance(given, Mapping) and all(isinstance(each, Mapping) for each in given.values())):
+    """Return the offsets of `commit_offsets`, one row for each partition. Raises ValueError for an argument of another form."""
+    given: object = offsets  # checked at run time for callers without a type checker
+    if not (isinstance(given, Mapping) and all(isinstance(by_partition, Mapping) for by_partition in given.values())):
         raise ValueError(f'offsets: {{"orders": {{0: 17}}}}, not {offsets!r}')
-    return [{"topic": topic, "partition": index, "offset": offset} for topic, each in offsets.items() for index, offset in each.items()]
+    return [
+        {"topic": topic, "partition": index, "offset": offset}
+        for topic, by_partition in offsets.items()
+        for index, offset in by_partition.items()
+    ]
 
 
 def as_plan(plan: PlanLike) -> Plan:
-    """Whatever names a plan. Raises BadPlan."""
+    """Return a plan from any of the forms of `PlanLike`. Raises BadPlan."""
     if isinstance(plan, Plan):
         return plan
     if isinstance(plan, str):

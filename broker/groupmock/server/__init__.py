@@ -1,1 +1,1 @@
-"""The cluster that runs: how it is assembled, what doors ask of it, and how they wait for groups and faults."""
+"""The running cluster: its start, what in-process and HTTP callers ask of it, and waits for groups and fault rules."""

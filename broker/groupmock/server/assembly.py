@@ -1,4 +1,4 @@
-"""Puts a cluster together from a configuration and starts it: sockets, core, journal, server."""
+"""The start of a cluster from a configuration: sockets, core, journal and server."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ async def start(
     plan: Plan | None = None,
     seed_data: SeedData | None = None,
 ) -> Running:
-    """Listen and serve on the running loop. `on_failure` is called when the journal cannot be written on; `ports`, one per node,
-    goes before `config.port`; `stories`: keep recent rows in memory for `Running.story` (a server whose memory nobody can look into
-    would build a row for every join in vain); `plan` and `seed_data` go before those of `config`. Raises CannotStart,
-    BadPlan, BadSeedData."""
+    """Start a cluster on the running loop. Raises CannotStart, BadPlan, BadSeedData. `on_failure` is called when the journal cannot be
+    written any more. `ports`, one per node, replaces `config.port`. `plan` and `seed_data` replace those of `config`. `stories`: keep
+    recent rows in memory for `Running.story`; without a reader of stories this would build a row for every join in vain."""
     plan = _read_plan(config) if plan is None else plan
     seed_data, not_copied = (await _read_seed_data(config)) if seed_data is None else (seed_data, [])
     waivers = _read_waivers(config)
     seed = _seed(config, plan)
-    # Before the identity, which tells clients the ports: port 0 is none until it is bound.
+    # The sockets are bound first, because the identity tells clients their ports and port 0 is unknown until it is bound.
     listeners = _listen(config, ports)
     clock = LoopClock()
-    # A Random each: a replay has the identity from the header and draws nothing for it, and the core's ids must come out the same.
+    # Identity and core draw from a Random each: a replay takes the identity from the header, and the core must draw the same ids without
+    # it.
     identity = _identity(config, listeners, Random(seed))
     core = core_of(config.settings, identity, Random(seed), clock.epoch_ns // NS_PER_MS)
     ring = Ring(RING_BYTES) if stories else None
@@ -79,21 +79,25 @@ async def start(
         for listener in listeners.values():
             listener.close()
         raise CannotStart(f"cannot write the journal {path}: {failure.strerror}") from None
-    beside = _audit(server, waivers) if config.audit else None  # nobody was accepted meanwhile: that takes a turn of the loop
-    running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], beside, path)
+    # no client is accepted before this, because accepting takes a turn of the loop
+    audit_sink = _audit(server, waivers) if config.audit else None
+    running = Running(
+        config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], audit_sink, path
+    )
     try:
         _furnish(running, seed_data, not_copied, plan)
-    except ValueError:  # BadSeedData, or BadPlan: what this cluster cannot have
+    except ValueError:  # BadSeedData or BadPlan: the cluster cannot have what they name
         await running.close()
         raise
     return running
 
 
 def _furnish(running: Running, seed_data: SeedData | None, not_copied: list[str], plan: Plan | None) -> None:
-    """What it has before its first client. By commands: so they are rows, and a replay makes the same."""
+    """Create topics, seed data and fault rules before the first client comes. They are commands, so that they are rows and a replay
+    repeats them."""
     config = running.config
     if config.topics:
-        from ..core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
+        from ..core.steering.topics import CREATE_TOPIC  # imported alone, because a start needs no other commands
 
         for topic in config.topics:
             running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
@@ -114,7 +118,7 @@ def _read_plan(config: Config) -> Plan | None:
 
 
 async def _read_seed_data(config: Config) -> tuple[SeedData | None, list[str]]:
-    """And what a cluster has that was not copied, a sentence a reason."""
+    """Read the seed data, or copy another cluster. The second value names what was not copied, one sentence for each reason."""
     if config.seed_data is not None:
         from ..data.seed import read_seed_data
 
@@ -123,8 +127,8 @@ async def _read_seed_data(config: Config) -> tuple[SeedData | None, list[str]]:
         from ..data.seed import seed_data_of
         from ..like.fetch import copied_for
 
-        lines, left = await copied_for(config, config.like)
-        return seed_data_of(lines, f"--like {config.like.address}"), left
+        lines, not_copied = await copied_for(config, config.like)
+        return seed_data_of(lines, f"--like {config.like.address}"), not_copied
     return None, []
 
 
@@ -146,13 +150,13 @@ def _audit(server: Server, waivers: Waivers | None) -> AuditSink:
     from ..net.alarm import ClockAlarm
     from ..net.beats import Beats
 
-    beside = AuditSink(server.journal, Beats(server.driver.connections), ClockAlarm(server.clock), server.clock.now, waivers)
-    server.journal.add(beside)
-    return beside
+    audit_sink = AuditSink(server.journal, Beats(server.driver.connections), ClockAlarm(server.clock), server.clock.now, waivers)
+    server.journal.add(audit_sink)
+    return audit_sink
 
 
 def _seed(config: Config, plan: Plan | None) -> int:
-    """What was asked for, else the plan's, else any."""
+    """Return the configured seed, else the plan's, else a random one."""
     if config.seed is not None:
         return config.seed
     return plan.seed if plan is not None and plan.seed is not None else int.from_bytes(os.urandom(6), "big")
@@ -178,14 +182,14 @@ def _identity(config: Config, listeners: dict[int, socket.socket], random: Rando
 
 
 def _limits(config: Config) -> tuple[tuple[str, str], ...]:
-    """What the sockets allow, by Kafka's names: DescribeConfigs tells it."""
+    """Return the limits of the sockets by Kafka's names, for DescribeConfigs."""
     from ..config.declared import settings_of
 
     return tuple((name, str(getattr(config.limits, setting.field))) for name, setting in settings_of(Limits).items())
 
 
 def _cluster_id(random: Random) -> str:
-    """As Kafka's: a UUID in URL-safe base64 without padding, 22 characters."""
+    """Return a cluster id like Kafka's: a UUID in URL-safe base64 without padding, 22 characters."""
     from base64 import urlsafe_b64encode
 
     return urlsafe_b64encode(random.randbytes(16)).decode().rstrip("=")

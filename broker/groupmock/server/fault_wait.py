@@ -1,4 +1,4 @@
-"""Waiting until a fault rule did something so often: in process, over HTTP and on the command line the same."""
+"""The wait until a fault rule has fired a number of times. The in-process API, HTTP and the command line share it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from .running import Running
 
 FAULT: Final = frozenset(("fault", "command"))
-"""Kinds of rows that say that a rule fired, or that it is gone."""
+"""Kinds of rows that are written when a rule fires or is removed."""
 
 
 class NeverSoOften(ValueError):
-    """The rule cannot fire so often; the text says how often it can."""
+    """The rule cannot fire so many times. The message says how many times it can."""
 
 
 async def reach(running: Running, name: str, hits: int, timeout: float) -> RuleReport | str:
-    """The rule as it stands once it fired `hits` times; a sentence if that did not happen within `timeout` seconds. Raises UnknownRule and
-    NeverSoOften."""
+    """Wait until the rule has fired `hits` times and return its report. Returns a sentence if that did not happen within `timeout`
+    seconds. Raises UnknownRule and NeverSoOften."""
     registry = running.server.driver.rules.registry
     _check(registry.report(name), hits)
 
-    def there() -> RuleReport | str | None:
+    def outcome() -> RuleReport | str | None:
         if running.closed:
             return f"the cluster was reset or stopped while rule {quoted(name)} was waited for"
         try:
@@ -33,9 +33,9 @@ async def reach(running: Running, name: str, hits: int, timeout: float) -> RuleR
             return f"rule {quoted(name)} was removed while it was waited for"
         return report if report.fired >= hits else None
 
-    found: RuleReport | str | None = await running.until(FAULT, there, timeout)
-    if found is not None:
-        return found
+    result: RuleReport | str | None = await running.until(FAULT, outcome, timeout)
+    if result is not None:
+        return result
     return f"{registry.report(name).sentence}; {hits} times were waited for, {timeout:g} s (seed {running.seed})"
 
 

@@ -1,7 +1,7 @@
-"""What is waited for of a group: conditions, whether they can hold at all, when they do, and what was missing when they did not in time.
+"""Waits for a group: the conditions, whether they can hold at all, when they hold, and what is missing when time is up.
 
-In process, over HTTP and on the command line the words are the same. Nothing is asked again and again: rows of the journal say that
-something happened (`Running.until`), and only then is the group looked at, what costs least first.
+The in-process API, HTTP and the command line share the same words. Nothing polls: a row of the journal says that something changed
+(`Running.until`), and only then are the conditions checked, the cheapest first.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from .running import Running
 
 STATES: Final = (*(str(each) for each in State), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))
-"""What `state` may be. Dead: there is no such group (any more), as DescribeGroups says of one."""
+"""The values of the condition `state`. Dead means that the group does not exist, as DescribeGroups says."""
 WITH_MEMBERS: Final = (str(State.COMPLETING), str(State.STABLE), str(OfConsumers.ASSIGNING), str(OfConsumers.RECONCILING))
-"""States that a group without members is never in."""
+"""The states that a group without members is never in."""
 MOVES: Final = CHANGES | {"request", "reply", "command", "note", "timer"}
-"""Kinds of rows that can say that an offset was committed, a record written, a partition added."""
+"""The kinds of rows that can announce a committed offset, a written record or an added partition."""
 Place = tuple[str, int]
-"""A topic's partition."""
+"""A topic and a partition number."""
 Assignment = str | Iterable[str] | Mapping[str, Iterable[str] | Mapping[str, list[int]]]
-"""Topics all of whose partitions are assigned; or what each member has: {"anna": ["orders/0"]}, {"anna": {"orders": [0]}}."""
+"""Topics all of whose partitions are assigned; or the partitions of each member: {"anna": ["orders/0"]}, {"anna": {"orders": [0]}}."""
 
 
 class BadWait(ValueError):
-    """What nobody can wait for: it can never hold, or it is written wrongly. The text says which and what there is."""
+    """A wait is written wrongly or can never succeed. The message says which part and what is possible."""
 
 
 class Sight:
@@ -54,18 +54,18 @@ class Sight:
 
     @cached_property
     def view(self) -> GroupView:
-        """The group, or what DescribeGroups says of one that is not there."""
+        """The group's view; for a missing group, the one that DescribeGroups gives."""
         if self.group is None:
             return GroupView(self.group_id, DEAD, 0, None, None, None, [], {})
         return self.group.view()
 
     def members(self, name: str) -> list[MemberView]:
-        """Who is meant by a member id, an instance id or a client id."""
-        ids = [each for each in self.view.members if name in (each.member_id, each.group_instance_id)]
-        return ids or [each for each in self.view.members if each.client_id == name]
+        """Return the members with this member id or instance id, or else those with this client id."""
+        ids = [member for member in self.view.members if name in (member.member_id, member.group_instance_id)]
+        return ids or [member for member in self.view.members if member.client_id == name]
 
     def assigned(self) -> dict[Place, list[str]]:
-        """Partition -> member ids of those who have it."""
+        """Return the ids of the members that each partition is assigned to."""
         owners: dict[Place, list[str]] = {}
         for member in self.view.members:
             for place in _places(member):
@@ -74,8 +74,8 @@ class Sight:
 
 
 class Condition(NamedTuple):
-    """One thing that is waited for. `wanted`: in words; `lacks`: what is missing of it, in words, None: nothing; `reads_offsets`: or logs,
-    which change without a move of the group."""
+    """One condition of a wait. `wanted` describes it; `lacks` returns what is missing in words, or None. `reads_offsets`: it reads offsets
+    or logs, which change without a change of the group."""
 
     wanted: str
     lacks: Callable[[Sight], str | None]
@@ -83,19 +83,19 @@ class Condition(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What is waited for of a group; no condition: that it exists."""
+    """A group and the conditions to wait for. Without conditions, the group only has to exist."""
 
     group: str
     conditions: list[Condition]
     gone: bool
 
     def reached(self, sight: Sight) -> bool:
-        """Does everything hold now?"""
+        """True if all conditions hold now."""
         return (self.gone or sight.group is not None) and all(each.lacks(sight) is None for each in self.conditions)
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Rows of which kinds can change that."""
+        """The kinds of rows after which the conditions can hold."""
         return MOVES if any(each.reads_offsets for each in self.conditions) else CHANGES
 
     def __str__(self) -> str:
@@ -103,8 +103,8 @@ class Wanted(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """It was not reached in time. `sentence`: what was wanted and what is; `lacking`: a line a condition; `advice`: how to go on;
-    `obstacles`: whom the group awaits, and clients that were never served."""
+    """A wait that ran out of time. `sentence`: what was wanted and what is; `lacking`: one line for each condition; `advice`: what to do;
+    `obstacles`: the members that the group awaits and the clients that were never served."""
 
     sentence: str
     lacking: list[str]
@@ -113,18 +113,18 @@ class Missed(NamedTuple):
 
     @property
     def line(self) -> str:
-        """All of it in one line."""
+        """The whole explanation in one line."""
         lacking = f"; missing: {'; '.join(self.lacking)}" if self.lacking else ""
         return "; ".join([f"{self.sentence}{lacking}", *self.obstacles, self.advice])
 
     @property
     def lines(self) -> str:
-        """All of it, a line each."""
+        """The explanation, one fact to a line."""
         return "\n".join([self.sentence, *(f"missing: {each}" for each in self.lacking), *self.obstacles, self.advice])
 
 
 async def reach(running: Running, wanted: Wanted, timeout: float) -> GroupView | Missed:
-    """Wait until it holds, `timeout` seconds at most, or until the cluster is closed."""
+    """Wait until the conditions hold, for at most `timeout` seconds or until the cluster is closed."""
 
     def there() -> Sight | None:
         sight = Sight(running.cluster, wanted.group)
@@ -148,11 +148,10 @@ def wanted_of(
     member: str | None = None,
     generation: int | None = None,
 ) -> Wanted:
-    """What is to be waited for. Raises BadWait for what can never hold.
-
-    `state`: Kafka's name; `members`: so many; `member`: one of that member id, instance id or client id; `generation`: at least;
-    `assignment`: see `Assignment`; `offsets`: {"orders/0": 17}, committed up to there or further; `lag`: at most so many records of the
-    group's partitions are not committed yet."""
+    """Build a wait from conditions. Raises BadWait for a wait that can never succeed. `state`: Kafka's name; `members`: their exact
+    number; `member`: the member id, instance id or client id of one of them; `generation`: at least; `assignment`: see `Assignment`;
+    `offsets`: {"orders/0": 17}, committed up to there or further; `lag`: at most so many records of the group's partitions are not
+    committed yet."""
     _check_numbers(members=members, lag=lag, generation=generation)
     named = _by_member(assignment) if isinstance(assignment, Mapping) else {}
     if members is not None:
@@ -180,17 +179,14 @@ def wanted_of(
 
 
 def from_texts(group: str, texts: Mapping[str, Any]) -> Wanted:
-    """The same out of a query: `offsets` is orders/0=17,orders/1=3 or an object in JSON; `assignment` topics with commas between them, or
-    JSON. Raises BadWait."""
+    """Build a wait from the texts of a query. `offsets` is orders/0=17,orders/1=3 or a JSON object; `assignment` is topics separated by
+    commas, or JSON. Raises BadWait."""
     values = {name: value for name, value in texts.items() if value is not None}
     if "offsets" in values:
         values["offsets"] = _offsets_text(values["offsets"])
     if "assignment" in values:
         values["assignment"] = _assignment_text(values["assignment"])
     return wanted_of(group, **values)
-
-
-# -- what can be wanted ------------------------------------------------------------------------------------------------------
 
 
 def _state(state: str) -> Condition:
@@ -241,16 +237,16 @@ def _all_assigned(topics: list[str]) -> Condition:
 def _assigned_to(named: dict[str, set[Place]]) -> Condition:
     def lacks(sight: Sight) -> str | None:
         missing = []
-        for name, places in named.items():
+        for name, partitions in named.items():
             found = sight.members(name)
             has = {place for member in found for place in _places(member)}
             if not found:
                 missing.append(f"there is no member {quoted(name)}")
-            elif has != places:
-                missing.append(f"{quoted(name)} to have {shown_places(places)}: it has {shown_places(has)}")
+            elif has != partitions:
+                missing.append(f"{quoted(name)} to have {shown_places(partitions)}: it has {shown_places(has)}")
         return "; ".join(missing) or None
 
-    words = "; ".join(f"{quoted(name)} {shown_places(places)}" for name, places in named.items())
+    words = "; ".join(f"{quoted(name)} {shown_places(partitions)}" for name, partitions in named.items())
     return Condition(f"assignment {words}", lacks)
 
 
@@ -283,9 +279,6 @@ def _lag(most: int) -> Condition:
         return f"lag {most} or less: it is {behind.lag} ({_several(late, ', ')})"
 
     return Condition(f"lag {most}", lacks, reads_offsets=True)
-
-
-# -- reading and checking ----------------------------------------------------------------------------------------------------
 
 
 def _check_numbers(**numbers: int | None) -> None:
@@ -323,15 +316,17 @@ def _topics(assignment: object) -> list[str]:
 def _by_member(assignment: Mapping[str, Any]) -> dict[str, set[Place]]:
     if not assignment:
         raise BadWait('assignment names no member: {"anna": ["orders/0", "orders/1"]}')
-    return {name: set(_places_of(name, told)) for name, told in assignment.items()}
+    return {name: set(_places_of(name, value)) for name, value in assignment.items()}
 
 
-def _places_of(name: str, told: object) -> Iterable[Place]:
-    if isinstance(told, Mapping):
-        told = [f"{topic}/{number}" for topic, numbers in told.items() for number in (numbers if isinstance(numbers, list) else [numbers])]
-    if isinstance(told, str) or not isinstance(told, Iterable):
+def _places_of(name: str, given: object) -> Iterable[Place]:
+    if isinstance(given, Mapping):
+        given = [
+            f"{topic}/{number}" for topic, numbers in given.items() for number in (numbers if isinstance(numbers, list) else [numbers])
+        ]
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise BadWait(f'assignment of {name!r}: a list of partitions, as ["orders/0", "orders/1"]; [] for none')
-    return [_place(each) for each in told]
+    return [_place(each) for each in given]
 
 
 def _place(text: object) -> Place:
@@ -374,17 +369,14 @@ def _json(text: str, what: str) -> Any:
         raise BadWait(f"{what} is {bad}") from None
 
 
-# -- in words ----------------------------------------------------------------------------------------------------------------
-
-
 def _places(member: MemberView) -> list[Place]:
     return [(topic, number) for topic, numbers in member.assignment.items() for number in numbers]
 
 
-def shown_places(places: Iterable[Place]) -> str:
-    """Partitions in few words: `orders/0-3,7`."""
+def shown_places(partitions: Iterable[Place]) -> str:
+    """Return partitions in a short form: `orders/0-3,7`."""
     by_topic: dict[str, list[int]] = {}
-    for topic, number in sorted(places):
+    for topic, number in sorted(partitions):
         by_topic.setdefault(topic, []).append(number)
     return _several([f"{printable(topic)}/{_ranges(numbers)}" for topic, numbers in by_topic.items()], ", ") or "nothing"
 
@@ -400,7 +392,7 @@ def _ranges(numbers: list[int]) -> str:
 
 
 def _several(texts: list[str], between: str = "; ") -> str:
-    """A few of them."""
+    """Join the first few texts and say how many more there are."""
     more = [f"{len(texts) - LISTED} more"] if len(texts) > LISTED else []
     return between.join([*texts[:LISTED], *more])
 
@@ -410,7 +402,7 @@ def _name(member: MemberView) -> str:
 
 
 def short(view: GroupView) -> str:
-    """A group in one line: state, generation, members with what they have."""
+    """Describe a group in one line: state, generation, and the partitions of each member."""
     members = [f"{_name(each)} has {shown_places(_places(each))}" for each in view.members]
     head = f"{view.state} with {len(members)} members in generation {view.generation}"
     return f"{head} ({_several(members)})" if members else head
@@ -422,12 +414,12 @@ def _missed(running: Running, wanted: Wanted, timeout: float) -> Missed:
     sentence = f"group {wanted.group!r} did not reach {wanted} within {timeout:g} s: {now} (seed {running.seed})"
     if running.closed:
         return Missed(f"the cluster was reset or stopped while group {wanted.group!r} was waited for", [], "wait again after the reset")
-    lacking = [told for each in wanted.conditions if (told := each.lacks(sight)) is not None] if sight.group is not None else []
+    lacking = [missing for each in wanted.conditions if (missing := each.lacks(sight)) is not None] if sight.group is not None else []
     return Missed(sentence, lacking, _advice(running, sight))
 
 
 def _advice(running: Running, sight: Sight) -> str:
-    """What keeps the group from going on, as far as the cluster was told to keep it; else where to look."""
+    """Say which hold or fault rule keeps the group from going on, or else where to look."""
     kept = list(_kept(running, sight))
     if kept:
         return "; ".join(kept)

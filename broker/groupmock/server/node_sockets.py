@@ -1,4 +1,4 @@
-"""Where the nodes of a served cluster listen, and what clients are told of it: of those of the start, and of those that are added."""
+"""The sockets of a cluster's nodes and the addresses that clients are told, for nodes of the start and added ones."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..net.listen import bracketed, listen
 
 
 def port_of(config: Config, node: int) -> int:
-    """The port that a node is to listen on; 0: any free one."""
+    """Return the port that a node has to listen on. 0 stands for any free port."""
     return config.port + node - config.first_node_id if config.port else 0
 
 
 def listener_of(config: Config, port: int) -> socket.socket:
-    """A socket that listens there. Raises OSError, whose text says where and what to do."""
+    """Open a socket that listens there. Raises OSError, whose text says where and what to do."""
     try:
         return listen(config.host, port)
     except OSError as failure:
@@ -24,7 +24,7 @@ def listener_of(config: Config, port: int) -> socket.socket:
 
 
 def node_at(config: Config, node: int, listener: socket.socket, rack: str | None) -> Node:
-    """The node as clients are told of it: advertised ports are as far from the first one's as the node is from the first."""
+    """Return the node as clients are told. Advertised ports count up from the first node's, as node ids do."""
     port: int = listener.getsockname()[1]
     listens = f"{bracketed(config.host)}:{port}" if config.advertise is not None else None
     if config.advertise is not None and config.advertise.port is not None:

@@ -1,4 +1,4 @@
-"""A cluster that runs: what is asked of it and told to it, and how it ends."""
+"""The running cluster: its queries, its commands and its end. The in-process API and the control API call it."""
 
 from __future__ import annotations
 
@@ -38,30 +38,30 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ANY: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
-"""Every address of the machine, as a node may listen, and the one to connect to."""
+"""Wildcard addresses that a node may listen on, with the address to connect to."""
 MOST_VIEWS: Final = 100
-"""Groups whose stories begin with what the server has: a story of all groups tells of fewer."""
+"""The largest number of groups whose stories begin with a view of the group."""
 CHANGES: Final = frozenset(("moved", "member"))
-"""Kinds of rows that say what a group is."""
+"""Kinds of rows that change what a group is."""
 
 
 class CannotStart(Exception):
-    """A port is taken, a journal cannot be written: the text names it and the remedy. Exit code 3."""
+    """The cluster cannot start: a port is taken or a journal cannot be written. The message names it and the remedy. Exit code 3."""
 
 
 class JournalFailed(Exception):
-    """The journal that was asked for could not be written to its end. Exit code 3."""
+    """The journal could not be written to its end. Exit code 3."""
 
 
 class NotAudited(RuntimeError):
-    """An audit was asked for where there is none; the text says how to have one."""
+    """An audit was asked for, but the cluster runs without one. The message says how to start one."""
 
 
 class Running:
-    """A cluster that serves. Everything here is called on its loop's thread."""
+    """A cluster that serves. All methods are called on the thread of its loop."""
 
     def __init__(self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int],
-        beside: AuditSink | None = None, journal: str | None = None,
+        audit_sink: AuditSink | None = None, journal: str | None = None,
     ) -> None:  # fmt: skip
         self.config = config
         self.core = core
@@ -70,39 +70,39 @@ class Running:
         self.clock = clock
         self.seed = seed
         self.ring = ring
-        """The rows that are kept in memory, if any are."""
-        self.beside = beside
-        """Who judges the clients, if anybody does."""
+        """The most recent rows, in memory; None if they are not kept."""
+        self.audit_sink = audit_sink
+        """The sink that judges the clients; None without an audit."""
         self.earlier: list[Audit] = []
-        """What was found before the cluster was reset: one audit, or none."""
+        """The audit of before the last reset: one, or none."""
         self.fired_earlier: frozenset[str] = frozenset()
-        """Fault rules that fired before the cluster was reset."""
+        """The names of fault rules that fired before the last reset."""
         self.journal = journal
-        """The journal's file, if there is one; `config.journal` may be the folder that it is in."""
+        """The path of the journal's file, if there is one. `config.journal` may be its folder."""
         self.seed_data: SeedData | None = None
-        """What it had before its clients came: a reset gives it that again."""
+        """The seed data of the start. A reset applies it again."""
         self.not_copied: list[str] = []
-        """What the cluster that this one is like has, and this one has not: a sentence a reason."""
+        """What `--like` did not copy from the other cluster, one sentence for each reason."""
         self.closed = False
         self._ports = ports
 
     @property
     def ports(self) -> list[int]:
-        """The ports that the nodes of the start listen on, by node."""
+        """The ports that the nodes of the start listen on, in the order of the nodes."""
         return self._ports
 
     @property
     def bootstrap(self) -> str:
-        """`host:port` of every node as clients are told, comma separated."""
+        """The addresses of all nodes that clients are told, as `host:port` separated by commas."""
         return ",".join(f"{bracketed(node.host)}:{node.port}" for node in self.core.environment.identity.nodes)
 
     @property
     def reachable(self) -> str:
-        """`host:port` of every node as this process reaches it, comma separated: where the nodes listen, whatever clients are told."""
+        """The addresses where the nodes listen, as `host:port` separated by commas. They ignore what is advertised to clients."""
         return ",".join(_reached(node) for node in self.core.environment.identity.nodes)
 
     def ready_line(self, control: str | None = None) -> bytes:
-        """The one line that `serve` prints. `control`: where the control API is."""
+        """Return the line that `serve` prints. `control` is the URL of the control API."""
         nodes = [{"id": node.node_id, "host": node.host, "port": node.port} for node in self.core.environment.identity.nodes]
         line = {
             "ready": True,
@@ -121,8 +121,8 @@ class Running:
         return self.server.submit(command)
 
     def add_node(self, rack: str | None = None, port: int | None = None) -> int:
-        """One node more, listening from now on; its id. `port`: None for the next one, or a free one where ports are free ones. Raises
-        CannotSteer, with nothing left open."""
+        """Add a node that listens from now on and return its id. `port` None: the next port, or a free one if the configured port is 0.
+        If it is not possible, nothing is left open. Raises NotNow (a CannotSteer)."""
         from ..core.steering import NotNow
         from .node_sockets import listener_of, node_at, port_of
 
@@ -135,9 +135,9 @@ class Running:
         except OSError as failure:
             raise NotNow(str(failure)) from None
         node = node_at(self.config, number, listener, rack)
-        told = {"node": number, "host": node.host, "port": node.port, "rack": rack, "listens": node.listens}
+        arguments = {"node": number, "host": node.host, "port": node.port, "rack": rack, "listens": node.listens}
         try:
-            self.submit(Command("add_node", {name: value for name, value in told.items() if value is not None}))
+            self.submit(Command("add_node", {name: value for name, value in arguments.items() if value is not None}))
         except ValueError:
             listener.close()
             raise
@@ -153,8 +153,8 @@ class Running:
         headers: list[tuple[str, bytes | None]],
         timestamp: int | None,
     ) -> int:
-        """Append one record; returns its offset. `partition` None: by its key, as Kafka's producers choose, else 0. A topic that lacks is
-        made where a client's question would make it."""
+        """Append one record and return its offset. With `partition` None its key chooses the partition, as in Kafka's producers, else
+        partition 0 is used. A missing topic is created if auto.create.topics.enable is set."""
         from groupmock_codec.records import NewRecord, encode_batch
 
         if self.cluster.topics.partitions(topic) is None and self.core.environment.settings.auto_create_topics_enable:
@@ -178,8 +178,8 @@ class Running:
         isolation: Isolation = "read_uncommitted",
         markers: bool = False,
     ) -> list[Record]:
-        """The stored records from that offset on, decoded, at most so many. LookupError for a topic or partition that is not there,
-        ValueError for records that cannot be read, and for another isolation level."""
+        """Return at most `limit` decoded records from `offset` on. Raises LookupError for an unknown topic or partition, and ValueError
+        for records that cannot be read and for an unknown isolation level."""
         from ..data.reading import Reading
 
         if isolation not in get_args(Isolation):
@@ -199,31 +199,31 @@ class Running:
         ]
 
     def audit(self, group: str | None = None) -> Audit:
-        """What the clients were found to do; in one group, as long as it is there. Raises NotAudited."""
-        if self.beside is None:
+        """Return the findings about the clients, or about those of one group while it exists. Raises NotAudited."""
+        if self.audit_sink is None:
             raise NotAudited("nobody is audited: start with --audit (audit = true in the file, GROUPMOCK_AUDIT=true, Broker(audit=True))")
-        return self.beside.audit(group)
+        return self.audit_sink.audit(group)
 
     async def story(self, group: str | None = None, member: str | None = None) -> list[str]:
-        """What happened to a group, or to all of them, line by line (`groupmock.story.teller`), as far as the rows are kept: [] where
-        nobody can look into memory (`start(stories=False)`), and where nothing is known of that group or member. Told on another thread:
-        twenty thousand rows take up to a second, in which clients are served."""
+        """Return the story of a group, or of all groups, line by line (`groupmock.story.teller`), as far as rows are kept. The list is
+        empty if no rows are kept (`start(stories=False)`) or nothing is known of the group or member. The story is told on another thread:
+        twenty thousand rows take up to a second, and clients are served meanwhile."""
         if self.ring is None:
             return []
-        self.server.journal.flush()  # the last line names the file
+        self.server.journal.flush()  # the story's last line names the journal's file, so that must be complete
         rows, now, sessions, views = list(self.ring.rows), self.clock.now(), self._sessions(), self._views(group)
         return await asyncio.to_thread(_told, rows, group, member, self.seed, self.journal, self.ring.dropped, views, now, sessions)
 
     def _views(self, group: str | None) -> dict[str, ServerView]:
-        """The group, or the first ones, as they are at this moment: for the first lines of their stories."""
+        """Return the group, or the first groups, as they are now. Their stories begin with this view."""
         from ..data.server_views import server_view
 
         groups = self.cluster.groups
         some = islice(groups.all(), MOST_VIEWS) if group is None else [groups.find(group)]
-        return {each.group_id: server_view(self.cluster, each) for each in some if each is not None}
+        return {group.group_id: server_view(self.cluster, group) for group in some if group is not None}
 
     async def obstacles(self, group: str) -> list[str]:
-        """Say what keeps a group from going on, as far as the rows are kept: whom it awaits, clients that were never served, markers."""
+        """Say what keeps a group from going on: members that it awaits, clients that were never served, transaction markers."""
         from ..story.teller import obstacles
 
         if self.ring is None:
@@ -233,16 +233,16 @@ class Running:
         return [*found, *self._markers(group)]
 
     def _markers(self, group: str) -> list[str]:
-        """Say which lag is only transaction markers."""
+        """Say which lag consists only of transaction markers."""
         from ..data.lag import lag_of, lag_of_markers
 
         known = self.cluster.groups.find(group)
         behind = lag_of_markers(self.cluster, lag_of(self.cluster, known.view())) if known is not None else []
         past = "no consumer is given them: commit the position instead of the offset of the last record + 1, or accept this lag"
-        return [f"{printable(each.topic)}/{each.partition}: its lag of {each.lag} is only transaction markers; {past}" for each in behind]
+        return [f"{printable(row.topic)}/{row.partition}: its lag of {row.lag} is only transaction markers; {past}" for row in behind]
 
     def _sessions(self) -> dict[str, dict[str, int]]:
-        """Return group -> member id -> when its session ends (ns), of all members."""
+        """Return the session deadline (ns) of each member, by group and member id."""
         found: dict[str, dict[str, int]] = {}
         timers = self.cluster.environment.timers
         for key in timers.armed("session"):
@@ -251,13 +251,13 @@ class Running:
         return found
 
     def transactions(self) -> list[TransactionRow]:
-        """Every transactional id, a line each."""
+        """Return one row for each transactional id."""
         from ..data.transactions import transaction_row
 
         return [transaction_row(self.cluster, known, self._wall_ms()) for known in self.cluster.transactions.all()]
 
     async def transaction(self, transactional_id: str, story: bool = True) -> TransactionDetails:
-        """One transactional id, with its story, if that is wanted, as far as the rows are kept. Raises CannotSteer where there is none."""
+        """Return the details of one transactional id, with its story if `story` is set. Raises CannotSteer if the id is unknown."""
         from ..core.steering.find import transactional_id_of
         from ..data.transactions import transaction_details
         from ..story.transactional import tell_id
@@ -272,19 +272,19 @@ class Running:
         return self.core.environment.wall_ms(self.clock.now())
 
     async def draw(self, file: str, group: str | None = None) -> None:
-        """Write a picture of what happened so far (`groupmock.timeline`): of the journal's file if there is one, else of the rows that are
-        kept in memory. Raises UnknownForm, Nothing, OSError."""
+        """Draw a timeline of what happened so far (`groupmock.timeline`), from the journal's file or else from the rows in memory. Raises
+        UnknownForm, Nothing, OSError."""
         self.server.journal.flush()
         ring = self.ring
         rows, dropped = (list(ring.rows), ring.dropped) if ring is not None else ([], 0)
         await asyncio.to_thread(_drawn, file, group, self.journal, rows, dropped, self.config.run or f"seed {self.seed}")
 
     def never_fired(self) -> list[RuleReport]:
-        """The fault rules that did nothing, before a reset neither."""
-        return [each for each in self.server.driver.rules.reports() if not each.fired and each.name not in self.fired_earlier]
+        """Return the fault rules that have never fired, not even before a reset."""
+        return [rule for rule in self.server.driver.rules.reports() if not rule.fired and rule.name not in self.fired_earlier]
 
     def load_plan(self, plan: Plan, origin: str = "the plan") -> list[str]:
-        """Register every rule of a plan, or none; returns their names. Raises BadPlan."""
+        """Register all rules of a plan and return their names. If one of them is wrong, BadPlan is raised and none is registered."""
         from ..faults.plan import rule_as_data
 
         rules = self.server.driver.rules
@@ -295,8 +295,8 @@ class Running:
         return [report.name for report in rules.reports()[known:]]
 
     async def until(self, kinds: frozenset[str], test: Callable[[], T | None], timeout: float) -> T | None:
-        """Wait until rows say so: what `test` returns, once that is not None. It is asked at once, after rows of these kinds, and when this
-        cluster is closed. None when the time is over."""
+        """Call `test` until it returns a value, and return that value. It is called at once, after rows of these kinds, and when the
+        cluster is closed. Returns None when the timeout is over."""
         changed = asyncio.Event()
         watcher = _Watcher(changed.set, kinds)
         self.server.journal.add(watcher)
@@ -312,7 +312,7 @@ class Running:
             self.server.journal.remove(watcher)
 
     async def close(self) -> Exception | None:
-        """Stop serving and flush; returns what went wrong with the journal, if anything did."""
+        """Stop serving and flush the journal. Returns the error of the journal, if there was one."""
         self.closed = True
         await self.server.close()
         try:
@@ -336,10 +336,10 @@ def _told(
     from ..story.teller import NotTold, tell
 
     try:
-        told = tell(
+        lines = tell(
             rows, group=group, member=member, seed=seed, journal=journal, dropped=dropped, views=views, now=now, sessions=sessions,
         )  # fmt: skip
-        return list(told)
+        return list(lines)
     except NotTold:
         return []
 
@@ -359,7 +359,7 @@ def _drawn(file: str, group: str | None, journal: str | None, rows: list[Row], d
 
 
 def _reached(node: Node) -> str:
-    """HOST:PORT by which this machine reaches a node."""
+    """Return HOST:PORT by which this machine reaches a node."""
     if node.listens is None:
         return f"{bracketed(node.host)}:{node.port}"
     host, _, port = node.listens.rpartition(":")
@@ -367,7 +367,7 @@ def _reached(node: Node) -> str:
 
 
 class _Watcher(Sink):
-    """Says that something happened, or that nothing more will."""
+    """A sink that reports each row of some kinds, and its own end."""
 
     def __init__(self, changed: Callable[[], None], kinds: frozenset[str]) -> None:
         self._changed = changed
@@ -382,5 +382,5 @@ class _Watcher(Sink):
 
 
 def _journal_failed(path: str | None, reason: str | None) -> JournalFailed:
-    told = (reason or "").removeprefix(f"{path}: ")
-    return JournalFailed(f"the journal {path} could not be written: {told}: it is incomplete, so the run ends here")
+    cause = (reason or "").removeprefix(f"{path}: ")
+    return JournalFailed(f"the journal {path} could not be written: {cause}: it is incomplete, so the run ends here")

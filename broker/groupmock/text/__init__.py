@@ -1,1 +1,1 @@
-"""Text: what peers sent shown safely, what they wrote read within bounds, what they meant proposed, and one HTML document."""
+"""Helpers for text: escape what peers sent, parse TOML and JSON within bounds, suggest names and build an HTML document."""

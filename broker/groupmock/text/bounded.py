@@ -1,7 +1,7 @@
-"""TOML and JSON that comes from elsewhere, looked at before a parser sees it: `tomllib` and msgspec go as deep as the text does and raise
-RecursionError there; `tomllib` walks a dotted key once per part, and the key of a table once per line below it (64 kB: 13 s).
+"""Bounds for TOML and JSON from elsewhere, checked before a parser runs. `tomllib` and msgspec recurse as deep as the text nests and then
+raise RecursionError; `tomllib` walks a dotted key once per part, and the key of a table once per line below it (64 kB take 13 s).
 
-One scan serves both: strings are skipped, and what only TOML has (comments, other quotes) no JSON parser gets beyond.
+One scan serves both formats: it skips strings, and a JSON parser refuses what only TOML has (comments, other quotes).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _TOKEN: Final = re.compile(
 
 
 class BadText(ValueError):
-    """A text that is not read; what it is, to stand behind `FILE is` or `body:`."""
+    """The text exceeds a bound or does not parse. The message is written to follow `FILE is` or `body:`."""
 
 
 def bounded(data: str | bytes, most: int = MAX_BYTES) -> str:
-    """The text, if it is UTF-8 and within the bounds. Raises BadText."""
+    """Return the text if it is UTF-8 and within the bounds. Raises BadText."""
     if len(data) > most:
         raise BadText(f"more than {most} bytes")
     try:
@@ -37,19 +37,19 @@ def bounded(data: str | bytes, most: int = MAX_BYTES) -> str:
 
 
 def toml(data: str | bytes, most: int = MAX_BYTES) -> dict[str, Any]:
-    """A TOML document. Raises BadText."""
+    """Parse a TOML document. Raises BadText."""
     import tomllib
 
     try:
         return tomllib.loads(bounded(data, most))
     except BadText:
         raise
-    except ValueError as broken:  # TOMLDecodeError, and what int() says of thousands of digits
+    except ValueError as broken:  # tomllib raises TOMLDecodeError, int() a ValueError for thousands of digits
         raise BadText(f"not TOML: {broken}") from None
 
 
 def json(data: str | bytes, most: int = MAX_BYTES) -> Any:
-    """A JSON document as plain data. Raises BadText."""
+    """Parse a JSON document into plain data. Raises BadText."""
     import msgspec
 
     try:

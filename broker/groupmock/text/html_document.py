@@ -1,5 +1,7 @@
-"""A page that is one file. Its policy (Content Security Policy level 3, W3C) lets in what the file brings along and nothing else: a name
-that was not escaped somewhere would be seen, and could do nothing.
+"""An HTML document that is one file.
+
+Its policy (Content Security Policy level 3, W3C) allows only the styles and scripts of the file itself, so that a name that was not
+escaped could be seen but could do nothing.
 """
 
 from __future__ import annotations
@@ -13,12 +15,11 @@ NOTHING: Final = "default-src 'none'; base-uri 'none'; form-action 'none'"
 
 
 def document(title: str, style: str, body: str, drawn: bool = False, script: str = "", data: str = "") -> str:
-    """HTML 5. `title`: plain text; `style`: CSS; `body`: HTML; `drawn`: it has SVG whose elements have styles of their own.
-
-    `script`: JavaScript of ours, without "</"-anything in a text; `data`: JSON for it without `<`, in the element `data`, which is no
-    script: nothing runs it."""
+    """Return an HTML 5 document. `title` is plain text, `style` CSS, `body` HTML. `drawn`: the body has SVG elements with style
+    attributes. `script` is JavaScript of ours that has no "</" in any text. `data` is JSON for it without `<`; its element `data` is of a
+    type that no browser runs."""
     known = _hashed(style)
-    # A hash in style-src would forbid style attributes also where 'unsafe-inline' stands beside it.
+    # A hash in style-src would forbid style attributes, even beside 'unsafe-inline'.
     policy = f"style-src 'unsafe-inline'; style-src-elem {known}" if drawn else f"style-src {known}"
     if script:
         policy += f"; script-src {_hashed(script)}"

@@ -1,10 +1,10 @@
-"""Texts of others, shown to people: ids, reasons, names and topics come from peers and must neither steer a terminal nor look like a line
-of ours (CWE-117, CWE-150: https://cwe.mitre.org/data/definitions/117.html). The one place that says what is shown as it is.
+r"""Escapes for text that peers chose, such as ids, reasons and topics. Shown to people, it must neither steer a terminal nor look like a
+line of ours (CWE-117, CWE-150: https://cwe.mitre.org/data/definitions/117.html).
 
-Everything that a script writes with stays. What nobody sees, or what moves what is seen, is written as Python writes it, `\\x1b`,
-`\\u202e`: C0, DEL and C1 controls, line and paragraph separators, lone surrogates, and the invisible format characters, those among them
-that turn the direction of text (https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing). The joiners U+200C and U+200D stay:
-Persian, Indic scripts and emoji are written with them.
+Characters that scripts are written with stay. Invisible characters, and those that move what is seen, are written as Python writes them,
+`\\x1b`, `\\u202e`: C0, DEL and C1 controls, line and paragraph separators, lone surrogates and format characters, those that turn the
+direction of text included (https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing). The joiners U+200C and U+200D stay, because
+Persian, Indic scripts and emoji need them.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ UNSEEN: Final = (
     "\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb"  # format, direction, separators
     "\\ud800-\\udfff\\U000e0000-\\U000e007f"  # lone surrogates; tags
 )
-"""What is never shown as it is, as the inside of a character class."""
+"""The characters that are always escaped, as the inside of a character class."""
 JSON: Final = "groupmock.json"
 LONGEST_VALUE: Final = 100
 SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
 def printable(text: str) -> str:
-    """A text of somebody else, for a place inside a line of ours. The backslash is doubled, so that two texts never look the same."""
+    """Escape a peer's text for use inside a line of ours. The backslash is doubled, so that two texts never look the same."""
     if text.isascii() and text.isprintable() and "\\" not in text:
         return text
     return _pattern(f"[{UNSEEN}\\\\]").sub(_escaped, text)
 
 
 def brief(value: object) -> str:
-    """A value that was given, as Python writes it, without its middle where it is long: an error stays one line."""
+    """Return the repr of a value, without its middle where it is long, so that an error stays one line."""
     shown = repr(value)
     return shown if len(shown) <= LONGEST_VALUE else f"{shown[:40]}...{shown[-10:]} ({len(shown)} characters)"
 
 
 def quoted(text: str) -> str:
-    """`printable` between quotation marks: one of its own does not end it."""
+    """Return `printable` text between quotation marks, with its own quotation marks escaped."""
     return '"' + printable(text).replace('"', '\\"') + '"'
 
 
 def one_line(text: object) -> str:
-    """A line that is put together already, values in it quoted: whatever got in that a line must not have is escaped, nothing else."""
+    """Escape what a complete line must not contain. Values in the line are quoted already, so nothing else changes."""
     line = str(text)
     return line if line.isascii() and line.isprintable() else _pattern(f"[{UNSEEN}]").sub(_escaped, line)
 
 
 def lines(text: object) -> str:
-    """`one_line` for a text whose line ends are ours: a story, the report of a program."""
+    """Apply `one_line` to each line of a text whose line ends are ours, such as a story or a report."""
     return "\n".join(map(one_line, str(text).split("\n")))
 
 
 def ascii_json(data: bytes) -> bytes:
-    """JSON in UTF-8, any number of lines of it, as the same JSON in printable ASCII."""
+    """Convert JSON in UTF-8, of any number of lines, to the same JSON in printable ASCII."""
     if not data.isascii():
         data = data.decode().encode("ascii", JSON)
     return data.replace(b"\x7f", b"\\u007f")
@@ -67,16 +67,16 @@ def _json_escapes(problem: UnicodeError) -> tuple[str, int]:
     return encode_basestring_ascii(problem.object[problem.start : problem.end])[1:-1], problem.end
 
 
-# By the codec, which copies what is ASCII at once: a pattern that looks at each character takes ten times as long.
+# By the codec, which copies ASCII text at once: a pattern that looks at each character takes ten times as long.
 codecs.register_error(JSON, _json_escapes)
 
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    # Compiled when the first such text comes: a server that meets none starts without.
+    # Compiled on first use, because most servers meet no such text.
     return re.compile(text)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return SHORT.get(found[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return SHORT.get(match[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")

@@ -1,4 +1,4 @@
-"""What to do about a field that msgspec refuses: what it means, or which fields there are."""
+"""The hint for a field that msgspec refuses: the field's description, or the fields that the struct has."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .suggest import did_you_mean
 
 
 def remedy(wrong: str, into: type[msgspec.Struct]) -> str:
-    """For the text of a ValidationError of that struct."""
-    place = re.search(r"`\$\.(\w+)`$", wrong)
+    """Return the hint for the message of a ValidationError of that struct."""
+    path = re.search(r"`\$\.(\w+)`$", wrong)
     properties = msgspec.json.schema(into)["$defs"][into.__name__]["properties"]
-    if place and (about := properties.get(place[1], {}).get("description")):
-        return f"{place[1]}: {about}"
+    if path and (about := properties.get(path[1], {}).get("description")):
+        return f"{path[1]}: {about}"
     unknown = re.search(r"unknown field `(.+?)`", wrong)
     meant = did_you_mean(unknown[1], properties) if unknown else ""
     fields = [field.name if field.required else f"[{field.name}]" for field in msgspec.structs.fields(into)]

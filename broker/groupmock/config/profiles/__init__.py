@@ -1,7 +1,7 @@
-"""Profiles: what a release advertises, its defaults and its quirks, as data. One file per profile; the listing is the list.
+"""Profiles: the versions that a release advertises, its defaults and its quirks, as data. Each file of this folder is a profile.
 
-`groupmock` (the default) is Kafka's newest semantics on the widest versions that any of Kafka 2.8 to 4.3 has, quick to start.
-The others are one release each, rows copied from what running brokers answered (ApiVersions of 4.3.0 and 3.9.1).
+`groupmock` (the default) has Kafka's newest semantics on the widest versions of Kafka 2.8 to 4.3, and starts quickly. The others are one
+release each, with rows copied from the ApiVersions responses of running brokers (4.3.0 and 3.9.1).
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from typing import Any, NamedTuple
 DEFAULT = "groupmock"
 
 KAFKA_DEFAULTS: Mapping[str, Any] = {
-    "group.initial.rebalance.delay.ms": 3000,  # 3 members wait 6 s: a join extends it (docs/kafka/limits.md#other-servers)
+    # three members wait 6 s, because a join extends the delay (docs/kafka/limits.md#other-servers)
+    "group.initial.rebalance.delay.ms": 3000,
     "group.min.session.timeout.ms": 6000,
-    "log.retention.bytes": -1,  # nothing is on disk here: what is kept is memory, so groupmock's own profile has a bound
+    "log.retention.bytes": -1,  # records are kept in memory here, so only groupmock's own profile has a bound
     "queued.max.request.bytes": -1,
 }
-"""What every release has and groupmock's own profile has not, which is quick to start and bounded."""
+"""Settings that every release has and groupmock's own profile has not, because that one is bounded and starts quickly."""
 
 
 class FeatureLevel(NamedTuple):
-    """A row of the ApiVersions answer's feature tags (v3+)."""
+    """A row of the feature tags of an ApiVersions response (v3+)."""
 
     name: str
     lowest: int
@@ -44,14 +45,14 @@ class Profile(NamedTuple):
 
 
 def names() -> list[str]:
-    """Every profile there is, the default first."""
+    """Return the names of all profiles, the default first."""
     stems = (module.name for module in iter_modules(__path__))
     found = sorted(_public(stem) for stem in stems if not stem.startswith("_"))
     return [DEFAULT, *(name for name in found if name != DEFAULT)]
 
 
 def load(name: str) -> Profile:
-    """The profile of that name; KeyError names those there are."""
+    """Return the profile of that name. Raises KeyError with the names that exist."""
     if name not in names():
         raise KeyError(f"no profile {name!r}: there are {', '.join(names())}")
     profile = import_module("." + name.replace("-", "_").replace(".", "_"), __package__).PROFILE

@@ -63,7 +63,8 @@ PROFILE = Profile(
         75: (0, 0),  # DescribeTopicPartitions
     },
     settings={},
-    # Not those of 4.3 either: P1-b5 and the limit of a group's record make large or sloppy test groups hang.
+    # The quirks of 4.3 are left out as well: P1-b5 (a malformed subscription hangs) and the limit of a group's record make large or sloppy
+    # test groups hang.
     quirks=frozenset(),
     features=(
         FeatureLevel("metadata.version", 7, 30, 30),

@@ -1,6 +1,6 @@
-"""Apache Kafka 3.9.1 with its default, the old Scala coordinator: rows and feature levels as a running broker answered them.
+"""Apache Kafka 3.9.1 with its default, the old Scala coordinator. Versions and feature levels are those that a running broker answered.
 
-APIs without a behaviour here are cut when advertised.
+APIs without a behaviour in this project are left out of what is advertised.
 """
 
 from __future__ import annotations

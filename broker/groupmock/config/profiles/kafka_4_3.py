@@ -1,6 +1,6 @@
-"""Apache Kafka 4.3.0, KRaft coordinator: rows and feature levels as a running broker answered them.
+"""Apache Kafka 4.3.0 with its KRaft coordinator. Versions and feature levels are those that a running broker answered.
 
-APIs without a behaviour here are cut when advertised, and so are the feature levels of protocols that are not served
+APIs without a behaviour in this project are left out of what is advertised, and so are the feature levels of protocols that are not served
 (share, streams): a client would take them for a promise.
 """
 
