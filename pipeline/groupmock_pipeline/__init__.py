@@ -1,3 +1,3 @@
-"""PySpark over the journals of many runs: one file per job (`groupmock pipeline JOB IN OUT`)."""
+"""The PySpark jobs over the journals of many runs, one file per job (`groupmock pipeline JOB IN OUT`)."""
 
 from __future__ import annotations

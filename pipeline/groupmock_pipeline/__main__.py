@@ -1,4 +1,5 @@
-"""`python -m groupmock_pipeline JOB IN OUT`, and what spark-submit runs: `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT`."""
+"""Run `python -m groupmock_pipeline JOB IN OUT`. spark-submit runs this file too: `spark-submit .../groupmock_pipeline/__main__.py JOB
+IN OUT`."""
 
 from __future__ import annotations
 

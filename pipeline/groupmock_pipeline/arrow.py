@@ -17,7 +17,7 @@ Work = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 
 def map_in_arrow(table: DataFrame, work: Work, schema: StructType | str) -> DataFrame:
-    """DataFrame.mapInArrow, which asks for pandas, though it uses nothing of it (PySpark 4.1 and 4.3). Raises SparkCannotStart."""
+    """Call DataFrame.mapInArrow, which demands pandas although it does not use pandas (PySpark 4.1 and 4.3). Raises SparkCannotStart."""
     if find_spec("pandas") is None:
         raise lacks("pandas")
     return table.mapInArrow(work, schema)

@@ -1,4 +1,4 @@
-"""Questions to Spark's analysis, which reads nothing."""
+"""Ask Spark's analyzer whether a query is valid, without reading data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _ASKING: Final = ContextVar("asking", default=False)
-"""Of this thread: others may ask, or fail, at the same time."""
+"""True while this thread asks. Other threads may ask or fail at the same time, and their errors are logged."""
 
 
 def _is_news(_: LogRecord) -> bool:
@@ -23,13 +23,14 @@ def _is_news(_: LogRecord) -> bool:
 
 
 def analysed(ask: Callable[[], DataFrame]) -> DataFrame | None:
-    """None: Spark does not know what it is asked. PySpark logs that as an error with all of Java's stack; here it is a question."""
+    """Return the DataFrame, or None if Spark's analyzer does not know a name in it. PySpark's error log, with Java's stack, is
+    suppressed meanwhile."""
     for kind in ("SQL", "DataFrame"):
         PySparkLogger.getLogger(f"{kind}QueryContextLogger").addFilter(_is_news)
     before = _ASKING.set(True)
     try:
         told = ask()
-        _ = told.schema  # a session of Spark Connect analyses no sooner
+        _ = told.schema  # Spark Connect analyses only when the schema is asked for
     except AnalysisException:
         return None
     else:

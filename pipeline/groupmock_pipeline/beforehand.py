@@ -1,7 +1,7 @@
-"""What can be known to fail before Spark starts, which takes seconds: a master that nobody answers for, folders that are not there.
+"""Checks before Spark starts, because Spark takes seconds to fail: does a master answer, do folders exist?
 
-Only what this process sees as Spark will see it is looked at: paths of other file systems, and of a cluster whose settings may name
-another one, are left to Spark.
+Paths are checked only if this process and Spark see the same file system. Paths on other file systems, and paths for a cluster whose
+settings may name another file system, are left to Spark.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .settings import MUCH
 from .sizes import size
 
 PATIENCE_S: Final = 2.0
-"""For one of the addresses of a master to answer; names are looked up in it, too."""
+"""Time for looking up the names of a master's addresses and for one of them to answer."""
 LOCAL: Final = re.compile(r"local(\[(\*|\d+)(,\s*(\*|\d+))?\])?|local-cluster\[.+\]")
 STANDALONE: Final = re.compile(r"spark://[^,/\s]+:\d+(,[^,/\s]+:\d+)*")
 MANAGED: Final = re.compile(r"yarn|k8s://.+")
 CONNECT: Final = re.compile(r"sc://(?P<host>\[[^]]+\]|[^/:;\s]+)(:(?P<port>\d+))?(/(;[^=;]+=[^;]*)*)?")
-"""A server of Spark Connect, with parameters of its own behind `/;` (Spark's docs: "Spark Connect", connection string)."""
+"""The URL of a Spark Connect server, with parameters after `/;` (Spark's docs: "Spark Connect", connection string)."""
 CONNECT_PORT: Final = 15002
 TOKEN: Final = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 LOOPBACK: Final = re.compile(r"127\..+|\[::1\]")
@@ -37,7 +37,7 @@ STANDARD: Final = "-"
 
 
 def check_master(master: str | None) -> None:
-    """Raises BadInput for what is no master, SparkCannotStart for a standalone one that nobody answers for."""
+    """Check the value of --master. Raises BadInput for a malformed URL, and SparkCannotStart if a standalone master does not answer."""
     if master is None or LOCAL.fullmatch(master) or MANAGED.fullmatch(master):
         return
     if not STANDALONE.fullmatch(master):
@@ -52,14 +52,16 @@ def check_master(master: str | None) -> None:
 
 
 def check_remote(remote: str | None, environment: Mapping[str, str] = os.environ) -> None:
-    """Raises BadInput for what is no Spark Connect server, SparkCannotStart for one that does not answer."""
+    """Check the value of --remote. Raises BadInput for a malformed URL, and SparkCannotStart if the Spark Connect server does not
+    answer."""
     if remote is None:
         return
     told = CONNECT.fullmatch(remote)
     if told is None:
         raise BadInput(f"--remote {without_parameters(remote)}: a Spark Connect server is sc://HOST, sc://HOST:PORT or sc://HOST:PORT/;KEY=VALUE")
     has_token, speaks_tls = TOKEN in environment or ";token=" in remote, ";use_ssl=true" in remote.lower()
-    if has_token and not speaks_tls and LOOPBACK.fullmatch(told["host"]):  # it would ask a server without TLS for ten minutes
+    # because PySpark would retry TLS against a server without TLS for ten minutes
+    if has_token and not speaks_tls and LOOPBACK.fullmatch(told["host"]):
         here = f"sc://localhost:{told['port'] or CONNECT_PORT}"
         raise BadInput(f"--remote {without_parameters(remote)}: with a token PySpark speaks TLS to every host but localhost: say {here}")
     failure = _unreachable([(told["host"], int(told["port"] or CONNECT_PORT))])
@@ -71,7 +73,7 @@ def check_remote(remote: str | None, environment: Mapping[str, str] = os.environ
 
 
 def told_size(arguments: Namespace, settings: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> int | None:
-    """Bytes of JSON that the job is to read, counted to settings.MUCH; None: they are not here to be counted."""
+    """Count the bytes of JSON that the job will read, up to settings.MUCH. Returns None if the files cannot be seen from here."""
     paths = [_local(path) for path in (arguments.input, getattr(arguments, "other", None)) if path not in (None, STANDARD)]
     if not _sees_what_we_see(arguments, settings, environment) or None in paths:
         return None
@@ -79,7 +81,7 @@ def told_size(arguments: Namespace, settings: Mapping[str, str], environment: Ma
 
 
 def check_places(arguments: Namespace, settings: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> None:
-    """The folder that is read is there, the one that is written can be. Raises BadInput."""
+    """Check that the input exists and that the output folder can be written. Raises BadInput."""
     if not _sees_what_we_see(arguments, settings, environment):
         return
     read = {"": arguments.input, "--with ": getattr(arguments, "other", None)}
@@ -110,12 +112,13 @@ def _sees_what_we_see(arguments: Namespace, settings: Mapping[str, str], environ
 
 
 def _local(path: str | None) -> str | None:
-    """As a path of this machine; None: it is none."""
+    """Return a path of this machine, or None if the path is stdin or on another file system."""
     return None if path is None or path == STANDARD or SCHEME.match(path) else FILES.sub("", path)
 
 
 def _unreachable(addresses: list[tuple[str, int]]) -> str | None:
-    """None: one of them answers. Else why none does. Threads, because a name may take long to be looked up, and nobody waits for that."""
+    """Return None if one of the addresses answers, else why none does. Each address is tried in a daemon thread, because looking up a
+    name may take longer than the caller waits."""
     answers: SimpleQueue[str | None] = SimpleQueue()
 
     def ask(host: str, port: int) -> None:

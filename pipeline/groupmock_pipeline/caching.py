@@ -1,4 +1,4 @@
-"""What is computed once and asked more than once."""
+"""Cache a DataFrame that is queried more than once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def cached(frame: DataFrame) -> Iterator[DataFrame]:
-    """What it yields is cached from the first question on, and given up at the end: as long as a session has it, Spark looks through its
-    whole plan with each later query (CacheManager.useCachedData), and a session that follows journals asks for days."""
+    """Cache the frame from the first query on, and release it at the end. While a session caches a frame, Spark searches its whole plan
+    with each later query (CacheManager.useCachedData), and a session that follows journals runs for days."""
     with _named(frame) if is_remote() else nullcontext(frame) as kept:
         kept.persist()
         try:
@@ -27,8 +27,8 @@ def cached(frame: DataFrame) -> Iterator[DataFrame]:
 
 @contextmanager
 def _named(frame: DataFrame) -> Iterator[DataFrame]:
-    """By a name, under which a Spark Connect server has it analysed. A DataFrame of Spark Connect is its whole plan, which each question
-    about it, that after its columns too, sends and has analysed anew."""
+    """Give the frame a name, under which a Spark Connect server analyses it once. A DataFrame of Spark Connect is its whole plan, which
+    each question sends and has analysed again, even the question for its columns."""
     name, spark = f"groupmock_{uuid4().hex}", frame.sparkSession
     frame.createTempView(name)
     try:

@@ -1,10 +1,9 @@
-"""Java's classes as it has them in memory, kept in a file: Spark starts with 15,000 of them, and loading and checking them is most of what
-its start costs.
+"""Keep Java's loaded classes in an archive file, because loading and verifying Spark's 15,000 classes is most of its start-up time.
 
-The first session has Java write the archive when it ends; the next ones have it mapped (JDK: "Application Class Data Sharing", JEP 350).
-That first one starts more slowly: where `CI` says that nothing stays, none is made. What `all` left has the classes of every job; what
-another job left has its own, and serves until there is that. An archive that Java does not like, it leaves alone by
-itself. Nothing here may fail: there is then no archive.
+The first session has Java write the archive when it ends, and later sessions map it (JDK: "Application Class Data Sharing", JEP 350).
+Writing makes the first session slower, so no archive is made if `CI` says that files do not persist. An archive made by job `all` has the
+classes of every job. An archive made by another job is used until there is one of `all`. Java ignores an archive that does not fit. A
+failure here only means that there is no archive.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from pathlib import Path
 from typing import Final
 
 SILENT: Final = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
-"""What cannot be archived, Java would tell on stdout, class by class."""
+"""Silences Java, which would report on stdout each class that cannot be archived."""
 FORGOTTEN_S: Final = 30 * 86400
 MAKING: Final = ".making"
 MADE: Final = ".jsa"
 WHOLE, PART = "all", "some"
-"""Of what jobs its classes are."""
+"""Says whether an archive has the classes of all jobs or of some."""
 
 
 def options(java: str | None, whole: bool, environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Of a Java that starts Spark: to use the archive, or to make it; none where there can be no archive. `whole`: this session's classes
-    are those of all jobs."""
+    """Return the options for Java to use an archive or to make one, or none if that is impossible. `whole` says that the session runs
+    all jobs."""
     jars = _jars(environment)
     if java is None or jars is None:
         return []
     home = Path(java).resolve().parents[1]
     try:
-        if not (home / "lib" / "server" / "classes.jsa").exists():  # an archive stands on that of Java's own classes
+        if not (home / "lib" / "server" / "classes.jsa").exists():  # because an archive builds on Java's own
             return []
         name = hashlib.sha256(repr((home, _changed(home / "release"), jars, _changed(jars))).encode()).hexdigest()[:16]
         folder = _folder(environment)
@@ -45,7 +44,7 @@ def options(java: str | None, whole: bool, environment: Mapping[str, str] = os.e
 
 
 def _folder(environment: Mapping[str, str]) -> Path:
-    """By the rule of freedesktop.org for what can be made again."""
+    """Return the cache folder of the XDG Base Directory specification."""
     home = environment.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(home) / "groupmock" / "java"
 
@@ -63,13 +62,14 @@ def _changed(path: Path) -> int:
 
 
 def _of(folder: Path, name: str, whole: bool, environment: Mapping[str, str]) -> list[str]:
-    """Each session makes a file of its own: two do not write into one. It gets its name, with its size, from whoever starts next."""
+    """Use the best archive, or make one. Each session writes a file of its own, so that no two sessions write the same file. The next
+    session that starts renames the finished file and puts its size into the name."""
     for made in folder.glob(f"{name}.*{MAKING}"):
         if _written(made):
             os.replace(made, folder / f"{name}.{made.name.split('.')[1]}.{made.stat().st_size}{MADE}")
     for breadth in (WHOLE,) if whole else (WHOLE, PART):
         for archive in folder.glob(f"{name}.{breadth}.*{MADE}"):
-            if archive.name == f"{name}.{breadth}.{archive.stat().st_size}{MADE}":  # one that was cut, Java 17 maps, and dies of it
+            if archive.name == f"{name}.{breadth}.{archive.stat().st_size}{MADE}":  # because Java 17 maps a truncated archive and crashes
                 os.utime(archive)
                 return [f"-XX:SharedArchiveFile={archive}", *SILENT]
     _clear(folder)
@@ -78,13 +78,13 @@ def _of(folder: Path, name: str, whole: bool, environment: Mapping[str, str]) ->
 
 
 def _written(archive: Path) -> bool:
-    """Java writes the head last."""
+    """Check that Java finished the archive. Java writes the head last."""
     with archive.open("rb") as file:
         return any(file.read(4))
 
 
 def _clear(folder: Path) -> None:
-    """Archives of a Java or a Spark that is no longer used, and what was never brought to its end."""
+    """Delete unfinished archives, and archives of versions of Java or Spark that are no longer used."""
     for each in folder.iterdir():
         if time.time() - each.stat().st_mtime > FORGOTTEN_S:
             each.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""Which library, in which version, is behind a connection.
+"""Identify the client library and version behind a connection.
 
-Clients from ApiVersions 3 on (KIP-511) say it themselves. Others are known by a client id of the form NAME-VERSION, which is what
-aiokafka and kafka-python call themselves unless told otherwise; else the client id stands for the library, or `unknown`.
+Clients name themselves in ApiVersions 3 and later (KIP-511). Others are recognized by a client id of the form NAME-VERSION, the default of
+aiokafka and kafka-python. Otherwise the client id stands for the library, or `unknown`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Final
 
 UNKNOWN: Final = "unknown"
 NAMED: Final = r"^([A-Za-z][A-Za-z0-9_.-]*?)-(\d+(?:\.\d+)+[A-Za-z0-9.+-]*)$"
-"""aiokafka-0.14.0."""
+"""Matches client ids such as aiokafka-0.14.0."""
 SOFTWARE: Final = "client_software_name: string, client_software_version: string"
-"""What ApiVersions has of it."""
+"""The fields of ApiVersions that name the library."""
 SOFTWARE_TOLD: Final = "max_by(software, case when software.client_software_name != '' then line end)"
-"""SQL: {client_software_name, client_software_version} of the last one that a connection told, over its rows, which have `line` and what
-they themselves tell of it in `software`. Null: nothing."""
+"""SQL aggregate over the rows of a connection, with the columns `line` and `software`: the last {client_software_name,
+client_software_version} that the connection sent, or null."""
 
 
 def identified(client_id: str) -> dict[str, str]:
-    """SQL of the columns `library` (never null) and `version`, of a frame with `software`, by SQL of a client id."""
+    """Return SQL for the columns `library` (never null) and `version`, of a frame with `software`. `client_id` is SQL of a client id."""
     name, version = (f"regexp_extract({client_id}, r'{NAMED}', {group})" for group in (1, 2))
     guessed = f"case when {name} != '' then {name} when {client_id} != '' then {client_id} else '{UNKNOWN}' end"
     told, said = "software.client_software_name", "nullif(software.client_software_version, '')"
@@ -31,7 +31,7 @@ def identified(client_id: str) -> dict[str, str]:
 
 
 def library_of(client_id: str | None, software: tuple[str, str] | None) -> tuple[str, str | None]:
-    """The same of one connection: `software` as it told it."""
+    """Return library and version of one connection, by the same rules. `software` is what the connection sent."""
     if software is not None:
         return software[0], software[1] or None
     named = re.match(NAMED, client_id or "", re.ASCII)

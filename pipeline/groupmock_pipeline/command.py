@@ -1,4 +1,4 @@
-"""The command line of every job: `groupmock pipeline JOB IN OUT`, `python -m groupmock_pipeline` and spark-submit alike."""
+"""The command line of every job, for `groupmock pipeline JOB IN OUT`, `python -m groupmock_pipeline` and spark-submit."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ BAD_USE: Final = 2
 CANNOT_START: Final = 3
 INTERRUPTED: Final = 130
 LACKING: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
-"""In what Spark tells of a Python worker."""
+"""Matches the message of a Spark Python worker that lacks a module."""
 
 log = logging.getLogger("groupmock_pipeline")
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse with one clear line for bad use."""
+    """An ArgumentParser that reports bad use in one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_USE, one_line(f"{self.prog}: {message} (see {self.prog} --help)") + "\n")
 
 
 def about(job: str) -> str:
-    """The docstring of a job, read without loading Spark."""
+    """Return the docstring of a job without importing Spark."""
     spec = find_spec(f"{jobs.__name__}.{job}")
     assert spec is not None and spec.origin is not None
     return (ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or "").strip()
 
 
 def overview() -> str:
-    """Every job with its first line."""
+    """Return every job with the first line of its docstring."""
     return "\n".join(f"  {job:16} {about(job).splitlines()[0]}" for job in jobs.names())
 
 
 def main(words: Sequence[str], prog: str) -> int:
-    """Run one job; returns the exit code: 0 done, 2 bad use or input, 3 Spark does not start or the extra is not all there."""
+    """Run one job and return the exit code: 0 done, 2 bad use or input, 3 Spark does not start or a package is missing."""
     if not words or words[0].startswith("-"):
         return _top(words, prog)
     if words[0] not in jobs.names():
@@ -60,7 +60,7 @@ def main(words: Sequence[str], prog: str) -> int:
         return _complain(CANNOT_START, f"{prog}: {lacks('Spark')} (in a container: the image's target `pipeline`)")
     try:
         return _run(words[0], words[1:], f"{prog} {words[0]}")
-    except ModuleNotFoundError as absent:  # Spark without the rest of the extra, as on a machine of a cluster
+    except ModuleNotFoundError as absent:  # Spark is installed without the rest of the extra, as on a machine of a cluster
         if absent.name is None or absent.name.startswith("groupmock"):
             raise
         return _complain(CANNOT_START, f"{prog} {words[0]}: {lacks(absent.name)}")
@@ -78,7 +78,7 @@ def _top(words: Sequence[str], prog: str) -> int:
 
 
 def parse(name: str, words: Sequence[str], prog: str) -> argparse.Namespace:
-    """What a job was told. Exits with 2 and one line for bad use."""
+    """Parse the arguments of a job. Exits with 2 and one line for bad use."""
     job = jobs.job(name)
     parser = Parser(prog=prog, description=about(name), formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     read, written = getattr(job, "INPUT", "the lake to read"), getattr(job, "OUTPUT", "the lake to write (it may be IN)")
@@ -120,22 +120,20 @@ def _run(name: str, words: Sequence[str], prog: str) -> int:
 
 
 def _of_no_interrupt(record: logging.LogRecord) -> bool:
-    """Py4J logs Ctrl-C with its traceback, and what became of the command in the middle of which PySpark's handler sent another one
-    (py4j.java_gateway.GatewayClient.send_command)."""
+    """Drop log records about Ctrl-C. Py4J logs KeyboardInterrupt with its traceback, and the failure of the command during which
+    PySpark's signal handler sent another one (py4j.java_gateway.GatewayClient.send_command)."""
     error = record.exc_info[1] if record.exc_info else None
     reentrant = error is not None and isinstance(error.__context__, RuntimeError)
     return error is None or not (came() or reentrant or isinstance(error, KeyboardInterrupt))
 
 
 class _Printable(logging.Formatter):
-    """Names of files, runs and groups come out of journals, which others wrote."""
+    """A formatter that escapes control characters, because names of files, runs and groups come from journals that others wrote."""
 
-    def formatMessage(self, record: logging.LogRecord) -> str:  # logging's name
-        """One line of it."""
+    def formatMessage(self, record: logging.LogRecord) -> str:  # logging prescribes the name
         return one_line(super().formatMessage(record))
 
-    def formatException(self, ei: Any) -> str:  # logging's name
-        """Its lines."""
+    def formatException(self, ei: Any) -> str:  # logging prescribes the name
         return lines(super().formatException(ei))
 
 
@@ -160,7 +158,7 @@ def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]
     if hasattr(job, "settings"):
         settings = job.settings(arguments) | settings
     if hasattr(job, "load"):
-        Thread(target=job.load, args=[arguments], daemon=True).start()  # what it will import: Java takes a while to start
+        Thread(target=job.load, args=[arguments], daemon=True).start()  # imports the job's modules while Java starts
     spark = session(name, arguments.master, settings, told_size(arguments, settings), arguments.remote)
     begun = time.monotonic()
     try:
@@ -172,7 +170,7 @@ def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]
             raise
         raise lacks_on_workers(absent[1], arguments.ship) from failure
     finally:
-        with suppress(ConnectionError):  # Java has ended
+        with suppress(ConnectionError):  # because Java may have ended
             spark.stop()
     log.info("%s: done in %.1f s", name, time.monotonic() - begun)
     return OK

@@ -1,4 +1,5 @@
-"""A query that does much with every line: to compile it pays sooner than to compile all that a session asks (settings.LITTLE, .MUCH)."""
+"""Compile queries that do much with every line: compilation pays for them at smaller inputs than for a whole session (settings.LITTLE,
+.MUCH)."""
 
 from __future__ import annotations
 
@@ -13,16 +14,17 @@ if TYPE_CHECKING:
 
 
 ENOUGH: Final = 16 << 20
-"""Bytes of JSON: to compile what reads them takes three seconds, and saves one for each 12 MB."""
+"""Bytes of JSON from which compilation pays: it costs three seconds and saves one for each 12 MB."""
 
 
 @contextmanager
 def compiled(spark: SparkSession, size: int) -> Iterator[None]:
-    """What is started while this lasts is compiled, if it reads enough. A stream takes the settings that it is started with."""
+    """Have Spark compile the queries that start within the block, if they read enough. A stream keeps the settings with which it
+    started."""
     if size < ENOUGH:
         yield
         return
-    told = spark.conf.getAll  # what was never said has no value to come back to
+    told = spark.conf.getAll  # needed to tell unset keys, which have to be unset again
     try:
         for key, value in COMPILED.items():
             spark.conf.set(key, value)

@@ -1,4 +1,4 @@
-"""Few lines that are known beforehand, as a DataFrame. `createDataFrame` of a list would start Python workers for them."""
+"""Make a DataFrame of a few known lines. `createDataFrame` would start Python workers for a list."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 
 def few(spark: SparkSession, lines: Sequence[Mapping[str, Any]], columns: str | StructType) -> DataFrame:
-    """Lines of `columns` (DDL, or a schema); what a line does not have is null."""
+    """Make a frame with the given `columns` (DDL or a schema). A value that a line lacks is null."""
     shape = StructType.fromDDL(columns) if isinstance(columns, str) else columns
     return spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(lines)), ArrayType(shape))))

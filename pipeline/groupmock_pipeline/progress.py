@@ -1,7 +1,8 @@
-"""How far a long job is, on stderr: one line that is rewritten on a terminal, else a line now and then. Short jobs say nothing.
+"""Show the progress of a long job on stderr: one line that is rewritten on a terminal, else a line every ten seconds. Short jobs show
+nothing.
 
-Asked of what Spark offers to everyone: the progress of a Spark Connect session, else the status of its stages, and rows where its web
-interface is up (`/api/v1`, docs of Spark: "Monitoring and Instrumentation").
+The sources are public interfaces of Spark: the progress of a Spark Connect session, else the status of its stages, and the count of rows if
+its web interface is enabled (`/api/v1`, docs of Spark: "Monitoring and Instrumentation").
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 EVERY_S: Final = 10.0
-"""Between two lines, and before the first."""
+"""Seconds between two lines, and before the first."""
 REWRITTEN_S: Final = 1.0
-"""On a terminal."""
+"""Seconds between two lines on a terminal."""
 PATIENCE_S: Final = 5.0
 ERASE: Final = "\r\x1b[K"
 
 
 class Stage(NamedTuple):
-    """One that runs. `rows`: that went through it; None: nobody says."""
+    """A stage that Spark is running. `rows` counts the rows processed, or is None if unknown."""
 
     number: int
     done: int
@@ -39,7 +40,7 @@ Look = Callable[[], list[Stage]]
 
 
 class Progress:
-    """The line about one job, and what it takes to know how fast it goes."""
+    """Formats the progress line of one job and computes its speed."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -47,7 +48,7 @@ class Progress:
         self._when: float | None = None
 
     def line(self, stages: list[Stage], now: float) -> str | None:
-        """`rebalances: stage 7: 12 of 64 tasks, 5,120,000 rows, 210,000 rows/s`; None: no stage runs. `now`: seconds."""
+        """Return `rebalances: stage 7: 12 of 64 tasks, 5,120,000 rows, 210,000 rows/s`, or None if no stage runs. `now` is in seconds."""
         if not stages:
             return None
         numbers = ", ".join(str(stage.number) for stage in stages)
@@ -66,18 +67,17 @@ class Progress:
 
 
 class Told:
-    """Where the line is written. On a terminal it is erased before anybody else writes."""
+    """The stream for the progress line. On a terminal the line can be erased."""
 
     def __init__(self, out: TextIO) -> None:
         self.out, self.terminal = out, out.isatty()
 
     def write(self, line: str) -> None:
-        """In place of the last one, or below it."""
+        """Replace the last line on a terminal, else append a line."""
         self.out.write(f"{ERASE}{line}" if self.terminal else f"{line}\n")
         self.out.flush()
 
     def erase(self) -> None:
-        """Nothing of it stays on a terminal."""
         if self.terminal:
             self.out.write(ERASE)
             self.out.flush()
@@ -85,7 +85,7 @@ class Told:
 
 @contextmanager
 def told(spark: SparkSession, name: str, out: TextIO | None = None) -> Iterator[None]:
-    """While this lasts, and after its first ten seconds."""
+    """Show progress within the block, after its first ten seconds."""
     over, page = Event(), Told(out or sys.stderr)
     with _looking(spark) as look:
         watch = Thread(target=_watch, args=(look, Progress(name), page, over), daemon=True)
@@ -104,7 +104,7 @@ def _watch(look: Look, progress: Progress, page: Told, over: Event) -> None:
         wait = REWRITTEN_S if page.terminal else EVERY_S
         try:
             line = progress.line(look(), time.monotonic())
-        except Exception:  # whatever is wrong with the session, the job itself says it, and better
+        except Exception:  # because the job itself reports a broken session better
             return
         if line is not None and not over.is_set():
             page.write(line)
@@ -131,7 +131,7 @@ def _looking(spark: SparkSession) -> Iterator[Look]:
 
 
 def _on_driver(spark: SparkSession) -> Look:
-    context = spark.sparkContext  # no Connect session comes here; its status is all that is asked of it
+    context = spark.sparkContext  # only a session without Spark Connect gets here
     tracker, page = context.statusTracker(), context.uiWebUrl
 
     def look() -> list[Stage]:
@@ -143,8 +143,8 @@ def _on_driver(spark: SparkSession) -> Look:
 
 
 def _read(page: str) -> dict[int, int]:
-    """Stage -> rows that went through it."""
-    opened = build_opener(ProxyHandler({}))  # it is this process's own Java
+    """Return the rows processed by each active stage, from Spark's web interface."""
+    opened = build_opener(ProxyHandler({}))  # no proxy, because the server is this process's own Java
     try:
         with opened.open(f"{page}/api/v1/applications", timeout=PATIENCE_S) as answer:
             (application, *_) = json.load(answer)
@@ -155,6 +155,6 @@ def _read(page: str) -> dict[int, int]:
 
 
 def rows_of(stage: Mapping[str, int]) -> int:
-    """Those that it read, from files and from other stages, or wrote, where that is more: to Spark, a journal that is read as one text is
-    one row. (What a task writes, Spark counts when the task is done.)"""
+    """Count the rows that a stage read from files and other stages, or the rows written if these are more: a journal read as one text
+    counts as one row. (Spark counts written rows when a task is done.)"""
     return max(stage["inputRecords"] + stage["shuffleReadRecords"], stage["outputRecords"])

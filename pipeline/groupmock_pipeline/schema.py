@@ -1,7 +1,7 @@
-"""Spark's schemas, made from the journal's row classes (`groupmock.journal.rows`): nothing is typed twice.
+"""Spark's schemas, derived from the journal's row classes (`groupmock.journal.rows`).
 
-A nested value without a fixed shape (message, embedded, fields, arguments, config) is a string with its JSON text; bytes stay base64 as in
-the journal; whole numbers are 64 bits.
+A nested value without a fixed shape (message, embedded, fields, arguments, config) is its JSON text. Bytes stay base64 as in the journal,
+and integers have 64 bits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLAIN: Final[dict[type, DataType]] = {int: LongType(), str: StringType(), bool: 
 
 
 def spark_type(hint: Any) -> DataType:
-    """The column type of a field's annotation. Raises TypeError for one that has none: then this function is to learn it."""
+    """Return the column type of a field's annotation. Raises TypeError for an annotation that this function does not know yet."""
     origin = get_origin(hint)
     if origin is Annotated:
         return spark_type(get_args(hint)[0])
@@ -40,7 +40,7 @@ def spark_type(hint: Any) -> DataType:
 
 
 def struct_type(struct: type[msgspec.Struct], comments: bool = False) -> StructType:
-    """A class's fields as columns, in its order; `comments`: with the sentence that documents each."""
+    """Return a class's fields as columns in order. With `comments` each column has the sentence that documents the field."""
     hints = get_type_hints(struct, include_extras=True)
     return StructType(
         [
@@ -55,7 +55,7 @@ def _about(hint: Any) -> str:
 
 
 def union_of(classes: Iterable[type[Row]]) -> StructType:
-    """All fields of all kinds, each once. Raises TypeError where two kinds mean different types by one name."""
+    """Return all fields of all kinds. Raises TypeError if two kinds have fields of one name and different types."""
     fields: dict[str, StructField] = {}
     for each in classes:
         for field in struct_type(each).fields:
@@ -65,17 +65,17 @@ def union_of(classes: Iterable[type[Row]]) -> StructType:
 
 
 LINE: Final = StructType([StructField(KIND, StringType()), *union_of(ROW_CLASSES.values()).fields])
-"""One line of a journal after the header, whatever its kind."""
+"""The columns of a journal's line after the header, of any kind."""
 
 HEADER: Final = struct_type(Header)
-"""The first line of a journal."""
+"""The columns of a journal's first line."""
 
 PLACE: Final = StructType(
     [
-        StructField("day", StringType()),  # of the run's begin, UTC, 2026-11-21
+        StructField("day", StringType()),  # the UTC date on which the run began, as 2026-11-21
         StructField("run", StringType()),  # key of the run
         StructField("file", StringType()),
-        StructField("line", LongType()),  # from 1, which is the header's
+        StructField("line", LongType()),  # counted from 1, the header's line
     ]
 )
 
@@ -84,80 +84,79 @@ ROWS: Final = StructType(
         *PLACE.fields,
         StructField("at", LongType()),  # ns since 1970: the header's epoch_ns + t
         *LINE.fields,
-        StructField("more", StringType()),  # the whole line, where it has a field that is no column here, or a newer journal's header
+        StructField("more", StringType()),  # the whole line, if it has a field without a column here or its journal is of a newer version
     ]
 )
-"""Table `rows`."""
+"""The schema of table `rows`."""
 
 TAKE: Final = "take"
 TAKE_FIELD: Final = StructField(TAKE, LongType())
-"""Number of the commit that brought a run's rows as they are: another one once its journal was read again."""
+"""The number of the commit that wrote a run's rows. It changes when the run's journal is read again."""
 
 QUARANTINE: Final = StructType(
     [
         *PLACE.fields,
-        StructField("reason", StringType()),  # why it is no row, in words
-        StructField("text", StringType()),  # the line; of an over-long one the beginning; bytes that are no UTF-8 escaped
-        StructField("bytes", StringType()),  # base64 of the line where it is not UTF-8
+        StructField("reason", StringType()),  # says in words why the line is no row
+        StructField("text", StringType()),  # the line, or the beginning of an over-long one, with bytes that are not UTF-8 escaped
+        StructField("bytes", StringType()),  # base64 of a line that is not UTF-8
     ]
 )
-"""Table `quarantine`."""
+"""The schema of table `quarantine`."""
 
 NAME: Final = "name"
-"""What `runs` calls the header's `run`, as `run` is the key."""
+"""The name in `runs` of the header's field `run`, because the column `run` is the key."""
 
 RUNS: Final = StructType(
     [
         *(field for field in PLACE.fields if field.name != "line"),
         StructField("length", LongType()),  # bytes of the file
-        StructField("modified", LongType()),  # when it was changed, us since 1970
+        StructField("modified", LongType()),  # the file's modification time in us since 1970
         *(StructField(NAME if field.name == "run" else field.name, field.dataType) for field in HEADER.fields),
         StructField("lines", LongType()),  # = header + rows + quarantined + duplicates + blank
-        StructField("header", LongType()),  # 1, or 0: it has none that is understood
+        StructField("header", LongType()),  # 1, or 0 if the header is missing or not understood
         StructField("rows", LongType()),
         StructField("quarantined", LongType()),
         StructField("duplicates", LongType()),  # good rows that `duplicate_of` has too
         StructField("blank", LongType()),
         StructField("first_at", LongType()),  # smallest and largest `at`
         StructField("last_at", LongType()),
-        StructField("ended", BooleanType()),  # the last line says that the journal was closed properly
+        StructField("ended", BooleanType()),  # true if the last line says that the journal was closed properly
         StructField("backwards", LongType()),  # rows whose t is smaller than that of the row before
         StructField("gaps", LongType()),  # rows whose seq does not follow that of the row before
         StructField("duplicate_of", StringType()),  # the file that has all rows of this one
-        StructField("problem", StringType()),  # cannot be read, empty, no header, cut: what is wrong with the file as a whole
-        StructField("digest", StringType()),  # of the header; null: there is none
+        StructField("problem", StringType()),  # the problem of the file as a whole: cannot be read, empty, no header, cut
+        StructField("digest", StringType()),  # digest of the header, null if there is none
         TAKE_FIELD,
     ]
 )
-"""Table `runs`: one line per journal file, and if a file was replaced by another run's one for each."""
+"""The schema of table `runs`: one line per journal file, and one for each run if a file was overwritten by another run."""
 
 FILES: Final = StructType(
     [
         *(field for field in PLACE.fields if field.name != "line"),
         StructField("length", LongType()),
         StructField("modified", LongType()),
-        StructField("head", StringType()),  # the header's line; null: there is none that is understood
+        StructField("head", StringType()),  # the header's line, null if it is missing or not understood
         StructField("lines", LongType()),
         StructField("blank", LongType()),
         StructField("problem", StringType()),
     ]
 )
-"""What the reader of a take says of each file: the ledger is made of it."""
+"""The columns that the reader of a take fills for each file, from which the ledger is made."""
 
 
 def fields_of(kind: str) -> tuple[str, ...]:
-    """Names of a kind's fields."""
     return ROW_CLASSES[kind].__struct_fields__
 
 
 def required(kind: str) -> tuple[str, ...]:
-    """Fields that every row of that kind has (`seq` too: it is never 0, its default)."""
+    """Return the fields that every row of that kind has (`seq` too, because it is never 0, its default)."""
     config = msgspec.structs.fields(ROW_CLASSES[kind])
     return ("seq", *(field.encode_name for field in config if field.required))
 
 
 def of_type(*types: Any, classes: Iterable[type[msgspec.Struct]] = ROW_CLASSES.values()) -> frozenset[str]:
-    """Fields of rows whose annotation, null apart, is one of `types`; of a generic type its origin counts: dict, tuple."""
+    """Return the fields of rows whose annotation without None is one of `types`. The origin of a generic type counts: dict, tuple."""
     return frozenset(
         name
         for each in classes
@@ -171,7 +170,7 @@ def _parts(hint: Any) -> tuple[Any, ...]:
 
 
 def defaults() -> dict[str, dict[Any, tuple[str, ...]]]:
-    """Field -> {default: kinds whose rows leave it out at that value}; only defaults that are not null."""
+    """Return field -> {default: kinds whose rows omit the field at that value}. Only defaults other than null are listed."""
     found: dict[str, dict[Any, list[str]]] = {}
     for kind, each in ROW_CLASSES.items():
         for field in msgspec.structs.fields(each):
@@ -182,7 +181,7 @@ def defaults() -> dict[str, dict[Any, tuple[str, ...]]]:
 
 
 def _default(field: msgspec.structs.FieldInfo) -> Any:
-    """As a column holds it: a dict as JSON text, a tuple as a tuple (an empty array)."""
+    """Return the default as a column holds it: a dict as JSON text, a tuple as a tuple (an empty array)."""
     value = field.default_factory() if field.default_factory is not msgspec.NODEFAULT else field.default
     if value is msgspec.NODEFAULT:
         return None

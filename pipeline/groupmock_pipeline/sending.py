@@ -1,7 +1,7 @@
-"""Our own packages for Spark's Python workers, where groupmock is not installed: one zip that Spark brings to them.
+"""Send our packages to Spark's Python workers as one zip, for clusters without groupmock.
 
-Pure Python travels so; what our packages import of others (pyarrow, pandas, msgspec and, for `campaign`, all that groupmock itself needs)
-must be there, or come as `--set spark.archives=...`.
+Only pure Python can be sent like this. Third-party packages (pyarrow, pandas, msgspec and, for `campaign`, all that groupmock itself needs)
+must be installed there, or come as `--set spark.archives=...`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NAME: Final = "groupmock-packages.zip"
 
 @contextmanager
 def sent(spark: SparkSession) -> Iterator[None]:
-    """While this lasts, workers that begin have them: Spark fetches the file from this process."""
+    """Give the packages to workers that start within the block. Spark fetches the file from this process."""
     with tempfile.TemporaryDirectory(prefix="groupmock-packages-") as folder:
         spark.addArtifacts(str(packed(Path(folder))), pyfile=True)
         yield
 
 
 def packed(folder: Path) -> Path:
-    """The zip, in that folder."""
+    """Write the zip into that folder and return its path."""
     with ZipFile(folder / NAME, "w", ZIP_DEFLATED) as archive:
         for package in PACKAGES:
             spec = find_spec(package)

@@ -1,4 +1,4 @@
-"""A Spark session for a job: one that starts here, one of spark-submit, or one on a Spark Connect server."""
+"""Make the Spark session of a job: started here, by spark-submit, or on a Spark Connect server."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HERE: Final = re.compile(r"local|spark://(localhost|127\.|\[::1\])")
-"""Masters whose workers are on this machine."""
+"""Matches masters whose workers are on this machine."""
 JAVA_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 JAVA_SETTING: Final = "spark.driver.defaultJavaOptions"
-"""Where else options for Java may come from: the first three Java reads itself, Spark's launcher adds the others."""
+"""Other sources of options for Java: Java itself reads the first three variables, and Spark's launcher adds the others."""
 CONNECT_NEEDS: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard")
-"""Modules that PySpark's client of Spark Connect imports."""
+"""The modules that PySpark's client of Spark Connect imports."""
 DETAILS: Final = re.compile(r'^\s*details = "(.+)"$', re.MULTILINE)
-"""In what gRPC says of an error, behind a line that says nothing."""
+"""Matches the informative line of a gRPC error."""
 
 
 def session(
     name: str, master: str | None = None, settings: dict[str, str] | None = None, size: int | None = None, remote: str | None = None
 ) -> SparkSession:
-    """A session of that name; `master`: where spark-submit or the caller says, else local[*]; `remote`: a Spark Connect server instead.
+    """Return a session of that name. It runs at `master` (default: as spark-submit says, else local[*]), or on the Spark Connect server
+    `remote`.
 
-    `size`: bytes of JSON to read (sizes.py); None: nobody knows. `settings` win over ours. Raises SparkCannotStart.
+    `size` is the number of bytes of JSON to read (sizes.py), or None if unknown. `settings` override ours. Raises SparkCannotStart.
     """
     if find_spec("pyspark") is None:
         raise lacks("Spark")
@@ -43,7 +44,7 @@ def session(
 
 
 def submitted(environment: Mapping[str, str] = os.environ) -> bool:
-    """By spark-submit, which then says where Spark runs?"""
+    """Tell whether spark-submit started this process and hence decides where Spark runs."""
     return "PYSPARK_GATEWAY_PORT" in environment
 
 
@@ -53,20 +54,20 @@ def _started(name: str, where: str, settings: dict[str, str], size: int | None) 
         os.environ["JAVA_HOME"] = java_home
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if HERE.match(where):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # nothing of ours listens elsewhere unless it is told to
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # listen on loopback only, unless the user says otherwise
     archive = class_archive.options(java.found(), name == "all") if LOCAL.fullmatch(where) else []
     told = " ".join([settings.get(JAVA_SETTING, ""), *(os.environ.get(each, "") for each in JAVA_VARIABLES)])
     return _got(name, where, NEEDED | suiting(where, size, this_machine(), archive, told) | settings)
 
 
 def _submitted(name: str, master: str | None, settings: dict[str, str]) -> SparkSession:
-    """What spark-submit was told stays."""
+    """Keep the settings of spark-submit."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     return _with_needed(_got(name, master, settings))
 
 
 def _on_server(name: str, remote: str, settings: dict[str, str]) -> SparkSession:
-    """The server has settings of its own; what it does not let a session set is its own too, and PySpark warns of it."""
+    """Open a session on a server. The server may refuse settings, of which PySpark warns."""
     missing = [module for module in CONNECT_NEEDS if not _there(module)]
     if missing:
         raise lacks(f"{missing[0]} for Spark Connect", "pipeline,pipeline-connect")
@@ -85,14 +86,14 @@ def _on_server(name: str, remote: str, settings: dict[str, str]) -> SparkSession
 
 
 def without_parameters(remote: str) -> str:
-    """A Spark Connect server's URL without its parameters: a token may be among them, which no message shows."""
+    """Return a Spark Connect server's URL for messages, without parameters, because one may be a token."""
     return remote.partition(";")[0].rstrip("/")
 
 
 def _there(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # of the package that it would be in
+    except ModuleNotFoundError:  # because the parent package is missing
         return False
 
 
@@ -108,7 +109,7 @@ def _got(name: str, where: str | None, settings: dict[str, str]) -> SparkSession
         with put_off():
             return builder.getOrCreate()
     except (PySparkRuntimeError, Py4JError) as error:
-        # Spark itself asks for about a minute whether somebody takes its application, and then says no more than that it has stopped.
+        # Spark tries for about a minute to register with the master, and then only says that it has stopped. So the message adds a guess.
         doubt = f" (is it a Spark master of this version that listens at {where}?)" if where and where.startswith("spark:") else ""
         raise SparkCannotStart(f"Spark does not start: {_reason(error)}{doubt}") from error
 
@@ -121,6 +122,6 @@ def _with_needed(spark: SparkSession) -> SparkSession:
 
 
 def _reason(error: Exception) -> str:
-    """One line: of what Java threw, its own words, which py4j has behind a line of its own."""
+    """Return one line of the error: Java's own message, which py4j puts after its own line."""
     first, *others = str(error).splitlines() or [""]
     return others[0].removeprefix(": ").partition(": ")[2] or others[0] if others and first.startswith("An error occurred") else first

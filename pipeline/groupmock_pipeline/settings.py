@@ -1,6 +1,6 @@
-"""Spark's settings: what figures depend on, and what suits where Spark runs and how much there is to read.
+"""The settings of Spark: those that results depend on, and those that suit the machine and the amount of input.
 
-Nothing here asks anything: a machine is handed in. What it is for was measured (docs/how-to/pipeline.md, "The first row").
+The functions are pure and get a description of the machine. The reasons were measured (docs/how-to/pipeline.md, "The first row").
 """
 
 from __future__ import annotations
@@ -14,87 +14,89 @@ from typing import Final, NamedTuple
 NEEDED: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.partitionOverwriteMode": "dynamic",
-    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a run called 007 stays one
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # because a run may be called 007
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.files.ignoreCorruptFiles": "false",
-    "spark.sql.maxConcurrentOutputFileWriters": "64",  # else each task sorts what it writes by day
-    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",  # it is not, where a table's first writer was killed early
+    "spark.sql.maxConcurrentOutputFileWriters": "64",  # else each task sorts its output by day
+    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",  # it is not empty if a table's first writer was killed early
 }
-"""What the jobs count on, wherever Spark runs: any session can be told."""
+"""The settings that the jobs need. They can be set on any session."""
 STARTED: Final = {
     "spark.log.level": "ERROR",
-    "spark.ui.showConsoleProgress": "false",  # progress.py tells it, on every kind of session alike
-    "spark.python.sql.dataFrameDebugging.enabled": "false",  # else each Column walks Python's stack for a place in our code to blame
+    "spark.ui.showConsoleProgress": "false",  # progress.py shows it, for every kind of session
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # else each Column searches Python's stack for a line of our code
 }
-"""Of a Spark that we start."""
+"""The settings of a Spark that this process starts."""
 MUCH: Final = 150_000_000
-"""Bytes of JSON from which on compiling pays."""
+"""Bytes of JSON from which compilation pays."""
 LITTLE: Final = {
     "spark.ui.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.icu.caseMappings.enabled": "false",  # the first lower() would load tables of all scripts: a second and a half
-    "spark.sql.ui.explainMode": "simple",  # each plan is written down for a UI that is not there
-    "spark.buffer.pageSize": "2m",  # of a sort, which takes one before its first row: 64 MB, by Spark's rule
-    "spark.sql.subexpressionElimination.enabled": "false",  # without codegen each shared expression costs a look into a cache per row
+    "spark.sql.icu.caseMappings.enabled": "false",  # the first lower() would load tables of all scripts in 1.5 s
+    "spark.sql.ui.explainMode": "simple",  # each plan is formatted for the UI, which is off
+    "spark.buffer.pageSize": "2m",  # a sort allocates a page before its first row, by default 64 MB
+    "spark.sql.subexpressionElimination.enabled": "false",  # without codegen each shared expression costs a cache lookup per row
 }
-"""Compiling Java for each stage, and planning again after each, cost more than they bring."""
+"""For small inputs, where compiling Java for each stage and replanning after each stage cost more than they save."""
 QUICK_JAVA: Final = (
     "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m",
     "-XX:Tier3InvocationThreshold=100", "-XX:Tier3MinInvocationThreshold=50", "-XX:Tier3CompileThreshold=1000",
     "-XX:Tier3BackEdgeThreshold=20000", "-XX:MetaspaceSize=256m", "-XX:NewRatio=1",
 )  # fmt: skip
-"""The quick compiler alone, and at half of its thresholds; with it Java would keep 48 MB for code, which a long session fills, and then
-Spark ends itself. Memory from the start, else the first seconds are spent collecting what is no garbage yet."""
+"""Use the quick compiler alone, at half of its thresholds. Java would reserve only 48 MB for its code, which a long session fills, after
+which Spark ends. Memory is allocated at the start, because otherwise Java collects garbage in the first seconds, when there is hardly
+any."""
 COMPILING: Final = {
-    "spark.sql.codegen.hugeMethodLimit": "8000",  # bytes: Java never compiles a longer method, and to interpret it takes thrice as long
+    # in bytes; Java never compiles a longer method, and interpreting it takes three times as long
+    "spark.sql.codegen.hugeMethodLimit": "8000",
 }
-"""Where compiling pays."""
+"""For inputs where compilation pays."""
 THOROUGH_JAVA: Final = (
     "-XX:Tier4InvocationThreshold=20000", "-XX:Tier4MinInvocationThreshold=5000", "-XX:Tier4CompileThreshold=40000",
     "-XX:Tier4BackEdgeThreshold=100000",
 )  # fmt: skip
-"""Both compilers, the slow one later than it would come: at a fourth of the calls it has a fourth of the time of all cores for a minute,
-much of that for what plans and writes code, and works no more after it."""
+"""Use both compilers, the slow one later than by default. By default it takes a fourth of all cores' time for a minute, much of it for
+code that plans and generates code and is not used any more afterwards."""
 PARALLEL: Final = "-XX:+UseParallelGC"
-"""Nobody waits for an answer within milliseconds, and with Java's own choice (G1) each write of a reference costs more, and more memory is
-held. With one thread (Serial) all wait for it: a second and a half of a small job's half minute."""
+"""The parallel collector, because nobody waits for an answer within milliseconds. Java's default (G1) makes each write of a reference
+more expensive and holds more memory. The serial one pauses all threads for 1.5 s of a small job's 30 s."""
 COMPILED: Final = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
-    "spark.sql.codegen.maxFields": "200",  # a line has more than the 100 up to which Spark would
+    "spark.sql.codegen.maxFields": "200",  # a line has more fields than the default limit of 100
     **COMPILING,
-    "spark.sql.subexpressionElimination.enabled": "false",  # it makes methods that Java finds too long to compile
-    "spark.sql.codegen.wholeStage.union.enabled": "false",  # Spark 4.3: it takes each row apart once more, to unite it with the mark
+    "spark.sql.subexpressionElimination.enabled": "false",  # it generates methods too long for Java to compile
+    "spark.sql.codegen.wholeStage.union.enabled": "false",  # Spark 4.3 would take each row apart once more to unite it with the mark
 }
-"""Of one query that does much with every line (compiling.py), in any session."""
+"""For one query that does much with every line (compiling.py), in any session."""
 COLLECTOR: Final = re.compile(r"-XX:\+Use\w+GC\b")
-"""Java does not start with two of them."""
+"""Matches the choice of a collector. Java refuses to start with two of them."""
 PARTITIONS_PER_CORE: Final = 4
-"""Of a shuffle, where there is much: 200, Spark's default, suit a cluster."""
+"""Partitions of a shuffle for large inputs. Spark's default of 200 suits a cluster."""
 LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*(?:\*|\d+))?\])?")
 GIB: Final = 1 << 30
 CGROUP: Final = Path("/sys/fs/cgroup/memory.max")
-"""What a container may take; `max`: all there is."""
+"""The memory limit of a container, or `max`."""
 
 
 class Machine(NamedTuple):
-    """Cores, and bytes of memory."""
+    """The cores of a machine and its memory in bytes."""
 
     cores: int
     memory: int
 
 
 def this_machine() -> Machine:
-    """The one, or the container, that this process runs in."""
+    """Describe the machine, or the container, in which this process runs."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = CGROUP.read_text().strip() if CGROUP.exists() else "max"
     return Machine(os.cpu_count() or 1, min(memory, int(limit)) if limit.isdigit() else memory)
 
 
 def cores(master: str, machine: Machine) -> int | None:
-    """That Spark runs on; None: it is not in this process."""
+    """Return the cores that Spark may use, or None if it runs in other processes."""
     found = LOCAL.fullmatch(master)
     if found is None:
         return None
@@ -102,8 +104,8 @@ def cores(master: str, machine: Machine) -> int | None:
 
 
 def suiting(master: str | None, size: int | None, machine: Machine, archive: Sequence[str] = (), told: str = "") -> dict[str, str]:
-    """Of a Spark that starts there to read `size` bytes (None: unknown, hence much). `archive`: options for Java; `told`: those that it
-    gets besides, a collector among which stays. A cluster has settings of its own."""
+    """Return settings for a Spark that starts at `master` to read `size` bytes (None: unknown, hence treated as large). `archive` are
+    options for Java, and `told` are the user's options, whose collector has priority. A cluster has its own settings."""
     count = None if master is None else cores(master, machine)
     if count is None:
         return dict(STARTED)
@@ -117,15 +119,16 @@ def suiting(master: str | None, size: int | None, machine: Machine, archive: Seq
         "spark.driver.extraJavaOptions": " ".join(java),
         "spark.driver.memory": f"{heap}m",
         "spark.sql.shuffle.partitions": str(count if little else PARTITIONS_PER_CORE * count),
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(PARTITIONS_PER_CORE * count),  # else a task for each journal
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(PARTITIONS_PER_CORE * count),  # else one task per journal
     }
 
 
 def _heap(count: int, machine: Machine) -> int:
-    """MiB: 4 GiB, or one for each core where that is more; half of the memory at most: Python workers take from the other half."""
+    """Return the heap in MiB: 4 GiB or 1 GiB per core, whichever is more, but at most half of the memory, because Python workers need
+    the other half."""
     return min(max(4, count) * GIB, machine.memory // 2) >> 20
 
 
 def _initially(heap: int, machine: Machine) -> str:
-    """MiB that Java takes at once; less, where it was told to take less at all (-Xms, it would not start with)."""
+    """Return the option for Java's initial heap. A percentage yields to a smaller maximum, with which Java refuses to start given -Xms."""
     return f"-XX:InitialRAMPercentage={100 * (heap << 20) / machine.memory:.3f}"

@@ -1,7 +1,6 @@
-"""How much there is to read, told before Spark starts: enough to know whether it is little.
+"""Estimate the size of the input before Spark starts, to know whether it is small.
 
-Looks at paths of this machine alone, and no further than to the point where it is much. Everything is counted as the JSON Lines that it
-was, or was packed from.
+Only paths of this machine are read, and counting stops when the input is large. Files count as the JSON Lines that they were made from.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from glob import glob, has_magic
 from typing import Final
 
 PACKED: Final = (".gz", ".zst", ".parquet")
-"""Names of what is packed."""
+"""The endings of compressed files."""
 PACKED_TIMES: Final = 10
-"""A journal of 43 MB is 3.2 MB of Parquet, and about as much of gzip."""
+"""The assumed ratio: a journal of 43 MB is 3.2 MB of Parquet, and about as much in gzip."""
 
 
 def size(path: str, enough: int) -> int:
-    """Bytes of a file, of a folder with all below it, or of what a glob finds; `enough` or more: counted no further."""
+    """Count the bytes of a file, of all files below a folder, or of a glob. Counting stops at `enough`."""
     found = 0
     waiting = glob(path) if has_magic(path) else [path]
     while waiting and found < enough:

@@ -1,4 +1,4 @@
-"""The tables of a lake: where they are, how they are read and written. Nothing else knows a path."""
+"""The tables of a lake: their paths, and how they are read and written. Only this module knows their paths."""
 
 from __future__ import annotations
 
@@ -22,46 +22,44 @@ if TYPE_CHECKING:
 log = logging.getLogger("groupmock_pipeline")
 
 EXPLAIN: Final = "groupmock.explain"
-"""Spark setting: print the plan of what is written."""
+"""A Spark setting: print the plan of each table that is written."""
 MADE_BY: Final = {"rows": "ingest", "runs": "ingest", "quarantine": "ingest", "characteristics": "campaign", "rule_drift": "drift"}
-"""Table -> the job that makes it, where the names differ."""
+"""Maps a table to the job that makes it, if the names differ."""
 LINES: Final = "lines"
 LOOKED_AT: Final = "runs"
-"""Parts of every table but those of `ingest`: its lines, and of tables that grow run by run (run, take) of every run that was looked at,
-those without lines too."""
+"""The parts of every table except those of `ingest`: its lines, and (in tables that grow run by run) the (run, take) of every run that
+was processed, even without yielding lines."""
 TAKEN: Final = StructType([StructField("run", StringType()), StructField(schema.TAKE, LongType())])
 GONE: Final = -1
-"""The take of a run that the lake has no longer: it turned out to be another's copy."""
+"""The take of a run that the lake has dropped because it turned out to be a copy."""
 
 
 def place(lake: str, name: str) -> str:
-    """The folder of a table."""
     return f"{lake.rstrip('/')}/{journals.FOLDER if name in journals.PARTS else name}"
 
 
 def job_of(name: str) -> str:
-    """The job that makes a table."""
     return MADE_BY.get(name, name)
 
 
 def exists(spark: SparkSession, lake: str, name: str) -> bool:
-    """Is that table in the lake?"""
     return _has(sink.head(spark, place(lake, name)), name)
 
 
 def read(spark: SparkSession, lake: str, name: str) -> DataFrame:
-    """A table as it is now, whatever is written to it later. Raises BadInput where the lake does not have it."""
+    """Return a snapshot of a table. Raises BadInput if the lake lacks it."""
     return _read(spark, lake, name, _head(spark, lake, name))
 
 
 def find(spark: SparkSession, lake: str, name: str) -> DataFrame | None:
-    """The same; None where the lake does not have it."""
+    """Return a snapshot of a table, or None if the lake lacks it."""
     head = sink.head(spark, place(lake, name))
     return _read(spark, lake, name, head) if _has(head, name) else None
 
 
 def perhaps(spark: SparkSession, lake: str, names: Collection[str]) -> frozenset[str]:
-    """Which of these tables (none of `ingest`) may be in the lake, asked at once: for each that is not, Java would write down its stack."""
+    """Return which of these tables (none of `ingest`) may be in the lake. They are asked for together, because Java logs its stack for
+    each missing one."""
     folders = f"{lake.rstrip('/')}/{{{','.join(names)}}}"
     try:
         files = spark.read.schema(sink.PLACE).option("recursiveFileLookup", "true").parquet(folders).inputFiles()
@@ -92,7 +90,7 @@ def _read(spark: SparkSession, lake: str, name: str, head: sink.Head) -> DataFra
 
 
 def _with_takes(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
-    """The lines that count; of tables that grow run by run with their takes."""
+    """Return the lines that count, with their takes in tables that grow run by run."""
     columns = sink.columns(spark, path, LINES, head)
     lines = sink.read(spark, path, LINES, columns, head)
     if LOOKED_AT in head.batches:
@@ -101,40 +99,40 @@ def _with_takes(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
 
 
 def _looked_at(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
-    """(run, take): the last of each run."""
+    """Return (run, take) with the last take of each run."""
     seen = sink.read(spark, path, LOOKED_AT, TAKEN, head)
     return seen.groupBy("run").agg(F.max_by(schema.TAKE, sink.BATCH).alias(schema.TAKE))
 
 
 def replace(table: DataFrame, lake: str, name: str) -> None:
-    """The table is this from now on."""
+    """Replace all lines of the table."""
     head = sink.head(table.sparkSession, place(lake, name))
     _write(lake, name, head, {LINES: table}, head.edition + 1 if head.batches else head.edition)
 
 
 def add(table: DataFrame, lake: str, name: str) -> None:
-    """More lines of a table."""
+    """Append lines to the table."""
     head = sink.head(table.sparkSession, place(lake, name))
     _write(lake, name, head, {LINES: table}, head.edition)
 
 
 class Unseen(NamedTuple):
-    """Runs that a table does not have as they are now, and how far both were when that was asked."""
+    """The runs whose latest state a table lacks, and the heads of journals and table when that was computed."""
 
     runs: DataFrame
-    """(run, take); `GONE` in place of a take: to be forgotten."""
+    """(run, take). The take is `GONE` if the run's lines are to be dropped."""
     journals: sink.Head
     table: sink.Head
 
 
 def extend(table: DataFrame, lake: str, name: str, asked: Unseen) -> None:
-    """The lines of those runs, in place of what the table had of them. Raises Overtaken where it has grown since they were asked for."""
+    """Replace the table's lines about those runs. Raises Overtaken if the table has changed since `asked` was computed."""
     lines = table.join(F.broadcast(asked.runs), "run")
     _write(lake, name, asked.table, {LINES: lines, LOOKED_AT: asked.runs}, asked.table.edition)
 
 
 def unseen(spark: SparkSession, source: str, lake: str, name: str) -> Unseen:
-    """The runs of `source` that the table has not seen as they are now."""
+    """Return the runs of `source` whose latest state the table has not processed."""
     path, rows_at = place(lake, name), _head(spark, source, "rows")
     head = sink.head(spark, path)
     now = _read(spark, source, "runs", rows_at).selectExpr("run", f"if(rows > 0, {schema.TAKE}, {GONE}) as {schema.TAKE}")
@@ -150,7 +148,8 @@ def unseen(spark: SparkSession, source: str, lake: str, name: str) -> Unseen:
 def grow(
     spark: SparkSession, source: str, lake: str, name: str, made: Callable[[DataFrame], DataFrame], about: Sequence[str] = ()
 ) -> None:  # fmt: skip
-    """The table with the lines that `made` makes of the rows of the runs that it has not seen, each row with those columns of `runs`."""
+    """Extend the table by the lines that `made` computes from the rows of new runs. Each row has the columns `about` of its run in
+    `runs`."""
     asked = unseen(spark, source, lake, name)
     begun = bool(asked.table.batches)
     with cached(asked.runs) as runs:
@@ -166,7 +165,8 @@ def grow(
 
 
 def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame], edition: int) -> None:
-    """Computed first and committed then: within a stream a session's settings do not count, the first commit's do."""
+    """Compute the lines before committing them, because a streaming query uses the settings of its first commit and not those of this
+    session."""
     begun, path = time.monotonic(), place(lake, name)
     explain(parts[LINES], name)
     with cached(parts[LINES]) as lines:
@@ -178,7 +178,7 @@ def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame]
 
 
 def compact(spark: SparkSession, lake: str, name: str) -> sink.Head:
-    """Rewrite a table (of `ingest`: all three) in few files, without what no longer counts. Returns how it was before."""
+    """Rewrite a table (of `ingest`: all three) in few files, without lines that no longer count. Returns the head before."""
     path = place(lake, name)
     head = sink.head(spark, path)
     if name in journals.PARTS:
@@ -194,7 +194,7 @@ def compact(spark: SparkSession, lake: str, name: str) -> sink.Head:
 
 
 def explain(table: DataFrame, name: str) -> None:
-    """Print the plan, where it was asked for."""
+    """Print the plan if the setting `EXPLAIN` says so."""
     if table.sparkSession.conf.get(EXPLAIN, "false") == "true":
         print(f"== {name} ==")
         table.explain("formatted")

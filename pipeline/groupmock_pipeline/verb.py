@@ -14,7 +14,7 @@ import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Everything is the job's: its own parser reads it."""
+    """Pass all words on to the job's own parser."""
     from .command import overview
 
     parser.epilog = f"jobs:\n{overview()}"
@@ -22,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the job."""
     from .command import main
 
     return main(arguments.words, "groupmock pipeline")

@@ -1,4 +1,4 @@
-"""Windows in SQL: whose rows they are, and which of them, in the order that is said between the two."""
+"""SQL of windows over rows: their partitions and their frames. The order stands between the two."""
 
 from __future__ import annotations
 

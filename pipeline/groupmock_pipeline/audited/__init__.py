@@ -1,1 +1,1 @@
-"""Clients judged by the rules of `groupmock.audit`, in Spark's Python workers."""
+"""The audit of `groupmock.audit` in Spark's Python workers."""

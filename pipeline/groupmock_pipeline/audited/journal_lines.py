@@ -1,4 +1,4 @@
-"""Lines of table `rows` as the lines of a journal, written by the workers to a file per run."""
+"""Turn the rows of table `rows` back into journal files, one file per run, in Spark's Python workers."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 PLACE: Final = ("line",)
 FILES: Final = StructType([StructField("run", StringType()), StructField("file", StringType()), StructField("rows", LongType())])
-"""What was written."""
+"""One line per file that a worker has written."""
 NESTED: Final = schema.of_type(dict, Any)
-"""Fields of rows that a column has as JSON text."""
+"""Fields of rows that table `rows` has as JSON text."""
 HEADER_NESTED: Final = schema.of_type(dict, classes=[Header])
 UNFINISHED: Final = ".unfinished"
 
 
 def written(folder: str) -> Work:
-    """`jobs.export.lines` to FILES. A file has its name once it is whole."""
+    """Return the function that maps the lines of `jobs.export.lines` to FILES. A file is renamed to its final name when it is complete."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -48,19 +48,19 @@ def _file(folder: Path, run: str, lines: Iterable[Mapping[str, Any]]) -> dict[st
     with unfinished.open("wb") as out:
         for row in lines:
             out.write((header(row["more"]) if row["line"] == 1 else line(row)) + b"\n")
-            count += row["line"] != 1  # the header is no row
+            count += row["line"] != 1  # the header is not a row
     unfinished.replace(file)
     return {"run": run, "file": str(file), "rows": count}
 
 
 def header(text: str) -> bytes:
-    """The first line; its dicts are JSON in JSON."""
+    """Return the first line of a journal. Table `rows` has the header as JSON, in which the header's dicts are JSON text once more."""
     told = msgspec.json.decode(text)
     return msgspec.json.encode({name: raw(value) if name in HEADER_NESTED else value for name, value in told.items()})
 
 
 def line(row: Mapping[str, Any]) -> bytes:
-    """A row as the journal had it, or, if it has fields that are no columns, the very line."""
+    """Return a row as a line of a journal. A row with fields that are no columns has its original line in `more`."""
     if row["more"] is not None:
         return str(row["more"]).encode()
     told = {name: raw(row[name]) if name in NESTED else row[name] for name in schema.LINE.names if row[name] is not None}
@@ -68,5 +68,4 @@ def line(row: Mapping[str, Any]) -> bytes:
 
 
 def raw(text: str) -> msgspec.Raw:
-    """JSON that stays as it is."""
     return msgspec.Raw(text.encode())

@@ -1,6 +1,6 @@
-"""Lines of table `rows` as the rows that an audit is fed: those of `auditor.KINDS`, with what a rule may read.
+"""Turn the lines of table `rows` into the rows that an audit reads: those of `auditor.KINDS`, with the fields that a rule may read.
 
-Whatever else a journal has comes as its number and time alone: a row that is missing shows, and time passes.
+A row of another kind comes as its number and time alone, because the audit notices missing rows and follows the time.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ WIRE: Final = (
 CONTENT: Final = "content"
 COLUMNS: Final = (*PLACE, *WIRE, CONTENT)
 EMPTY: Final = "{}"
-"""Content that no rule reads: that there was some is all that counts."""
+"""Stands for a message that no rule reads: a rule may only ask whether there was a message."""
 
 
 class LakeRow(NamedTuple):
-    """A row, or (`row` null) the sentence of what the run leaves out; `epoch`: ns since 1970 of its time 0; `ends`: it says that the
-    journal was closed properly."""
+    """A row, or (`row` is None) the sentence that says what the run's journal left out.
+
+    `epoch` is the time 0 of the run in ns since 1970. `ends` is true for the note with which a journal was closed properly.
+    """
 
     day: str
     run: str
@@ -43,13 +45,13 @@ class LakeRow(NamedTuple):
 
 
 def needed(rows: DataFrame) -> DataFrame:
-    """Table `rows` -> `COLUMNS`, one run after the other and each in its order, as far as possible in parallel."""
+    """Select `COLUMNS` of table `rows`. Each run comes as a whole and in the order of its journal, and runs are processed in parallel."""
     picked = rows.select("line", *PLACE, *WIRE, content().alias(CONTENT))
     return picked.repartition("run").sortWithinPartitions("run", "line").select(*COLUMNS)
 
 
 def content() -> Column:
-    """The message of a request or a reply, where a rule may read it; what a note or somebody outside says."""
+    """Select the message of a request or reply if a rule may read it, and the fields of a note or client row."""
     read = F.when(F.col("kind") == "request", F.col("api_key").isin(*SEEN)).otherwise(F.col("api_key").isin(*ANSWERS))
     message = F.when(read, F.col("message")).when(F.col("message").isNotNull(), EMPTY)
     said = F.when(F.col("kind").isin("note", "client"), F.col("fields"))
@@ -57,7 +59,7 @@ def content() -> Column:
 
 
 def lake_rows(batch: pa.RecordBatch) -> Iterator[LakeRow]:
-    """The rows of `COLUMNS`."""
+    """Turn a batch of `COLUMNS` into rows."""
     for day, run, at, kind, seq, t, *fields, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         make, content = _MADE.get(kind), None if text is None else msgspec.json.decode(text)
         row = UnknownRow(kind, seq, t, {}) if make is None else make(seq, t, content, WireFields(*fields))
@@ -68,7 +70,7 @@ def lake_rows(batch: pa.RecordBatch) -> Iterator[LakeRow]:
 
 
 class WireFields(NamedTuple):
-    """The columns of `WIRE` but for kind, seq and t."""
+    """The columns of `WIRE` except kind, seq and t."""
 
     connection: int
     ticket: int

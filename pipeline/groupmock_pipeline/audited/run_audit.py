@@ -1,6 +1,6 @@
-"""The audit of each run that goes through a worker: its rows one after the other, in memory only what is open.
+"""Audit each run whose rows a worker reads in order; only open groups and connections are held in memory.
 
-A group that is over and comes again is told once for each time; whoever reads the lines adds them up (jobs.audit).
+A group that ends and appears again yields one line per rule for each time; `jobs.audit` adds the lines up.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CLIENTS: Final = 20
-"""So many client ids are named."""
+"""At most this many client ids are named per rule and client library."""
 KNOWN: Final = 256
-"""So many libraries of a group are told apart; the others are `unknown`: a client id that nobody knows stands for a library."""
+"""At most this many libraries are distinguished per group and rule. The others count as `unknown`, because every unrecognized client id
+counts as a library of its own."""
 TEXT, NUMBER = StringType(), LongType()
 FINDING: Final = StructType(
     [
@@ -42,11 +43,11 @@ PARTS: Final = StructType(
         StructField("findings", ArrayType(FINDING)),
     ]
 )
-"""What a library did with a rule in a group, while that was there once. `rule` null: `crashed` says what of the run is missing."""
+"""The verdicts about one library and one rule for one lifetime of a group. If `rule` is null, `crashed` says what is missing of the run."""
 
 
 class Judged(msgspec.Struct):
-    """One rule, one library in one version."""
+    """Verdicts about one rule for one version of a library."""
 
     kept: int = 0
     broken: int = 0
@@ -55,12 +56,12 @@ class Judged(msgspec.Struct):
 
 
 Client = tuple[str, str | None]
-"""Library and version; the version may not be known."""
+"""A library and its version, which may be unknown."""
 NOBODY: Final[Client] = UNKNOWN, None
 
 
 class RunAudit:
-    """One run. `lines`: what is there to tell so far."""
+    """The audit of one run. `lines` collects the results that have not been fetched yet."""
 
     def __init__(self, day: str, run: str, epoch: int, codes: Sequence[str] | None) -> None:
         self.day, self.run, self.epoch = day, run, epoch
@@ -70,16 +71,16 @@ class RunAudit:
         self._groups: dict[str | None, dict[str, dict[Client, Judged]]] = {}
 
     def feed(self, found: LakeRow) -> None:
-        """One more row."""
+        """Pass one more row to the audit."""
         if found.row is not None:
             self._auditor.feed(found.row)
             self._last, self._ended = found.row.seq, found.ends
         elif found.left_out is not None:
             self._auditor.lost(found.left_out)
-            self._ended = True  # not its end, but it says so itself
+            self._ended = True  # the note is not the end of the run, but it says that rows are missing
 
     def close(self) -> None:
-        """There are no more: what is open is told, what nobody exercised, and what is missing."""
+        """End the run and add lines for open groups, for rules that nothing exercised, and for what is missing of the run."""
         audit = self._auditor.close()
         for code, tally in audit.rules.items():
             if not (tally.kept or tally.broken or tally.crashed):
@@ -127,7 +128,7 @@ class RunAudit:
 
 
 def audited(codes: Sequence[str] | None = None) -> Work:
-    """`lake_rows.COLUMNS` to `PARTS`. `codes`: these rules alone."""
+    """Return the function that maps `lake_rows.COLUMNS` to `PARTS`. `codes` limits the audit to these rules."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -141,7 +142,7 @@ def audited(codes: Sequence[str] | None = None) -> Work:
 
 
 def audit_runs(batches: Iterator[pa.RecordBatch], codes: Sequence[str] | None) -> Iterator[list[dict[str, Any]]]:
-    """The lines of every run, whenever there are some."""
+    """Yield the lines of every run, after each batch and at the end of a run."""
     run: RunAudit | None = None
     for batch in batches:
         for row in lake_rows(batch):

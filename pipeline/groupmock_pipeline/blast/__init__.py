@@ -1,3 +1,3 @@
-"""What a fault did to groups: strikes, what followed them, what was fetched again (docs/reference/pipeline/faults.md)."""
+"""The effects of faults on groups: strikes, what followed them, and records fetched again (docs/reference/pipeline/faults.md)."""
 
 from __future__ import annotations

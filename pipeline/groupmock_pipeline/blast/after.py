@@ -1,4 +1,4 @@
-"""What followed a strike (`strikes`): in the story of each group it is about, and in the answers and connections of the run."""
+"""Compute what followed each strike (see `strikes`): in the story of each group concerned, and in the run's answers and connections."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from groupmock_codec.group_states import DEAD, STABLE
 from .strikes import GONE, GRACE_NS, PLACE
 
 EXPECTED: Final = "MEMBER_ID_REQUIRED"
-"""An answer of every first join (KIP-394): no sign of trouble in another group."""
+"""The error that every first join gets (KIP-394). It is no sign of trouble in another group."""
 ENDLESS: Final = 2**62
-"""`seq` after every row."""
+"""A `seq` greater than that of every row."""
 NO_GROUP: Final = "there was no group when it struck"
 
 
-# -- in the groups -----------------------------------------------------------------------------------------------------
 
 
 def per_group(lives: DataFrame) -> DataFrame:
-    """One line per strike and group it is about: its own one, or every group there was when the strike names none.
+    """Return one line per strike and group. A strike that names a group is about that group, any other strike is about all groups that
+    existed.
 
-    Columns: day, run, seq, `strike` (all that is known of it), group, and what `_span` and `_figures` add. A strike that no group was there
-    for has one line without a group. What else happened in the run (`happenings`) goes along with one strike of it, the others have null.
+    The columns are day, run, seq, `strike` (all its fields), group, and those that `_span` and `_figures` add. A strike without any group
+    has one line whose group is null. The run's `happenings` are attached to the first strike only.
     """
     struck = lives.select("day", "run", "stories", "fetched", "happenings", F.posexplode("strikes").alias("place", "strike"))
     named = F.col("strike.group")
@@ -41,9 +41,10 @@ def per_group(lives: DataFrame) -> DataFrame:
 
 
 def _span(pairs: DataFrame) -> DataFrame:
-    """When the group was disturbed (`first`), when it was Stable again (`calm`), and with all its members (`whole`): points or null.
+    """Add `first` (the point at which the group was disturbed), `calm` (Stable again) and `whole` (Stable with all its members), each may
+    be null.
 
-    Not disturbed: it stayed Stable for a session timeout after the strike, or after the wait that the strike caused.
+    A group counts as undisturbed if it stayed Stable for a session timeout after the strike, or after the wait that the strike caused.
     """
     horizon = F.col("let_go_at") + F.col("session_ns") + F.lit(GRACE_NS)
     later = pairs.withColumn("later", F.filter("story", lambda point: point["seq"] > F.col("seq")))
@@ -66,12 +67,12 @@ def _span(pairs: DataFrame) -> DataFrame:
 
 
 def _missing(point: Column) -> Column:
-    """How many of the members there were when it struck are not back; who left on their own are not waited for."""
+    """Count the members present at the strike that have not come back. Members that left on their own are not expected back."""
     return F.col("base.live") - (point["left"] - F.col("base.left")) - point["live"]
 
 
 def _figures(spans: DataFrame) -> DataFrame:
-    """Counts of what happened from the strike until `whole`, or the end of the journal."""
+    """Count rebalances, expulsions and rejoins from the strike until `whole`, or until the end of the journal."""
     end = F.when(~F.col("disturbed"), F.col("seq")).otherwise(F.coalesce("whole.seq", F.lit(ENDLESS)))
     cut = spans.withColumn("end_seq", end)
     cut = cut.withColumn("after", F.filter("later", lambda point: point["seq"] <= F.col("end_seq")))
@@ -95,7 +96,7 @@ def _figures(spans: DataFrame) -> DataFrame:
 
 
 def _never() -> Column:
-    """Why the group was not Stable with all its members again."""
+    """Say why the group did not become Stable with all its members again."""
     last, missing = F.col("last"), _missing(F.col("last"))
     told = F.when(last["state"].isin(*GONE) & (last["live"] + missing <= 0), "its members left")
     short = F.format_string("Stable without %d of %d members when the journal ended", missing, F.col("base.live"))
@@ -105,7 +106,7 @@ def _never() -> Column:
 
 
 def _link() -> Column:
-    """How near the first disturbance is to the strike: already, at once, member or later."""
+    """Classify how closely the first disturbance follows the strike: already, at once, member or later."""
     names = F.array_compact(F.array("member", "client"))
     tells = F.exists(names, lambda name: F.contains(F.col("first.why"), name))
     link = F.when(F.col("unsettled"), "already").when(F.col("first.at") == F.col("at"), "at once").when(tells, "member").otherwise("later")
@@ -113,12 +114,12 @@ def _link() -> Column:
 
 
 def _why() -> Column:
-    """What took the group out of Stable, or had it already."""
+    """Say why the group left Stable, or why it was not Stable at the strike."""
     return F.when(F.col("disturbed"), F.when(F.col("unsettled"), F.col("base.why")).otherwise(F.col("first.why")))
 
 
 def _rejoined() -> Column:
-    """Of those who were expelled, how many were added (again) later in the window: by instance id, else client id."""
+    """Count the expelled members that were added again later in the window, identified by instance id, else by client id."""
 
     def count(names: str, name: Column) -> Column:
         return F.size(F.filter(names, lambda each: each == name))
@@ -127,14 +128,14 @@ def _rejoined() -> Column:
     return F.aggregate(each, F.lit(0), lambda total, one: total + one)
 
 
-# -- windows that overlap ----------------------------------------------------------------------------------------------
 
 
 def shared(per_group: DataFrame) -> DataFrame:
-    """Adds `window` (number of the group's window in the run, from 1), `faults` in it and `opens` it: windows that overlap are one.
+    """Add `window` (the number of the group's window in the run, from 1), `faults` (strikes in the window) and `opens`. Overlapping windows
+    are merged.
 
-    And `records_again`: records that were fetched again after a strike that disturbed the group, until the next window that does: clients
-    notice what they lost when the group is Stable again.
+    Also add `records_again`: the records fetched again after a strike that disturbed the group, until the next such window. The count goes
+    on after the window ends, because clients fetch again only when the group is Stable again.
     """
     order = Window.partitionBy("run", "group").orderBy("seq")
     reach = F.max("end_seq").over(order.rowsBetween(Window.unboundedPreceding, -1))
@@ -149,7 +150,7 @@ def shared(per_group: DataFrame) -> DataFrame:
 
 
 def per_strike(groups: DataFrame) -> DataFrame:
-    """Figures of all groups of a strike together: the longest time, the sum of what is counted. One line per strike."""
+    """Combine the figures of all groups of a strike into one line: the longest time, and the sum of each count."""
     hit, there = F.col("disturbed"), F.col("group").isNotNull()
     never = hit & F.col("whole_ns").isNull()
     soonest = F.when(hit, F.coalesce("calm_ns", F.lit(ENDLESS)))
@@ -165,13 +166,12 @@ def per_strike(groups: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-# -- in the answers and connections ------------------------------------------------------------------------------------
 
 
 def around(windows: DataFrame) -> DataFrame:
-    """Adds to every strike: errors by name, replies lost, connections closed, errors in other groups.
+    """Add to every strike the errors by name, lost replies, closed connections, and errors in other groups.
 
-    What belongs to the strike's own call counts even if its group was not disturbed. A strike without a group counts everything.
+    Effects on the strike's own call count even if the strike did not disturb its group. A strike without a group counts everything.
     """
     strike = F.col("strike")
 

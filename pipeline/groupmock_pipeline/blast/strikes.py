@@ -1,10 +1,9 @@
-"""What a fault did to groups: who was struck, and what followed until each group was Stable again with all its members.
+"""Find the strikes in a run and the story of each group, so that `after` can say what each strike did.
 
-`told` is what is looked at of the rows of runs with faults: few and narrow. A *strike* is a `fault` row that is not the end of a wait, or a
-steering command that breaks something. A *story* is one group's life in one run: its moves and its members' comings and goings in order,
-an array of points, so that everything about a strike is looked up in it (a story has as many points as the group had moves and member rows:
-thousands at most). All of a run comes together in one line (`lives`), by one shuffle: a run's rows are read once, however often they are
-looked at. Reasons are read by the words of `groupmock.core.groups.causes`.
+A *strike* is a `fault` row that does not end a wait, or a steering command that breaks something. A *story* is the life of one group in one
+run: an ordered array of points, one for each state change and each member that comes or goes (thousands at most). `told` selects the few
+rows and columns of runs with faults that matter. `lives` collects all of a run in one line by a single shuffle, so that a run's rows are
+read once however many strikes look at them. Reasons are matched by the sentences of `groupmock.core.groups.causes`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ BREAKING: Final = (
     "move_coordinator", "move_coordinators", "move_leader", "move_leaders", "move_transaction_coordinator", "order_joins", "set_generation",
     "stall_node", "step_clock", "stop_node", "unload_coordinator",
 )  # fmt: skip
-"""Steering commands that break or delay something. The rest repairs, chooses or creates."""
+"""Steering commands that break or delay something. All other commands repair, choose or create something."""
 MENDING: Final = (
     "add_node", "append", "catch_up_replica", "choose_leader", "commit_offsets", "compact_topic", "configure_node", "configure_topic",
     "create_topic", "delete_topic", "grow_topic", "produce", "release_group", "release_markers", "reseed", "reset_offsets", "retain_topic",
@@ -50,37 +49,39 @@ EXPELLED: Final = (
     ("session_expired", "member_silent", "sync_overdue", "revocation_overdue"),
     "^(session of .* expired |member .* did not join again: |member .* sent no SyncGroup within )",
 )
-"""Causes of a member's row (docs/reference/journal.md), and the sentences of journals that are older than the words; so the next two."""
+"""Causes of a member row (docs/reference/journal.md), and the sentences in older journals, which have no causes. LEFT and RESERVED
+alike."""
 LEFT: Final = (("member_left", "instance_removed"), "^member .* (left|was removed by its instance id)(:|$)")
 RESERVED: Final = (("reservation_left", "reservation_expired"), "^the reserved id")
 SESSION_MS: Final = 45_000
-"""Kafka's default, where a journal has no JoinGroup of a group."""
+"""Kafka's default session timeout, for a group without a JoinGroup in the journal."""
 GRACE_NS: Final = 1_000_000_000
-"""How much later than at its deadline a session may end on a busy machine."""
+"""Allowance for a session that expires late on a busy machine."""
 WHOLE: Final = (Window.unboundedPreceding, Window.unboundedFollowing)
 PLACE: Final = ("day", "run", "seq")
-"""What names a strike."""
+"""The columns that identify a strike."""
 ASKS: Final = (
     "group_id string, groups array<string>, groups_names array<string>, coordinator_keys array<string>, key string, member_id string, "
     "members array<struct<member_id: string>>, session_timeout_ms string"
 )
-"""What requests say of groups and members: an entry of `groups` is a name or, as JSON text, an object with a `group_id`."""
+"""The fields of requests that name groups and members. An entry of `groups` is a name, or an object with a `group_id` as JSON text."""
 ORDERS: Final = "node string, group string, subject array<string>, member string, instance string"
-"""What commands say of it."""
+"""The fields of commands that name nodes, groups and members."""
 NAMES: Final = ",".join(f"{code}:{name}" for code, name in error_codes.NAMES.items())
-"""Kafka's names of error codes, as `str_to_map` reads them: one literal in the plan instead of two for each."""
+"""Kafka's names of error codes in the format of `str_to_map`: one literal keeps the plan shorter than two literals per code."""
 
 
 def struck(rows: DataFrame) -> DataFrame:
-    """The rows that struck, and commands that are a strike's echo."""
+    """Select the rows that are strikes, and the commands that echo a strike."""
     return rows.where(_strikes())
 
 
 def told(rows: DataFrame) -> DataFrame:
-    """Of runs that somebody broke: requests that name a group, answers with errors or lost, and whatever happened to groups.
+    """Select rows of runs with a strike: requests that name a group, answers that are errors or were lost, and everything that happened to
+    groups.
 
-    A line has the row's own columns and, read from its message, `asked` (the group that a request names), `asker` (the member id),
-    `session_ms` (of a JoinGroup), `codes` (every error code of an answer: journals of older versions do not name those inside it).
+    Each line has the row's own columns and, parsed from its message, `asked` (the group that a request names), `asker` (the member id),
+    `session_ms` (of a JoinGroup) and `codes` (every error code in a reply; older journals do not list nested ones).
     """
     kind = F.col("kind")
     request = (kind == "request") & F.col("api_key").isin(*GROUP_APIS)
@@ -105,26 +106,27 @@ def told(rows: DataFrame) -> DataFrame:
 
 
 def of_struck(some: DataFrame, rows: DataFrame) -> DataFrame:
-    """Those that are of a run in which something struck. Broadcast: so many names as there are such runs."""
+    """Keep the rows of runs that have a strike. The run names are broadcast, because few runs have one."""
     return some.join(F.broadcast(struck(rows).select("run").distinct()), "run", "left_semi")
 
 
 def _strikes() -> Column:
-    """In two lists: Parquet looks a value up in its dictionaries only where it is one of ten at most."""
+    """Return the condition that matches strikes. The names are split in two lists because Parquet uses its dictionaries only for `IN`
+    lists of up to ten values."""
     fault = (F.col("kind") == "fault") & ~F.col("action").isin(*ENDS)
     breaking = F.col("name").isin(*BREAKING[:10]) | F.col("name").isin(*BREAKING[10:])
     return fault | ((F.col("kind") == "command") & breaking)
 
 
-# -- runs --------------------------------------------------------------------------------------------------------------
 
 
 def lives(told: DataFrame) -> DataFrame:
-    """One line per run: `strikes`, `stories` and `happenings`, arrays in no order.
+    """Return one line per run: the unordered arrays `strikes`, `stories` and `happenings`.
 
-    A story: `group`, `story` (points in order), `session_ns` (the longest session timeout of its members). A point: seq, at, state and
-    generation after it, `live` members after it, `left` (how many left on their own by then), `moved` (a move, no member's row), `begins`
-    (a rebalance, see `_begins`), `why`, `expelled` and `added` (whom: instance id, else client id; else null).
+    A story has `group`, `story` (points in order) and `session_ns` (the longest session timeout of its members). A point has seq, at, the
+    state and generation after it, `live` (members after it), `left` (members that left on their own so far), `moved` (true for a state
+    change, false for a member row), `begins` (a rebalance, see `_begins`), `why`, and `expelled` and `added` (instance id, else client id,
+    else null).
     """
     known = _points(_struck(_called(told.repartition("run"))))
     point = F.struct("seq", "at", "state", "generation", "live", "left", "moved", "begins", "why", "expelled", "added")
@@ -140,8 +142,10 @@ def lives(told: DataFrame) -> DataFrame:
 
 
 def _called(told: DataFrame) -> DataFrame:
-    """Each row with `call`, the request of its ticket, and `first`, the one with which its connection began. Requests themselves are not
-    needed further on, but for JoinGroups that say another session timeout than their connection's last one."""
+    """Add `call` (the request of the row's ticket) and `first` (the first request of its connection) to each row.
+
+    Requests are dropped afterwards, except JoinGroups whose session timeout differs from the connection's previous one.
+    """
     request = F.col("kind") == "request"
     call = F.when(request, F.struct("asked", "asker", F.col("api_name").alias("api"), F.col("client_id").alias("client")))
     session = F.struct("asked", "session_ms")
@@ -156,12 +160,11 @@ def _called(told: DataFrame) -> DataFrame:
     return known.where(~request | (F.col("session_ms").isNotNull() & ~F.col("last").eqNullSafe(session))).drop("last")
 
 
-# -- strikes -----------------------------------------------------------------------------------------------------------
 
 
 def _struck(called: DataFrame) -> DataFrame:
-    """Adds `strike`, with the group, member and API that it is about, to those rows that are one, and `happening` to those that tell of an
-    error, an answer that never came or a connection's end."""
+    """Add `strike` to the rows that are one, with the group, member and API concerned. Add `happening` to rows that tell of an error, a
+    lost answer or the end of a connection."""
     fields = F.from_json("fields", "called_off string, rule string, reason string")
     kept = F.col("kind").isin("fault", "note")
     read = called.withColumns(
@@ -172,7 +175,8 @@ def _struck(called: DataFrame) -> DataFrame:
 
 
 def _echo() -> Column:
-    """A steering fault's own command follows its row in the same nanosecond: one strike, not two."""
+    """Match the command of a steering fault, which follows the fault's row in the same nanosecond. Fault and command count as one
+    strike."""
     before = Window.partitionBy("run").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     last = F.last(F.when((F.col("kind") == "fault") & _strikes(), F.struct("action", "at")), ignorenulls=True).over(before)
     echo = (F.col("kind") == "command") & (last["action"] == F.col("name")) & (last["at"] == F.col("at"))
@@ -180,13 +184,13 @@ def _echo() -> Column:
 
 
 def _let_go() -> Column:
-    """When the wait that a rule caused for a request was over; null: it caused none, or it never was."""
+    """Return when the wait that a rule imposed on a request ended, or null if the rule imposed none or the wait never ended."""
     ends = (F.col("kind") == "fault") & F.col("action").isin(*ENDS)
     return F.max(F.when(ends, F.col("at"))).over(Window.partitionBy("run", "rule", "ticket"))
 
 
 def _refused() -> Column:
-    """Why the core refused the command of a steering fault."""
+    """Return why the core refused the command of a steering fault."""
     note = F.when(F.col("kind") == "note", F.col("said.reason"))
     return F.max(note).over(Window.partitionBy("run", "rule", "at"))
 
@@ -207,7 +211,8 @@ def _about() -> Column:
 
 
 def _happening() -> Column:
-    """Every error that an answer has, once, by Kafka's name; was it lost, on its way or before it was made; did a connection close."""
+    """Return the distinct errors in an answer by Kafka's names, whether the answer was lost or never made, and whether a connection
+    closed."""
     closed = F.col("kind") == "close"
     inside = F.transform("codes", lambda code: F.coalesce(F.try_element_at(F.str_to_map(F.lit(NAMES)), code), code))
     names = F.when(F.size("codes") > 0, inside).when(F.col("error").isNotNull(), F.array("error")).otherwise(F.array())
@@ -219,7 +224,6 @@ def _happening() -> Column:
     return F.when(F.col("kind").isin("reply", "abandoned", "close"), told)
 
 
-# -- stories -----------------------------------------------------------------------------------------------------------
 
 
 def _because(said: tuple[tuple[str, ...], str]) -> Column:
@@ -228,8 +232,8 @@ def _because(said: tuple[tuple[str, ...], str]) -> Column:
 
 
 def _begins(order: WindowSpec) -> Column:
-    """Does a move begin a rebalance, or begin it anew? In a classic group, where JoinGroups are collected; in a consumer group, by a new
-    epoch (docs/reference/pipeline/rebalances.md, `phases`)."""
+    """Tell whether a state change begins or restarts a rebalance: in a classic group by collecting JoinGroups, in a consumer group by a
+    new epoch (docs/reference/pipeline/rebalances.md, `phases`)."""
     of_consumers = ~F.col("before").isin(*OF_CLASSIC) & ~F.col("after").isin(*OF_CLASSIC)
     before = F.last(F.when(F.col("kind") == "moved", F.col("generation")), ignorenulls=True).over(order.rowsBetween(WHOLE[0], -1))
     new_epoch = of_consumers & (F.col("generation") > before) & F.coalesce(F.col("cause") != BEHIND_THEIR_BACKS, F.lit(True))
@@ -237,9 +241,9 @@ def _begins(order: WindowSpec) -> Column:
 
 
 def _points(told: DataFrame) -> DataFrame:
-    """What a point of a story has, `home` being its group; null: a row of no group's story.
+    """Compute the fields of a story's points. `home` is the group of the story, or null if the row belongs to no story.
 
-    A move says how many members there are; between two moves they are counted by the members' rows.
+    A state change says how many members there are; between two of them the member rows are counted.
     """
     home = F.when(F.col("kind").isin("moved", "member"), F.col("group")).when(F.col("session_ms").isNotNull(), F.col("asked"))
     order = Window.partitionBy("run", "home").orderBy("seq")

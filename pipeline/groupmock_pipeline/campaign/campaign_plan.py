@@ -1,4 +1,4 @@
-"""What a campaign plays: a plan file, checked, and the cells and stretches of seeds that come of it. No Spark."""
+"""Read and check a plan file, and list the cells and ranges of seeds that the campaign plays. Uses no Spark."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from .scenario_sizes import SIZES
 STAGE: Final = "virtual"
 SEEDS: Final = re.compile(r"\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?")
 NO_PLAN: Final = "-"
-"""Instead of a plan file: the flags alone."""
+"""Given instead of a plan file if flags alone make up the plan."""
 
 Number = int | float
 
 
 class Sweep(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Every combination of its lists. `scenarios`, `protocols` (`NAME` or `NAME/CLIENT`): none means all. `sizes`: a number or several."""
+    """Every combination of the lists. Empty `scenarios` or `protocols` (`NAME` or `NAME/CLIENT`) mean all; `sizes` maps a name to a
+    number or several."""
 
     seeds: int | str
     scenarios: list[str] = []
@@ -40,8 +41,10 @@ class Sweep(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SimulationSweep(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Seeds of the simulation that tries to break the cluster (groupmock_clients.simulation). `kinds`: none means that each seed draws its
-    own; `seconds` and `megabytes`: what a seed may take, in a child process."""
+    """Seeds of the simulation that tries to break the cluster (groupmock_clients.simulation).
+
+    Without `kinds` each seed draws its own. `seconds` and `megabytes` limit a seed, which runs in a child process.
+    """
 
     seeds: int | str
     kinds: list[str] = []
@@ -50,7 +53,7 @@ class SimulationSweep(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class CampaignPlan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What to play: sweeps of scenarios, seeds of the simulation, at least one of them. `batch`: seeds that one task plays."""
+    """The sweeps of scenarios and the simulations to play, at least one of them. A task plays `batch` seeds."""
 
     sweeps: list[Sweep] = []
     simulations: list[SimulationSweep] = []
@@ -65,7 +68,7 @@ FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination without its seed. `key`: short, unique, fit for a path; another product has other keys."""
+    """One combination without its seed. `key` is short, unique and fit for a path, and depends on the product's version."""
 
     scenario: Scenario
     protocol: Protocol
@@ -74,7 +77,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """What it is, and a digest of all of it."""
+        """Return the names and sizes, with a digest of all of it."""
         sizes = {name: getattr(self.sizes, name) for name in SIZES}
         everything = json.dumps([self.product, self.scenario.name, str(self.protocol), sizes])
         digest = blake2s(everything.encode(), digest_size=5).hexdigest()
@@ -83,14 +86,14 @@ class Cell:
 
 
 DRAWN: Final = "drawn"
-"""Instead of a kind: each seed draws its own."""
+"""Stands for a kind that each seed draws for itself."""
 OFFERED: Final = (*KINDS, DRAWN)
-"""What a plan may name."""
+"""The kinds that a plan may name."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationCell:
-    """What a seed is played as. `key` as of a cell; the limits are no part of it: they decide whether there is an end, not which."""
+    """The parameters of simulated seeds. The limits are not part of the key, because they decide whether a run ends and not how."""
 
     kind: str
     product: str
@@ -99,13 +102,12 @@ class SimulationCell:
 
     @property
     def key(self) -> str:
-        """Kind and product."""
         return f"{self.kind}-{blake2s(self.product.encode(), digest_size=5).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Seeds `first` to `last` of a cell, in blocks of the plan's batch; the first block has the number `offset`."""
+    """Seeds `first` to `last` of a cell in blocks of the plan's batch. `offset` numbers the first block."""
 
     cell: Cell
     first: int
@@ -115,7 +117,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class SimulationStretch:
-    """The same of the simulation."""
+    """Seeds `first` to `last` of a simulation, in blocks like those of a Stretch."""
 
     cell: SimulationCell
     first: int
@@ -124,18 +126,19 @@ class SimulationStretch:
 
 
 def product_name() -> str:
-    """Whose behaviour is measured, with its version, as a journal's header has it."""
+    """Return the product whose behaviour is measured, with its version, as in a journal's header."""
     try:
         return f"groupmock {version('groupmock')}"
-    except PackageNotFoundError:  # run from a tree that was never installed
+    except PackageNotFoundError:  # the tree was never installed
         return "groupmock"
 
 
 def read_plan(name: str, flags: Mapping[str, Any]) -> CampaignPlan:
-    """The file's plan (.toml, .yaml, .yml or .json) with what the flags say instead; `-`: the flags alone. Raises BadInput."""
+    """Read the plan file (.toml, .yaml, .yml or .json) and let the flags replace its values. For `-` take the flags alone. Raises
+    BadInput."""
     given = {key: value for key, value in flags.items() if value not in (None, [], {})}
     raw: Any = {"simulations" if "kinds" in given else "sweeps": [{}]} if name == NO_PLAN else _load(Path(name))
-    if isinstance(raw, dict):  # else it is refused below
+    if isinstance(raw, dict):  # msgspec refuses anything else below
         raw = {**raw, **{key: value for key, value in given.items() if key == "batch"}}
         for key, change in (("sweeps", _with), ("simulations", _simulated)):
             if isinstance(raw.get(key), list):
@@ -175,7 +178,7 @@ def _load(file: Path) -> Any:
                 return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError) as problem:
         raise BadInput(f"the plan {file} is no good {file.suffix[1:]}: {' '.join(str(problem).split())}") from None
-    except ImportError:  # msgspec's own words are seven lines
+    except ImportError:  # because msgspec's own message has seven lines
         raise BadInput(f"the plan {file}: {lacks('PyYAML')} (.toml and .json need nothing)") from None
     raise BadInput(f"the plan {file}: write it as .toml, .yaml or .json, not {file.suffix or 'without an ending'}")
 
@@ -185,7 +188,7 @@ def _shown(name: str) -> str:
 
 
 def stretches(plan: CampaignPlan, name: str) -> list[Stretch]:
-    """What there is to play, each seed of each cell once, in an order that depends on the plan alone. Raises BadInput."""
+    """List the seeds of each cell once, in an order that depends on the plan alone. Raises BadInput."""
     wanted: dict[Cell, list[tuple[int, int]]] = {}
     for place, sweep in enumerate(plan.sweeps):
         where = f"{_shown(name)}: sweeps[{place}]"
@@ -201,7 +204,7 @@ def stretches(plan: CampaignPlan, name: str) -> list[Stretch]:
 
 
 def simulation_stretches(plan: CampaignPlan, name: str) -> list[SimulationStretch]:
-    """The same of the simulation. Raises BadInput."""
+    """List the seeds of each simulation once. Raises BadInput."""
     wanted: dict[SimulationCell, list[tuple[int, int]]] = {}
     for place, each in enumerate(plan.simulations):
         where = f"{_shown(name)}: simulations[{place}]"
@@ -230,7 +233,7 @@ def _seeds(text: int | str, where: str) -> tuple[int, int]:
 
 
 def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same seeds in spans that do not meet."""
+    """Merge spans that overlap or meet."""
     joined: list[tuple[int, int]] = []
     for first, last in sorted(spans):
         if joined and first <= joined[-1][1] + 1:
@@ -241,7 +244,7 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _cells(sweep: Sweep, where: str) -> Iterator[Cell]:
-    """Those that are played at all; BadInput where of something that was named nothing is."""
+    """List the cells that can be played. Raises BadInput if a scenario or protocol that the plan names yields no cell."""
     made = product_name()
     chosen, wanted = _chosen(sweep, where)
     found = [
@@ -272,7 +275,7 @@ def _chosen(sweep: Sweep, where: str) -> tuple[list[Scenario], list[Protocol]]:
 
 
 def _sizes(given: Mapping[str, Number | list[Number]], where: str) -> Iterator[Sizes]:
-    """Every combination of the sizes, the rest at their defaults."""
+    """Yield every combination of the given sizes. Sizes that are not given have their defaults."""
     for name, value in given.items():
         if name not in SIZES:
             raise BadInput(f"{where}.sizes: no size {name!r}: there are {', '.join(SIZES)}")
@@ -293,5 +296,5 @@ def _list(value: Number | list[Number]) -> list[Number]:
 
 
 def _typed(values: Mapping[str, Number]) -> dict[str, Any]:
-    """10 and 10.0 are the same rate, and have one key."""
+    """Convert rates to float, so that 10 and 10.0 have the same key."""
     return {name: float(value) if SIZES[name] is float else value for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""Table `characteristics`: what each combination costs, over all its seeds."""
+"""Make table `characteristics`, the cost of each combination over all its seeds."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 PERCENTILES: Final = {"median": 0.5, "p99": 0.99}
-"""Exact, between neighbours by straight line."""
+"""Exact percentiles, interpolated linearly."""
 COUNTS: Final = ("plays", "failed", "broken", "rebalances", "first_seed", "last_seed")
 
 
 def characteristics(campaign: DataFrame) -> DataFrame:
-    """A line per combination: `plays`, those that `failed` and those with something `broken`, `rebalances` (generations brought to their
-    end, in all plays), the seeds, and of every figure `_min`, `_median`, `_p99` and `_max` over the plays that were measured.
-    """
+    """Return one line per combination: the count of `plays`, of those that `failed` and those that had a `broken` invariant,
+    `rebalances` (completed generations of all plays), the first and last seed, and for every figure `_min`, `_median`, `_p99` and `_max`
+    over the measured plays."""
     return campaign.groupBy(*WHAT).agg(
         F.count("*").alias("plays"),
         F.count("trouble").alias("failed"),

@@ -1,4 +1,4 @@
-"""The characteristics as a small JSON file: what `--json` writes."""
+"""Write the characteristics as a small JSON file (`--json`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def to_json(table: DataFrame) -> bytes:
-    """A line per combination, so that a change can be read in a diff; floats to the millisecond. To the driver: a line per combination."""
+    """Format one line per combination, so that a diff shows a change, with floats to the millisecond. Collects all lines to the driver."""
     rows = [row.asDict() for row in table.orderBy(*WHAT).collect()]
     return b"[\n" + b",\n".join(msgspec.json.encode({name: _short(value) for name, value in row.items()}) for row in rows) + b"\n]\n"
 

@@ -1,4 +1,5 @@
-"""Tables `simulation` and `simulated`: seeds of the simulation, each in a child process with limits, and what they found, kind by kind."""
+"""Make tables `simulation` and `simulated`: play seeds of the simulation in child processes with limits, and sum up the findings by
+kind."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ PLAY: Final = StructType(
         StructField("seed", LongType()),
     ]
 )
-"""What is to be played."""
+"""The columns of a seed to play."""
 OUTCOME: Final = StructType(
     [
         StructField("drawn", StringType()),
@@ -43,9 +44,9 @@ OUTCOME: Final = StructType(
         StructField("story", ArrayType(StringType())),
     ]
 )
-"""What came of it. `judge` null: all held."""
+"""The columns of a result. `judge` is null if the simulation found nothing."""
 RECORD: Final = StructType([*PLAY.fields, *OUTCOME.fields])
-"""Table `simulation`."""
+"""The schema of table `simulation`."""
 ABOUT: Final = {
     "cell": "kind and a digest of the product; partition of the table",
     "batch": "first seed of its batch; partition of the table",
@@ -66,7 +67,7 @@ ABOUT: Final = {
     "plan": "of a run with a finding, as JSON: `case` of a file below tests/found",
     "story": "of a run with a finding: its last rows, as sentences",
 }
-"""Column -> what it is."""
+"""Describes the columns that are not documented elsewhere."""
 STRETCH: Final = StructType(
     [
         *(field for field in PLAY.fields if field.name not in ("batch", "seed")),
@@ -74,12 +75,12 @@ STRETCH: Final = StructType(
     ]
 )
 COUNTED: Final = ("kind", "findings", "seeds", HUNG, DIED)
-"""What a run says of each kind."""
+"""The columns reported for each kind."""
 LINES_PER_ARROW_BATCH: Final = 50
 
 
 def seeds(spark: SparkSession, wanted: Sequence[SimulationStretch], batch: int) -> DataFrame:
-    """A line per seed: columns of PLAY but for `batch`, and the ordinal of its batch."""
+    """Return one line per seed, with the columns of PLAY except `batch`, and the ordinal of its batch."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -93,7 +94,7 @@ def _line(stretch: SimulationStretch) -> dict[str, Any]:
 
 
 def simulate_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Play every line of `PLAY`; lines of `RECORD` come out. What Spark runs in its Python workers."""
+    """Play every line of `PLAY` and yield lines of `RECORD`. Runs in Spark's Python workers."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -105,7 +106,7 @@ def simulate_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def simulated_lines(lines: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """A line for each, in order; those with one kind and the same limits share a child process while none of them hangs or dies."""
+    """Play each line in order. Lines of the same kind and limits share a child process until a seed hangs or kills the process."""
     for (kind, seconds, megabytes), alike in groupby(lines, key=lambda each: (each["kind"], each["seconds"], each["megabytes"])):
         mine = list(alike)
         verdicts = within_limits([each["seed"] for each in mine], None if kind == DRAWN else kind, seconds, megabytes)
@@ -129,7 +130,7 @@ def _outcome(verdict: SeedVerdict) -> dict[str, Any]:
 
 
 def summed_up(simulation: DataFrame) -> DataFrame:
-    """Table `simulated`: a line per product and kind, with its seeds, what was found, and how much was done for that."""
+    """Make table `simulated` with one line per product and kind with its seeds, findings and the amount of work done."""
     return simulation.groupBy("product", "kind").agg(
         F.count("*").alias("seeds"),
         F.count("judge").alias("findings"),

@@ -1,4 +1,4 @@
-"""The plays of a campaign as a DataFrame, without those that the lake has, and played. No play reaches the driver."""
+"""List the plays of a campaign that the lake lacks, as a DataFrame, and play them. No play reaches the driver."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 ORDINAL = "ordinal"
-"""Number of a batch in the whole plan; what the lake has leaves gaps."""
+"""Numbers a batch in the whole plan. Numbers of batches that the lake has are left out."""
 
 
 def plays(spark: SparkSession, wanted: Sequence[Stretch], batch: int) -> DataFrame:
-    """A line per play: columns of PLAY but for `batch`, and the ordinal of its batch, `batch` seeds each."""
+    """Return one line per play, with the columns of PLAY except `batch`, and the ordinal of its batch of `batch` seeds."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -31,7 +31,7 @@ def plays(spark: SparkSession, wanted: Sequence[Stretch], batch: int) -> DataFra
 
 
 def seeded(spark: SparkSession, table: pa.Table, batch: int) -> DataFrame:
-    """A line per seed of lines with `first`, `last` and `offset`."""
+    """Expand lines with `first`, `last` and `offset` to one line per seed."""
     seeds = F.sequence("first", "last")
     block = F.floor((F.col("seed") - F.col("first")) / batch)
     listed = spark.createDataFrame(table).withColumn("seed", F.explode(seeds))
@@ -46,9 +46,10 @@ def _line(stretch: Stretch) -> dict[str, Any]:
 
 
 def left(wanted: DataFrame, done: DataFrame | None, play: StructType = PLAY) -> DataFrame:
-    """Plays that the lake has not, with `batch`: the smallest seed of those of its batch that are left, hence a name not yet taken.
+    """Keep the plays that the lake lacks and add `batch`, the smallest remaining seed of each batch, which no batch in the lake has as its
+    name.
 
-    `play`: the columns of one.
+    `play` is the schema of a play.
     """
     if done is not None:
         wanted = wanted.join(done.select("cell", "seed"), ["cell", "seed"], "left_anti")
@@ -57,7 +58,8 @@ def left(wanted: DataFrame, done: DataFrame | None, play: StructType = PLAY) -> 
 
 
 def played(todo: DataFrame, tasks: int, work: Work = play_all, record: StructType = RECORD) -> DataFrame:
-    """Columns of `record`. One task per batch: of `tasks` tasks a batch is the one that its ordinal says. `work`: what plays."""
+    """Play every line and return columns of `record`. Each of the `tasks` tasks plays the batches whose ordinal it has; `work` plays a
+    line."""
     columns = [name for name in todo.columns if name != ORDINAL]
     spread = todo.repartitionById(tasks, (F.col(ORDINAL) % tasks).cast("int")).select(*columns)
     return map_in_arrow(spread, work, record)

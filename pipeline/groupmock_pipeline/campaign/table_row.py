@@ -1,4 +1,4 @@
-"""One line of table `campaign`: what was played, and what came of it. The columns are the fields of the scenarios' own classes."""
+"""The lines of table `campaign`: what was played, and the result. The columns are the fields of the scenarios' own classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LINES_PER_ARROW_BATCH: Final = 50
-"""Lines that wait in a worker before Spark gets them."""
+"""Lines that a worker collects before it passes them to Spark."""
 
 
 def _column(name: str, hint: Any) -> StructField:
@@ -30,11 +30,11 @@ def _column(name: str, hint: Any) -> StructField:
 
 
 FIGURES: Final = tuple(get_type_hints(Figures))
-"""What is measured of a play: see groupmock_clients.scenarios.measure."""
+"""The measurements of a play: see groupmock_clients.scenarios.measure."""
 WHAT: Final = ("product", "scenario", "protocol", "client", *SIZES)
-"""What makes a cell."""
+"""The columns that identify a cell."""
 _SAID: Final = {"scenario", "protocol", "client", "figures", "agreed"}
-"""Fields of ScenarioResult that are columns already, are taken apart, or are never asked of a virtual play."""
+"""Fields of ScenarioResult that are columns already, are split into columns, or do not apply to a virtual play."""
 
 PLAY: Final = StructType(
     [
@@ -45,16 +45,16 @@ PLAY: Final = StructType(
         _column("seed", int),
     ]
 )
-"""What is to be played."""
+"""The columns of a play before it is played."""
 OUTCOME: Final = StructType(
     [
         *(_column(name, hint) for name, hint in get_type_hints(Figures).items()),
         *(_column(name, hint) for name, hint in get_type_hints(ScenarioResult).items() if name not in _SAID),
     ]
 )
-"""What came of it. Figures are null where the play failed: `trouble` says why. `broken`: what an invariant found."""
+"""The columns of a result. The figures are null if the play failed, and `trouble` says why. `broken` lists violated invariants."""
 RECORD: Final = StructType([*PLAY.fields, *OUTCOME.fields])
-"""Table `campaign`."""
+"""The schema of table `campaign`."""
 STRETCH: Final = StructType(
     [
         *(field for field in PLAY.fields if field.name not in ("batch", "seed")),
@@ -65,7 +65,7 @@ TASK: Final = IntegerType()
 
 
 def play_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Play every line of `PLAY`; lines of `RECORD` come out. What Spark runs in its Python workers."""
+    """Play every line of `PLAY` and yield lines of `RECORD`. Runs in Spark's Python workers."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -77,7 +77,7 @@ def play_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def outcome(play: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns of `OUTCOME`. Whatever goes wrong in a play is its trouble and no other's."""
+    """Return the columns of `OUTCOME`. An exception in a play becomes its `trouble`, so that the other plays go on."""
     try:
         result = run_one(job_of(play))
     except Exception as problem:
@@ -86,14 +86,15 @@ def outcome(play: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def job_of(play: Mapping[str, Any]) -> Job:
-    """What plays that line."""
+    """Return the job that plays the line."""
     (protocol,) = protocols(STAGE, f"{play['protocol']}/{play['client']}")
     sizes = Sizes(seed=play["seed"], **{name: play[name] for name in SIZES})
     return Job(STAGE, scenario(play["scenario"]), protocol, sizes)
 
 
 def _told(problem: Exception) -> str:
-    """With the place where it came from, by its module alone: the same on every machine."""
+    """Format an exception with the module and line that raised it. The folder is left out, so that the text is the same on every
+    machine."""
     places = traceback.extract_tb(problem.__traceback__)
     place = f" ({places[-1].filename.rpartition('/')[2]}:{places[-1].lineno})" if places else ""
     return f"error: {type(problem).__name__}: {problem}{place}"

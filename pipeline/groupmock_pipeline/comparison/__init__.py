@@ -1,3 +1,3 @@
-"""Two sets of runs side by side: what is measured, which runs belong together, and what the difference is worth (`drift`, `compare`)."""
+"""Compare two sets of runs (jobs `drift` and `compare`): what is measured, which runs correspond, and how significant the difference is."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which runs of two lakes are the same scenario.
+"""Find the runs of two lakes that play the same scenario.
 
-A scenario's journal says what it is in its `client` row `runner` / `begin` (groupmock_clients.scenarios.play): scenario, protocol, client.
-A run without one is known by its file's name, without folder, endings, stage and seed.
+The journal of a scenario names it in the `client` row `runner` / `begin` (groupmock_clients.scenarios.play): scenario, protocol, client.
+Any other run is identified by its file's name, without folder, endings, stage and seed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from pyspark.sql import functions as F
 from ..errors import BadInput
 
 NAME: Final = r"([^/]*?)(?:[-_.](?:seed|s|run)?[0-9]+)?(?:\.(?:jsonl|json|gz|zst))*$"
-"""Of a path: the file's name without a number at its end and without endings."""
+"""Matches a file's name in a path, without a number at its end and without endings."""
 
 
 def scenarios(rows: DataFrame, runs: DataFrame, by: str | None = None) -> DataFrame:
-    """run -> scenario, never null. `by`: a regular expression on the file's path, whose first group (else the whole match) is the scenario.
+    """Return columns run and scenario, which is never null. `by` is a regular expression for the file's path, whose first group (else the
+    whole match) is the scenario.
 
     Raises BadInput for a bad expression.
     """

@@ -1,6 +1,6 @@
-"""What is measured of `rebalances` and `heartbeats`: data. A new measure is one line.
+"""The measures of tables `rebalances` and `heartbeats`, as data: a new measure is one line.
 
-A measure whose columns a lake lacks is reported, and the others are measured.
+A measure whose columns a lake lacks is reported, and the others are still computed.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ..errors import BadInput
 log = logging.getLogger("groupmock_pipeline")
 
 SHAPE: Final = "day string, run string, group string, library string, version string, measure string, value double, at bigint"
-"""A sample: one value of one measure, where it is from; `at`: ns since 1970, of a rebalance its begin."""
+"""A sample: one value of one measure and its origin. `at` is in ns since 1970; for a rebalance it is the begin."""
 LABEL: Final = r"^(.*?)(?: ([0-9][^ ]*))?$"
-"""`kafka-python 3.0.12`, or the library alone."""
+"""Matches `kafka-python 3.0.12`, or the library alone."""
 UNKNOWN: Final = "unknown"
 TABLES: Final = ("rebalances", "heartbeats")
 
 
 @dataclass(frozen=True)
 class Measure:
-    """`expression`: SQL over the table's columns, null where there is nothing to measure. `worse`: which way; None: neither.
+    """A measure of rebalances or heartbeats. `expression` is SQL over the table's columns, null if there is nothing to measure.
 
-    `per_run`: how one run's samples become its one value.
+    `worse` says which direction is worse, None if neither is. `per_run` says how a run's samples are combined into one value.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Measure:
 
 REFUSED: Final = "aggregate(map_values(errors), 0L, (sum, count) -> sum + count) / nullif(heartbeats, 0)"
 ENDED: Final = "ended <> 'journal''s end'"
-"""A rebalance that the journal's end cut short has no length."""
+"""Excludes rebalances that the journal's end cut short, because their length is unknown."""
 
 MEASURES: Final = (
     Measure("rebalance_duration", "rebalances", f"case when {ENDED} then ended_at - started_at end", "ns"),
@@ -69,7 +69,7 @@ MEASURES: Final = (
 
 
 def measured_tables(spark: SparkSession, lake: str) -> dict[str, DataFrame]:
-    """Those of the measured tables that a lake has. Raises BadInput where it has none."""
+    """Return the measured tables that a lake has. Raises BadInput if the lake has none of them."""
     found = {name: table for name in TABLES if (table := tables.find(spark, lake, name)) is not None}
     if not found:
         remedy = f"`groupmock pipeline rebalances {lake} {lake}`, and heartbeats alike"
@@ -80,9 +80,9 @@ def measured_tables(spark: SparkSession, lake: str) -> dict[str, DataFrame]:
 def samples(
     found_tables: Mapping[str, DataFrame], measures: Sequence[Measure] = MEASURES, clients: bool = True
 ) -> tuple[DataFrame | None, dict[str, str]]:
-    """Every sample of every measure (columns `SHAPE`), and the measures that cannot be had, with the reason. No samples at all: None.
+    """Return every sample of every measure (columns `SHAPE`, or None if there are none), and the reasons why measures are missing.
 
-    `clients`: a rebalance counts for each library that took part in it; else once, for none.
+    With `clients` a rebalance counts for each library that took part in it, otherwise once and for no library.
     """
     found, missing = [], {}
     for name in TABLES:
@@ -105,7 +105,7 @@ def samples(
 
 
 def _lacks(table: DataFrame, measure: Measure) -> str | None:
-    """Why a measure cannot be had of a table. (Spark looks at names only: nothing is read.)"""
+    """Return why a measure cannot be computed from a table, or None. Spark only analyses names and reads no data."""
     if analysed(lambda: table.select(F.expr(measure.expression))) is None:
         return f"table {measure.table} has no column for {measure.expression!r}: there are {', '.join(table.columns)}"
     return None
@@ -121,7 +121,8 @@ def _of_table(table: DataFrame, measures: Sequence[Measure]) -> DataFrame:
 
 
 def _with_clients(table: DataFrame, heartbeats: DataFrame | None) -> DataFrame:
-    """With `library` and `version`. A rebalance of several libraries counts for each; where it does not say, its run's heartbeats do."""
+    """Add the columns `library` and `version`. A rebalance of several libraries counts for each. If the table does not name libraries,
+    those of the run's heartbeats are taken."""
     if "libraries" in table.columns:
         label = F.explode_outer("libraries")
         named = table.drop("library", "version").withColumn("label", label)
@@ -141,10 +142,11 @@ def _without_clients(table: DataFrame) -> DataFrame:
 
 
 def per_run(samples: DataFrame, keys: Sequence[str], measures: Sequence[Measure] = MEASURES) -> DataFrame:
-    """One line per run, key and measure: `value`, `samples`, and `top` and `bottom`, its extreme samples {value, day, run, group, at}.
+    """Return one line per run, key and measure: `value`, `samples`, and the extreme samples `top` and `bottom` {value, day, run, group,
+    at}.
 
-    The run is the unit of every test: its rebalances share a cluster, a scenario and a machine, so that they are no independent draws, and
-    a run of an hour would outvote sixty of a minute.
+    Tests compare runs and not rebalances. The rebalances of a run share a cluster, a scenario and a machine, so they are not independent
+    draws, and a run of an hour would outvote sixty runs of a minute.
     """
     one = F.struct("value", "day", "run", "group", "at")
     grouped = samples.groupBy(*keys, "measure", "run").agg(

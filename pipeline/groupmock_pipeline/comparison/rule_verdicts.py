@@ -1,7 +1,7 @@
-"""Which rule of the audit each library kept, in which version, in two sets of runs: what it broke since, and what was mended.
+"""Compare the audit's verdicts on each library and version in two sets of runs: rules broken since, and rules kept again.
 
-A verdict is no measurement that scatters: one run in which a rule is broken is enough to look, so there is no test and no least number of
-runs; how many runs said so stands beside it.
+A verdict does not scatter as measurements do: one run in which a rule is broken is reason enough to look. Hence there is no statistical
+test and no minimum of runs, but the number of runs is reported.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ COLUMNS: Final = (
     "rule", "severity", "library", "version", "change", "verdict_before", "verdict_after", "runs_before", "runs_after",
     "broken_runs_before", "broken_runs_after", "kept_before", "kept_after", "broken_before", "broken_after", "evidence", "before", "after",
 )  # fmt: skip
-"""Table `rule_drift`."""
+"""The columns of table `rule_drift`."""
 KEYS: Final = ("rule", "library", "version")
 
 
 def rule_verdicts(audit: DataFrame, before: Column, after: Column, with_all: Callable[[DataFrame], DataFrame]) -> DataFrame:
-    """Table `audit` -> columns `COLUMNS` but for `before` and `after`. A run in both windows counts as after. `with_all`: adds to the
-    columns `library` and `version` a line for all versions."""
+    """Make `COLUMNS` except `before` and `after` from table `audit`. A run in both windows counts as after. `with_all` adds a line for
+    all versions of a library."""
     sided = audit.withColumn("side", F.when(after, "after").when(before, "before")).where(F.col("side").isNotNull())
     whole = sided.where(F.col("rule").isNotNull())
     judged = with_all(_judged(whole)).unionByName(_crashed(whole), allowMissingColumns=True)
@@ -43,7 +43,7 @@ def rule_verdicts(audit: DataFrame, before: Column, after: Column, with_all: Cal
 
 
 def _judged(whole: DataFrame) -> DataFrame:
-    """A line per run, group, rule, library and version, with the first of its findings."""
+    """Return one line per run, group, rule, library and version, with the first of its findings."""
     place = ("day", "run", "group", "rule", "severity", "side")
     each = whole.select(*place, "findings", F.explode("libraries").alias("one"))
     version = F.coalesce("one.version", F.lit(""))
@@ -59,7 +59,7 @@ def _judged(whole: DataFrame) -> DataFrame:
 
 
 def _crashed(whole: DataFrame) -> DataFrame:
-    """Where a rule crashed: of no library."""
+    """Return one line per run and group in which a rule crashed. Such a line has no library."""
     none = {name: F.lit(None).cast("string") for name in ("library", "version")} | {"crashed": F.lit(True)}
     return whole.where(F.col("reason").isNotNull()).select("day", "run", "group", "rule", "severity", "side").withColumns(none)
 

@@ -1,6 +1,7 @@
-"""Two samples compared, by built-in functions only: medians with their intervals, Cliff's delta, Mann-Whitney, Benjamini-Hochberg.
+"""Compare two samples by Spark's built-in functions only: medians with their intervals, Cliff's delta, Mann-Whitney, Benjamini-Hochberg.
 
-A frame of observations has key columns, `side` (False: before, True: after), `value`, one line per run. Windows are partitioned by key.
+A frame of observations has key columns, `side` (False: before, True: after) and `value`, with one line per run. Windows are partitioned by
+key.
 """
 
 from __future__ import annotations
@@ -13,23 +14,25 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 Z95: Final = 1.959963984540054
-"""The normal distribution's 97.5 % quantile."""
+"""The 97.5 % quantile of the normal distribution."""
 NEAR: Final = 4.0
-"""Up to this the tail is summed by its series (60 terms: 1e-15), beyond by its continued fraction (80 steps)."""
+"""Up to this value the tail is summed by its series (60 terms reach 1e-15), beyond it by a continued fraction of 80 steps."""
 TERMS, STEPS = 60, 80
 
 
 def compared(runs: DataFrame, keys: Sequence[str], *more: Column) -> DataFrame:
-    """One line per key: n, median and its 95 % interval, quartiles and range of each side, difference, ratio, delta, p, and `more`.
+    """Return one line per key: n, median and its 95 % interval, quartiles and range of each side, difference, ratio, delta, p, and `more`.
 
-    `delta` (Cliff): chance that a run after is above one before, less the chance that it is below: -1 to 1. `p`: two-sided Mann-Whitney,
-    normal approximation with continuity and tie correction; null where a side is empty; 1 where all values are equal.
+    `delta` is Cliff's: the chance that a run after exceeds one before, minus the chance of the opposite, from -1 to 1. `p` is the two-sided
+    Mann-Whitney test in normal approximation with continuity and tie correction. It is null if a side is empty and 1 if all values are
+    equal.
     """
     ranked = _ranked(runs, keys)
     sums = ranked.groupBy(*keys).agg(
         *[each for after in (False, True) for each in _side(after)],
         F.sum(F.when(F.col("side"), F.col("mean_rank"))).alias("rank_sum"),
-        F.sum(F.col("ties") * F.col("ties") - 1).cast("double").alias("tied"),  # over runs: t of them share (t^3 - t) / t each
+        # t tied runs contribute t^3 - t together, hence t^2 - 1 each
+        F.sum(F.col("ties") * F.col("ties") - 1).cast("double").alias("tied"),
         *more,
     )
     return _tested(sums)
@@ -45,7 +48,8 @@ def _ranked(runs: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 
 def _side(after: bool) -> list[Column]:
-    """Aggregates of one side. The median's interval lies between two order statistics (about n / 2 -+ 0.98 sqrt n): it needs no law."""
+    """Return the aggregates of one side. The median's interval lies between two order statistics (about n / 2 -+ 0.98 sqrt n), which
+    assumes no distribution."""
     end, here = ("after", F.col("side")) if after else ("before", ~F.col("side"))
     value = F.when(here, F.col("value"))
     half = F.sqrt(F.col("size")) * Z95 / 2
@@ -81,9 +85,9 @@ def _tested(sums: DataFrame) -> DataFrame:
 
 
 def tail(z: Column) -> Column:
-    """The normal distribution's upper tail at z >= 0, to about 1e-14 of itself or of 1e-16 (Spark has no erfc).
+    """Return the normal distribution's upper tail at z >= 0, to about 1e-14 relative or 1e-16 absolute error, because Spark has no erfc.
 
-    Near: 1/2 - density * (z + z^3/3 + z^5/(3*5) + ...); far: density / (z + 1/(z + 2/(z + 3/...))).
+    Near: 1/2 - density * (z + z^3/3 + z^5/(3*5) + ...). Far: density / (z + 1/(z + 2/(z + 3/...))).
     """
     density = F.exp(-z * z / 2) / math.sqrt(2 * math.pi)
     start = F.struct(z.alias("term"), z.alias("sum"))
@@ -98,10 +102,11 @@ def tail(z: Column) -> Column:
 
 
 def adjusted(lines: DataFrame) -> DataFrame:
-    """Adds `q`, Benjamini-Hochberg's: the share of false findings among all lines with at most this `p`. Lines without a p are not counted.
+    """Add `q` of Benjamini and Hochberg: the share of false findings among all lines with at most this `p`. Lines without a p are not
+    counted.
 
-    `lines` are a report's (measures x clients): they come together as one array in one row, which needs no window over everything and
-    computes them once.
+    `lines` are the few lines of a report (measures x clients). They are collected into one array, which needs no global window and computes
+    them once.
     """
     gathered = lines.agg(F.collect_list(F.struct(*lines.columns)).alias("lines"))
     chances = F.array_sort(F.filter(F.transform("lines", lambda line: line["p"]), F.isnotnull))

@@ -1,3 +1,4 @@
-"""Journals into a lake: find what is new, read lines, parse them, place runs whole, keep the ledger (docs/reference/pipeline/ingest.md)."""
+"""Ingest journals into a lake: find new files, read and parse lines, store runs whole, keep the ledger
+(docs/reference/pipeline/ingest.md)."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which journal is a copy of another: compressed as well, cut, damaged, or taken while the run went on.
+"""Find journals that are copies of another: compressed, cut, damaged, or copied while the run went on.
 
-Name and epoch do not tell: virtual runs of one seed have the same header, byte for byte. A file is a copy of another if both have that same
-header and every good row of it is in the other, at the same line.
+Neither name nor epoch tells, because virtual runs of one seed have the same header, byte for byte. A file is a copy of another one if both
+have the same header and every good row of the copy is in the other, at the same line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .. import schema
 
 
 def suspects(ledger: DataFrame, batch: DataFrame) -> DataFrame:
-    """Lines of the ledger that hold rows and share their header with another one, at least one of them of this batch."""
+    """Return the lines of the ledger with rows whose header is shared by another line, if at least one of these lines is in this batch."""
     with_rows = ledger.where("rows > 0 and digest is not null")
     fresh = batch.select("run").withColumn("fresh", F.lit(True))
     marked = with_rows.join(F.broadcast(fresh), "run", "left").withColumn("fresh", F.coalesce("fresh", F.lit(False)))
@@ -24,17 +24,19 @@ def suspects(ledger: DataFrame, batch: DataFrame) -> DataFrame:
 
 
 def contents(rows: DataFrame, found: DataFrame) -> DataFrame:
-    """digest, run, line and a hash of the row, for the suspects."""
+    """Return digest, run, line and a hash of the row for the suspects."""
     content = F.xxhash64(*schema.LINE.names, "more").alias("content")
     return rows.select("run", "line", content).join(F.broadcast(found.select("run", "digest", "rows", "file")), "run")
 
 
 def copies(contents: DataFrame) -> DataFrame:
-    """run, of: the file that has all rows of that run; of several the one with most rows, then the smallest path."""
+    """Return the columns run and of: the file that has all rows of that run. Among several the one with most rows wins, then the
+    smallest path."""
     end = F.max_by(F.struct("digest", "line", "content", "rows", "file"), "line")
     last = contents.groupBy("run").agg(end.alias("last")).select("run", "last.*")
     inner = [F.col(name).alias(f"inner_{name}") for name in ("run", "rows", "file")]
-    # The last row decides nearly always: what differs at all differs there, and the whole is compared for the few that are left.
+    # Compare last rows first, because files that differ at all nearly always differ there. Only the few that remain are compared as a
+    # whole.
     ends = last.select(*inner, "digest", "line", "content").join(
         contents.select("digest", "line", "content", "run", "rows", "file"), ["digest", "line", "content"]
     )

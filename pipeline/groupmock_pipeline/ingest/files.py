@@ -1,4 +1,4 @@
-"""Which files are journals, and which of them are to be read: Spark lists them, names come to the driver, content does not."""
+"""List journals and choose the files to read. Spark lists them: their names reach the driver, their content does not."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ NAMES: Final = f"{{{','.join(f'*{ending}' for ending in ENDINGS)}}}"
 BELOW: Final = {"recursiveFileLookup": "true", "pathGlobFilter": NAMES}
 PACKED: Final = r"\.(gz|zst)$"
 PACKED_TIMES: Final = 10
-"""How many times longer than its file a packed journal is, about."""
+"""The assumed ratio of a journal to its compressed file."""
 WHOLE: Final = 64 << 20
-"""Bytes of a journal that is read as one text; longer ones are read line by line, which takes a shuffle to number them."""
+"""Journals up to this many bytes are read as one text. Longer ones are read by lines, and numbering the lines takes a shuffle."""
 FILE: Final = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:(//)?', '')"
-"""A file's name as people write it; Spark tells it as a URI."""
+"""SQL of a file's plain path, which Spark gives as a URI."""
 UNREADABLE: Final = "nothing of it can be read"
-"""What the ledger says of a file that is not empty and of which Spark's reader gives nothing: it is tried again with every ingest."""
+"""The ledger's problem of a file that is not empty but of which Spark's reader returns nothing. Every ingest tries such a file again."""
 GLOB: Final = re.compile(r"([\\*?\[\]{}])")
 
 
 class Chosen(NamedTuple):
-    """Files that are to be read, as paths for Spark's readers."""
+    """Files to read, as paths for Spark's readers."""
 
     files: DataFrame
-    """The same as `listed` gives them."""
+    """The columns of `listed`."""
     small: list[str]
     large: list[str]
     known: int
-    """How many others are in the lake already."""
+    """Counts the other files, which the lake has already."""
     size: int
-    """Bytes of the chosen, packed ones counted `PACKED_TIMES`."""
+    """Bytes to read, compressed files counted `PACKED_TIMES`."""
 
 
 def listed(spark: SparkSession, place: str) -> DataFrame:
-    """path, file, length, modified (us) of a file (whatever its name), a folder with all below it, or a glob. Raises BadInput: nothing is
-    there."""
+    """List path, file, length and modified (us) of a file (of any name), of all files below a folder, or of a glob. Raises BadInput if
+    nothing matches."""
     try:
         found = spark.read.format("binaryFile").options(**({} if _names_a_file(spark, place) else BELOW)).load(place)
     except AnalysisException as error:
@@ -55,15 +55,15 @@ def listed(spark: SparkSession, place: str) -> DataFrame:
 
 
 def _names_a_file(spark: SparkSession, place: str) -> bool:
-    """A file that is named is read, whatever its name ends in."""
+    """Tell whether the path names one file. Such a file is read whatever its ending."""
     found = spark.read.format("binaryFile").options(recursiveFileLookup="true").load(place).inputFiles()
     return len(found) == 1 and found[0].rpartition("/")[2] == place.rstrip("/").rpartition("/")[2]
 
 
 def choose(files: DataFrame, runs: DataFrame | None) -> Chosen:
-    """Of `listed` those that are new, changed, could not be read, or of which one that is read again was thought a copy."""
+    """Choose the files that are new, changed or were unreadable, and those that were taken for a copy of a file that is read again."""
     marked = _marked(files, runs)
-    # To the driver: names and lengths of files, as Spark's own readers have them there.
+    # The driver gets names and lengths of files, as Spark's own readers do.
     size = f"length * if(path rlike r'{PACKED}', {PACKED_TIMES}, 1) as size"
     told = f"case when not had or duplicate_of is not null then struct(path, file, {size}, had, duplicate_of) end"
     row = marked.selectExpr("count(*) as count", f"collect_list({told}) as told").first()
@@ -76,12 +76,12 @@ def choose(files: DataFrame, runs: DataFrame | None) -> Chosen:
 
 
 def escaped(path: str) -> str:
-    """A path that Spark's readers take as it is, no glob."""
+    """Escape a path so that Spark's readers do not expand it as a glob."""
     return GLOB.sub(r"\\\1", path)
 
 
 def _marked(files: DataFrame, runs: DataFrame | None) -> DataFrame:
-    """With `had` (the lake has that file as it is), and the file that it was thought a copy of, `duplicate_of`."""
+    """Add `had` (the lake has this very file) and `duplicate_of` (the file of which the lake took it for a copy)."""
     if runs is None:
         return files.selectExpr("*", "false as had", "cast(null as string) as duplicate_of")
     same = ["file", "length", "modified"]

@@ -1,6 +1,6 @@
-"""JSON lines against a row class, by Spark's own functions: the parsed struct, and in words why there is none.
+"""Parse JSON lines against a row class by Spark's own functions, and say in words why a line does not fit.
 
-Expressions are SQL text: one call makes them, where a Column per operator would be hundreds of calls into the JVM.
+Expressions are SQL text, because one call makes them, where a Column per operator would take hundreds of calls into the JVM.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ if TYPE_CHECKING:
 
 OPTIONS: Final = {"allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
 NO_TEXT: Final = ", ".join(str(ord(each)) for each in "-0123456789{[")
-"""How a number, an object and a list begin that were read into a column of text; few texts begin so."""
+"""First characters of a number, object or list that was read into a text column. Few texts begin with them."""
 NEW_LINE: Final = "\n"
 OPENED: Final = (
     "* except (parsed)",
     "if(parsed._corrupt_record is null and size(parsed.row) = 2, get(parsed.row, 0), null) as row",
     "size(parsed.row) > 2 as several",
 )
-"""In place of `parsed`, what `Grammar.parse` gave: the one object that was read (null: there is none, or several), and whether several."""
+"""Replaces the `parsed` of `Grammar.parse` by the one object that was read (null if there is none or several) and by whether there are
+several."""
 ONE: Final = "(row is not null and keys is not null)"
-"""Is a text one object?"""
+"""SQL condition: the text is one object."""
 
 
 class Expected(NamedTuple):
-    """What a field may be: as `schema_of_variant` prints it (a pattern), and in words."""
+    """The types that a field may have, as a pattern for the output of `schema_of_variant`, and in words."""
 
     pattern: str
     words: str
@@ -45,9 +46,10 @@ OBJECT: Final = Expected("OBJECT<.*", "an object")
 
 
 class Grammar:
-    """The fields that some classes have, and what they may be.
+    """The fields of some row classes with their types.
 
-    Its SQL speaks of the columns `row`, `several` (`OPENED` of what `parse` gave) and `keys` (`json_object_keys` of the text)."""
+    Its SQL refers to the columns `row` and `several` (`OPENED` of the output of `parse`) and `keys` (`json_object_keys` of the text).
+    """
 
     def __init__(self, fields: StructType, classes: Iterable[type[msgspec.Struct]]) -> None:
         classes = list(classes)
@@ -62,16 +64,21 @@ class Grammar:
         }
 
     def parse(self, text: str) -> Column:
-        """struct<row: array<fields>, _corrupt_record>, see `OPENED`. In brackets and before a null, as `from_json` ignores what follows
-        the first value: a text that closes the brackets itself has no null after it."""
+        """Return struct<row: array<fields>, _corrupt_record>, see `OPENED`.
+
+        The text is put into brackets before a null, because `from_json` ignores what follows the first value: if the text closes the
+        brackets itself, the null is missing.
+        """
         whole = StructType([StructField("row", ArrayType(self.type)), StructField("_corrupt_record", StringType())])
-        return F.from_json(F.expr(f"concat('{{\"row\":[', {text}, ',null]}}')"), whole, OPTIONS)  # no DDL: Spark parses that slowly
+        # because Spark parses a schema as DDL slowly
+        return F.from_json(F.expr(f"concat('{{\"row\":[', {text}, ',null]}}')"), whole, OPTIONS)
 
     def written(self, opening: str, names: Iterable[str], required: Collection[str]) -> str:
-        """An object that begins so, then these fields as groupmock writes them: in that order, nothing escaped, null and lists left out.
-        null where what should be an object is none.
+        """Return SQL that writes an object the way groupmock does: `opening`, then these fields in order, nothing escaped, without nulls
+        and lists. The SQL is null if a field that should be an object is none.
 
-        A text that equals it has no other field, no list either, and each of these is what it should be."""
+        A text that equals the result has no other field and no list, and each of its fields has the right type.
+        """
         pieces = [self._piece(name, name in required) for name in names if name in self.plain]
         return f"concat({', '.join([literal('{' + opening), *pieces, literal('}')])})"
 
@@ -86,14 +93,16 @@ class Grammar:
         return piece if required else f"if({column} is null, '', concat({piece}))"
 
     def misfit(self, text: str) -> str:
-        """Why a text is not one object of these fields, in words; null: it is one. `keys` alone refuses NaN.
+        """Return SQL that says why a text is not one object of these fields, or null if it is one. Only `keys` detects NaN.
 
-        `_wrong` stands once in it, as all that stands in an expression is parsed and planned, whether it is asked or not."""
+        `_wrong` appears once, because Spark parses and plans every part of an expression, whether it is evaluated or not.
+        """
         wrong = f"if(row is null or {self._suspect()}, {self._wrong(text)}, null)"
         return f"if(keys is null, 'not JSON', coalesce({wrong}, if(row is null, if(several, 'several values', 'not JSON'), null)))"
 
     def _suspect(self) -> str:
-        """May a column hold something else than it should? `from_json` takes anything for text. `_wrong` knows, at a price."""
+        """Return a cheap condition that a text column may hold another type, because `from_json` converts anything to text. The
+        expensive `_wrong` decides."""
         texts = [f"ascii(row.{name}) in ({NO_TEXT}) or row.{name} in ('true', 'false')" for name in self.texts]
         objects = [f"ascii(row.{name}) != {ord('{')}" for name in self.objects]
         no_text = f"each -> ascii(each) in ({NO_TEXT}) or each in ('true', 'false')"
@@ -101,7 +110,8 @@ class Grammar:
         return f"coalesce({' or '.join([*texts, *objects, *lists])}, false)"
 
     def _wrong(self, text: str) -> str:
-        """Which fields are not what they should be, in words; null: none. Reads the text again: for the few only."""
+        """Return SQL that names the fields with wrong types, or null if there are none. Parses the text again, so it is for suspects
+        only."""
         patterns = _dictionary({name: f"^(VOID|{each.pattern})$" for name, each in self.expected.items()})
         words = _dictionary({name: f"{name} is not {each.words}" for name, each in self.expected.items()})
         options = f"map({', '.join(literal(each) for option in OPTIONS.items() for each in option)})"
@@ -111,13 +121,13 @@ class Grammar:
 
 
 def _dictionary(words: dict[str, str]) -> str:
-    """A map of texts, each on one line: of two literals, as each is parsed. (`str_to_map` would load tables of all scripts.)"""
+    """Return SQL of a map of one-line texts, made of two literals because each literal is parsed. (`str_to_map` would load tables of all
+    scripts.)"""
     keys, values = (f"split({literal(NEW_LINE.join(each))}, '{NEW_LINE}')" for each in (words, words.values()))
     return f"map_from_arrays({keys}, {values})"
 
 
 def literal(text: str) -> str:
-    """A text in SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

@@ -1,4 +1,4 @@
-"""The ledger (table `runs`): what a take gave, counted file by file."""
+"""Make the entries of the ledger (table `runs`): the counts of what each ingest took from each file."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ENTRY: Final = ("file", "digest")
-"""A file that is written again by another run keeps the lines of both."""
+"""Identifies an entry. A file that another run overwrote keeps the lines of both runs."""
 
 
 def entries(files: DataFrame, rows: DataFrame, broken: DataFrame, tasks: int) -> DataFrame:
-    """Columns of `runs` for the files of takes; rows may yet turn out to be duplicates."""
+    """Return the columns of `runs` for the files of some takes. Duplicates are counted later."""
     counted = broken.groupBy("file").agg(F.count("*").alias("quarantined"))
     joined = _headers(files).join(_rows(rows, tasks), "file", "left").join(counted, "file", "left")
     made = {
@@ -33,7 +33,7 @@ def entries(files: DataFrame, rows: DataFrame, broken: DataFrame, tasks: int) ->
 
 
 def unreadable(files: DataFrame, take: int) -> DataFrame:
-    """The same for files (`files.listed`) of which Spark's reader gave nothing."""
+    """Return the columns of `runs` for files (`files.listed`) of which Spark's reader returned nothing."""
     known = {
         **{name: F.lit(0) for name in ("lines", "header", "rows", "quarantined", "duplicates", "blank", "backwards", "gaps")},
         "problem": F.lit(UNREADABLE), "ended": F.lit(False), "day": F.lit("unknown"), schema.TAKE: F.lit(take),
@@ -45,7 +45,7 @@ def unreadable(files: DataFrame, take: int) -> DataFrame:
 
 
 def _headers(files: DataFrame) -> DataFrame:
-    """What the reader says of each file, and its header."""
+    """Return what the reader knows about each file, and its header."""
     row = files.withColumn("header_row", F.get(HEADER.parse("head")["row"], 0))
     names = (f"header_row.{field} as {schema.NAME if field == 'run' else field}" for field in schema.HEADER.names)
     made = ("if(head is null, 0L, 1L) as header", "left(sha2(head, 256), 16) as digest")
@@ -53,7 +53,7 @@ def _headers(files: DataFrame) -> DataFrame:
 
 
 def _rows(rows: DataFrame, tasks: int) -> DataFrame:
-    """Per file: how many rows, from when to when, whether it ended, and what is odd about their order."""
+    """Return per file the number of rows, their time range, whether the journal was closed, and irregularities of their order."""
     before = Window.partitionBy("file").orderBy("line")
     told = rows.select(
         "file", "line", "at", "seq", "t", F.expr(f"kind = 'note' and what = '{END}'").alias("end")
@@ -73,14 +73,14 @@ def _rows(rows: DataFrame, tasks: int) -> DataFrame:
 
 
 def merged(old: DataFrame, new: DataFrame) -> DataFrame:
-    """The ledger with a take's lines in place of what was known of the same files and headers; a file without a header is no run's."""
+    """Replace the ledger's entries about the same files and headers. A file's entry without a header is replaced by any new entry."""
     same = [old["file"] == new["file"], old["digest"].eqNullSafe(new["digest"]) | old["digest"].isNull()]
     return old.join(new.select(*ENTRY), same, "left_anti").unionByName(new)
 
 
 def settled(ledger: DataFrame, copies: DataFrame) -> DataFrame:
-    """The ledger with `copies` (run, of: file) counted as duplicates; copies of copies point at the best. `changed`: which lines are not as
-    before."""
+    """Count `copies` (run, of: file) as duplicates. A copy of a copy points at the best file. `changed` marks the entries that differ
+    from before."""
     found = copies.select("run", F.col("of"))
     moved = ledger.join(F.broadcast(found), "run", "left").withColumn("duplicate_of", F.coalesce("of", "duplicate_of"))
     better = ledger.join(F.broadcast(found), "run").select(F.col("file").alias("duplicate_of"), F.col("of").alias("best"))

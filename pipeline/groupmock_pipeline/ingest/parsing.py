@@ -1,4 +1,5 @@
-"""From texts to rows: what a row is, what goes to the quarantine and why, in built-in functions only; a good line is parsed once."""
+"""Turn texts into rows, and say why a line goes to the quarantine instead. Uses built-in functions only, and parses a good line
+once."""
 
 from __future__ import annotations
 
@@ -19,19 +20,20 @@ from .jsontext import ONE, OPENED, Grammar, literal
 from .texts import BLANK, MARK
 
 NO_DAY: Final = "unknown"
-"""`day` of what has no header that is understood."""
+"""The `day` of a journal whose header is not understood."""
 HEADER: Final = Grammar(schema.HEADER, [Header])
 LINE: Final = Grammar(schema.LINE, ROW_CLASSES.values())
 NEEDED: Final = ("v", "run", "epoch_ns")
-"""What a header must have; a journal of any version that has it is read."""
+"""The fields that a header must have. A journal of any version with these fields is read."""
 SHOWN: Final = 1024
-"""Bytes of an over-long line that its place in the quarantine shows."""
+"""Bytes of an over-long line that the quarantine keeps."""
 
 
 def headed(files: DataFrame, limit: int) -> DataFrame:
-    """Files (`texts.FACTS`) with what follows from their headers: day, run (the key), epoch, newer.
+    """Add the columns that follow from the headers of files (`texts.FACTS`): day, run (the key), epoch, newer.
 
-    `head_problem` says why there is no header that is understood; then day is `unknown`."""
+    `head_problem` says why the header is not understood; `day` is then `unknown`.
+    """
     looked = files.withColumn("parsed", HEADER.parse("head"))
     read = looked.selectExpr(*OPENED, "json_object_keys(head) as keys")
     judged = read.selectExpr("*", f"{_head_problem(limit)} as head_problem")
@@ -53,7 +55,7 @@ def _short(*columns: str) -> str:
 
 DAY: Final = "date_format(timestamp_seconds(floor(row.epoch_ns / 1000000000)), 'yyyy-MM-dd')"
 KEY: Final = f"concat_ws('-', left(regexp_replace(row.run, '[^A-Za-z0-9._]+', '_'), 60), row.epoch_ns, {_short('file', 'head')})"
-"""Name and epoch are for people. Virtual runs share both, and even the whole header: file and header tell runs apart."""
+"""Name and epoch are for readers. File and header make the key unique, because virtual runs share name, epoch and even the whole header."""
 
 
 def _head_problem(limit: int) -> str:
@@ -73,7 +75,7 @@ NOT_UTF_8: Final = "'not UTF-8'"
 WIDE: Final = "'; the file begins as UTF-16 does'"
 EMPTY: Final = "the file is empty"
 CUT: Final = "cut: the packed data ends within a line"
-"""Of a plain file the line alone tells: its writer may have been killed."""
+"""Reported for packed files only. A plain file may lack its end because its writer was killed."""
 
 
 def _over_long(text: str) -> str:
@@ -81,12 +83,13 @@ def _over_long(text: str) -> str:
 
 
 def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
-    """Lines (`texts.numbered` of `headed`) as lines of the parts of a take: rows, quarantine, and one about each file.
+    """Turn lines (`texts.numbered` of `headed`) into lines of the parts of a take: rows, quarantine, and one about each file.
 
-    The reason of a broken line is in the column that rows have of that name; what could be read of it is in the others, for nobody."""
+    The reason of a broken line is in column `reason`. Its other columns are whatever could be parsed, and nobody reads them.
+    """
     judged = lines.where(f"not ({_passed_over()})").selectExpr("*", f"{_unread(limit)} as problem", "line > 0 as is_line")
     looked = judged.withColumn("parsed", F.when(F.expr("is_line and problem is null"), LINE.parse("text")))
-    # What groupmock wrote is known again by one comparison, and looked into no further: to ask for the keys is to parse a line once more.
+    # One comparison recognizes the lines that groupmock wrote. Only other lines are asked for their keys, because that parses them again.
     compared = looked.selectExpr(*OPENED).selectExpr("*", f"coalesce(text = {written()}, false) as usual")
     asked = compared.selectExpr("*", "if(is_line and problem is null and not usual, json_object_keys(text), null) as keys")
     told = asked.selectExpr("*", f"if(is_line, {_reason()}, null) as why")
@@ -100,16 +103,16 @@ ABOUT_FILE: Final = {
     "length": "length", "modified": "modified", "head": f"if(head_problem is null, trim(LEADING '{MARK}' FROM text), null)",
     "lines": "lines", "blank": "blank", "problem": "file_problem",
 }  # fmt: skip
-"""What only a file's own line has."""
+"""The columns of the line about a file."""
 
 
 def _passed_over() -> str:
-    """The header's line, and blank ones."""
+    """Match the header's line and blank lines."""
     return f"(line = 1 and head_problem is null) or (line > 0 and not (lacks and line = lines) and {BLANK.format('text')})"
 
 
 def _unread(limit: int) -> str:
-    """Why a line is not looked into."""
+    """Return SQL that says why a line is not parsed, or null."""
     return f"""case
         when line = 0 then null
         when lacks and line = lines then '{CUT}'
@@ -134,7 +137,7 @@ COLUMNS: Final = f"array({', '.join(map(literal, schema.LINE.names))})"
 
 
 def written() -> str:
-    """The line that groupmock itself writes of `row`; null: it looks otherwise."""
+    """Return SQL of the line that groupmock itself writes for `row`. A journal's line that differs was written by another program."""
     cases = []
     for kind in KINDS:
         opening = f'"{schema.KIND}":"{kind}"'
@@ -143,7 +146,7 @@ def written() -> str:
 
 
 def _reason() -> str:
-    """Why a line is no row; null: it is one."""
+    """Return SQL that says why a line is no row, or null if it is one."""
     return f"""case
         when problem is not null then problem
         when usual then if(try_add(epoch, row.t) is null, '{OUT_OF_RANGE}', null)
@@ -156,7 +159,7 @@ CUT_LINE: Final = "if(line < lines or whole, '', 'cut: the file ends within this
 
 
 def _unfit() -> str:
-    """Why an object is no row, in words; null: nothing is wrong with it so far."""
+    """Return SQL that says which required fields an object lacks, or null if none."""
     cases = []
     for kind in KINDS:
         lacks = ", ".join(f"if(row.{name} is null, '{name}', null)" for name in schema.required(kind))
@@ -166,7 +169,7 @@ def _unfit() -> str:
 
 
 def _column(field: StructField) -> str:
-    """A field; at its default where its kind has one; the reason of a broken line."""
+    """Return SQL of a field, or of the default that its kind has. Column `reason` holds the reason of a broken line."""
     ways = [f"row.{field.name}"]
     for value, kinds in schema.defaults().get(field.name, {}).items():
         ways.append(f"if(row.kind in ({', '.join(map(literal, kinds))}), {_value(value, field)}, null)")

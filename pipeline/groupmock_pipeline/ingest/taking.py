@@ -1,7 +1,7 @@
-"""One ingest: settle what a killed one left, choose what is new, take it, settle it.
+"""Run one ingest in four steps: finish what a killed ingest left, choose new files, take them, and count the take in the ledger.
 
-A take is committed before it is counted (`lake.journals` says why that is safe): who is killed in between leaves a take that the next
-ingest counts first.
+A take is committed before it is counted (`lake.journals` says why that is safe). If an ingest is killed in between, the next ingest counts
+its take first.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("groupmock_pipeline")
 
 TASK_BYTES: Final = 1 << 30
-"""Of a take whose rows are counted, text that one task counts at most."""
+"""Bytes of text whose rows one task counts at most."""
 
 TRIES: Final = 9
-"""Of a commit: of each ingest beside ours, its take or its ledger can be quicker, or both, and leave a batch of nothing besides."""
+"""Tries of a commit. Each concurrent ingest may win with its take, its ledger or both, and may leave an empty batch as well."""
 
 
 class Outcome(NamedTuple):
-    """What an ingest did, in numbers."""
+    """The counts that an ingest reports."""
 
     files: int = 0
     known: int = 0
@@ -48,12 +48,12 @@ class Outcome(NamedTuple):
     problems: int = 0
 
     def plus(self, other: Outcome) -> Outcome:
-        """Of both."""
         return Outcome(*(one + two for one, two in zip(self, other, strict=True)))
 
 
 class Reading(NamedTuple):
-    """How journals are read. `limit`: bytes of a line; `silence_s`: a journal that did not end is taken when nothing came for so long."""
+    """The options for reading journals. `limit` is the longest line in bytes. A journal without its end is taken after `silence_s`
+    without new lines."""
 
     limit: int
     silence_s: float
@@ -61,7 +61,7 @@ class Reading(NamedTuple):
 
 
 def ingest(spark: SparkSession, place: str, lake: str, reading: Reading) -> Outcome:
-    """Everything that is new in `place` into the lake. Raises BadInput, Overtaken."""
+    """Ingest everything new in `place` into the lake. Raises BadInput, Overtaken."""
     path = tables.place(lake, journals.ROWS)
     head = sink.head(spark, path)
     if not head.batches:
@@ -78,10 +78,11 @@ def ingest(spark: SparkSession, place: str, lake: str, reading: Reading) -> Outc
 
 
 def _take_all(spark: SparkSession, path: str, head: sink.Head, chosen: Chosen, reading: Reading) -> Outcome:
-    """Short journals as whole texts; then, line by line, long ones and those that cannot be read as a whole: damaged, or no UTF-8."""
+    """Read short journals as whole texts. Then read by lines the long journals and those that cannot be read as a whole, being damaged
+    or not UTF-8."""
     rest, left, before = chosen.files, len(chosen.small) + len(chosen.large), time.time_ns() // 1000 - int(reading.silence_s * 1e6)
     takes = []
-    # Joined with the batch first: with a join above them Spark would write down all that follows from all of their columns.
+    # The batch is joined first, because with a join on top Spark would materialize everything derived from all columns.
     if chosen.small:
         whole = texts.whole_texts(spark, chosen.small).where(texts.ready(before))
         taken, count = _take(
@@ -110,8 +111,11 @@ def _line_by_line(spark: SparkSession, paths: list[str], before: int, reading: R
 def _take(
     spark: SparkSession, path: str, head: sink.Head, made: Callable[[sink.Due], DataFrame], of: int, size: int
 ) -> tuple[int, int]:  # fmt: skip
-    """Commit what is read of so many journals, bytes of all. Returns the take and how many are in it. Raises Overtaken if another ingest
-    commits something meanwhile; of one that only leaves a batch of nothing, as it was planned before one that came, nobody is at work."""
+    """Commit what is read of `of` journals with `size` bytes. Returns the number of the take and the count of journals in it.
+
+    Raises Overtaken if another ingest commits something meanwhile. Tries again if the other one committed an empty batch, which a job
+    leaves that was overtaken itself.
+    """
     begun = time.monotonic()
     for _ in range(TRIES):
         due = sink.due(spark, path, head, head.edition)
@@ -139,11 +143,11 @@ def _settle_left(spark: SparkSession, path: str, reading: Reading, head: sink.He
 
 
 def _settle(spark: SparkSession, path: str, takes: list[int], reading: Reading, size: int | None, silent: DataFrame | None) -> Outcome:
-    """Commit what the ledger says of takes, and of others' that nobody counted. Returns what it says of `takes`. `silent`: files, of which
-    those that the takes have not cannot be read.
+    """Commit the ledger's entries for `takes` and for uncounted takes of others, and return the counts of `takes`. The files of `silent`
+    that are in no take are entered as unreadable.
 
-    Another ingest may be quicker: with its ledger, which says the same, with a take, or, planned before ours was there, with a batch of
-    nothing. Then it is looked again what is left to say."""
+    Another ingest may commit first: its ledger with the same entries, a take, or an empty batch. Then look again at what is left to enter.
+    """
     for _ in range(TRIES):
         with suppress(Overtaken):
             return _settle_now(spark, path, takes, reading, size, silent)
@@ -151,10 +155,10 @@ def _settle(spark: SparkSession, path: str, takes: list[int], reading: Reading, 
 
 
 def _settle_now(spark: SparkSession, path: str, takes: list[int], reading: Reading, size: int | None, silent: DataFrame | None) -> Outcome:
-    """The same, if nobody is quicker. Raises Overtaken."""
+    """Try once to commit the ledger's entries. Raises Overtaken if another job commits first."""
     head = sink.head(spark, path)
     left = journals.uncounted(head)
-    had = [take for take in takes if take not in left] if journals.RUNS in head.batches else []  # a take may have nothing
+    had = [take for take in takes if take not in left] if journals.RUNS in head.batches else []  # a take may be empty
     known = _outcome(journals.ledger(spark, path, head).where(F.col(schema.TAKE).isin(had))) if had else Outcome()
     if not left and silent is None:
         return known
@@ -171,7 +175,7 @@ def _settle_now(spark: SparkSession, path: str, takes: list[int], reading: Readi
 
 
 def _to_count(spark: SparkSession, path: str, head: sink.Head, takes: list[int]) -> list[DataFrame]:
-    """What takes have of files, of rows and of broken lines; of a file that two ingests took at once, the last take's."""
+    """Return the files, rows and broken lines of takes. If two ingests took the same file at once, the last take counts."""
     found = [_of_takes(spark, path, head, part, takes) for part in (journals.FILES, journals.ROWS, journals.QUARANTINE)]
     if len(takes) < 2:
         return found
@@ -180,7 +184,7 @@ def _to_count(spark: SparkSession, path: str, head: sink.Head, takes: list[int])
 
 
 def _not_in(spark: SparkSession, path: str, head: sink.Head, takes: list[int], files: DataFrame) -> DataFrame:
-    """Files (`files.listed`) of which takes have nothing."""
+    """Return the files (`files.listed`) of which the takes have nothing."""
     had = _of_takes(spark, path, head, journals.FILES, takes).select("file")
     return files.join(F.broadcast(had), "file", "left_anti")
 
@@ -191,13 +195,13 @@ def _of_takes(spark: SparkSession, path: str, head: sink.Head, part: str, takes:
 
 @contextmanager
 def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame) -> Iterator[DataFrame]:
-    """The lines of the ledger that a take brings or changes: `new`, and those of other runs that turn out to be copies."""
+    """Yield the entries of the ledger that a take adds or changes: `new`, and those of other runs that turn out to be copies."""
     merged = ledger.merged(journals.ledger(spark, path, head), new) if journals.RUNS in head.batches else new
     with cached(copies.suspects(merged, new)) as suspects:
         if suspects.isEmpty():
             yield new
             return
-        found = suspects.localCheckpoint()  # else their plan would stand in what follows eight times, and be analysed each time
+        found = suspects.localCheckpoint()  # else their plan would be part of the following ones eight times, and be analysed each time
         mine = F.broadcast(found.select("run", schema.TAKE))
         rows = journals.part(spark, path, journals.ROWS, head).join(mine, ["run", schema.TAKE], "left_semi")
         told = ledger.settled(merged, copies.copies(copies.contents(rows, found)))
@@ -207,11 +211,11 @@ def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame
 
 
 def _outcome(told: DataFrame) -> Outcome:
-    """Counts of a take. Raises AssertionError if they do not add up: then it does not count."""
+    """Return the counts of a take. Raises AssertionError if the counts do not add up, so that the take is not entered."""
     whole = F.expr("lines = header + rows + quarantined + duplicates + blank")
     sums = ("rows", "quarantined", "duplicates", "blank")
     row = told.agg(F.count("*"), *(F.sum(name) for name in sums), F.count("problem"), F.min_by("file", whole), F.min(whole)).first()
-    assert row is not None  # seven figures and a name
+    assert row is not None  # the row has seven figures and a name
     files, rows, quarantined, duplicates, blank, problems, file, adds_up = row
     assert adds_up is not False, f"{file}: the counts of its lines do not add up; its take does not count"
     return Outcome(files, 0, 0, rows or 0, quarantined or 0, duplicates or 0, blank or 0, problems)

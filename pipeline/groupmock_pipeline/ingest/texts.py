@@ -1,11 +1,12 @@
-"""Journals as texts: each file with its header, its lines numbered from 1. Line 0, with the header once more, stands for the file itself.
+"""Read journals as texts, each file with its header and its lines numbered from 1. Line 0, with the header once more, stands for the file.
 
-Most journals are read as one text each, and their lines are numbered where they stand: nothing is shuffled. Others are read line by line,
-and numbered in a window by file: long ones, which would not fit beside each other in memory; those whose packed data is damaged, of which
-Spark gives all lines before the damage, and often nothing as a whole; and what is no UTF-8, whose bytes a split text would not have.
+Most journals are read as one text each, and their lines are numbered in place without a shuffle. Other journals are read by lines and
+numbered in a window by file. These are long journals, because several would not fit into memory together; journals whose packed data is
+damaged, because Spark returns all lines before the damage but often nothing as a whole; and journals that are not UTF-8, because splitting
+a text would lose their bytes.
 
-Spark unpacks by a file's name (.gz, .zst) and, told to ignore corrupt files, stops at a cut or damage without a word. That something is
-missing is told by what is there: a last line without its end, rows that do not follow each other, no note of the end.
+Spark unpacks by a file's name (.gz, .zst). Told to ignore corrupt files, it stops silently at a cut or at damage. What is missing shows in
+the rest: a last line without its end, gaps between rows, no note of the end.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 READING: Final = {"ignoreCorruptFiles": "true", "ignoreMissingFiles": "true"}
 ABOUT: Final = (f"{FILE} as file", "_metadata.file_size as length", "unix_micros(_metadata.file_modification_time) as modified")
 FACTS: Final = ("file", "length", "modified", "head", "last", "lines", "blank", "valid", "whole", "lacks")
-"""What is known of a file: its first and last line, how many there are, how many of them blank; `valid`: all of it is known to be UTF-8;
-`whole`: its last line has a line's end; `lacks`: its packed data ends behind a line, before its time. Then one line more, without a text,
-stands for what is lacking."""
+"""The properties of a file: its first and last line, the number of lines and of blank ones. `valid`: the whole file is known to be
+UTF-8. `whole`: its last line is terminated. `lacks`: its packed data ends early, but behind a line. Then one more line without a text
+stands for what is missing."""
 BLANK: Final = "not startswith({0}, '{{') and {0} rlike r'^\\s*$'"
 MARK: Final = "\ufeff"
 ENDED: Final = f"coalesce(get_json_object(last, '$.what') = '{END}' and get_json_object(last, '$.kind') = 'note', false)"
@@ -37,10 +38,10 @@ LACKS: Final = f"rlike(file, r'{PACKED}') and not whole and json_object_keys(las
 
 
 def whole_texts(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """FACTS, and `texts`: the header once more, for the file, then all lines."""
+    """Return the columns FACTS and `texts`: the header, which stands for the file, then all lines."""
     read = spark.read.format("text").options(**READING, wholetext="true").load(list(paths)).selectExpr(*ABOUT, "value")
     cut = read.where("is_valid_utf8(value)").selectExpr("*", "endswith(value, '\n') as whole")
-    # The last line from the end of the text: who asks for it does not split the text for the answer.
+    # Find the last line from the end of the text, so that the text is not split for it.
     ended = cut.selectExpr("*", "substring_index(substring_index(value, '\n', if(whole, -2, -1)), '\n', 1) as last")
     split = ended.selectExpr("* except (value)", "value = '' as empty", "split(value, '\n') as found", f"{LACKS} as lacks")
     told = split.selectExpr("* except (found)", "if(whole, slice(found, 1, size(found) - 1), found) as found")
@@ -53,36 +54,36 @@ def whole_texts(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 
 def numbered(files: DataFrame) -> DataFrame:
-    """A line per line of `whole_texts` and what was added to it: `line`, `text`. What is long and of the file is not repeated."""
+    """Return one line per entry of `texts`, with `line` and `text`. Long columns about the file are not repeated."""
     others = [name for name in files.columns if name not in ("texts", "head", "last")]
-    # Not `posexplode`: Spark would first ask whether there is something in `texts`, and split all texts for the answer.
+    # Not `posexplode`: Spark would first ask whether `texts` is empty, and split all texts for the answer.
     return files.select(*others, F.posexplode_outer("texts").alias("line", "text"))
 
 
 def long_texts(spark: SparkSession, paths: Sequence[str], tasks: int) -> DataFrame:
-    """file, line, text: of journals that are read line by line."""
+    """Return file, line and text of journals that are read by lines."""
     read = spark.read.format("text").options(**READING, lineSep="\n").load(list(paths))
     lines = read.selectExpr(*ABOUT, "_metadata.file_block_start as block", "monotonically_increasing_id() as id", "value as text")
     place = Window.partitionBy("file").orderBy("block", "id")
     found = lines.repartition(tasks, "file").select(*FACTS[:3], F.row_number().over(place).alias("line"), "text")
-    return found.localCheckpoint()  # it is read twice, and a stream's plan may not number lines
+    return found.localCheckpoint()  # it is read twice, and the plan of a stream may not number lines
 
 
 def facts(lines: DataFrame) -> DataFrame:
-    """FACTS of `long_texts`. Whether all is UTF-8 is asked line by line. Whether the last line has an end is not known of packed files: of
-    those the note of the end tells."""
+    """Return the columns FACTS of `long_texts`. UTF-8 is checked line by line. Whether the last line of a packed file is terminated is
+    unknown, so the note of the journal's end decides."""
     size = F.sum(F.octet_length("text") + 1)
     told = lines.groupBy("file").agg(
         F.first("length").alias("length"), F.first("modified").alias("modified"),
         F.ltrim(F.min_by("text", "line"), F.lit(MARK)).alias("head"), F.max_by("text", "line").alias("last"),
         F.count("*").alias("lines"), F.count_if(F.expr(BLANK.format("text"))).alias("blank"), size.alias("size"),
     )  # fmt: skip
-    marked = F.col("length") - len(MARK.encode())  # which this reader passes over
+    marked = F.col("length") - len(MARK.encode())  # because this reader skips the byte order mark
     whole = F.when(F.col("file").rlike(PACKED), F.expr(ENDED)).otherwise(F.col("size").isin(F.col("length"), marked))
     known = told.select("*", F.lit(False).alias("valid"), whole.alias("whole")).selectExpr("*", f"{LACKS} as lacks")
     return known.withColumn("lines", F.col("lines") + F.col("lacks").cast("bigint")).select(*FACTS)
 
 
 def ready(before: int) -> Column:
-    """Has a journal ended, or was nothing written to it since then (us since 1970), so that nothing will come?"""
+    """Match journals that have ended, or have not been written to since `before` (us since 1970)."""
     return F.expr(ENDED) | (F.col("modified") <= before)

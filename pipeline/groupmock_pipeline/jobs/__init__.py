@@ -8,10 +8,8 @@ from types import ModuleType
 
 
 def names() -> list[str]:
-    """Every job."""
     return sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
 
 
 def job(name: str) -> ModuleType:
-    """The module of a job."""
     return import_module(f".{name}", __package__)

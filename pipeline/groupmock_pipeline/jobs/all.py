@@ -20,26 +20,24 @@ if TYPE_CHECKING:
 INPUT: Final = ingest.INPUT
 OUTPUT: Final = ingest.OUTPUT
 GROWING: Final = {"rebalances": rebalances, "heartbeats": heartbeats, "faults": faults}
-"""Table -> the job that makes it grow; what takes longest begins first."""
+"""Maps each table to the job that extends it. The slowest job starts first."""
 
 log = logging.getLogger("groupmock_pipeline")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     ingest.add_arguments(parser)
     parser.add_argument("--report", metavar="OUT", help="the report too, into that folder")
     report.add_arguments(parser)
 
 
 def load(arguments: argparse.Namespace) -> None:
-    """See `report.load`."""
     if arguments.report is not None:
         report.load(arguments)
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Once; with --follow again whenever journals came, in a session that knows its plans by then."""
+    """Run once, and with --follow run again whenever journals came, in a session that has warmed up."""
     lake = argparse.Namespace(**{**vars(arguments), "input": arguments.output})
     made = False
     for outcome in ingest.rounds(spark, arguments):
@@ -53,8 +51,8 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
 
 
 def _grown(spark: SparkSession, lake: argparse.Namespace) -> None:
-    """The three tables side by side, as much of a small lake's time is planning, which one core does; and the report, which asks of each
-    table as soon as it is there."""
+    """Extend the three tables in parallel, because planning dominates a small lake and uses one core. The report reads each table as
+    soon as it is made."""
     with ThreadPoolExecutor(len(GROWING)) as threads:
         made = {table: threads.submit(job.run, spark, lake) for table, job in GROWING.items()}
         if lake.report is not None:

@@ -39,17 +39,16 @@ COLUMNS: Final = {
     "client_ids": "client ids of whom it was judged",
     "findings": "what broke it, the first ones",
 }
-"""Columns of the table, in order."""
+"""The columns of the table in order."""
 KEY: Final = ("day", "run", "group", "rule")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which rules."""
     parser.add_argument("--rule", action="append", default=[], metavar="CODE", help="only this one, as CLIENT-05 (repeatable)")
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Lake to lake: a partition per day."""
+    """Write table `audit` of a lake, with a partition per day."""
     strange = [code for code in arguments.rule if code not in registered()]
     if strange:
         raise BadInput(f"--rule {strange[0]}: there is no such rule; there are {', '.join(registered())}")
@@ -58,13 +57,13 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
 
 
 def audit(rows: DataFrame, runs: DataFrame, codes: Sequence[str] | None = None) -> DataFrame:
-    """Tables `rows` and `runs` -> table `audit`."""
+    """Make table `audit` of tables `rows` and `runs`."""
     parts = map_in_arrow(needed(rows), audited(codes), PARTS)
     return lines(parts.unionByName(trouble(runs), allowMissingColumns=True))
 
 
 def trouble(runs: DataFrame) -> DataFrame:
-    """A part for every run whose journal is not whole, as the ledger says."""
+    """Return a line for every run whose journal is incomplete according to the ledger."""
     lines = F.when(F.col("quarantined") > 0, F.concat("quarantined", F.lit(" of the journal's lines are no rows (table quarantine)")))
     said = F.concat_ws("; ", F.concat(F.lit("the journal has a problem: "), "problem"), lines)
     told = runs.where(F.col("run").isNotNull() & F.col("duplicate_of").isNull()).select("day", "run", said.alias("crashed"))
@@ -73,7 +72,7 @@ def trouble(runs: DataFrame) -> DataFrame:
 
 
 def lines(parts: DataFrame) -> DataFrame:
-    """Parts (`run_audit.PARTS`) -> table `audit`: what libraries did, and what was done while a group was there, added up."""
+    """Make table `audit` of `run_audit.PARTS`: add up the libraries and the lifetimes of each group."""
     each = parts.groupBy(*KEY, "library", "version").agg(
         F.first("severity", ignorenulls=True).alias("severity"),
         *(F.sum(name).alias(name) for name in ("kept", "broken")),
@@ -94,6 +93,6 @@ def lines(parts: DataFrame) -> DataFrame:
 
 
 def verdict() -> Column:
-    """As `verdicts.Tally` has it: a crash takes no finding back."""
+    """Decide verdicts as `verdicts.Tally` does: a rule that was found broken stays broken even if it crashed."""
     known = F.when(F.col("broken") > 0, BROKEN).when(F.size("crashed") > 0, UNKNOWN)
     return known.when(F.col("kept") > 0, KEPT).otherwise(NOT_EXERCISED)

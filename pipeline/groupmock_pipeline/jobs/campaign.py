@@ -41,7 +41,6 @@ log = logging.getLogger("groupmock_pipeline")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("--seeds", metavar="FROM..TO", help="seeds of every sweep")
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this one (repeatable)")
     parser.add_argument("--protocol", action="append", default=[], metavar="NAME[/CLIENT]", help="only this one (repeatable)")
@@ -71,7 +70,7 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
 
 
 def flags(arguments: argparse.Namespace) -> dict[str, Any]:
-    """By the names that a sweep has. Raises BadInput."""
+    """Return the flags by the names of a sweep's fields. Raises BadInput."""
     sizes = dict(_size(word) for word in arguments.size)
     said = {"seeds": arguments.seeds, "scenarios": arguments.scenario, "protocols": arguments.protocol}
     return {**said, "sizes": sizes, "kinds": arguments.simulation, "batch": arguments.batch}
@@ -86,25 +85,26 @@ def _size(word: str) -> tuple[str, list[int | float]]:
 
 
 def play(spark: SparkSession, plan: CampaignPlan, wanted: Sequence[Stretch], lake: str, wave: int = WAVE) -> None:
-    """Each wave is a Spark job whose batches appear in the lake as whole partitions: a run that is killed loses that wave alone."""
+    """Play the plan in waves. Each wave is a Spark job whose batches appear in the lake as whole partitions, so that a killed run loses
+    only that wave."""
     every = sum(each.last - each.first + 1 for each in wanted)
     _in_waves(left(plays(spark, wanted, plan.batch), done(spark, lake)), every, lake, wave, TABLE, lambda todo: played(todo, wave))
 
 
 def simulate(spark: SparkSession, plan: CampaignPlan, wanted: Sequence[SimulationStretch], lake: str, wave: int = WAVE) -> None:
-    """The same with seeds of the simulation; then what they found, summed up."""
+    """Play seeds of the simulation in waves, then sum up their findings."""
     every = sum(each.last - each.first + 1 for each in wanted)
     todo = left(seeds(spark, wanted, plan.batch), done(spark, lake, SIMULATION), PLAY)
     _in_waves(todo, every, lake, wave, SIMULATION, lambda todo: played(todo, wave, simulate_all, RECORD))
     tables.replace(summed_up(tables.read(spark, lake, SIMULATION)).coalesce(1), lake, "simulated")
-    # To the driver: a number for each kind.
+    # One number per kind is collected to the driver.
     for row in tables.read(spark, lake, "simulated").orderBy("product", "kind").collect():
         log.info("simulation: %s: %d findings in %d seeds (%d hung, %d died)", *(row[name] for name in COUNTED))
 
 
 def _in_waves(todo: DataFrame, every: int, lake: str, wave: int, table: str, made: Callable[[DataFrame], DataFrame]) -> None:
     number = F.floor(F.col(ORDINAL) / wave)
-    # To the driver: the numbers of the waves that have something left, and how many plays.
+    # The driver gets the numbers of the unfinished waves and their sizes.
     waves = sorted((row[0], row[1]) for row in todo.groupBy(number.alias("wave")).count().collect())
     log.info("%s: %d plays, of which the lake has %d", table, every, every - sum(count for _, count in waves))
     for place, (each, count) in enumerate(waves, 1):
@@ -113,5 +113,4 @@ def _in_waves(todo: DataFrame, every: int, lake: str, wave: int, table: str, mad
 
 
 def done(spark: SparkSession, lake: str, table: str = TABLE) -> DataFrame | None:
-    """A table as it is; None: there is nothing."""
     return tables.find(spark, lake, table)

@@ -1,6 +1,6 @@
-"""A lake in few files again: what many ingests left, in files of about 128 MB by day and run, without what no longer counts.
+"""Merge the small files that many ingests left into files of about 128 MB by day and run, without lines that no longer count.
 
-Readers that began before go on with the files as they were; those are taken away by the compaction after this one, or by --sweep.
+Readers that began before go on with the old files, which the next compaction deletes, or --sweep.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ if TYPE_CHECKING:
 
 INPUT: Final = "the lake"
 OUTPUT: Final = None
-"""It is the lake that is read."""
+"""The output is the input lake."""
 TABLES: Final = ("rows", "rebalances", "heartbeats", "faults", "audit", "campaign", "simulation")
-"""Tables that grow. `rows` stands for what ingest makes."""
+"""The tables that grow. `rows` includes the other tables that ingest makes."""
 
 log = logging.getLogger("groupmock_pipeline")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("--sweep", action="store_true", help="take the files of before away at once: nobody reads the lake now")
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Table by table, each in one commit."""
+    """Compact the tables one by one, each in one commit."""
     lake = arguments.input
     found = [name for name in TABLES if tables.exists(spark, lake, name)]
     if not found:

@@ -28,11 +28,11 @@ COLUMNS: Final = (
     "runs_ours", "runs_theirs", "samples_ours", "samples_theirs", "quartiles_ours", "quartiles_theirs", "min_ours", "max_ours",
     "min_theirs", "max_theirs", "tolerance", "reason",
 )  # fmt: skip
-"""Table `compare`."""
+"""The columns of table `compare`."""
 
 
 class CompareLimits(NamedTuple):
-    """What a verdict asks for."""
+    """The thresholds of a verdict."""
 
     tolerance: float = 0.1
     least: int = 8
@@ -43,7 +43,6 @@ DEFAULT: Final = CompareLimits()
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The other lake, how runs are aligned, limits."""
     by = "a run's scenario: the first group of this in its file's path (default: what its journal says, else its file's name)"
     tolerance = "medians agree when they differ by at most this share of the larger one (default 0.1)"
     least = "from so many runs on each side p decides, below it whether their ranges overlap (default 8)"
@@ -55,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(spark: SparkSession, arguments: Namespace) -> None:
-    """Two lakes to one."""
+    """Write table `compare` of two lakes."""
     if arguments.tolerance < 0:
         raise BadInput(f"--tolerance {arguments.tolerance}: a share from 0 on, as 0.1")
     ours, missing_ours = _labelled(spark, arguments.input, arguments.by)
@@ -68,7 +67,7 @@ def run(spark: SparkSession, arguments: Namespace) -> None:
 
 
 def _labelled(spark: SparkSession, lake: str, by: str | None) -> tuple[DataFrame, dict[str, str]]:
-    """Samples of a lake with their run's scenario; a run in which nothing was measured has one sample of no measure."""
+    """Return the samples of a lake with their run's scenario. A run without any sample has one line whose measure is null."""
     values, missing = samples(measured_tables(spark, lake), clients=False)
     labels = alignment.scenarios(tables.read(spark, lake, "rows"), tables.read(spark, lake, "runs"), by)
     every = few(spark, [], SHAPE) if values is None else values
@@ -76,9 +75,9 @@ def _labelled(spark: SparkSession, lake: str, by: str | None) -> tuple[DataFrame
 
 
 def compare(ours: DataFrame, theirs: DataFrame, limits: CompareLimits = DEFAULT, measures: Sequence[Measure] = MEASURES) -> DataFrame:
-    """Samples (`measures.SHAPE` and `scenario`) of two sides -> columns `COLUMNS`.
+    """Return `COLUMNS` of two sides' samples (`measures.SHAPE` and `scenario`).
 
-    `measure` null: the runs of that scenario in which nothing was measured.
+    If `measure` is null, the line counts the runs of that scenario without any sample.
     """
     sided = ours.withColumn("side", F.lit(False)).unionByName(theirs.withColumn("side", F.lit(True)))
     runs = per_run(sided, (*KEYS, "side"), measures)
@@ -122,6 +121,6 @@ def _reason(verdict: Column, enough: Column) -> Column:
 
 
 def not_measured(spark: SparkSession, missing: Sequence[tuple[str, str]], limits: CompareLimits) -> DataFrame:
-    """A line for each measure that a side could not give: verdict `not measured`, and why."""
+    """Return a line with verdict `not measured` and the reason for each measure that a side lacks."""
     lines = [{"measure": name, "verdict": "not measured", "reason": reason, "tolerance": limits.tolerance} for name, reason in missing]
     return few(spark, lines, "measure string, verdict string, reason string, tolerance double")

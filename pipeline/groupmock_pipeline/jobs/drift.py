@@ -27,7 +27,7 @@ from ..few_lines import few
 
 KEYS: Final = ("library", "version")
 ALL: Final = "*"
-"""`version` of the line that takes all versions of a library together; made for libraries that have several."""
+"""The `version` of the line about all versions of a library. It is made for libraries with several versions."""
 EVIDENCE: Final = 5
 DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 RUNS: Final = "run:"
@@ -36,11 +36,11 @@ COLUMNS: Final = (
     "low_before", "high_before", "low_after", "high_after", "quartiles_before", "quartiles_after",
     "runs_before", "runs_after", "samples_before", "samples_after", "evidence", "reason", "before", "after",
 )  # fmt: skip
-"""Table `drift`."""
+"""The columns of table `drift`."""
 
 
 class DriftLimits(NamedTuple):
-    """What a verdict asks for."""
+    """The thresholds of a verdict."""
 
     least: int = 8
     alpha: float = 0.05
@@ -51,7 +51,6 @@ DEFAULT: Final = DriftLimits()
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Windows and limits."""
     window = "FIRST-DAY..LAST-DAY (either may be left out), a day, or run:REGEXP for runs by their key (orders_v2-...: it writes _ for -)"
     parser.add_argument("--before", metavar="WINDOW", help=f"runs to compare with: {window}")
     parser.add_argument("--after", metavar="WINDOW", help="runs that may have moved, written alike")
@@ -62,7 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(spark: SparkSession, arguments: Namespace) -> None:
-    """Lake to lake."""
+    """Write tables `drift` and `rule_drift` of a lake."""
     before, after = windows(arguments.before, arguments.after, arguments.split)
     words = (arguments.before or f"until {arguments.split}", arguments.after or f"from {arguments.split}")
     labels = {"before": F.lit(words[0]), "after": F.lit(words[1])}
@@ -87,17 +86,16 @@ def _measured(spark: SparkSession, arguments: Namespace, before: Column, after: 
 
 
 def _inhabited(values: DataFrame, windows: Column, lake: str) -> None:
-    """Raises BadInput where runs were measured and no window has any: an empty table would look like good news."""
+    """Raises BadInput if there are samples but none in a window, because an empty table would look like good news."""
     told = values.agg(F.count_if(windows), F.min("run"), F.max("run"), F.min("day"), F.max("day")).first()
     if told is not None and told[1] is not None and not told[0]:
         raise BadInput(f"no run of {lake} is in either window: its runs are {told[1]} to {told[2]}, of {told[3]} to {told[4]}")
 
 
-# -- windows -----------------------------------------------------------------------------------------------------------
 
 
 def windows(before: str | None, after: str | None, split: str | None) -> tuple[Column, Column]:
-    """Two conditions on `day` and `run`. Raises BadInput."""
+    """Return two conditions on `day` and `run`. Raises BadInput."""
     if split is not None:
         if before or after:
             raise BadInput("--split says both windows: leave --before and --after out")
@@ -129,13 +127,12 @@ def _day(word: str, option: str) -> str:
     return word
 
 
-# -- the table ---------------------------------------------------------------------------------------------------------
 
 
 def drift(
     values: DataFrame, before: Column, after: Column, limits: DriftLimits = DEFAULT, measures: Sequence[Measure] = MEASURES
 ) -> DataFrame:
-    """Samples (`measures.SHAPE`) -> columns `COLUMNS` but for `before` and `after`. A run in both windows counts as after."""
+    """Return `COLUMNS` except `before` and `after` of samples (`measures.SHAPE`). A run in both windows counts as after."""
     sided = values.withColumn("side", F.when(after, True).when(before, False)).where(F.col("side").isNotNull())
     runs = per_run(_with_all_versions(sided), (*KEYS, "side"), measures)
     keys = (*KEYS, "measure")
@@ -146,14 +143,14 @@ def drift(
 
 
 def _with_all_versions(values: DataFrame) -> DataFrame:
-    """Where a library has several versions, its samples count once more for all of them: an upgrade shows there."""
+    """Count the samples of a library with several versions once more for all versions, because that line shows an upgrade."""
     several = values.groupBy("library").agg(F.count_distinct("version").alias("versions"))
     versions = F.when(F.col("versions") > 1, F.array("version", F.lit(ALL))).otherwise(F.array("version"))
     return values.join(F.broadcast(several), "library").withColumn("version", F.explode(versions)).drop("versions")
 
 
 def _extremes() -> list[Column]:
-    """The highest and the lowest samples after, of different runs."""
+    """Return the highest and the lowest samples after, each of another run."""
     tops, bottoms = F.collect_list(F.when(F.col("side"), F.col("top"))), F.collect_list(F.when(F.col("side"), F.col("bottom")))
     return [
         F.slice(F.sort_array(tops, asc=False), 1, EVIDENCE).alias("highest"),
@@ -179,6 +176,6 @@ def _judged(tested: DataFrame, enough: Column, limits: DriftLimits, measures: Se
 
 
 def not_measured(spark: SparkSession, missing: dict[str, str]) -> DataFrame:
-    """A line for each measure that could not be had: verdict `not measured`, and why."""
+    """Return a line with verdict `not measured` and the reason for each missing measure."""
     lines = [{"measure": name, "verdict": "not measured", "reason": reason} for name, reason in sorted(missing.items())]
     return few(spark, lines, "measure string, verdict string, reason string")

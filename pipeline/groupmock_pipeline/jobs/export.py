@@ -1,7 +1,7 @@
-"""Runs of a lake as journals again: JSON Lines that `groupmock audit`, `groupmock journal` and every reader of journals take.
+"""Write the runs of a lake as journals: JSON Lines that `groupmock audit`, `groupmock journal` and every reader of journals accept.
 
-Reads `rows` and `runs`, writes FOLDER/RUN.jsonl for each run. Lines in the quarantine are no rows and are not there; a run whose header
-nobody understands has no journal.
+Reads `rows` and `runs`, writes FOLDER/RUN.jsonl for each run. Lines in the quarantine are left out. A run whose header is not understood
+gets no journal.
 
     groupmock pipeline export LAKE FOLDER --run 'orders_v2-.*'
 """
@@ -29,19 +29,18 @@ log = logging.getLogger("groupmock_pipeline")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which runs."""
     parser.add_argument("--run", metavar="REGEXP", help="only runs whose key matches as a whole (default: all)")
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Lake to folder."""
+    """Write the journals of a lake into a folder."""
     folder = Path(arguments.output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise BadInput(f"{folder}: {problem.strerror}; name a folder that can be written") from None
     rows, runs = (tables.read(spark, arguments.input, name).where(_wanted(arguments.run)) for name in ("rows", "runs"))
-    # To the driver: two figures.
+    # Two figures are collected to the driver.
     told = export(rows, runs, str(folder.absolute())).agg(F.count("*"), F.coalesce(F.sum("rows"), F.lit(0))).first()
     if told is None or not told[0]:
         raise BadInput(f"no run of {arguments.input} matches {arguments.run!r}" if arguments.run else f"{arguments.input} has no runs")
@@ -49,12 +48,13 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
 
 
 def export(rows: DataFrame, runs: DataFrame, folder: str) -> DataFrame:
-    """Tables `rows` and `runs` -> FILES: what was written. One run after the other in each worker, its lines in their order."""
+    """Write the journals of tables `rows` and `runs` and return FILES. Each worker writes one run after the other, with its lines in
+    order."""
     return map_in_arrow(lines(rows, runs), written(folder), FILES)
 
 
 def lines(rows: DataFrame, runs: DataFrame) -> DataFrame:
-    """run, line and the columns of a row; line 1 is the header, whose columns are packed into `more` as JSON."""
+    """Return run, line and the columns of a row. Line 1 is the header, whose fields are packed into `more` as JSON."""
     known = runs.where(F.col("run").isNotNull() & F.col("duplicate_of").isNull() & (F.col("header") == 1))
     names = {"run": schema.NAME}
     values = F.struct(*(F.col(names.get(name, name)).alias(name) for name in HEADER))

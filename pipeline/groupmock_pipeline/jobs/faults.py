@@ -27,24 +27,24 @@ SCHEMA: Final = (
     "errors map<string,bigint>, replies_lost bigint, connections_closed bigint, errors_elsewhere bigint, faults_in_window bigint, "
     "opens_window boolean"
 )
-"""Table `faults`."""
+"""The schema of table `faults`."""
 COLUMNS: Final = tuple(re.findall(r"(\w+) [\w<>,]+(?:, |$)", SCHEMA))
 
 
 def run(spark: SparkSession, arguments: Namespace) -> None:
-    """The lines of the runs that are new."""
+    """Add the lines of new runs to table `faults`."""
     tables.grow(spark, arguments.input, arguments.output, "faults", faults)
 
 
 def faults(rows: DataFrame) -> DataFrame:
-    """Table `faults` from table `rows`: columns `COLUMNS`, times in ns. Where nothing struck, all but the question whether is left out."""
+    """Make table `faults` of table `rows` (columns `COLUMNS`, times in ns). If there was no strike, only that question is computed."""
     if strikes.struck(rows).isEmpty():
         return few(rows.sparkSession, [], SCHEMA)
     return followed(rows)
 
 
 def followed(rows: DataFrame) -> DataFrame:
-    """What followed each strike of these rows."""
+    """Compute what followed each strike in these rows."""
     fetched = refetched.refetched(strikes.of_struck(rows, rows))
     lives = strikes.lives(strikes.told(rows)).join(fetched, "run", "left")
     return _line(after.around(after.per_strike(after.shared(after.per_group(lives)))))

@@ -19,19 +19,20 @@ from ..clients import SOFTWARE, identified
 from ..windows import BEFORE, OF_MEMBER, SO_FAR
 
 EXPIRED: Final = 0
-"""In the place of an API key: the session of a member expired."""
+"""Stands for an API key in lines about an expired session."""
 MESSAGE: Final = (
     "struct<group_id: string, member_id: string, generation_id: bigint, member_epoch: bigint, session_timeout_ms: bigint,"
     f" {SOFTWARE}>"
 )
 ACCURACY: Final = 10_000
-"""Of percentile_approx: a quantile is an observed gap, wrong by at most 1 / ACCURACY in rank, exact up to that many different gaps."""
+"""The accuracy of percentile_approx: a quantile is an observed gap whose rank is wrong by at most 1 / ACCURACY. It is exact up to that
+many different gaps."""
 ERRORS: Final = (
     "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID", "NOT_COORDINATOR",
     "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID", "GROUP_ID_NOT_FOUND",
     "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "INVALID_GROUP_ID", "GROUP_AUTHORIZATION_FAILED", "UNKNOWN_SERVER_ERROR",
 )  # fmt: skip
-"""What a Heartbeat is answered; anything else counts as `other`."""
+"""The errors with which a Heartbeat is answered. Any other one counts as `other`."""
 QUANTILES: Final = {"gap_p50_ns": 0.5, "gap_p90_ns": 0.9, "gap_p99_ns": 0.99}
 KEY: Final = ("run", "group", "library", "version")
 
@@ -58,26 +59,26 @@ COLUMNS: Final = {
     "expiries": "sessions that expired",
     "errors": "error -> how many heartbeats were answered with it",
 }
-"""Columns of the table, in order."""
+"""The columns of the table in order."""
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """The lines of the runs that are new."""
+    """Add the lines of new runs to table `heartbeats`."""
     tables.grow(spark, arguments.input, arguments.output, "heartbeats", heartbeats)
 
 
 def heartbeats(rows: DataFrame) -> DataFrame:
-    """Table `rows` -> table `heartbeats`. One shuffle, by run: all that follows is about the rows of one run."""
+    """Make table `heartbeats` of table `rows`. Shuffles once, by run, because everything else concerns the rows of one run."""
     counted = _measured(_signs(_seen(rows).repartition("run"))).groupBy("day", *KEY).agg(*map(F.expr, _aggregates()))
     gaps = (f"get(quantiles, {place}) as {name}" for place, name in enumerate(QUANTILES))
     return counted.where("heartbeats > 0 or expiries > 0").selectExpr("*", *gaps).select(*COLUMNS)
 
 
 def _seen(rows: DataFrame) -> DataFrame:
-    """JoinGroup, Heartbeat, SyncGroup, ConsumerGroupHeartbeat and ApiVersions, asked and answered, and sessions that expired. `said` is
-    read where something is in it that counts: in what is asked, and in the answers to JoinGroup."""
+    """Select requests and replies of JoinGroup, Heartbeat, SyncGroup, ConsumerGroupHeartbeat and ApiVersions, and expired sessions.
+    `said` is the parsed message where it is needed: in requests, and in replies to JoinGroup and ConsumerGroupHeartbeat."""
     wire = f"kind in ('request', 'reply') and api_key in {(JOIN_GROUP, HEARTBEAT, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT, API_VERSIONS)}"
-    because = "coalesce(cause = 'session_expired', startswith(reason, 'session of '))"  # older journals have no words
+    because = "coalesce(cause = 'session_expired', startswith(reason, 'session of '))"  # older journals have no cause
     expired = f"kind = 'member' and what = 'removed' and {because}"
     telling = f"kind = 'request' or api_key in {(JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)}"
     return rows.where(f"({wire}) or ({expired})").selectExpr(
@@ -88,8 +89,8 @@ def _seen(rows: DataFrame) -> DataFrame:
 
 
 def _signs(seen: DataFrame) -> DataFrame:
-    """The requests of members, each with its answer and its connection's software, and expiries. A connection has one request at a time,
-    so the answer is the next row of these APIs there."""
+    """Return the requests of members, with answer and client software, and expired sessions. A connection has one request at a time, so
+    the answer is the next row of these APIs on the connection."""
     order = "partition by run, connection order by line"
     so_far = f"over ({order} {SO_FAR})"
     known = seen.selectExpr(
@@ -109,8 +110,8 @@ def _signs(seen: DataFrame) -> DataFrame:
 
 
 def _measured(signs: DataFrame) -> DataFrame:
-    """Heartbeats and expiries with the member's client, `gap_ns` since its last Heartbeat or answer to SyncGroup in that generation, and
-    `share`, the gap's part of its session timeout."""
+    """Return Heartbeats and expired sessions with the member's client. `gap_ns` is the time since the member's last Heartbeat or
+    SyncGroup answer in that generation, and `share` is the gap's share of the session timeout."""
     renewed = f"case when api_key = {HEARTBEAT} then at when error is null then answered_at end"
     sign = f"case when api_key != {JOIN_GROUP} then struct({renewed} as alive_at, generation) end"
     known = signs.selectExpr(

@@ -29,7 +29,6 @@ log = logging.getLogger("groupmock_pipeline")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     limit = f"longer lines go to the quarantine (default {LINE_MIB})"
     parser.add_argument("--line-limit", type=int, default=LINE_MIB, metavar="MIB", help=limit)
     silence = f"a journal that did not end is taken when nothing came for so long, and again when it grew (default {SILENCE_S:g})"
@@ -38,18 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Ingest what is new."""
     for _ in rounds(spark, arguments):
         pass
 
 
 def rounds(spark: SparkSession, arguments: argparse.Namespace) -> Iterator[Outcome]:
-    """Ingest what is new: once, or for ever where --follow says so. Raises BadInput for bad flags, and where once would find nothing."""
+    """Ingest all new journals, once or for ever with --follow. Raises BadInput for bad flags, and if a single ingest finds no journal."""
     reading = _reading(arguments)
     before = None
     while True:
         outcome = ingest(spark, arguments.input, arguments.output, reading)
-        if outcome != before:  # who follows is not told every time that nothing is new
+        if outcome != before:  # the same outcome is not logged again with --follow
             log.info("ingest: %s", told(outcome))
         before = outcome
         if arguments.follow is None:
@@ -77,7 +75,7 @@ def _check_found(spark: SparkSession, arguments: argparse.Namespace, outcome: Ou
 
 
 def told(outcome: Outcome) -> str:
-    """In words."""
+    """Format the outcome as a sentence."""
     writing = f"; {outcome.writing} that did not end and may still be written: taken later" if outcome.writing else ""
     if not outcome.files:
         return f"nothing new, {outcome.known} journals known already{writing}"

@@ -67,19 +67,19 @@ COLUMNS: Final = {
     "abandoned_ns": "partition-ns from then to the journal's end",
     "undelivered_ns": "partition-ns in which records waited around it; null: the journal has no Fetch of the group's clients",
 }
-"""Columns of the table, in order."""
+"""The columns of the table in order."""
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """The lines of the runs that are new."""
+    """Add the lines of new runs to table `rebalances`."""
     tables.grow(spark, arguments.input, arguments.output, "rebalances", rebalances, OF_LEDGER)
 
 
 def rebalances(rows: DataFrame) -> DataFrame:
-    """Table `rows`, each row with OF_LEDGER of its run's line in `runs` -> table `rebalances`. Nothing is kept in between: what is read
-    once is shuffled once, by run."""
+    """Make table `rebalances` of table `rows`, in which each row has the columns OF_LEDGER of its run's line in `runs`. Rows are read
+    once and shuffled once, by run, and nothing is cached."""
     found = undelivered(counted(moves(lines(events(rows)))), rows)
-    heard = f"protocol_type = 'consumer' and max(heard) over ({OF_GROUP})"  # others' assignments are not read
+    heard = f"protocol_type = 'consumer' and max(heard) over ({OF_GROUP})"  # assignments of other protocol types are not parsed
     told = found.selectExpr(
         f"* except ({', '.join((*MOVED, *OWNED))})",
         *(f"case when revoked is not null then {name} end as {name}" for name in MOVED),

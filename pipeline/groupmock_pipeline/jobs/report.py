@@ -33,32 +33,32 @@ if TYPE_CHECKING:
 OUTPUT: Final = "the folder to write report.html and the plots into (made if it is not there), or its URI: s3a://BUCKET/FOLDER"
 PAGE: Final = "report.html"
 AT_ONCE: Final = 4
-"""Sections that are asked for at the same time: planning one leaves Spark's workers idle."""
+"""Sections that are computed at the same time, because planning one leaves Spark's workers idle."""
 SMALL: Final = 100_000
-"""Lines up to which a table is one partition: to shuffle so few between tasks takes longer than to sum them up in one."""
+"""Tables up to this many lines become one partition, because shuffling so few lines takes longer than one task."""
 
 log = logging.getLogger("groupmock_pipeline")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("--title", default="groupmock: report", metavar="TEXT", help="title of the page")
 
 
 def load(_: argparse.Namespace) -> None:
-    """What drawing needs, which takes half a second: while Java starts. What is not installed, who draws says, in one sentence."""
+    """Import the drawing library while Java starts, because that takes half a second. If the library is missing, drawing reports it
+    later."""
     with suppress(ModuleNotFoundError):
         draw.load()
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """A page of the lake as it is."""
+    """Write a page of the lake as it is."""
     made_of(spark, arguments, {})
 
 
 def made_of(spark: SparkSession, arguments: argparse.Namespace, coming: Mapping[str, Future[None]]) -> None:
-    """Ask the lake section by section, several at once, and draw what is known while Spark answers the others. Who asks of a table that is
-    `coming` waits for it; what goes wrong with its job is raised."""
+    """Compute several sections at once, and draw finished ones while Spark computes others. A section whose table is `coming` waits for
+    that job, and raises the job's exception."""
     folder = out_folder(spark, arguments.output)
     others = [each.table for each in SECTIONS if each.table not in coming and each.table not in journals.PARTS]
     pool = ThreadPoolExecutor(AT_ONCE + len(coming))
@@ -84,12 +84,12 @@ def _section_in_time(spark: SparkSession, lake: str, asked: Section, coming: Map
 
 
 def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
-    """One section with its answers; what goes wrong with its table is said in its place."""
+    """Return one section with its answers. An error about its table becomes the section's text."""
     try:
         table = tables.find(spark, lake, asked.table)
         if table is None:
             return Shown(asked, missing=True)
-        lines = table.count()  # Parquet's footers know
+        lines = table.count()  # read from Parquet's footers
         if not lines:
             return Shown(asked, empty=True)
         if lines <= SMALL:
@@ -100,7 +100,7 @@ def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
 
 
 def _draw(shown: Shown, folder: OutFolder) -> None:
-    """Every plot as SVG for the page and as PNG beside it."""
+    """Draw every plot as SVG for the page and as PNG beside it."""
     for place, each in enumerate(shown.answers):
         if each.plot is not None:
             figure = draw.draw(each.plot)

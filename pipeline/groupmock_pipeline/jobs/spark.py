@@ -1,7 +1,7 @@
-"""Spark that stays: a Spark Connect server on this machine, for jobs with --remote, which wait neither for Java nor for Spark.
+"""Run a Spark Connect server on this machine, for jobs with --remote, which wait neither for Java nor for Spark.
 
-Says `sc://localhost:PORT` on stdout once it is there, and ends with Ctrl-C or SIGTERM. Its settings are those for little to read, if --set
-does not say otherwise. Whoever reaches the port can do whatever you can: docs/reference/pipeline/spark.md.
+Prints `sc://localhost:PORT` on stdout when it is ready, and ends with Ctrl-C or SIGTERM. Its settings are those for small inputs unless
+--set says otherwise. Everybody who reaches the port can do what you can: docs/reference/pipeline/spark.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 INPUT: Final = None
 OUTPUT: Final = None
-"""It reads and writes what the jobs say."""
+"""The jobs name their inputs and outputs."""
 HOST: Final = "127.0.0.1"
 LOOK_S: Final = 1.0
 
@@ -33,17 +33,18 @@ log = logging.getLogger("groupmock_pipeline")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("--port", type=int, default=CONNECT_PORT, help=f"where jobs find it (default {CONNECT_PORT}; 0: any that is free)")
 
 
 def settings(arguments: argparse.Namespace) -> dict[str, str]:
-    """What makes a session a server (Spark's docs: "Configuration", Spark Connect); the port is chosen where any will do. Raises BadInput,
-    SparkCannotStart for a bad port, and for one that is taken: Spark would say both in forty lines."""
+    """Return the settings that make a session a server (Spark's docs: "Configuration", Spark Connect). Port 0 is replaced by a free port.
+
+    Raises BadInput for a bad port and SparkCannotStart for a taken one, because Spark would report either in forty lines.
+    """
     if arguments.port and not 1024 <= arguments.port <= 65535:
         raise BadInput(f"--port {arguments.port}: give one from 1024 to 65535, or 0")
     try:
-        with socket.create_server((HOST, arguments.port)) as free:  # Spark, told 0, would tell nobody which it has
+        with socket.create_server((HOST, arguments.port)) as free:  # because Spark, given 0, would not tell its port
             arguments.port = free.getsockname()[1]
     except OSError as error:
         why = os.strerror(error.errno or 0)
@@ -56,7 +57,7 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Until somebody ends it. Raises SparkCannotStart where Java has ended by itself."""
+    """Wait until the server is ended. Raises SparkCannotStart if Java ended by itself."""
     status = spark.sparkContext.statusTracker()
     signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     print(f"sc://localhost:{arguments.port}", flush=True)

@@ -1,1 +1,1 @@
-"""Tables of a lake on Spark's own feet: `sink` commits and reads them (docs/reference/pipeline/lake.md)."""
+"""The tables of a lake, which `sink` commits and reads by means of Spark alone (docs/reference/pipeline/lake.md)."""

@@ -1,10 +1,10 @@
-"""Journals in a lake: the ledger says which rows count, and the tables rows, runs and quarantine are views by it.
+"""The tables rows, runs and quarantine: views of the journals in a lake. The ledger says which rows count.
 
-An ingest commits to the sink `journals` what it read, as one *take* or two (parts rows, quarantine and files), and then, in one commit,
-what the ledger says of them (part runs). What the ledger does not name is not in the lake: so readers see an ingest as a whole, with its
-counts, or nothing of it. A file that was read again has a newer take; the older one's rows are passed over, until a compaction leaves them
-out. A commit of the ledger counts every take before it that was not counted yet, whoever made it, so that the numbers of batches alone say
-what is uncounted.
+An ingest commits what it read to the sink `journals` as one or two *takes* (parts rows, quarantine and files). Then it commits the ledger's
+entries about them (part runs). Takes that the ledger does not name are not in the lake, so readers see an ingest as a whole with its
+counts, or nothing of it. A file that was read again has a newer take; the rows of the older take are ignored, until a compaction drops
+them. A commit of the ledger counts every uncounted take before it, whoever made it. Hence the numbers of batches tell which takes are
+uncounted.
 """
 
 from __future__ import annotations
@@ -27,18 +27,22 @@ if TYPE_CHECKING:
 FOLDER: Final = "journals"
 ROWS, QUARANTINE, RUNS, FILES = "rows", "quarantine", "runs", "files"
 PARTS: Final = (ROWS, RUNS, QUARANTINE)
-"""What is read of it as a table."""
+"""The parts that are read as tables."""
 COLUMNS: Final = {ROWS: schema.ROWS, QUARANTINE: schema.QUARANTINE, RUNS: schema.RUNS, FILES: schema.FILES}
-"""Today's columns, whatever version wrote a lake (null: it had none), so that no file is opened to know them."""
+"""The columns of this version. A lake of another version is read with them too (missing columns are null), so that no file is opened to
+learn the columns."""
 STORED: Final = {"rows": "row_count"}
-"""Columns of the ledger that have another name in its files: `rows` is a list in a row of an audit, and a table has one type for a name."""
+"""Columns of the ledger with another name in its files: `rows` is also a list in a row of an audit, and a table has one type per name."""
 
 
 def read(
     spark: SparkSession, path: str, name: str, head: sink.Head, takes: Collection[int] | None = None, about: Sequence[str] = ()
 ) -> DataFrame:  # fmt: skip
-    """One of `PARTS`; of lines, those of `takes` alone, where they are given: files of others are not opened; each with the columns `about`
-    of its run's line in the ledger. The ledger is looked up first: of what it names nothing comes later."""
+    """Read one of the tables `PARTS`. With `takes` only the files of these takes are opened. Each line gets the columns `about` of its
+    run's entry in the ledger.
+
+    The ledger is read first, because all that it names was written before it.
+    """
     runs = ledger(spark, path, head)
     if name == RUNS:
         return runs
@@ -47,17 +51,18 @@ def read(
     lines = part(spark, path, name, head)
     if takes is not None:
         lines = lines.where(F.col(sink.BATCH).isin(_batches(head.batches.get(name, ()), takes)))
-    found = lines.join(counted, F.expr(f"run = of_run and {schema.TAKE} = of_take"))  # which is one line of the ledger at most
+    found = lines.join(counted, F.expr(f"run = of_run and {schema.TAKE} = of_take"))  # matches at most one entry of the ledger
     return _without(found, *sink.PLACE.names, schema.TAKE, "of_run", "of_take")
 
 
 def _batches(there: Sequence[int], takes: Collection[int]) -> list[int]:
-    """Where the lines of takes are: each in the batch of its number, those of before a compaction in its batch, the first."""
+    """Return the batches that hold the lines of takes. A take has the batch of its number, or the first batch if a compaction has merged
+    it."""
     return sorted({take if take in there else there[0] for take in takes}) if there else []
 
 
 def counted(spark: SparkSession, path: str, head: sink.Head) -> dict[str, DataFrame]:
-    """What counts of every part, with its takes: all that a compaction keeps. Raises BadInput where a take is not counted yet."""
+    """Return the counted lines of every part with their takes, which a compaction keeps. Raises BadInput if a take is not counted yet."""
     if uncounted(head):
         raise BadInput(f"{path}: an ingest was killed, or is at work: run `groupmock pipeline ingest` once more, then compact")
     runs = ledger(spark, path, head)
@@ -67,15 +72,15 @@ def counted(spark: SparkSession, path: str, head: sink.Head) -> dict[str, DataFr
 
 
 def uncounted(head: sink.Head) -> list[int]:
-    """Takes of which the ledger says nothing: of an ingest that is at work, or was killed."""
+    """Return the takes without an entry in the ledger: their ingest is still at work, or was killed."""
     told = max(head.batches.get(RUNS, ()), default=-1)
     return [take for take in head.batches.get(FILES, ()) if take > told]
 
 
 def ledger(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
-    """The last line about each file and header; a file without a header is forgotten once it is another's."""
+    """Return the last entry about each file and header. An entry without a header is dropped when the file has a newer entry."""
     lines = part(spark, path, RUNS, head)
-    if len(head.batches[RUNS]) == 1:  # which says each thing once
+    if len(head.batches[RUNS]) == 1:  # a single batch has no outdated entries
         return _without(lines, *sink.PLACE.names)
     among = {"_of_file": Window.partitionBy("file"), "_last": Window.partitionBy("file", "digest")}
     known = lines.withColumns({name: F.max(sink.BATCH).over(each) for name, each in among.items()}).where(
@@ -85,13 +90,13 @@ def ledger(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:
 
 
 def _without(lines: DataFrame, *columns: str) -> DataFrame:
-    """The other columns, `day` first as in every table of journals: of a moved lake Spark has it last, as a folder's. (A list of all
-    names would be four calls into Java for each.)"""
+    """Drop columns and put `day` first as in every table of journals, because Spark has it last in a lake that was moved. (A list of all
+    names would cost four calls into Java per name.)"""
     return lines.selectExpr(sink.DAY, f"* except ({', '.join((sink.DAY, *columns))})")
 
 
 def part(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFrame:
-    """All lines of a part, with their take, also those that do not count."""
+    """Return all lines of a part with their take, including lines that do not count."""
     columns = COLUMNS[name]
     if schema.TAKE not in columns.names:
         columns = StructType([*columns.fields, schema.TAKE_FIELD])
@@ -102,9 +107,9 @@ def part(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFram
 
 
 def check_age(spark: SparkSession, lake: str) -> None:
-    """Raises BadInput for a lake that has a folder of Parquet for each run, as those of the first version."""
+    """Raises BadInput for a lake of the first version, which has a folder of Parquet for each run."""
     try:
-        spark.read.schema(schema.RUNS).parquet(f"{lake.rstrip('/')}/runs").inputFiles()  # a session of Spark Connect looks no sooner
+        spark.read.schema(schema.RUNS).parquet(f"{lake.rstrip('/')}/runs").inputFiles()  # because Spark Connect analyses no sooner
     except AnalysisException:
         return
     raise BadInput(f"{lake} was made by an older groupmock, a folder for each run: ingest its journals into a new folder")

@@ -1,21 +1,21 @@
-"""A table of a lake: one file sink of Structured Streaming, whose log says what the table has.
+"""A table of a lake: one file sink of Structured Streaming, whose log lists the files of the table.
 
-Theory. A table is a folder: Parquet files by edition, batch, part and (where it has days) day; `_spark_metadata`, the sink's log; and
-`_checkpoint`, the log of the query that fills it. A *commit* is one micro-batch of that query: Spark writes the files, then one entry of
-the log, which is there whole or not at all. Readers read what the log names, so they see the table before a commit or after it, whoever
-is killed when. Nothing is ever changed in place.
+Theory. A table is a folder. It holds Parquet files by edition, batch, part and (in some tables) day; `_spark_metadata`, the sink's log; and
+`_checkpoint`, the log of the query that writes the table. A *commit* is one micro-batch of that query: Spark writes the files, then one
+entry of the log, which appears atomically. Readers read the files that the log names. So they see the table before or after a commit,
+whichever job is killed at whichever time. Files are never changed in place.
 
-The query's source counts: its micro-batch N is the one row N (`rate-micro-batch`). The frame that is to be committed is the static side of
-a join with that row, on the number that its writer expects: the last one that it saw, and one. (The source stands twice in every query, at
-the lines and at the mark: a checkpoint holds a table to their number.) So a commit compares and swaps: who planned
-with an older table writes an empty batch; of two that write the same batch at once Spark's log takes one, and the other's query fails. A
-batch that was killed is played again by the next writer, with the next writer's frame: nothing of the killed one is in the log.
+A commit compares and swaps. The query's source counts: its micro-batch N is the one row N (`rate-micro-batch`). The frame to commit is the
+static side of a join with that row on the number that the writer expects, the last one that it saw plus one. A writer that planned with an
+outdated table therefore writes an empty batch. If two jobs write the same batch at once, Spark's log accepts one, and the other's query
+fails. A batch whose writer was killed is written again by the next writer with its own frame, and nothing of the killed one is in the log.
+(Every query contains the source twice, for the lines and for the mark, because a checkpoint fixes the number of sources.)
 
-*Parts* are frames of different columns that belong to one commit: rows and what is broken. Each commit has a mark besides, with the columns
-of its parts as JSON. An *edition* replaces all before it (a table made anew, or compacted): readers take the highest. What an overtaken
-writer leaves has edition -1, and is in none.
+*Parts* are frames of different columns in one commit, for example good rows and broken lines. Each commit also has a mark with the columns
+of its parts as JSON. An *edition* replaces all earlier ones (the table was made anew or compacted), and readers take the highest. The files
+of an overtaken writer have edition -1, which nobody reads.
 
-Spark's side of it: https://spark.apache.org/docs/latest/streaming/structured-streaming-programming-guide.html (file sink, availableNow).
+Spark's documentation: https://spark.apache.org/docs/latest/streaming/structured-streaming-programming-guide.html (file sink, availableNow).
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ BATCH: Final = "_batch"
 PART: Final = "_part"
 DAY: Final = "day"
 PLACE: Final = StructType([StructField(EDITION, IntegerType()), StructField(BATCH, LongType()), StructField(PART, StringType())])
-"""Where a line of any table is; folders, not columns of its files."""
+"""The place of a line in any table. These columns are folders and not in the files."""
 MARK: Final = "commit"
 """The part that every commit has: one line with `TOLD`."""
 TOLD: Final = "_told"
 NOWHERE: Final = -1
-"""The edition of what an overtaken writer leaves."""
+"""The edition of files that an overtaken writer leaves."""
 _DUE: Final = "_due"
 ANY: Final = -1
-"""The batch that a line is for; a mark is for any."""
+"""The batch of a mark, which joins any micro-batch."""
 OBSERVED, WRITTEN = "commit", "_written"
 Counts = dict[str, int]
 RACES: Final = (
@@ -61,38 +61,40 @@ RACES: Final = (
     "Concurrent update to the log",
     "Multiple streaming queries are concurrently using",
 )
-"""What Spark says to the slower one of two that write a batch at once; the last where both rename a file of a log at the very same time."""
+"""Spark's messages to the slower of two jobs that write a batch at once. The last one appears when both rename a file of a log at the
+same moment."""
 FILE_BYTES: Final = 128 << 20
-"""Of a compacted table's files, about."""
+"""The approximate size of a compacted table's files."""
 ORDER: Final = (DAY, "run", "line")
-"""By what a compacted table is clustered."""
+"""The columns by which a compacted table is sorted."""
 REPLACING: Final = re.compile(r"(s3a?|gs|wasbs?|abfss?|oss)://", re.IGNORECASE)
-"""Stores on which a rename may replace what is there: of two that write a batch at the very same time, both may think that they were first.
-There the table is asked once more whose the batch is."""
+"""Matches stores on which a rename may replace an existing file. Two jobs that write a batch at the same moment may both believe that
+they won, so the table is read once more to decide."""
 
 
 class Head(NamedTuple):
-    """How far a table is: its edition, and the number of its last batch."""
+    """The state of a table: its edition, and the number of its last batch."""
 
     edition: int
     batch: int
     batches: Mapping[str, tuple[int, ...]]
-    """Part -> numbers of the edition's batches that have it."""
+    """Maps each part to the numbers of the edition's batches that have it."""
     files: int = 0
-    """How many the edition has."""
+    """Counts the files of the edition."""
     moved: Mapping[str, tuple[str, ...]] | None = None
-    """Part -> files of the edition. Of a table that is where all of it was made: None, Spark's log names them."""
+    """Maps each part to the files of the edition. None if the table is still where it was made, because then Spark's log names the
+    files."""
 
 
 NOTHING: Final = Head(0, -1, {})
-"""The head of a table that is not there."""
+"""The head of a table that does not exist."""
 PLACED: Final = re.compile(rf"/({EDITION}=(-?\d+)/{BATCH}=(\d+)/{PART}=(\w+)/.*)")
 
 
 def head(spark: SparkSession, path: str) -> Head:
-    """Read off the names of the files that the log has: none of them is opened."""
+    """Read the state off the names of the files in the log, without opening any file."""
     try:
-        # Of files with roots of their own, as a lake has that was moved, Spark would not make one table: it is not to look for folders.
+        # A moved lake has files with several roots, of which Spark would not make one table, so it must not look for partition folders.
         names = spark.read.schema(PLACE).option("recursiveFileLookup", "true").parquet(path).inputFiles()
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
@@ -112,23 +114,25 @@ def head(spark: SparkSession, path: str) -> Head:
 
 
 def _now(spark: SparkSession, path: str, below: str) -> str:
-    """What Spark calls a file of the table today. Its log has names as they were when the table was made, and a lake may be moved."""
+    """Return Spark's current name of a file in the table. The log has the names of the time when the table was made, and a lake may have
+    been moved."""
     found = spark.read.schema(PLACE).parquet(unquote(f"{path}/{below}")).inputFiles()
     return found[0] if found else ""
 
 
 def read(spark: SparkSession, path: str, part: str, columns: StructType, at: Head) -> DataFrame:
-    """The lines of a part in an edition: these columns (null: they had none) and `PLACE`."""
+    """Return the lines of a part in an edition, with these columns (null if the files lack them) and `PLACE`."""
     reader = spark.read.schema(StructType([*columns.fields, *PLACE.fields]))
     if at.moved is None:
         return reader.parquet(path).where(f"{EDITION} = {at.edition} and {PART} = '{part}'")
     files = at.moved.get(part)
-    found = reader.option("basePath", path).parquet(*(files or at.moved[MARK]))  # each commit has a mark: there are columns without a line
+    # reads a mark instead, which each commit has, so that an empty part has its columns
+    found = reader.option("basePath", path).parquet(*(files or at.moved[MARK]))
     return found if files else found.where(F.lit(False))
 
 
 def columns(spark: SparkSession, path: str, part: str, at: Head) -> StructType:
-    """What the last commit said of a part's columns."""
+    """Return a part's columns as the last commit recorded them."""
     told = read(spark, path, MARK, StructType([StructField(TOLD, StringType())]), at).where(f"{BATCH} = {at.batches[MARK][-1]}")
     row = told.select(TOLD).first()
     said = {} if row is None else json.loads(row[TOLD])
@@ -137,26 +141,26 @@ def columns(spark: SparkSession, path: str, part: str, at: Head) -> StructType:
 
 
 def parts(frames: Mapping[str, DataFrame]) -> DataFrame:
-    """Frames as one, each with the name of its part."""
+    """Combine frames into one, with the name of the part in each line."""
     named = [frame.withColumn(PART, F.lit(part)) for part, frame in frames.items()]
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), named)
 
 
 class Due(NamedTuple):
-    """A batch that is to be written, and the stream of numbers that comes to it."""
+    """A batch to write, and the stream of numbers that selects it."""
 
     path: str
     number: int
     edition: int
     numbers: DataFrame
-    """(BATCH, DUE) of each micro-batch: once for the lines that are for it, once for the mark."""
+    """(BATCH, DUE) of each micro-batch: once for the lines of the batch, once for the mark."""
 
     def joined(self, frame: DataFrame) -> DataFrame:
-        """A frame with `EDITION` and `BATCH`: all of it in the batch with that number, nothing in any other."""
+        """Add `EDITION` and `BATCH` to a frame. All of its lines are in the batch of that number, and none in any other."""
         return self._with_number(frame.withColumn(_DUE, F.lit(self.number).cast("bigint")))
 
     def mark(self, said: str, by_day: bool) -> DataFrame:
-        """The line that each batch has, whatever its number."""
+        """Return the mark, a line that each batch has whatever its number."""
         made = {TOLD: F.lit(said), PART: F.lit(MARK), _DUE: F.lit(ANY).cast("bigint"), **({DAY: F.lit("")} if by_day else {})}
         return self._with_number(self.numbers.sparkSession.range(1).select(*(value.alias(name) for name, value in made.items())))
 
@@ -166,23 +170,24 @@ class Due(NamedTuple):
 
 
 def due(spark: SparkSession, path: str, at: Head, edition: int) -> Due:
-    """The batch after `at`; `edition`: that of `at`, or the next one, which replaces it."""
+    """Return the batch after `at`. `edition` is that of `at`, or the next one to replace the table."""
     counter = spark.readStream.format("rate-micro-batch").options(rowsPerBatch=1, numPartitions=1).load()
     numbers = counter.select(F.col("value").alias(BATCH), F.explode(F.array("value", F.lit(ANY).cast("bigint"))).alias(_DUE))
     return Due(path, at.batch + 1, edition, numbers)
 
 
 def has_grown(at: Head, due: Due) -> bool:
-    """Is anything in the table since that batch was planned? Batches of overtaken writers have nothing."""
+    """Tell whether the table has changed since the batch was planned. Batches of overtaken writers have no lines."""
     return at.edition != due.edition or any(batches[-1] >= due.number for batches in at.batches.values())
 
 
 def commit(due: Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapping[str, StructType]) -> Counts:
-    """Write lines (with `PART`) as that batch. Either they are made of what was joined with it, or they are joined here: the fewer and the
-    narrower what is joined, the cheaper.
+    """Write lines (with `PART`) as the batch `due`. The lines are derived from a frame joined with it, or are joined here. Joining fewer
+    and narrower lines is cheaper.
 
-    Returns the sums of `counted`, conditions on lines. `told`: the columns of parts, for `columns`. Raises Overtaken when somebody else has
-    written it: then nothing of this is in the table."""
+    Returns the sums of `counted`, which are conditions on lines. `told` has the columns of parts, for `columns`. Raises Overtaken if
+    another job has written the batch; then none of these lines are in the table.
+    """
     spark, token = lines.sparkSession, uuid4().hex
     mine = F.col(BATCH) == due.number
     sums = [F.sum((mine & each).cast("bigint")).alias(name) for name, each in counted.items()]
@@ -190,7 +195,7 @@ def commit(due: Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapp
     mark = due.mark(json.dumps({"token": token, **{part: columns.json() for part, columns in told.items()}}), by_day)
     placed = (lines if BATCH in lines.columns else due.joined(lines)).unionByName(mark, allowMissingColumns=True)
     query = (
-        placed.observe(OBSERVED, F.sum(mine.cast("bigint")).alias(WRITTEN), *sums)  # `count_if` would copy each line once more
+        placed.observe(OBSERVED, F.sum(mine.cast("bigint")).alias(WRITTEN), *sums)  # because `count_if` would copy each line once more
         .writeStream.format("parquet")
         .options(path=due.path, checkpointLocation=f"{due.path}/_checkpoint", compression="zstd")
         .partitionBy(EDITION, BATCH, PART, *([DAY] if by_day else []))
@@ -208,7 +213,7 @@ def commit(due: Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapp
 
 
 def _raced(query: StreamingQuery) -> bool:
-    """Wait for its end. Was somebody else at the same batch? Whose it is, the sink's log knows."""
+    """Wait for the query's end, and return whether another job wrote the same batch. The sink's log tells which job won."""
     try:
         query.awaitTermination()
     except StreamingQueryException as error:
@@ -221,7 +226,8 @@ def _raced(query: StreamingQuery) -> bool:
 
 
 def _told_by(query: StreamingQuery, batch: int) -> Iterator[Counts]:
-    """What `observe` saw of a batch; nothing, if the log had it already. Spark Connect tells it as a Row of its `values` and `schema`."""
+    """Yield the figures that `observe` saw of a batch, or nothing if the log had the batch already. Spark Connect returns them as a Row
+    of `values` and `schema`."""
     for progress in query.recentProgress:
         told = progress["observedMetrics"].get(OBSERVED) if progress["batchId"] == batch else None
         if told is not None:
@@ -232,7 +238,7 @@ def _told_by(query: StreamingQuery, batch: int) -> Iterator[Counts]:
 
 
 def _read_again(spark: SparkSession, path: str, at: Head, token: str, sums: Sequence[Column]) -> Counts | None:
-    """The figures of a commit off the table itself; None: its batch is somebody else's."""
+    """Read the figures of a commit off the table itself. Returns None if another job wrote the batch."""
     mine = F.col(BATCH) == at.batch
     marks = read(spark, path, MARK, StructType([StructField(TOLD, StringType())]), at)
     if marks.where(mine & (F.get_json_object(TOLD, "$.token") == token)).isEmpty():
@@ -245,22 +251,22 @@ def _read_again(spark: SparkSession, path: str, at: Head, token: str, sums: Sequ
 
 
 def gathered(path: str, part: str, lines: DataFrame, at: Head) -> DataFrame:
-    """Lines in as many tasks as their files of today are worth of `FILE_BYTES`, and by day and run where they have them."""
+    """Spread lines over tasks of about `FILE_BYTES` each, sorted by day and run if they have these columns."""
     tasks = max(1, round(_bytes(lines.sparkSession, path, part, at) / FILE_BYTES))
     order = [name for name in ORDER if name in lines.columns]
     return lines.repartitionByRange(tasks, *order).sortWithinPartitions(*order) if order else lines.coalesce(tasks)
 
 
 def _bytes(spark: SparkSession, path: str, part: str, at: Head) -> int:
-    """Of a part's files; 0 where an edition has no such part, and so no folder that Spark could list."""
+    """Return the size of a part's files, or 0 if an edition lacks the part and hence the folder to list."""
     if part not in at.batches:
         return 0
-    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")  # not as one partitioned table: it is none
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")  # because these folders are not one partitioned table
     size = reader.load(f"{path}/{EDITION}={at.edition}/{BATCH}=*/{PART}={part}").agg(F.sum("length")).first()
     return 0 if size is None else size[0] or 0
 
 
 def sweep(spark: SparkSession, path: str, edition: int) -> None:
-    """Empty the folder of an edition that nobody reads any more. Without a line and by partition, Spark writes no file."""
+    """Empty the folder of an edition that is not read any more. Spark writes no file for an empty frame with partitions."""
     nothing = few(spark, [], PLACE).write.mode("overwrite").option("partitionOverwriteMode", "static")
     nothing.partitionBy(PART).parquet(f"{path}/{EDITION}={edition}")

@@ -1,1 +1,1 @@
-"""The parts of the job `rebalances`: a group's events in order, numbered by rebalance, and what follows from them."""
+"""The parts of job `rebalances`: the events of a group in order, numbered by rebalance, and the columns derived from them."""

@@ -1,4 +1,4 @@
-"""Rebalances that belong together: one cause, and what the cooperative protocol does about it in further rounds."""
+"""Combine rebalances with one cause: the cooperative protocol follows a rebalance by further rounds."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from .summary import REJOINS
 
 
 def converged(lines: DataFrame) -> DataFrame:
-    """With convergence (the number of its first rebalance), round (this one's place in it, from 1), rounds (join phases of all of it).
+    """Add `convergence` (the number of its first rebalance), `round` (this rebalance's number within it, from 1) and `rounds` (join phases
+    in all of it).
 
-    A rebalance goes on with the convergence of the one before if that ended Stable under a cooperative protocol and asked members to come
-    back (it revoked something, or gave a time), and this one began because a member joined again.
+    A rebalance continues the convergence of the previous one under two conditions. The previous one ended Stable under a cooperative
+    protocol and asked members to come back (it revoked something, or gave a time). And this one began because a member joined again.
     """
     order = f"{OF_GROUP} order by rebalance"
     asked = f"ended = 'stable' and design in {COOPERATIVE} and (revoked > 0 or again_ms > 0)"

@@ -1,8 +1,8 @@
-"""How long records waited for a group around its rebalances: Produce and Fetch side by side.
+"""Measure how long records waited for a group around its rebalances, from Produce and Fetch requests.
 
-A Fetch that asks from an offset on says that everything before it was had. Records of a partition wait from the answer to Produce that
-made them until a client of the group asks from beyond them. Such a span counts to the first rebalance that goes on during it; one that
-meets no rebalance is everyday latency and counts nowhere. What was there before the group first asked for a partition does not wait.
+A Fetch from an offset implies that all records before it were received. Records of a partition wait from the reply to their Produce until a
+client of the group fetches from beyond them. Such a span counts for the first rebalance during it. A span without a rebalance is everyday
+latency and is not counted. Records older than the group's first Fetch of the partition do not wait.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ MESSAGE: Final = (
     " responses: array<struct<name: string, topic_id: string,"
     " partition_responses: array<struct<index: int, base_offset: bigint, error_code: int>>>>>"
 )
-"""Of JoinGroup and ConsumerGroupHeartbeat, of Fetch, of the answer to Produce."""
+"""The fields of JoinGroup, ConsumerGroupHeartbeat and Fetch requests, and of replies to Produce."""
 CREATED: Final = "struct<topic: string, topic_id: string>"
 
 
 def undelivered(lines: DataFrame, rows: DataFrame) -> DataFrame:
-    """`lines` with undelivered_ns; null in groups whose clients fetched nothing."""
+    """Add the column undelivered_ns to `lines`. It is null in groups whose clients fetched nothing."""
     met = _met(lines.unionByName(_spans(_positions(rows)), allowMissingColumns=True))
     fetched = f"max(waited_ns is not null) over ({OF_GROUP})"
     waited = f"coalesce(sum(waited_ns) over ({OF_GROUP}, rebalance), 0L)"
@@ -38,12 +38,13 @@ def undelivered(lines: DataFrame, rows: DataFrame) -> DataFrame:
 
 
 def _positions(rows: DataFrame) -> DataFrame:
-    """PARTITION, line, at and either `had` (an offset from which a client of the group asked) or `made` (one that was produced)."""
+    """Return PARTITION, line, at and either `had` (an offset from which a client of the group fetched) or `made` (an offset that was
+    produced)."""
     of_client = "case when client_id is not null then collect_set(`group`) over (partition by run, client_id) end as groups"
     asked = _read(rows).repartition("run").selectExpr("* except (`group`)", of_client)
     topics = asked.selectExpr("run", "line", "at", "groups", "inline(topics)")
     created = "first(created, true) over (partition by run, topic_id)"
-    name = f"coalesce(nullif(topic, ''), {created}, topic_id) as topic"  # newer versions say the topic's id alone
+    name = f"coalesce(nullif(topic, ''), {created}, topic_id) as topic"  # newer versions have the topic's id alone
     each = topics.selectExpr("run", "line", "at", "groups", "offsets", name).selectExpr("* except (offsets)", "inline(offsets)")
     wanted = "array_distinct(flatten(collect_set(groups) over (partition by run, topic, number)))"
     return each.selectExpr("* except (groups)", f"coalesce(groups, {wanted}) as groups").selectExpr(
@@ -52,8 +53,8 @@ def _positions(rows: DataFrame) -> DataFrame:
 
 
 def _read(rows: DataFrame) -> DataFrame:
-    """run, line, at, and: client_id and group of a JoinGroup or a heartbeat of a consumer group; client_id and `topics` of a Fetch;
-    `topics` that were produced to or created: [{topic, topic_id, created (its name), offsets [{number, had, made}]}]."""
+    """Return run, line and at with the facts to combine: client_id and group of a JoinGroup or ConsumerGroupHeartbeat; client_id and
+    `topics` of a Fetch; `topics` produced to or created: [{topic, topic_id, created (its name), offsets [{number, had, made}]}]."""
     asked = f"(kind = 'request' and api_key in {(FETCH, JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)})"
     answered = f"(kind = 'reply' and api_key = {PRODUCE})"
     kept = rows.where(f"{asked} or {answered} or (kind = 'note' and what = 'topic_created')").selectExpr(
@@ -73,15 +74,15 @@ def _read(rows: DataFrame) -> DataFrame:
 
 
 def _offsets(partitions: str, **fields: str) -> str:
-    """Of one of `topics`, see `_read`."""
+    """Return SQL of the `offsets` of a topic, see `_read`. `fields` maps number, had and made to fields of a partition."""
     number, had, made = (f"one.{fields[name]}" if name in fields else "null" for name in ("number", "had", "made"))
     one = f"struct({number} as number, cast({had} as bigint) as had, cast({made} as bigint) as made)"
     return f"transform({partitions}, one -> {one}) as offsets"
 
 
 def _spans(positions: DataFrame) -> DataFrame:
-    """GROUP, from_at, until, open (until the journal's end): when something waited, partition by partition; from_at null: a line that says
-    that there are Fetches."""
+    """Return the spans in which records waited: GROUP, from_at, until, open (until the journal's end). A partition that was fetched but
+    never waited gives a line whose from_at is null."""
     order = f"{OF_GROUP}, topic, number order by line"
     so_far = f"over ({order} {SO_FAR})"
     seen = (
@@ -99,10 +100,10 @@ def _spans(positions: DataFrame) -> DataFrame:
 
 
 def _met(lines: DataFrame) -> DataFrame:
-    """Lines, and the spans with `waited_ns` and as `rebalance` the first that goes on meanwhile, null: none."""
+    """Return the lines, and the spans with `waited_ns`. The `rebalance` of a span is the first one during it, or null."""
     line = "case when started_at is not null then struct(rebalance, started_at, last_at) end"
     at = "if(open is not null, coalesce(from_at, 0L), ended_at)"
-    later = f"{OF_GROUP} order by {at} desc, open is not null, rebalance desc"  # those that ended no earlier, the last first
+    later = f"{OF_GROUP} order by {at} desc, open is not null, rebalance desc"  # those that ended no earlier, the latest first
     nearest = f"last({line}, true) over ({later} {SO_FAR})"
     until = "if(open, met.last_at, until)"
     waited = f"greatest(coalesce({until} - from_at, 0L), 0L)"

@@ -1,10 +1,10 @@
-"""What happened to each group, in the journal's order, numbered by rebalance.
+"""Order what happened to each group, and number it by rebalance.
 
-Order is the line in the journal, never the clock: many rows have the same time, and a clock may go backwards. What belongs together is of
-one run: the rows are shuffled once, by `run`, and all that follows stays where it is. Each message is read once, before that.
+The order is the line in the journal and not the clock, because many rows have the same time and a clock may go backwards. Rows are shuffled
+once, by `run`, and each message is parsed once, before the shuffle.
 
-Columns are text in SQL: one call into Java for all of a step, where operator by operator each would be ten. A tuple of words, written by
-Python, is a list in SQL.
+Columns are SQL text: one call into Java per step, where a Column per operator would take ten. Python writes a tuple of words like a list in
+SQL.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ OF_CLASSIC: Final = (PREPARING_REBALANCE, COMPLETING_REBALANCE)
 UNDER_WAY: Final = (*OF_CLASSIC, ASSIGNING, RECONCILING)
 AT_REST: Final = (EMPTY, STABLE)
 BEHIND_THEIR_BACKS: Final = "generation_set"
-"""The cause of a move that begins nothing: a command set the generation."""
+"""The cause of a state change that begins no rebalance: a command set the generation."""
 OF_JOINER: Final = ("line", "at", "member_id", "client_id", "library", "version")
-"""What of a JoinGroup names who may have begun a rebalance, and of a `member` row who came to the target of a consumer group."""
+"""The columns that identify the sender of a JoinGroup, or the member of a consumer group that reached its target."""
 
 GONE: Final = ("removed", "replaced", "fenced", "away")
-"""`member` rows after which a member has nothing."""
+"""Member rows after which the member owns nothing."""
 
 MOVED, MEMBER, COMMAND = "moved", "member", "command"
 JOIN, JOINED, TOLD, SYNCED, CLOSED = "join", "joined", "told", "synced", "closed"
-"""`event`: three row kinds; a JoinGroup came, or a heartbeat with epoch 0; the leader got its answer; the leader's SyncGroup came; a
-SyncGroup was answered, or a heartbeat, with what its member may have; a connection that a member joined by ended."""
+"""The values of `event`. MOVED, MEMBER and COMMAND are rows of these kinds. JOIN is a JoinGroup request, or a ConsumerGroupHeartbeat
+with epoch 0. JOINED is the leader's JoinGroup reply, TOLD the leader's SyncGroup request. SYNCED is a reply to SyncGroup, or to a
+heartbeat, with the member's assignment. CLOSED is the end of a connection by which a member joined."""
 
 GROUP: Final = ("run", "group")
 OF_CONNECTION: Final = "over (partition by run, connection)"
@@ -42,28 +43,30 @@ OF_EXCHANGE: Final = "over (partition by run, connection, ticket)"
 PAST: Final = f"over ({OF_GROUP} order by line {BEFORE})"
 PAST_OF_MEMBER: Final = f"over ({OF_MEMBER} order by line {BEFORE})"
 OF_LEDGER: Final = ("last_at",)
-"""What an event has of its run, as `runs` has it."""
+"""The columns of `runs` that an event has."""
 OF_ROWS: Final = ("before", "after", "cause", "reason", "leader", "protocol_type", "protocol_name", "members", "what", "client_id", "name")
-"""What it has of its row as it is."""
+"""The columns of an event that are taken from its row unchanged."""
 OF_MESSAGES: Final = ("named", "claims", "round_claims", "told", "held", "beat")
-"""What it has of its message: a JoinGroup came with a member id; is it of a consumer group's heartbeat; the rest as in `wire`."""
+"""The columns of an event that are read from its message. `named` says that a JoinGroup has a member id and `beat` that the message is a
+ConsumerGroupHeartbeat; see `wire` for the rest."""
 
 
 def events(rows: DataFrame) -> DataFrame:
-    """One line per event of rows with OF_LEDGER: day, run, group, line, at, last_at (of the journal), event, member_id and what that event
-    has; numbered.
+    """Return one numbered line per event of rows with OF_LEDGER: day, run, group, line, at, last_at (of the journal), event, member_id and
+    the columns of that event.
 
-    `cycle`: 1 for everything up to the end of the group's first rebalance, 2 up to the end of its second, ... (an answer to SyncGroup,
-    which comes after the end, counts to the rebalance that it ends, and so does one to a heartbeat that comes while none is under way).
-    `dealt`: {line, member_id, given, revoked (how many)} of an answer to a heartbeat, against the one before.
-    Of `moved`: `under_way` (before it), `generation_was`, `begins`, `ends`, `spent_ns` in
-    the state before, `backwards` (the clock went back), `members_before`; `last_join` where a join phase ends; `command`: who steered.
+    `cycle` is 1 up to the end of the group's first rebalance, 2 up to the end of the second, and so on. A SyncGroup reply, which comes
+    after the end, counts for the rebalance that it ends. So does a reply to a ConsumerGroupHeartbeat outside of a rebalance.
+
+    `dealt` of such a reply is {line, member_id, given, revoked (count)} against the previous reply. State changes have `under_way` (before
+    it), `generation_was`, `begins`, `ends`, `spent_ns` (in the state before), `backwards` (the clock went back), `members_before`,
+    `last_join` (at the end of a join phase) and `command` (the steering command).
     """
     return numbered(_of_groups(_paired(_read(rows).repartition("run"))))
 
 
 def _read(rows: DataFrame) -> DataFrame:
-    """The rows that tell something, each by itself. `event`: null where a row only completes others."""
+    """Parse the relevant rows one by one. `event` is null for rows that only complete others."""
     asks, answers = "(kind = 'request')", "(kind = 'reply')"
     joins, syncs, beats = (f"(api_key = {key})" for key in (JOIN_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT))
     any_of_them = f"({joins} or {syncs} or {beats})"
@@ -94,8 +97,8 @@ def _read(rows: DataFrame) -> DataFrame:
 
 
 def _paired(read: DataFrame) -> DataFrame:
-    """With group and member id also where only the other half of an exchange has them, `accepted`: an answer without an error or none so
-    far, and of its connection `software` and `joiners` {group, member_id}."""
+    """Add group and member id to the half of an exchange that lacks them, `accepted` (the answer has no error, or there is none yet),
+    and the connection's `software` and `joiners` {group, member_id}."""
     known = read.selectExpr(
         "*",
         f"first(case when kind = 'request' then struct(`group`, member_id) end, true) {OF_EXCHANGE} as asked",
@@ -113,7 +116,7 @@ def _paired(read: DataFrame) -> DataFrame:
 
 
 def _of_groups(paired: DataFrame) -> DataFrame:
-    """The events with their group. The end of a connection is one of every member that joined by it."""
+    """Return the events with their group. The end of a connection is an event of every member that joined by it."""
     whose = f"inline(case when event = '{CLOSED}' then joiners else array(struct(`group`, member_id)) end)"
     found = paired.where("event is not null").selectExpr(
         "day", "run", whose, "line", "at", *OF_LEDGER, "event", "connection", "accepted", "generation", *OF_ROWS, *OF_MESSAGES,
@@ -123,7 +126,7 @@ def _of_groups(paired: DataFrame) -> DataFrame:
 
 
 def numbered(frame: DataFrame) -> DataFrame:
-    """See `events`."""
+    """Add `cycle` and the columns of state changes, see `events`."""
     latest = {
         "_before": f"event = '{MOVED}' then struct(line, at, after, members, generation)",
         "protocol": f"event = '{MOVED}' then protocol_name",
@@ -155,12 +158,12 @@ def numbered(frame: DataFrame) -> DataFrame:
 
 BY_ITSELF: Final = f"coalesce(cause != '{BEHIND_THEIR_BACKS}', true)"
 AT_ONCE: Final = f"coalesce(before in {AT_REST} and after in {AT_REST} and {BY_ITSELF} and generation > _before.generation, false)"
-"""Did a consumer group go from rest to rest by a new epoch?"""
+"""Tells whether a consumer group got a new epoch and was at rest again in one state change."""
 
 
 def _dealt() -> str:
-    """What an answer to a heartbeat gives to its member and asks back, against what it may have by the answer before. Whoever joins again,
-    is away, fenced or gone has nothing."""
+    """Return SQL comparing the assignment in a ConsumerGroupHeartbeat reply with the previous one. A member that rejoins, is away,
+    fenced or gone owns nothing."""
     answer, nothing = f"beat and event = '{SYNCED}'", f"cast(array() as {wire.HELD})"
     without = f"(beat and event = '{JOIN}') or (event = '{MEMBER}' and what in {GONE})"
     had = f"coalesce(last(case when {answer} then held when {without} then {nothing} end, true) {PAST_OF_MEMBER}, {nothing})"

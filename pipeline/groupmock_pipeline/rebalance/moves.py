@@ -1,4 +1,4 @@
-"""What a rebalance's assignment says against the ones before: partitions that moved, what was asked back, which design it was."""
+"""Compare a rebalance's assignment with the previous one: partitions that moved or were revoked, and the design of the protocol."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from pyspark.sql import DataFrame
 from .ownership import part
 
 UUID: Final = r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
-"""What the coordinator appends to a client id or instance id to make a member id."""
+"""Matches the suffix that the coordinator appends to a client id or instance id to make a member id."""
 BY_PROTOCOL: Final = {
     "range": "eager", "roundrobin": "eager", "sticky": "eager", "cooperative-sticky": "kip-429",
     "coop-d1": "design-1", "coop-d2": "design-2", "coop-d2-literal": "design-2", "coop-d3": "design-3",
 }  # fmt: skip
 CONNECT: Final = {"default": "connect-eager", "compatible": "connect-cooperative", "sessioned": "connect-cooperative"}
 BY_TARGET: Final = "kip-848"
-"""The coordinator assigns, and members follow."""
+"""The design in which the coordinator assigns."""
 COOPERATIVE: Final = ("kip-429", "design-1", "design-2", "design-3", "connect-cooperative")
 
 
 def moves(lines: DataFrame) -> DataFrame:
-    """`lines` with what is known of the assignment, null where none is: `revoked` (asked back), `again_ms` (the longest time after which
-    members are told to come back), `design`, and `parts` (partitions.PART: who was told to hold what), in place of `told`, `told_line`,
+    """Add what the assignment shows, null if there is none: `revoked` (count), `again_ms` (the longest time after which members are to
+    rejoin), `design`, and `parts` (ownership.part: which member was assigned what). These columns replace `told`, `told_line`,
     `round_claims`, `dealt` and `classic`."""
     shared = lines.selectExpr("*", f"{NAMES} as _names").selectExpr("*", f"{_shares()} as _shares")
     told = part("each", "told_line", "share.member_id", process="share.process")
-    given = part("each", "answer.line", "answer.member_id", process="answer.member_id")  # clients draw it anew when they start
+    given = part("each", "answer.line", "answer.member_id", process="answer.member_id")  # the member id is new whenever a client starts
     parts = f"coalesce(flatten(transform(_shares, share -> transform(share.held, each -> {told}))), array())"
     known = shared.selectExpr(
         "* except (told, told_line, round_claims, dealt, _names, _shares)",
@@ -38,12 +38,12 @@ def moves(lines: DataFrame) -> DataFrame:
 
 
 NAMES: Final = f"transform(told, each -> regexp_replace(each.member_id, r'{UUID}', ''))"
-"""Of everybody who was told something, in that order: the member id without its UUID."""
+"""The member ids of all assigned members without their UUIDs, in order."""
 
 
 def _shares() -> str:
-    """[{member_id, process, held, revoked, again_ms, told_design}] for each that was told something. Claims are looked up in lists: a map
-    refuses a key that comes twice."""
+    """Return SQL of [{member_id, process, held, revoked, again_ms, told_design}] for each assigned member. Claims are looked up in
+    lists, because a map refuses duplicate keys."""
     claimed = "get(round_claims.held, cast(array_position(round_claims.member_id, each.member_id) as int) - 1)"
     given_up = f"coalesce(each.asked_back.revoked, size(array_except({claimed}, each.held)), 0)"
     name = "get(_names, place)"
@@ -55,7 +55,8 @@ def _shares() -> str:
 
 
 def design() -> str:
-    """SQL: how partitions change hands, by what was told (1 to 3) or the assignor's name; `other`: a name that is not known."""
+    """Return SQL of how partitions change hands, by the design in the assignment (1 to 3) or by the assignor's name. An unknown name is
+    `other`."""
     named, connect = (" ".join(f"when '{name}' then '{kind}'" for name, kind in known.items()) for known in (BY_PROTOCOL, CONNECT))
     by_name = f"if(protocol_type = 'connect', case protocol {connect} end, case protocol {named} end)"
     told = "case when told_design between 1 and 3 then concat('design-', told_design) end"

@@ -1,7 +1,8 @@
-"""Who owned a partition when, as the wire has it.
+"""Compute which member owned a partition when, from requests and replies.
 
-A member owns what an answer to SyncGroup (in a consumer group, to a heartbeat) gave it, until an answer gives it less, it joins and does
-not claim it, it is removed, replaced, fenced or away, or the connection by which it joined last ends.
+A member owns what a SyncGroup reply assigned (in a consumer group, a ConsumerGroupHeartbeat reply). It owns that until a reply takes it
+away, until the member joins without claiming it, until the member is removed, replaced, fenced or away, or until the connection by which it
+last joined ends.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ PLACE: Final = "struct<line: bigint, at: bigint, rebalance: bigint>"
 
 
 def change() -> str:
-    """SQL: {line, at, event, member_id, connection, held} of an event after which a member may have other partitions than before, else
-    null. `held`: all that it has (SYNCED), or all that it can still have."""
+    """Return SQL of {line, at, event, member_id, connection, held} for an event that may change a member's partitions, else null. `held`
+    is all that the member owns (SYNCED), or all that it may still own."""
     gone = f"(event = '{MEMBER}' and what in {GONE})"
     member = f"case when {gone} and what = 'replaced' then nullif(regexp_extract(reason, r' replaces (.+)$', 1), '') else member_id end"
     matters = f"(event in {(SYNCED, CLOSED)} or {gone} or (event = '{JOIN}' and named))"
@@ -31,21 +32,23 @@ def change() -> str:
 
 
 def part(partition: str, line: str, member_id: str, process: str = "null", at: str = "null", until: str = "null") -> str:
-    """SQL: who has a partition. Told to hold it, in the SyncGroup at `line`: with `process`, its member id without what is drawn anew.
-    Owning it, from the answer at `line`: with `at` and `until` {line, at, rebalance} (line FOR_EVER: to the journal's end)."""
+    """Return SQL of one member's part in a partition. With `process` (its member id without the random part) the SyncGroup at `line`
+    assigned the partition. With `at` and `until` {line, at, rebalance} the reply at `line` made it the owner (line FOR_EVER: to the
+    journal's end)."""
     told = f"cast({process} as string) as process, cast({at} as bigint) as at, cast({until} as {PLACE}) as until"
     return f"struct({partition} as partition, {line} as line, {member_id} as member_id, {told})"
 
 
 def owned(lines: DataFrame) -> DataFrame:
-    """run, group, last_at and either `summary`, all else of a line, with its `parts`, or the parts that an answer to SyncGroup gave."""
+    """Return run, group, last_at and either a line's `parts` with the rest of the line in `summary`, or the parts that a SyncGroup reply
+    assigned."""
     owns = f"transform(held, each -> {part('each', 'line', 'member_id', at='at', until=_until('each'))})"
     parts = f"case when summary is null then {owns} else parts end as parts"
     return _given(_opened(lines)).selectExpr("run", "`group`", "rebalance", "last_at", "summary", parts)
 
 
 def _opened(lines: DataFrame) -> DataFrame:
-    """Lines and their changes one by one: run, group, rebalance, last_at, and either `summary` and `parts` or those of a change."""
+    """Split lines from their changes: run, group, rebalance, last_at, and either `summary` and `parts` or the fields of a change."""
     apart = ("run", "`group`", "rebalance", "last_at", "changes", "parts")
     whole = f"struct(* except ({', '.join(apart)}))"
     line = f"case when change is null then {whole} end as summary, case when change is null then parts end as parts"
@@ -56,7 +59,8 @@ def _opened(lines: DataFrame) -> DataFrame:
 
 
 def _given(changes: DataFrame) -> DataFrame:
-    """Lines, and of the changes the answers to SyncGroup, with `losses` [{until, held}], the member's changes up to its `next` one."""
+    """Keep the lines, and of the changes the SyncGroup replies. Such a reply gets `losses` [{until, held}], the member's changes before
+    its `next` reply."""
     by = f"last(case when event = '{JOIN}' then connection end, true) over ({OF_MEMBER} order by line {BEFORE})"
     so_far = f"count_if(event = '{SYNCED}') over ({OF_MEMBER} order by line {SO_FAR})"
     marked = changes.selectExpr(
@@ -70,7 +74,7 @@ def _given(changes: DataFrame) -> DataFrame:
 
 
 def _until(partition: str) -> str:
-    """Where a member lost a partition that it was given."""
+    """Return SQL of the place at which a member lost a partition."""
     loss = f"get(filter(losses, loss -> not array_contains(loss.held, {partition})), 0).until"
     never = f"struct({FOR_EVER}L as line, cast(null as bigint) as at, cast(null as bigint) as rebalance)"
     return f"coalesce({loss}, next, {never})"

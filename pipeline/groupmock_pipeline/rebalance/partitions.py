@@ -1,7 +1,7 @@
-"""What happened to every partition: who was told to hold it, who owned it, and for how long nobody did; counted by rebalance.
+"""Follow every partition through a run: who was assigned it, who owned it, and for how long it had no owner, counted per rebalance.
 
-A partition is without an owner from the loss by its last owner until an answer to SyncGroup gives it to somebody. That counts to the
-rebalance in which it was lost.
+A partition is without an owner from the loss by its last owner until a SyncGroup reply assigns it. That time counts for the rebalance in
+which it was lost.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ MOVED: Final = ("partitions", "moved", "moved_processes")
 
 
 def counted(lines: DataFrame) -> DataFrame:
-    """`lines` (summary.lines, moves.moves) with partitions (assigned), moved (to another member id than had it last), moved_processes (to
-    another process), unowned (how often a partition was lost and owned again), unowned_ns (partition-ns until then), abandoned (partitions
-    lost and not owned again in this journal), abandoned_ns (until its end).
+    """Add to `lines` (summary.lines, moves.moves) the columns partitions (assigned), moved (to another member id), moved_processes (to
+    another process), unowned (lost and owned again), unowned_ns (partition-ns in between), abandoned (lost and not owned again in this
+    journal) and abandoned_ns (until its end).
 
-    A line travels along with what is to be counted for it, in the column `summary`: nothing is read twice, and nothing is joined.
+    A line travels with its parts in the column `summary`, so that nothing is read twice and nothing is joined.
     """
     found = _figures(_one_by_one(owned(lines))).groupBy(*GROUP, "rebalance").agg(
         F.expr("first(summary, true) as summary"),
@@ -41,7 +41,7 @@ def counted(lines: DataFrame) -> DataFrame:
 
 
 def _one_by_one(lines: DataFrame) -> DataFrame:
-    """Lines, each in one row, and parts, each in one."""
+    """Put each line and each of its parts into a row of its own."""
     parts = "if(summary is null, parts, array_prepend(parts, null))"
     each = f"inline(transform({parts}, part -> struct(case when part is null then summary end as summary, part)))"
     return lines.selectExpr("run", "`group`", "rebalance", "last_at", each).selectExpr(
@@ -50,7 +50,8 @@ def _one_by_one(lines: DataFrame) -> DataFrame:
 
 
 def _figures(parts: DataFrame) -> DataFrame:
-    """GROUP, rebalance, last_at and one of: summary; told, with moves and elsewhere (another process); gap_ns; since (lost for good)."""
+    """Return GROUP, rebalance, last_at and one of: summary; told, with moves and elsewhere (another process); gap_ns; since (lost for
+    good)."""
     past = f"over ({OF_GROUP}, partition order by line, member_id {BEFORE})"
     seen = parts.selectExpr(
         "*",

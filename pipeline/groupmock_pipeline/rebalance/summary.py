@@ -1,4 +1,4 @@
-"""One line per rebalance out of its events: when, why, how long in which state, who."""
+"""Aggregate the events of a rebalance into one line: times, trigger, phases and members."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ BY_CAUSE: Final = {
     "assignment_too_large": "assignment too large",
     "group_too_large": "group too large",
 }
-"""The word of the move that begins a rebalance (docs/reference/journal.md#causes) -> the class."""
+"""Maps the cause of the state change that begins a rebalance (docs/reference/journal.md#causes) to its trigger."""
 WHO: Final = r"^(?:static member|member|leader) .*? (joined|rejoined with other protocols|rejoined|came back as|(?:and \d+ more )?left)\b"
-"""The coordinator's sentence about one member, for journals older than the words; a reason that the client gave (KIP-800) follows."""
+"""Matches the coordinator's sentence about one member, for journals without causes. A reason given by the client (KIP-800) may follow."""
 CLASSES: Final = (
     (WHO, "joined", "join"),
     (WHO, "rejoined with other protocols", "metadata change"),
@@ -56,7 +56,8 @@ REJOINS: Final = ("metadata change", "leader rejoin")
 
 
 def trigger() -> str:
-    """SQL: the class of the first `moved` row of a rebalance, by its `cause`. `forced`: a command said so, whatever its words."""
+    """Return SQL of the trigger, from the `cause` of a rebalance's first state change. A steering command makes it `forced`, whatever
+    the cause."""
     from_empty = "before in ('', 'Empty')"
     by_cause = " ".join(f"when cause = '{said}' then '{name}'" for said, name in BY_CAUSE.items())
     return f"""case when command = 'force_rebalance' then 'forced' when after = '{COMPLETING_REBALANCE}' then 'journal''s begin'
@@ -65,7 +66,7 @@ def trigger() -> str:
 
 
 def _by_sentence(from_empty: str) -> str:
-    """The same for journals that are older than the words."""
+    """Return SQL of the trigger for journals without causes."""
     word = f"regexp_extract(reason, r'{WHO}', 1)"
     classes = " ".join(f"when {word} = '{said}' then '{name}'" for _, said, name in CLASSES)
     sentences = " ".join(f"when reason rlike r'{pattern}' then '{name}'" for pattern, name in SENTENCES)
@@ -74,11 +75,11 @@ def _by_sentence(from_empty: str) -> str:
 
 
 def lines(events: DataFrame) -> DataFrame:
-    """run, group, rebalance, and the rebalances' own columns. A line without `started_at` is none: it has what came after the last end,
-    or before the first.
+    """Return run, group, rebalance, and the rebalance's own columns. A line without `started_at` is no rebalance: it has the events after
+    the last one, or before the first.
 
-    For later parts: `classic`, `told`, `told_line`, `round_claims` and `dealt`, `changes` (ownership.change), `heard` (somebody got an
-    assignment), `last_at`.
+    Later steps need `classic`, `told`, `told_line`, `round_claims`, `dealt`, `changes` (ownership.change), `heard` (some member got an
+    assignment) and `last_at`.
     """
     found = events.groupBy("run", "group", "cycle").agg(*map(F.expr, _aggregates()))
     stable = "(closing.after = 'Stable')"
@@ -105,7 +106,7 @@ def lines(events: DataFrame) -> DataFrame:
 
 
 def _rest(*states: str) -> str:
-    """What a journal's last state lasts until the journal's end, where it is one of these."""
+    """Return SQL of the time from the journal's last state change to its end, if the group was then in one of these states."""
     return f"case when closing is null and last.after in {states} then greatest(last_at - last.at, 0L) else 0 end"
 
 

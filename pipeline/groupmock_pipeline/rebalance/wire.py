@@ -1,4 +1,4 @@
-"""JoinGroup, SyncGroup, ConsumerGroupHeartbeat and ApiVersions as columns: only the fields that rebalances need, each message read once."""
+"""Parse the fields that rebalances need from JoinGroup, SyncGroup, ConsumerGroupHeartbeat and ApiVersions. Each message is parsed once."""
 
 from __future__ import annotations
 
@@ -11,92 +11,93 @@ from ..clients import SOFTWARE
 
 PARTITIONS: Final = "array<struct<topic: string, partitions: array<int>>>"
 HELD: Final = "array<string>"
-"""Partitions one by one, as Kafka writes them: orders-3. Spark compares strings in lists by hash, structs one with every other."""
+"""The type of a list of partitions such as orders-3. Spark compares strings in lists by hash, but structs pairwise."""
 MESSAGE: Final = (
     "struct<group_id: string, generation_id: bigint, member_id: string, member_epoch: bigint, assignment: string,"
     " protocols: array<struct<name: string>>, members: array<struct<member_id: string>>, assignments: array<struct<member_id: string>>,"
     f" {SOFTWARE}>"
 )
-"""The union of the fields of these APIs and both directions; what a message does not have is null. `assignment` of a heartbeat's answer is
-the text of its JSON."""
+"""The union of the fields of these APIs in both directions. Fields that a message lacks are null. `assignment` in a heartbeat's reply is
+JSON text."""
 TOPICS: Final = "struct<topic_partitions: array<struct<topic_id: string, partitions: array<int>>>>"
 INSIDE: Final = (
     "map<string, struct<"
     f"version: int, owned_partitions: {PARTITIONS}, assigned_topic_partitions: {PARTITIONS}, owned: {PARTITIONS},"
     f" assigned_partitions: {PARTITIONS}, revoke_topic_partitions: {PARTITIONS}, scheduled_rebalance_timeout: bigint>>"
 )
-"""`embedded`: path -> what was decoded there, stock or one of the designs' (docs/how-to/cooperative.md)."""
+"""The type of `embedded`, which maps a path to the structure decoded there: Kafka's own or one of the designs'
+(docs/how-to/cooperative.md)."""
 _LENIENT: Final = {"mode": "PERMISSIVE"}
 
 
 def said() -> dict[str, Column]:
-    """The columns `said` (MESSAGE) and `inside` (INSIDE) of a row."""
+    """Return the columns `said` (MESSAGE) and `inside` (INSIDE) of a row."""
     return {"said": F.from_json("message", MESSAGE, _LENIENT), "inside": F.from_json("embedded", INSIDE, _LENIENT)}
 
 
-# SQL as text from here on: one call into Java for each of the columns, where a Column per operator would be a hundred.
+# The rest is SQL text: one call into Java for each column, where a Column per operator would take a hundred.
 
 READABLE: Final = "(inside is not null or said.assignment = '')"
-"""Is the assignment that a SyncGroup was answered known? One without a byte says that the member has nothing."""
+"""SQL condition: the assignment in a SyncGroup reply was decoded, or is empty, which assigns nothing."""
 
 
 def claims() -> str:
-    """What a JoinGroup says to hold, by protocol in its order: [{name, held}]."""
+    """Return SQL of the partitions that a JoinGroup claims, by protocol in its order: [{name, held}]."""
     held = _claimed("'protocols[', place, '].metadata'")
     return f"transform(said.protocols, (each, place) -> named_struct('name', each.name, 'held', {held}))"
 
 
 def round_claims() -> str:
-    """What the leader's answer to JoinGroup has of everybody's claims: [{member_id, held}]."""
+    """Return SQL of all members' claims in the leader's JoinGroup reply: [{member_id, held}]."""
     held = _claimed("'members[', place, '].metadata'")
     return f"transform(said.members, (each, place) -> named_struct('member_id', each.member_id, 'held', {held}))"
 
 
 def told() -> str:
-    """What a SyncGroup with assignments tells each member: [{member_id, held, asked_back}]; null where nothing of it was decoded."""
+    """Return SQL of a leader's assignments in SyncGroup: [{member_id, held, asked_back}], or null if none was decoded."""
     path = "'assignments[', place, '].assignment'"
     one = f"named_struct('member_id', each.member_id, 'held', {_assigned(path)}, 'asked_back', {_asked_back(path)})"
     return f"if(inside is null, null, transform(said.assignments, (each, place) -> {one}))"
 
 
 def given() -> str:
-    """What a SyncGroup's answer has: all that the member holds from now on."""
+    """Return SQL of the assignment in a SyncGroup reply."""
     return _assigned("'assignment'")
 
 
 def may_have() -> str:
-    """What a heartbeat's answer says that its member may have; null: it says nothing. Topics by their ids."""
+    """Return SQL of the assignment in a ConsumerGroupHeartbeat reply, with topic ids, or null if the reply has none."""
     told = f"from_json(said.assignment, '{TOPICS}').topic_partitions"
     topics = f"transform({told}, each -> named_struct('topic', each.topic_id, 'partitions', each.partitions))"
     return f"if(said.assignment is null, null, {_flat(topics)})"
 
 
 def _flat(partitions: str) -> str:
-    """[{topic, [number]}] -> HELD, each once; null is nothing."""
+    """Return SQL that flattens [{topic, [number]}] to HELD without duplicates. Null becomes an empty list."""
     each = "topic -> transform(topic.partitions, number -> concat(topic.topic, '-', number))"
     return f"array_distinct(flatten(transform(coalesce({partitions}, cast(array() as {PARTITIONS})), {each})))"
 
 
 def _at(path: str, field: str = "") -> str:
-    """What was decoded at that path of the message (pieces of a text), or in a field of it."""
+    """Return SQL of the structure decoded at that path of the message (pieces of a text), or of a field of it."""
     return f"element_at(inside, concat({path}, '{field}'))"
 
 
 def _claimed(path: str) -> str:
-    """What a member says it holds, by its metadata at that path: the design's own list where there is one, else KIP-429's."""
+    """Return SQL of the partitions that a member claims in its metadata at that path: in the design's own list, else in KIP-429's."""
     stock, carried, data = _at(path), _at(path, ".user_data"), _at(path, ".partition_assignor_data")
     literal = f"array_union({_flat(f'{stock}.owned_partitions')}, {_flat(f'{data}.owned')})"
     return f"if({carried} is null, {literal}, {_flat(f'{carried}.assigned_topic_partitions')})"
 
 
 def _assigned(path: str) -> str:
-    """All that an Assignment at that path lets a member hold. A literal one of a design has its list by another name."""
+    """Return SQL of the partitions in the Assignment at that path. Designs that replace Kafka's Assignment name the list differently."""
     stock = _at(path)
     return _flat(f"coalesce({stock}.assigned_partitions, {stock}.assigned_topic_partitions)")
 
 
 def _asked_back(path: str) -> str:
-    """struct<design, revoked (how many), timeout_ms> of a design's Assignment at that path; null: it is none."""
+    """Return SQL of {design, revoked (count), timeout_ms} in a design's Assignment at that path, or null for other assignments."""
     stock, carried = _at(path), _at(path, ".user_data")
     found = f"coalesce({carried}, if({stock}.revoke_topic_partitions is null, null, {stock}))"
     revoked, timeout_ms = f"size({_flat(f'{found}.revoke_topic_partitions')})", f"coalesce({found}.scheduled_rebalance_timeout, 0L)"

@@ -1,3 +1,3 @@
-"""One page of everything that a lake has: what is shown of each table is data (`sections`), the rest does not know the tables."""
+"""The report is one page about everything in a lake. `sections` describes as data what is shown of each table."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shapes answered by Spark. Only what a page shows reaches the driver: groups and lines up to a shape's limit, made by the executors."""
+"""Compute the shapes of a report by Spark. Only what the page shows reaches the driver: groups and lines up to a shape's limit."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 PLOTTED: Final = 16
-"""Groups that a plot has at most."""
+"""The greatest number of groups in a plot."""
 LONGEST: Final = 300
-"""Characters of a text that a page shows."""
+"""The greatest length of a text on the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A shape of which a table has everything; `lacking`: heads that were left out for that."""
+    """A shape that the table can answer. `lacking` names the heads that were dropped because the table lacks their columns."""
 
     shape: Shape
     lacking: list[str] = field(default_factory=list)
@@ -35,17 +35,17 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What came of a question; `numbers`: which columns are some."""
+    """The lines of an answer. `numbers` says which columns are numeric."""
 
     numbers: list[bool]
     rows: list[tuple[Cell, ...]]
 
 
 def answers(table: DataFrame, shapes: Sequence[Shape]) -> list[Excerpt]:
-    """What the shapes have to say of a table; nothing of one that the table cannot answer at all."""
+    """Compute the shapes over a table. A shape that the table cannot answer at all is left out."""
     asked = [Question(each) for each in shapes]
     told = analysed(lambda: _together(table, asked))
-    if told is None:  # a column is not there: only then is each value looked at
+    if told is None:  # a column is missing, so each value is checked by itself
         asked = [each for shape in shapes if (each := _answerable(table, shape)) is not None]
         if not asked:
             return []
@@ -59,7 +59,7 @@ def _together(table: DataFrame, asked: Sequence[Question]) -> DataFrame:
 
 def _answered(told: DataFrame) -> list[Lines]:
     found = [_lines(cast("StructType", column.dataType)) for column in told.schema]
-    for row in told.collect():  # of each question at most its limit, and one
+    for row in told.collect():  # at most each shape's limit, plus one
         place, line = next((place, line) for place, line in enumerate(row) if line is not None)
         found[place].rows.append(tuple(map(_cell, line)))
     return found
@@ -70,24 +70,23 @@ def _lines(columns: StructType) -> Lines:
 
 
 def first_lines(table: DataFrame, limit: int = 5) -> Excerpt:
-    """For a table that no shape fits: what is in it."""
+    """Show a table's first lines if no shape fits it."""
     lines = _lines(table.schema)
     lines.rows.extend(tuple(map(_cell, row)) for row in table.limit(limit).collect())
     return _excerpt("First lines", "", [Value(name, "") for name in table.columns], lines, [], limit)
 
 
-# -- what a table can answer -------------------------------------------------------------------------------------------
 
 
 class AnswerableValues:
-    """Which of the values a table can answer."""
+    """Decides which values a table can answer."""
 
     def __init__(self, table: DataFrame) -> None:
         self.table = table
         self.lacking: list[str] = []
 
     def of(self, values: Iterable[Value]) -> tuple[Value, ...]:
-        """Those that it can; the others are noted."""
+        """Return the values that the table can answer, and note the others."""
         found = []
         for each in values:
             sql = next(filter(self.has, (each.sql, *each.other)), None)
@@ -98,11 +97,11 @@ class AnswerableValues:
         return tuple(found)
 
     def has(self, sql: str) -> bool:
-        """Nothing is computed: Spark analyses the expression."""
+        """Let Spark analyse the expression, without computing anything."""
         return analysed(lambda: self.table.select(F.expr(sql))) is not None
 
     def has_where(self, condition: str) -> bool:
-        """Likewise of a condition."""
+        """Let Spark analyse the condition, without computing anything."""
         return analysed(lambda: self.table.where(condition)) is not None
 
 
@@ -113,7 +112,7 @@ def _answerable(table: DataFrame, shape: Shape) -> Question | None:
 
 
 def _left(known: AnswerableValues, shape: Shape) -> Shape | None:
-    """Of a shape what is known; None: not enough."""
+    """Return the shape without the parts that the table lacks, or None if too little is left."""
     match shape:
         case Totals():
             by, values = known.of(shape.by), known.of(shape.values)
@@ -131,7 +130,6 @@ def _left(known: AnswerableValues, shape: Shape) -> Shape | None:
             return replace(shape, per=per, down=main[0], across=main[1], value=main[2], beside=beside)
 
 
-# -- what the page has of an answer ------------------------------------------------------------------------------------
 
 
 def _excerpts(asked: Question, lines: Lines) -> list[Excerpt]:
@@ -206,7 +204,7 @@ def _is_number(type_name: str) -> bool:
 
 
 def _cell(value: Any) -> Cell:
-    """What a page can show: a number, a truth, nothing, or a text that is not too long."""
+    """Convert a value to what a page can show: a number, a truth value, None, or a text of limited length."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Decimal):
@@ -218,7 +216,7 @@ def _cell(value: Any) -> Cell:
 
 
 def shown(value: Cell) -> str:
-    """As a page has it: 1 234 567, 12.3, yes, –."""
+    """Format a value for the page: 1 234 567, 12.3, yes, –."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -235,7 +233,7 @@ def _number(value: Cell) -> float | None:
 
 
 def _plot(kind: str, axis: str, made: Excerpt, by: int, places: dict[str, int]) -> Plot:
-    """The first PLOTTED groups of an answer."""
+    """Make a plot of the first PLOTTED groups of an answer."""
     rows = made.rows[:PLOTTED]
     labels = [" · ".join(shown(value) for value in row[:by] if value is not None) or "–" for row in rows]
     return Plot(kind, axis, labels, [Series(name, [_number(row[place]) for row in rows]) for name, place in places.items()])

@@ -1,4 +1,4 @@
-"""Plots of the report: SVG that takes the page's colours (dark or light), and the same as PNG on white."""
+"""Draw the plots of the report: SVG in the page's colours (dark or light), and PNG on white."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH: Final = 5.4
-"""Inches; a phone shows it at about two thirds."""
+"""In inches. A phone shows a plot at about two thirds."""
 LINE_HEIGHT: Final = 0.30
 INK: Final = ("#1a1a1a", "#6a6a6a", "#d8d8d8")
-"""Text, what is quieter, grid: `--ink0` ... of the page."""
+"""The colours of text, secondary text and grid: `--ink0` ... of the page."""
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b08600", "#3d8fd1", "#7f3c8d", "#666666")
-"""Okabe and Ito's, told apart by colour-blind readers too; `--hue0` ... of the page."""
+"""The palette of Okabe and Ito, which colour-blind readers can distinguish: `--hue0` ... of the page."""
 MARKERS: Final = "osD^vP*X"
-"""Series differ by shape as well as by colour."""
+"""The markers of series, because colour alone may not distinguish them."""
 LABEL: Final = 34
-"""Characters of a label."""
+"""The greatest length of a label."""
 WIDE: Final = 200.0
-"""Largest over smallest value from which the axis is logarithmic."""
+"""The ratio of largest to smallest value above which the axis is logarithmic."""
 
 
 @contextmanager
@@ -42,18 +42,18 @@ def _settings() -> Iterator[None]:
         "axes.unicode_minus": True, "font.family": "DejaVu Sans",
     }  # fmt: skip
     with mpl.rc_context(quiet), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box stands for it
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box is drawn instead of a glyph that the font lacks
         yield
 
 
 def load() -> None:
-    """What drawing needs, which takes half a second: for a moment when there is something to wait for."""
+    """Import matplotlib's backends, which takes half a second, while something else has to be waited for anyway."""
     import matplotlib.backends.backend_agg
     import matplotlib.backends.backend_svg  # noqa: F401  # loaded, not used
 
 
 def draw(plot: Plot) -> Figure:
-    """The figure, laid out; no window, no pyplot."""
+    """Return the figure, laid out, without a window or pyplot."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
@@ -68,8 +68,8 @@ def draw(plot: Plot) -> Figure:
         _furnish(axes, plot)
         if legend:
             figure.legend(loc="outside upper right", ncols=columns, frameon=False, fontsize=8.5, handletextpad=0.3, columnspacing=1.2)
-        FigureCanvasSVG(figure)  # texts are as wide as in the page
-        if layout := figure.get_layout_engine():  # once: savefig does it for every format anew, which is a third of its time
+        FigureCanvasSVG(figure)  # measures texts as the page renders them
+        if layout := figure.get_layout_engine():  # because savefig would compute the layout for each format again, a third of its time
             layout.execute(figure)
         figure.set_layout_engine(None)
         return figure
@@ -85,7 +85,7 @@ def _furnish(axes: Axes, plot: Plot) -> None:
     positive = [value for value in values if value > 0]
     if positive and plot.kind != "bars" and len(positive) == len(values) and max(positive) / min(positive) > WIDE:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))  # the usual one writes powers in TeX
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))  # because the default formatter writes powers in TeX
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(f"{_printable(plot.axis)} (logarithmic)")
     else:
@@ -96,19 +96,19 @@ def _furnish(axes: Axes, plot: Plot) -> None:
 
 
 def _limits(values: Sequence[float]) -> tuple[float, float]:
-    """With zero, and room for a whole dot at either end."""
+    """Return the limits of an axis that includes zero, with room for a whole dot at either end."""
     low, high = min([0.0, *values]), max([0.0, *values])
     room = 0.03 * ((high - low) or 1.0)
     return low - room, (high or 1.0) + room
 
 
 def _printable(text: str) -> str:
-    """On one line; what XML cannot hold is shown as a box."""
+    """Replace line breaks, and characters that XML cannot hold, by a box."""
     return re.sub(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd]", "\u25a1", text)
 
 
 def _label(text: str) -> str:
-    """One that fits: of a long one the begin and the end, where names differ."""
+    """Shorten a long label in the middle, because names differ at their begin or end."""
     told = _printable(text)
     return told if len(told) <= LABEL else f"{told[: LABEL // 2]}…{told[1 - LABEL // 2 :]}"
 
@@ -119,7 +119,7 @@ def _bars(axes: Axes, plot: Plot) -> None:
 
 
 def _range(axes: Axes, plot: Plot) -> None:
-    """A line from the first to the third series, a dot at each; a fourth is a stroke across."""
+    """Draw a line from the first to the third series with a dot at each. A fourth series is a stroke across."""
     (*quantiles,) = plot.series[:3]
     for place in range(len(plot.labels)):
         ends = [value for each in quantiles if (value := each.values[place]) is not None]
@@ -134,7 +134,7 @@ def _range(axes: Axes, plot: Plot) -> None:
 
 
 def _dots(axes: Axes, plot: Plot) -> None:
-    """Series a little above each other, so that equal values can all be seen."""
+    """Draw the series slightly above each other, so that equal values stay visible."""
     step = 0.7 / max(1, len(plot.series) - 1)
     for number, each in enumerate(plot.series):
         shift = -0.35 + step * number if len(plot.series) > 1 else 0.0
@@ -154,7 +154,7 @@ _DRAW: Final[dict[str, Callable[[Any, Plot], None]]] = {"bars": _bars, "range": 
 
 
 def png(figure: Figure) -> bytes:
-    """On white, twice the page's resolution."""
+    """Render on white at twice the page's resolution."""
     with _settings():
         target = io.BytesIO()
         figure.savefig(target, format="png", dpi=160, facecolor="white", metadata={"Software": None})
@@ -162,12 +162,13 @@ def png(figure: Figure) -> bytes:
 
 
 def svg(figure: Figure, name: str, told: str) -> str:
-    """For the middle of a page: the page's colours, `told` for those who hear it, ids that are this figure's own (`name`) and used."""
+    """Render for embedding into the page: in the page's colours, with `told` as the text for screen readers and ids that `name` makes
+    unique."""
     with _settings():
         target = io.StringIO()
         figure.savefig(target, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     text = target.getvalue()
-    # The page has the one rule of matplotlib's style sheet in its own: no other sheet is let in.
+    # matplotlib's style sheet is dropped, because the page has its only rule already and allows no other sheet.
     text = re.sub(r"<(metadata|style)\b.*?</\1>", "", text[text.index("<svg") :], flags=re.DOTALL)
     used = set(re.findall(r"(?:url\(#|href=\"#)([\w-]+)", text))
     text = re.sub(r' id="([^"]+)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", text)

@@ -1,8 +1,8 @@
-"""Where a report is written: a folder of this machine, an object store or HDFS, each file under its own name.
+"""The target of a report: a folder of this machine, an object store or HDFS, with each file under its own name.
 
-A writer of Spark's makes a folder of parts with names of its own, `report.html/part-00000-...txt`, as plain text; renaming takes Hadoop's
-classes, which a session of Spark Connect does not have. What a browser opens is one file with a name and a type. Hence Arrow's file
-systems, which the extra has already, with what Spark was told of S3.
+Spark's writers would make a folder of parts such as `report.html/part-00000-...txt`, as plain text. Renaming takes Hadoop's classes, which
+a session of Spark Connect lacks. A browser needs one file with a name and a content type. Hence Arrow's file systems, which the extra
+installs anyway, with Spark's settings of S3.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 class OutFolder(Protocol):
-    """What files can be put into."""
+    """A folder into which files can be written."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Under that name, in place of what had it. Raises BadInput."""
+        """Write a file, replacing one of that name. Raises BadInput."""
 
 
 def out_folder(spark: SparkSession, place: str) -> OutFolder:
-    """The folder of that path or URI, made if it is not there. Raises BadInput."""
+    """Return the folder of a path or URI, and create it if needed. Raises BadInput."""
     return RemoteFolder(spark, place) if SCHEME.match(place) else LocalFolder(Path(FILES.sub("", place)))
 
 
 class LocalFolder:
-    """Of the machine where the command runs, wherever Spark does."""
+    """A folder of the machine on which the command runs, wherever Spark runs."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -43,12 +43,11 @@ class LocalFolder:
             raise BadInput(f"{path}: {problem.strerror}; name a folder that can be written") from None
 
     def write(self, name: str, content: bytes) -> None:
-        """A file."""
         (self.path / name).write_bytes(content)
 
 
 class RemoteFolder:
-    """Of a file system that Arrow knows: s3, s3a, gs, abfs, hdfs (which takes Hadoop's libhdfs on this machine)."""
+    """A folder of a file system that Arrow knows: s3, s3a, gs, abfs, hdfs (which needs Hadoop's libhdfs on this machine)."""
 
     def __init__(self, spark: SparkSession, uri: str) -> None:
         from pyarrow.fs import FileSystem
@@ -65,7 +64,7 @@ class RemoteFolder:
             raise self._refused(problem) from None
 
     def write(self, name: str, content: bytes) -> None:
-        """An object, with the type by which a browser shows it."""
+        """Write an object with its content type, so that a browser shows it."""
         kind, _ = guess_type(name)
         try:
             with self.system.open_output_stream(f"{self.path}/{name}", metadata={"Content-Type": str(kind)}) as stream:
@@ -78,9 +77,9 @@ class RemoteFolder:
 
 
 def _s3(spark: SparkSession, bucket: str) -> S3FileSystem:
-    """With the settings of Hadoop's S3A that the session has (https://hadoop.apache.org/docs/stable/hadoop-aws/tools/hadoop-aws/index.html),
-    a bucket's own first. Without keys: those that the environment has, as S3A does.
-    """
+    """Open S3 with the session's settings of Hadoop's S3A
+    (https://hadoop.apache.org/docs/stable/hadoop-aws/tools/hadoop-aws/index.html), first those of the bucket. Without keys the
+    environment's keys are used, as S3A does."""
     from pyarrow.fs import S3FileSystem
 
     def setting(name: str) -> str | None:

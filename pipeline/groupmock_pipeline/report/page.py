@@ -1,4 +1,4 @@
-"""The page: one file, nothing from elsewhere, everything that came from a journal escaped."""
+"""Write the report as one self-contained HTML page. All text from journals is escaped."""
 
 from __future__ import annotations
 
@@ -44,8 +44,10 @@ figure svg * { stroke-linejoin: round; stroke-linecap: butt }
 
 @dataclass(slots=True)
 class Shown:
-    """One section with its answers and, by their place, its plots as SVG. `missing`: the table is not there. `empty`: it is, and has no
-    line, hence no answers. `trouble`: it is no use."""
+    """One section with its answers, and its plots as SVG by the answer's index.
+
+    `missing`: the lake lacks the table. `empty`: the table has no lines. `trouble`: the table cannot be read.
+    """
 
     section: Section
     answers: list[Excerpt] = field(default_factory=list)
@@ -56,7 +58,7 @@ class Shown:
 
 
 def page(title: str, about: str, sections: Iterable[Shown]) -> str:
-    """HTML 5. `about`: what it was made of, plain text."""
+    """Return the page as HTML 5. `about` says in plain text what the page was made of."""
     shown_sections = list(sections)
     style = STYLE % {"light": _hues(INK, COLOURS), "dark": _hues(DARK_INK, DARK_COLOURS)}
     parts = [

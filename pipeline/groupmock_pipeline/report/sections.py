@@ -1,4 +1,4 @@
-"""What the report shows of each table. A new job's table is one more section here."""
+"""The content of the report for each table. A new job's table is one more section here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .shapes import Grid, Listing, Section, Spread, Totals, Value
 
 
 def same(*names: str) -> tuple[Value, ...]:
-    """Columns under their own names."""
+    """Show columns under their own names."""
     return tuple(Value(name.replace("_", " "), name) for name in names)
 
 
@@ -17,7 +17,7 @@ S: Final = "s"
 _TOOK: Final = "(ended_at - started_at) / 1e9"
 DURATION: Final = Value(
     "duration",
-    f'if(ended = "journal\'s end", null, {_TOOK})',  # what was under way when its journal ended took longer than that
+    f'if(ended = "journal\'s end", null, {_TOOK})',  # a rebalance that the journal's end cut short took longer
     S,
     (_TOOK,),
 )
@@ -144,7 +144,7 @@ _SESSION: Final = Value("session timeout", "min(session_timeout_min_ms) / 1e3", 
 
 
 def _gaps(title: str, which: str) -> Spread:
-    """`which`: p50, p99 or max; a line of the table is a run's group and client."""
+    """Show the gaps of a quantile: p50, p99 or max. A line of the table is a run's group and client."""
     return Spread(title, CLIENT, Value(title.lower(), f"gap_{which}_ns / 1e9", S), mark=(_SESSION,), of="groups")
 
 
@@ -387,4 +387,4 @@ CAMPAIGN: Final = Section(
 )
 
 SECTIONS: Final = (RUNS, QUARANTINE, REBALANCES, HEARTBEATS, FAULTS, AUDIT, DRIFT, RULE_DRIFT, COMPARE, CHARACTERISTICS, CAMPAIGN)
-"""In the page's order."""
+"""The sections in the order of the page."""

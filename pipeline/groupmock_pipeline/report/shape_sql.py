@@ -1,4 +1,4 @@
-"""Shapes as one SQL query: Spark plans and schedules each query anew, which for the tables of a lake takes longer than answering it."""
+"""Combine shapes into one SQL query, because Spark takes longer to plan and schedule a query than to answer it on such tables."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from .shapes import ACCURACY, QUANTILES, Grid, Listing, Shape, Spread, Totals, V
 
 
 def query(shapes: Sequence[Shape]) -> str:
-    """SQL over a table `{lines}`. It has a column per shape: a struct in the shape's own lines, null in those of the others.
+    """Return SQL over a table `{lines}` with one column per shape: a struct in the lines of that shape, null in the lines of others.
 
-    A part with a limit is one partition, and a union has its parts' partitions one after the other: each shape's lines come in order.
+    A part with a limit is one partition, and a union keeps the partitions of its parts in order. So each shape's lines come in order.
     """
     parts = []
     for place, shape in enumerate(shapes):
@@ -21,7 +21,7 @@ def query(shapes: Sequence[Shape]) -> str:
 
 
 def _cells_and_lines(shape: Shape) -> tuple[str, str]:
-    """What is shown of a line, and the lines: one more than there is room for."""
+    """Return the cells of a line, and the lines: one more than the limit, to notice that there are more."""
     match shape:
         case Totals():
             return _totals(shape)

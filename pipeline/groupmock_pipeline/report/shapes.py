@@ -1,6 +1,6 @@
-"""How a part of the report is described: columns of a table -> a table on the page, and a plot where one helps.
+"""The parts of a report as data: columns of a table become a table on the page, and a plot where that helps.
 
-Columns are Spark SQL expressions. One that the table cannot answer, because a column has another name or is not there yet, is left out
+Columns are Spark SQL expressions. An expression that the table cannot answer, because a column is missing or has another name, is left out,
 and the page says so.
 """
 
@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from typing import Final
 
 GROUPS: Final = 40
-"""Groups that a table has at most: of more, those that come first in its order."""
+"""The greatest number of groups in a table. The first ones in its order are kept."""
 LINES: Final = 20
 QUANTILES: Final = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 ACCURACY: Final = 1000
-"""Of Spark's percentile_approx: a rank is off by at most a thousandth of the lines."""
+"""The accuracy of Spark's percentile_approx: a rank is off by at most a thousandth of the lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A column on the page. `sql`: over lines, or an aggregate of them, as the shape says; `other`: what is tried where the table lacks
-    that. `unit`: s, ms, partitions; "": a bare number or a text.
-    """
+    """A column on the page. `sql` is an expression over lines or an aggregate, depending on the shape. `other` are alternatives for a
+    table that lacks its columns. `unit` is for example s, ms, partitions, or "" for a bare number or a text."""
 
     head: str
     sql: str
@@ -31,7 +30,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """A line per group: aggregates, most of the first one first. `bars`: the head of the value that is plotted."""
+    """One line per group with aggregates, sorted by the first one in descending order. `bars` is the head of the plotted value."""
 
     title: str
     by: tuple[Value, ...]
@@ -44,9 +43,9 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A line per group: how many, median, 90th and 99th percentile, largest of one value; plotted. Groups with most lines first.
+    """One line per group with count, median, 90th and 99th percentile and maximum of one value, plotted. The largest groups come first.
 
-    `of`: what a line of the table is, in the plural. `mark`: at most one aggregate that the plot shows beside them, in the same unit.
+    `of` names the lines of the table in the plural. `mark` is at most one aggregate that the plot shows beside them in the same unit.
     """
 
     title: str
@@ -61,7 +60,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The first lines of a table in an order."""
+    """The first lines of a table in a given order."""
 
     title: str
     values: tuple[Value, ...]
@@ -73,9 +72,10 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table per `per`: lines `down`, columns `across`, in each cell one value with another in brackets if that differs; plotted.
+    """One table per value of `per`, with lines `down` and columns `across`. Each cell has one value, and a second one in brackets if it
+    differs. Plotted.
 
-    `beside`: that other one, at most one. `titled`: how many of `per` are in the title; the others are in its note.
+    `beside` is at most one, the second value. `titled` says how many of `per` are in the title; the others are in a note.
     """
 
     title: str
@@ -95,7 +95,7 @@ Shape = Totals | Spread | Listing | Grid
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What is shown of one table; `none`: of one without a line."""
+    """The part of the page about one table. `none` is the text for a table without lines."""
 
     table: str
     title: str
@@ -106,7 +106,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """The head of a column; numbers stand on the right."""
+    """The head of a column. Columns of numbers are aligned to the right."""
 
     text: str
     unit: str = ""
@@ -121,9 +121,10 @@ Cell = str | int | float | bool | None
 
 @dataclass(slots=True)
 class Excerpt:
-    """What a shape came to: at most its limit of lines. `lacking`: heads that the table could not answer. `more`: lines were left out.
+    """The answer to a shape, up to its limit of lines. `lacking` names heads that the table could not answer. `more` says that lines were
+    left out.
 
-    `note`: what it was measured with.
+    `note` states the conditions of the measurement.
     """
 
     title: str
@@ -138,7 +139,7 @@ class Excerpt:
 
 @dataclass(slots=True)
 class Series:
-    """Dots of one colour: one value per label of the plot, or None."""
+    """Dots of one colour, one value per label of the plot, or None."""
 
     name: str
     values: list[float | None]
@@ -146,7 +147,8 @@ class Series:
 
 @dataclass(slots=True)
 class Plot:
-    """Horizontal: a line per label. `kind`: bars (one series), range (median, p90, p99 and perhaps a mark), dots (a series per colour)."""
+    """A plot with one horizontal line per label. `kind`: bars (one series), range (median, p90, p99 and perhaps a mark), dots (a series
+    per colour)."""
 
     kind: str
     axis: str
