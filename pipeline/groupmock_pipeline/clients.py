@@ -23,10 +23,10 @@ def identified(client_id: str) -> dict[str, str]:
     """Return SQL for the columns `library` (never null) and `version`, of a frame with `software`. `client_id` is SQL of a client id."""
     name, version = (f"regexp_extract({client_id}, r'{NAMED}', {group})" for group in (1, 2))
     guessed = f"case when {name} != '' then {name} when {client_id} != '' then {client_id} else '{UNKNOWN}' end"
-    told, said = "software.client_software_name", "nullif(software.client_software_version, '')"
+    name_told, version_told = "software.client_software_name", "nullif(software.client_software_version, '')"
     return {
-        "library": f"coalesce({told}, {guessed})",
-        "version": f"case when {told} is not null then {said} else nullif({version}, '') end",
+        "library": f"coalesce({name_told}, {guessed})",
+        "version": f"case when {name_told} is not null then {version_told} else nullif({version}, '') end",
     }
 
 

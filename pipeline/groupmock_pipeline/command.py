@@ -95,10 +95,10 @@ def parse(name: str, words: Sequence[str], prog: str) -> argparse.Namespace:
         parser.add_argument("output", metavar="OUT", help=written)
     if hasattr(job, "add_arguments"):
         job.add_arguments(parser)
-    told = parser.parse_args(list(words))
+    arguments = parser.parse_args(list(words))
     if written is None:
-        told.output = told.input
-    return told
+        arguments.output = arguments.input
+    return arguments
 
 
 def _run(name: str, words: Sequence[str], prog: str) -> int:
@@ -145,11 +145,11 @@ def _complain(code: int, problem: str) -> int:
 def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]) -> int:
     from pyspark.errors import PythonException
 
-    from .beforehand import check_master, check_places, check_remote, told_size
-    from .interrupts import kept
-    from .progress import told
-    from .sending import sent
+    from .interrupts import recorded_sigint
+    from .preflight import check_master, check_places, check_remote, input_size
+    from .progress import progress_shown
     from .session import session
+    from .shipping import packages_shipped
 
     check_master(arguments.master)
     check_remote(arguments.remote)
@@ -159,10 +159,10 @@ def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]
         settings = job.settings(arguments) | settings
     if hasattr(job, "load"):
         Thread(target=job.load, args=[arguments], daemon=True).start()  # imports the job's modules while Java starts
-    spark = session(name, arguments.master, settings, told_size(arguments, settings), arguments.remote)
+    spark = session(name, arguments.master, settings, input_size(arguments, settings), arguments.remote)
     begun = time.monotonic()
     try:
-        with kept(), told(spark, name), sent(spark) if arguments.ship else nullcontext():
+        with recorded_sigint(), progress_shown(spark, name), packages_shipped(spark) if arguments.ship else nullcontext():
             job.run(spark, arguments)
     except PythonException as failure:
         absent = LACKING.search(str(failure))

@@ -24,14 +24,14 @@ def compiled(spark: SparkSession, size: int) -> Iterator[None]:
     if size < ENOUGH:
         yield
         return
-    told = spark.conf.getAll  # needed to tell unset keys, which have to be unset again
+    previous = spark.conf.getAll  # needed to tell unset keys, which have to be unset again
     try:
         for key, value in COMPILED.items():
             spark.conf.set(key, value)
         yield
     finally:
         for key in COMPILED:
-            if key in told:
-                spark.conf.set(key, told[key])
+            if key in previous:
+                spark.conf.set(key, previous[key])
             else:
                 spark.conf.unset(key)

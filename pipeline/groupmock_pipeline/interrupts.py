@@ -18,7 +18,7 @@ _CAME: Final = Event()
 
 
 @contextmanager
-def kept() -> Iterator[None]:
+def recorded_sigint() -> Iterator[None]:
     """Record every SIGINT for `check` within the block. The previous handler is still called."""
     before = signal.getsignal(signal.SIGINT)
     # a handler can be set only in the main thread, and an ignored SIGINT stays ignored
@@ -40,7 +40,7 @@ def kept() -> Iterator[None]:
 
 
 @contextmanager
-def put_off() -> Iterator[None]:
+def delayed_sigint() -> Iterator[None]:
     """Delay a first SIGINT to the end of the block and pass on a second one at once. A Java process that is being started cannot be
     ended before PySpark knows it, and would be left behind (pyspark.java_gateway.launch_gateway)."""
     before = signal.getsignal(signal.SIGINT)
@@ -65,11 +65,11 @@ def put_off() -> Iterator[None]:
 
 
 def came() -> bool:
-    """Tell whether a SIGINT came within `kept`."""
+    """Tell whether a SIGINT came within `recorded_sigint`."""
     return _CAME.is_set()
 
 
 def check() -> None:
-    """Raises KeyboardInterrupt if a SIGINT came within `kept`."""
+    """Raises KeyboardInterrupt if a SIGINT came within `recorded_sigint`."""
     if came():
         raise KeyboardInterrupt

@@ -52,9 +52,9 @@ class Progress:
         if not stages:
             return None
         numbers = ", ".join(str(stage.number) for stage in stages)
-        told = f"{self._name}: stage{'s' * (len(stages) > 1)} {numbers}: "
-        told += f"{sum(stage.done for stage in stages)} of {sum(stage.tasks for stage in stages)} tasks"
-        return told + self._rows({stage.number: stage.rows for stage in stages if stage.rows is not None}, now)
+        text = f"{self._name}: stage{'s' * (len(stages) > 1)} {numbers}: "
+        text += f"{sum(stage.done for stage in stages)} of {sum(stage.tasks for stage in stages)} tasks"
+        return text + self._rows({stage.number: stage.rows for stage in stages if stage.rows is not None}, now)
 
     def _rows(self, rows: dict[int, int], now: float) -> str:
         since, self._when = self._when, now
@@ -66,7 +66,7 @@ class Progress:
         return f", {sum(rows.values()):,} rows{rate}"
 
 
-class Told:
+class ProgressLine:
     """The stream for the progress line. On a terminal the line can be erased."""
 
     def __init__(self, out: TextIO) -> None:
@@ -84,9 +84,9 @@ class Told:
 
 
 @contextmanager
-def told(spark: SparkSession, name: str, out: TextIO | None = None) -> Iterator[None]:
+def progress_shown(spark: SparkSession, name: str, out: TextIO | None = None) -> Iterator[None]:
     """Show progress within the block, after its first ten seconds."""
-    over, page = Event(), Told(out or sys.stderr)
+    over, page = Event(), ProgressLine(out or sys.stderr)
     with _looking(spark) as look:
         watch = Thread(target=_watch, args=(look, Progress(name), page, over), daemon=True)
         watch.start()
@@ -98,7 +98,7 @@ def told(spark: SparkSession, name: str, out: TextIO | None = None) -> Iterator[
             page.erase()
 
 
-def _watch(look: Look, progress: Progress, page: Told, over: Event) -> None:
+def _watch(look: Look, progress: Progress, page: ProgressLine, over: Event) -> None:
     wait = EVERY_S
     while not over.wait(wait):
         wait = REWRITTEN_S if page.terminal else EVERY_S

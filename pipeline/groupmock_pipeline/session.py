@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from . import class_archive, java
 from .errors import SparkCannotStart, lacks
-from .interrupts import put_off
+from .interrupts import delayed_sigint
 from .settings import LOCAL, NEEDED, suiting, this_machine
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def session(
     """Return a session of that name. It runs at `master` (default: as spark-submit says, else local[*]), or on the Spark Connect server
     `remote`.
 
-    `size` is the number of bytes of JSON to read (sizes.py), or None if unknown. `settings` override ours. Raises SparkCannotStart.
+    `size` is the number of bytes of JSON to read (input_size.py), or None if unknown. `settings` override ours. Raises SparkCannotStart.
     """
     if find_spec("pyspark") is None:
         raise lacks("Spark")
@@ -79,8 +79,8 @@ def _on_server(name: str, remote: str, settings: dict[str, str]) -> SparkSession
         for key, value in (NEEDED | settings).items():
             spark.conf.set(key, value)
     except PySparkException as error:
-        told = DETAILS.search(str(error))
-        reason = told[1] if told else str(error).partition("\n")[0]
+        details = DETAILS.search(str(error))
+        reason = details[1] if details else str(error).partition("\n")[0]
         raise SparkCannotStart(f"no session on the Spark Connect server {without_parameters(remote)}: {reason}") from error
     return spark
 
@@ -106,7 +106,7 @@ def _got(name: str, where: str | None, settings: dict[str, str]) -> SparkSession
     if where is not None:
         builder = builder.master(where)
     try:
-        with put_off():
+        with delayed_sigint():
             return builder.getOrCreate()
     except (PySparkRuntimeError, Py4JError) as error:
         # Spark tries for about a minute to register with the master, and then only says that it has stopped. So the message adds a guess.

@@ -172,8 +172,8 @@ def _write(lake: str, name: str, head: sink.Head, parts: Mapping[str, DataFrame]
     with cached(parts[LINES]) as lines:
         count = lines.count()
         written = {**parts, LINES: lines}
-        told = {part: frame.schema for part, frame in written.items()}
-        sink.commit(sink.due(lines.sparkSession, path, head, edition), sink.parts(written), {}, told)
+        columns = {part: frame.schema for part, frame in written.items()}
+        sink.commit(sink.due(lines.sparkSession, path, head, edition), sink.parts(written), {}, columns)
     log.info("table %s: %d lines written to %s in %.1f s", name, count, path, time.monotonic() - begun)
 
 
@@ -187,9 +187,9 @@ def compact(spark: SparkSession, lake: str, name: str) -> sink.Head:
         parts = {LINES: _with_takes(spark, path, head)}
         if LOOKED_AT in head.batches:
             parts[LOOKED_AT] = _looked_at(spark, path, head)
-    told = {part: frame.schema for part, frame in parts.items()}
+    columns = {part: frame.schema for part, frame in parts.items()}
     gathered = {part: sink.gathered(path, part, frame, head) for part, frame in parts.items()}
-    sink.commit(sink.due(spark, path, head, head.edition + 1), sink.parts(gathered), {}, told)
+    sink.commit(sink.due(spark, path, head, head.edition + 1), sink.parts(gathered), {}, columns)
     return head
 
 

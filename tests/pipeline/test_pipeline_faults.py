@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from recorded_journals import recorded
 
 from groupmock.core import steering
-from groupmock_pipeline.blast import strikes as words
-from groupmock_pipeline.blast.after import NO_GROUP
-from groupmock_pipeline.blast.refetched import refetched as fetched_again
+from groupmock_pipeline.fault_effects import strikes as words
+from groupmock_pipeline.fault_effects.after import NO_GROUP
+from groupmock_pipeline.fault_effects.refetched import refetched as fetched_again
 from groupmock_pipeline.jobs import faults
 from groupmock_pipeline.schema import ROWS, fields_of
 

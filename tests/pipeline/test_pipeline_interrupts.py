@@ -15,10 +15,10 @@ from groupmock_pipeline.command import _of_no_interrupt
 def test_first_interrupt_is_put_off_and_the_second_is_not() -> None:
     """While Java starts, which would be left behind."""
     before, steps = signal.getsignal(signal.SIGINT), []
-    with pytest.raises(KeyboardInterrupt), interrupts.put_off():
+    with pytest.raises(KeyboardInterrupt), interrupts.delayed_sigint():
         signal.raise_signal(signal.SIGINT)
         steps.append("started")
-    with pytest.raises(KeyboardInterrupt), interrupts.put_off():
+    with pytest.raises(KeyboardInterrupt), interrupts.delayed_sigint():
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
         steps.append("not reached")
@@ -33,7 +33,7 @@ def test_interrupt_leaves_no_traceback_of_py4j_in_the_log() -> None:
     inside.__context__ = RuntimeError("reentrant call inside <_io.BufferedReader name=3>")
     assert not _of_no_interrupt(record(KeyboardInterrupt())) and not _of_no_interrupt(record(inside))
     assert _of_no_interrupt(record(OSError()))
-    with interrupts.kept(), pytest.raises(KeyboardInterrupt):
+    with interrupts.recorded_sigint(), pytest.raises(KeyboardInterrupt):
         try:
             signal.raise_signal(signal.SIGINT)
         finally:
@@ -52,7 +52,7 @@ def test_one_that_came_while_an_object_was_taken_away_is_not_lost(monkeypatch: p
     dropped: list[type[BaseException] | None] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda told: dropped.append(told.exc_type))
     before = signal.getsignal(signal.SIGINT)
-    with interrupts.kept():
+    with interrupts.recorded_sigint():
         interrupts.check()
         Interrupted()
         assert dropped == [KeyboardInterrupt]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from groupmock_pipeline import progress as watched
-from groupmock_pipeline.progress import ERASE, Progress, Stage, Told, rows_of, told
+from groupmock_pipeline.progress import ERASE, Progress, ProgressLine, Stage, progress_shown, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +42,7 @@ def test_journals_that_are_read_as_texts_count_by_the_rows_that_are_made_of_them
 
 def test_on_a_terminal_one_line_is_rewritten_and_leaves_nothing() -> None:
     for out, shown in ((Terminal(), f"{ERASE}one{ERASE}two{ERASE}"), (io.StringIO(), "one\ntwo\n")):
-        page = Told(out)
+        page = ProgressLine(out)
         page.write("one")
         page.write("two")
         page.erase()
@@ -73,7 +73,7 @@ def test_a_job_that_takes_long_is_told_while_it_runs(spark: SparkSession, tmp_pa
 
     monkeypatch.setattr(watched, "EVERY_S", 0.01)
     out = Heard(gate)
-    with ThreadPoolExecutor() as pool, told(spark, "try", out):
+    with ThreadPoolExecutor() as pool, progress_shown(spark, "try", out):
         counted = pool.submit(spark.range(0, 1, 1, 1).mapInArrow(waiting, "id long").count)
         wait([counted], PATIENCE_S)
         if not counted.done():
@@ -84,6 +84,6 @@ def test_a_job_that_takes_long_is_told_while_it_runs(spark: SparkSession, tmp_pa
 
 def test_a_job_that_is_over_soon_says_nothing(spark: SparkSession) -> None:
     out = io.StringIO()
-    with told(spark, "try", out):
+    with progress_shown(spark, "try", out):
         assert spark.range(3).count() == 3
     assert out.getvalue() == ""

@@ -186,7 +186,7 @@ def test_a_cause_is_believed_before_the_sentence(spark: SparkSession) -> None:
 
 
 def test_the_words_are_the_coordinators() -> None:
-    from groupmock_pipeline.blast.strikes import EXPELLED, LEFT, RESERVED
+    from groupmock_pipeline.fault_effects.strikes import EXPELLED, LEFT, RESERVED
     from groupmock_pipeline.rebalance.summary import BY_CAUSE
 
     said = {word for words, _ in (EXPELLED, LEFT, RESERVED) for word in words}

@@ -10,8 +10,8 @@ import pytest
 from cases import for_each
 
 from groupmock_pipeline import class_archive
+from groupmock_pipeline.input_size import PACKED_TIMES, size
 from groupmock_pipeline.settings import COLLECTOR, GIB, MUCH, STARTED, Machine, suiting
-from groupmock_pipeline.sizes import PACKED_TIMES, size
 
 HERE = Machine(2, 24 * GIB)
 COMPILES = "spark.sql.codegen.wholeStage"
@@ -83,7 +83,7 @@ def test_counting_ends_where_it_is_enough(tmp_path: Path, monkeypatch: pytest.Mo
         looked.append(name)
         return packed
 
-    monkeypatch.setattr("groupmock_pipeline.sizes._plain", plain)
+    monkeypatch.setattr("groupmock_pipeline.input_size._plain", plain)
     assert size(str(tmp_path), 50) == 50
     assert len(looked) == 5
 

@@ -55,16 +55,16 @@ def _file(folder: Path, run: str, lines: Iterable[Mapping[str, Any]]) -> dict[st
 
 def header(text: str) -> bytes:
     """Return the first line of a journal. Table `rows` has the header as JSON, in which the header's dicts are JSON text once more."""
-    told = msgspec.json.decode(text)
-    return msgspec.json.encode({name: raw(value) if name in HEADER_NESTED else value for name, value in told.items()})
+    fields = msgspec.json.decode(text)
+    return msgspec.json.encode({name: raw(value) if name in HEADER_NESTED else value for name, value in fields.items()})
 
 
 def line(row: Mapping[str, Any]) -> bytes:
     """Return a row as a line of a journal. A row with fields that are no columns has its original line in `more`."""
     if row["more"] is not None:
         return str(row["more"]).encode()
-    told = {name: raw(row[name]) if name in NESTED else row[name] for name in schema.LINE.names if row[name] is not None}
-    return msgspec.json.encode(told)
+    fields = {name: raw(row[name]) if name in NESTED else row[name] for name in schema.LINE.names if row[name] is not None}
+    return msgspec.json.encode(fields)
 
 
 def raw(text: str) -> msgspec.Raw:

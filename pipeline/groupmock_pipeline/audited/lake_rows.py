@@ -54,14 +54,14 @@ def content() -> Column:
     """Select the message of a request or reply if a rule may read it, and the fields of a note or client row."""
     read = F.when(F.col("kind") == "request", F.col("api_key").isin(*SEEN)).otherwise(F.col("api_key").isin(*ANSWERS))
     message = F.when(read, F.col("message")).when(F.col("message").isNotNull(), EMPTY)
-    said = F.when(F.col("kind").isin("note", "client"), F.col("fields"))
-    return F.when(F.col("kind").isin("request", "reply"), message).otherwise(said)
+    fields = F.when(F.col("kind").isin("note", "client"), F.col("fields"))
+    return F.when(F.col("kind").isin("request", "reply"), message).otherwise(fields)
 
 
 def lake_rows(batch: pa.RecordBatch) -> Iterator[LakeRow]:
     """Turn a batch of `COLUMNS` into rows."""
     for day, run, at, kind, seq, t, *fields, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-        make, content = _MADE.get(kind), None if text is None else msgspec.json.decode(text)
+        make, content = _ROW_MAKERS.get(kind), None if text is None else msgspec.json.decode(text)
         row = UnknownRow(kind, seq, t, {}) if make is None else make(seq, t, content, WireFields(*fields))
         if row.__class__ is NoteRow and fields[-1] == LEFT_OUT:
             yield LakeRow(day, run, at - t, None, str(msgspec.convert(content, LeftOut)))
@@ -90,47 +90,47 @@ class WireFields(NamedTuple):
     what: str
 
 
-def _open(seq: int, t: int, _: Any, each: WireFields) -> Row:
-    return OpenRow(seq=seq, t=t, node=each.node, connection=each.connection, client_host=each.client_host, client_port=0)
+def _open(seq: int, t: int, _: Any, wire: WireFields) -> Row:
+    return OpenRow(seq=seq, t=t, node=wire.node, connection=wire.connection, client_host=wire.client_host, client_port=0)
 
 
-def _close(seq: int, t: int, _: Any, each: WireFields) -> Row:
+def _close(seq: int, t: int, _: Any, wire: WireFields) -> Row:
     return CloseRow(
-        seq=seq, t=t, node=each.node, connection=each.connection, by=each.by, reason=each.reason, cut_bytes=each.cut_bytes or 0,
-        unread_bytes=each.unread_bytes or 0,
+        seq=seq, t=t, node=wire.node, connection=wire.connection, by=wire.by, reason=wire.reason, cut_bytes=wire.cut_bytes or 0,
+        unread_bytes=wire.unread_bytes or 0,
     )  # fmt: skip
 
 
-def _request(seq: int, t: int, message: Any, each: WireFields) -> Row:
+def _request(seq: int, t: int, message: Any, wire: WireFields) -> Row:
     return RequestRow(
-        seq=seq, t=t, node=each.node, connection=each.connection, ticket=each.ticket, correlation_id=0, api_key=each.key, api_name="",
-        api_version=each.version, client_id=each.client_id, received=each.received, handled=t, size=0, message=message,
+        seq=seq, t=t, node=wire.node, connection=wire.connection, ticket=wire.ticket, correlation_id=0, api_key=wire.key, api_name="",
+        api_version=wire.version, client_id=wire.client_id, received=wire.received, handled=t, size=0, message=message,
     )  # fmt: skip
 
 
-def _reply(seq: int, t: int, message: Any, each: WireFields) -> Row:
+def _reply(seq: int, t: int, message: Any, wire: WireFields) -> Row:
     return ReplyRow(
-        seq=seq, t=t, node=each.node, connection=each.connection, ticket=each.ticket, correlation_id=0, api_key=each.key, api_name="",
-        api_version=each.version, size=0, delivered=each.delivered, error=each.error, message=message,
+        seq=seq, t=t, node=wire.node, connection=wire.connection, ticket=wire.ticket, correlation_id=0, api_key=wire.key, api_name="",
+        api_version=wire.version, size=0, delivered=wire.delivered, error=wire.error, message=message,
     )  # fmt: skip
 
 
-def _abandoned(seq: int, t: int, _: Any, each: WireFields) -> Row:
+def _abandoned(seq: int, t: int, _: Any, wire: WireFields) -> Row:
     return AbandonedRow(
-        seq=seq, t=t, node=each.node, connection=each.connection, ticket=each.ticket, correlation_id=0, api_key=each.key, api_name="",
-        api_version=each.version, reason=each.reason,
+        seq=seq, t=t, node=wire.node, connection=wire.connection, ticket=wire.ticket, correlation_id=0, api_key=wire.key, api_name="",
+        api_version=wire.version, reason=wire.reason,
     )  # fmt: skip
 
 
-def _client(seq: int, t: int, fields: Any, each: WireFields) -> Row:
-    return ClientRow(seq=seq, t=t, client=each.client, what=each.what, fields=fields or {})
+def _client(seq: int, t: int, content: Any, wire: WireFields) -> Row:
+    return ClientRow(seq=seq, t=t, client=wire.client, what=wire.what, fields=content or {})
 
 
-def _note(seq: int, t: int, fields: Any, each: WireFields) -> Row:
-    return NoteRow(seq=seq, t=t, node=each.node, what=each.what, fields=fields or {})
+def _note(seq: int, t: int, content: Any, wire: WireFields) -> Row:
+    return NoteRow(seq=seq, t=t, node=wire.node, what=wire.what, fields=content or {})
 
 
-_MADE: Final[dict[str, Callable[[int, int, Any, WireFields], Row]]] = {
+_ROW_MAKERS: Final[dict[str, Callable[[int, int, Any, WireFields], Row]]] = {
     "open": _open, "close": _close, "request": _request, "reply": _reply, "abandoned": _abandoned, "client": _client,
     "note": _note,
 }  # fmt: skip

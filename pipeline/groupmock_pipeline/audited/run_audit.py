@@ -57,7 +57,7 @@ class Judged(msgspec.Struct):
 
 Client = tuple[str, str | None]
 """A library and its version, which may be unknown."""
-NOBODY: Final[Client] = UNKNOWN, None
+UNKNOWN_CLIENT: Final[Client] = UNKNOWN, None
 
 
 class RunAudit:
@@ -70,13 +70,13 @@ class RunAudit:
         self._last, self._ended = 0, False
         self._groups: dict[str | None, dict[str, dict[Client, Judged]]] = {}
 
-    def feed(self, found: LakeRow) -> None:
+    def feed(self, line: LakeRow) -> None:
         """Pass one more row to the audit."""
-        if found.row is not None:
-            self._auditor.feed(found.row)
-            self._last, self._ended = found.row.seq, found.ends
-        elif found.left_out is not None:
-            self._auditor.lost(found.left_out)
+        if line.row is not None:
+            self._auditor.feed(line.row)
+            self._last, self._ended = line.row.seq, line.ends
+        elif line.left_out is not None:
+            self._auditor.lost(line.left_out)
             self._ended = True  # the note is not the end of the run, but it says that rows are missing
 
     def close(self) -> None:
@@ -91,9 +91,9 @@ class RunAudit:
 
     def _judged(self, code: str, group: str | None, link: Link | None, finding: Finding | None) -> None:
         clients = self._groups.setdefault(group, {}).setdefault(code, {})
-        client = NOBODY if link is None else library_of(link.client_id, link.software)
+        client = UNKNOWN_CLIENT if link is None else library_of(link.client_id, link.software)
         if client not in clients and len(clients) >= KNOWN:
-            client = NOBODY
+            client = UNKNOWN_CLIENT
         judged = clients.setdefault(client, Judged())
         if link is not None and link.client_id is not None and len(judged.client_ids) < CLIENTS:
             judged.client_ids[link.client_id] = None
@@ -105,14 +105,14 @@ class RunAudit:
             judged.findings.append(self._finding(finding, client))
 
     def _finding(self, finding: Finding, client: Client) -> dict[str, Any]:
-        told = {name: getattr(finding, name) for name in ("t", "sentence", "instead", "member", "member_id", "client_id", "rows")}
-        return told | {"at": self.epoch + finding.t, "library": client[0], "version": client[1]}
+        fields = {name: getattr(finding, name) for name in ("t", "sentence", "instead", "member", "member_id", "client_id", "rows")}
+        return fields | {"at": self.epoch + finding.t, "library": client[0], "version": client[1]}
 
     def _over(self, group: str | None, tallies: dict[str, Tally]) -> None:
         judged = self._groups.pop(group, {})
         for code, tally in tallies.items():
-            for client, each in judged.get(code, {}).items():
-                self._line(group, code, client, each)
+            for client, verdict in judged.get(code, {}).items():
+                self._line(group, code, client, verdict)
             if tally.crashed is not None:
                 self._line(group, code, None, Judged(), tally.crashed)
 

@@ -140,7 +140,7 @@ def read_plan(name: str, flags: Mapping[str, Any]) -> CampaignPlan:
     raw: Any = {"simulations" if "kinds" in given else "sweeps": [{}]} if name == NO_PLAN else _load(Path(name))
     if isinstance(raw, dict):  # msgspec refuses anything else below
         raw = {**raw, **{key: value for key, value in given.items() if key == "batch"}}
-        for key, change in (("sweeps", _with), ("simulations", _simulated)):
+        for key, change in (("sweeps", _replaced_sweep), ("simulations", _replaced_simulation)):
             if isinstance(raw.get(key), list):
                 raw[key] = [change(each, given) if isinstance(each, dict) else each for each in raw[key]]
     try:
@@ -152,15 +152,15 @@ def read_plan(name: str, flags: Mapping[str, Any]) -> CampaignPlan:
     return plan
 
 
-def _simulated(simulation: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _replaced_simulation(simulation: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     return {**simulation, **{key: value for key, value in given.items() if key in SimulationSweep.__struct_fields__}}
 
 
-def _with(sweep: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _replaced_sweep(sweep: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     own = sweep.get("sizes", {})
     sizes = {**own, **given.get("sizes", {})} if isinstance(own, dict) else own
-    said = {key: value for key, value in given.items() if key in Sweep.__struct_fields__ and key != "sizes"}
-    return {**sweep, **said, **({"sizes": sizes} if sizes else {})}
+    replaced = {key: value for key, value in given.items() if key in Sweep.__struct_fields__ and key != "sizes"}
+    return {**sweep, **replaced, **({"sizes": sizes} if sizes else {})}
 
 
 def _load(file: Path) -> Any:
@@ -190,35 +190,35 @@ def _shown(name: str) -> str:
 def stretches(plan: CampaignPlan, name: str) -> list[Stretch]:
     """List the seeds of each cell once, in an order that depends on the plan alone. Raises BadInput."""
     wanted: dict[Cell, list[tuple[int, int]]] = {}
-    for place, sweep in enumerate(plan.sweeps):
-        where = f"{_shown(name)}: sweeps[{place}]"
+    for index, sweep in enumerate(plan.sweeps):
+        where = f"{_shown(name)}: sweeps[{index}]"
         seeds = _seeds(sweep.seeds, where)
         for cell in _cells(sweep, where):
             wanted.setdefault(cell, []).append(seeds)
-    found, offset = [], 0
+    result, offset = [], 0
     for cell, spans in wanted.items():
         for first, last in _joined(spans):
-            found.append(Stretch(cell, first, last, offset))
+            result.append(Stretch(cell, first, last, offset))
             offset += (last - first) // plan.batch + 1
-    return found
+    return result
 
 
 def simulation_stretches(plan: CampaignPlan, name: str) -> list[SimulationStretch]:
     """List the seeds of each simulation once. Raises BadInput."""
     wanted: dict[SimulationCell, list[tuple[int, int]]] = {}
-    for place, each in enumerate(plan.simulations):
-        where = f"{_shown(name)}: simulations[{place}]"
-        for kind in each.kinds or [DRAWN]:
+    for index, simulation in enumerate(plan.simulations):
+        where = f"{_shown(name)}: simulations[{index}]"
+        for kind in simulation.kinds or [DRAWN]:
             if kind not in OFFERED:
                 raise BadInput(f"{where}.kinds: no kind {kind!r}: there are {', '.join(OFFERED)}")
-            cell = SimulationCell(kind, product_name(), each.seconds, each.megabytes)
-            wanted.setdefault(cell, []).append(_seeds(each.seeds, where))
-    found, offset = [], 0
+            cell = SimulationCell(kind, product_name(), simulation.seconds, simulation.megabytes)
+            wanted.setdefault(cell, []).append(_seeds(simulation.seeds, where))
+    result, offset = [], 0
     for cell, spans in wanted.items():
         for first, last in _joined(spans):
-            found.append(SimulationStretch(cell, first, last, offset))
+            result.append(SimulationStretch(cell, first, last, offset))
             offset += (last - first) // plan.batch + 1
-    return found
+    return result
 
 
 def _seeds(text: int | str, where: str) -> tuple[int, int]:

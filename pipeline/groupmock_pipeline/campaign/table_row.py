@@ -33,7 +33,7 @@ FIGURES: Final = tuple(get_type_hints(Figures))
 """The measurements of a play: see groupmock_clients.scenarios.measure."""
 WHAT: Final = ("product", "scenario", "protocol", "client", *SIZES)
 """The columns that identify a cell."""
-_SAID: Final = {"scenario", "protocol", "client", "figures", "agreed"}
+_NO_COLUMNS: Final = {"scenario", "protocol", "client", "figures", "agreed"}
 """Fields of ScenarioResult that are columns already, are split into columns, or do not apply to a virtual play."""
 
 PLAY: Final = StructType(
@@ -49,7 +49,7 @@ PLAY: Final = StructType(
 OUTCOME: Final = StructType(
     [
         *(_column(name, hint) for name, hint in get_type_hints(Figures).items()),
-        *(_column(name, hint) for name, hint in get_type_hints(ScenarioResult).items() if name not in _SAID),
+        *(_column(name, hint) for name, hint in get_type_hints(ScenarioResult).items() if name not in _NO_COLUMNS),
     ]
 )
 """The columns of a result. The figures are null if the play failed, and `trouble` says why. `broken` lists violated invariants."""
@@ -81,7 +81,7 @@ def outcome(play: Mapping[str, Any]) -> dict[str, Any]:
     try:
         result = run_one(job_of(play))
     except Exception as problem:
-        return {"trouble": _told(problem), "broken": []}
+        return {"trouble": _error_text(problem), "broken": []}
     return {**(result.figures or {}), "trouble": result.trouble, "broken": result.broken}
 
 
@@ -92,7 +92,7 @@ def job_of(play: Mapping[str, Any]) -> Job:
     return Job(STAGE, scenario(play["scenario"]), protocol, sizes)
 
 
-def _told(problem: Exception) -> str:
+def _error_text(problem: Exception) -> str:
     """Format an exception with the module and line that raised it. The folder is left out, so that the text is the same on every
     machine."""
     places = traceback.extract_tb(problem.__traceback__)

@@ -30,9 +30,9 @@ def scenarios(rows: DataFrame, runs: DataFrame, by: str | None = None) -> DataFr
         return files.select("run", F.coalesce(_matched("file", by), F.lit("")).alias("scenario"))
     begun = rows.where((F.col("kind") == "client") & (F.col("client") == "runner") & (F.col("what") == "begin"))
     names = [F.get_json_object("fields", f"$.{name}") for name in ("scenario", "protocol", "client")]
-    told = begun.groupBy("run").agg(F.min(F.concat_ws("/", *names)).alias("told"))
+    named_by_runner = begun.groupBy("run").agg(F.min(F.concat_ws("/", *names)).alias("told"))
     named = F.regexp_extract("file", NAME, 1)
-    return files.join(told, "run", "left").select("run", F.coalesce("told", named).alias("scenario"))
+    return files.join(named_by_runner, "run", "left").select("run", F.coalesce("told", named).alias("scenario"))
 
 
 def _matched(column: str, by: str) -> Column:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from .. import tables
-from ..asking import analysed
+from ..analysis_probe import analysed
 from ..errors import BadInput
 
 log = logging.getLogger("groupmock_pipeline")

@@ -82,5 +82,5 @@ def _verdict(side: str) -> Column:
 
 def _change() -> Column:
     was, now = F.col("verdict_before"), F.col("verdict_after")
-    told = F.when(was == now, "none").when(was == NOT_EXERCISED, "only after").when(now == NOT_EXERCISED, "only before")
-    return told.when(now == BROKEN, "broke").when((was == BROKEN) & (now == KEPT), "mended").otherwise("unknown")
+    change = F.when(was == now, "none").when(was == NOT_EXERCISED, "only after").when(now == NOT_EXERCISED, "only before")
+    return change.when(now == BROKEN, "broke").when((was == BROKEN) & (now == KEPT), "mended").otherwise("unknown")

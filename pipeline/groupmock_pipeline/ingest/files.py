@@ -65,8 +65,8 @@ def choose(files: DataFrame, runs: DataFrame | None) -> Chosen:
     marked = _marked(files, runs)
     # The driver gets names and lengths of files, as Spark's own readers do.
     size = f"length * if(path rlike r'{PACKED}', {PACKED_TIMES}, 1) as size"
-    told = f"case when not had or duplicate_of is not null then struct(path, file, {size}, had, duplicate_of) end"
-    row = marked.selectExpr("count(*) as count", f"collect_list({told}) as told").first()
+    candidates = f"case when not had or duplicate_of is not null then struct(path, file, {size}, had, duplicate_of) end"
+    row = marked.selectExpr("count(*) as count", f"collect_list({candidates}) as told").first()
     assert row is not None
     new = {each.file for each in row.told if not each.had}
     fresh = [each for each in row.told if not each.had or each.duplicate_of in new]

@@ -55,14 +55,14 @@ def _headers(files: DataFrame) -> DataFrame:
 def _rows(rows: DataFrame, tasks: int) -> DataFrame:
     """Return per file the number of rows, their time range, whether the journal was closed, and irregularities of their order."""
     before = Window.partitionBy("file").orderBy("line")
-    told = rows.select(
+    ordered = rows.select(
         "file", "line", "at", "seq", "t", F.expr(f"kind = 'note' and what = '{END}'").alias("end")
     ).repartition(tasks, "file").select(
         "file", "line", "at", "end",
         (F.col("t") < F.lag("t").over(before)).alias("back"),
         (F.col("seq") != F.lag("seq", 1, 0).over(before) + 1).alias("gap"),
     )  # fmt: skip
-    return told.groupBy("file").agg(
+    return ordered.groupBy("file").agg(
         F.count("*").alias("rows"),
         F.min("at").alias("first_at"),
         F.max("at").alias("last_at"),

@@ -163,14 +163,14 @@ def _settle_now(spark: SparkSession, path: str, takes: list[int], reading: Readi
     if not left and silent is None:
         return known
     files, rows, broken = _to_count(spark, path, head, left)
-    made = ledger.entries(files, rows, broken, reading.cores if size is None else max(reading.cores, -(-size // TASK_BYTES)))
+    new_entries = ledger.entries(files, rows, broken, reading.cores if size is None else max(reading.cores, -(-size // TASK_BYTES)))
     if silent is not None:
-        made = made.unionByName(ledger.unreadable(_not_in(spark, path, head, takes, silent), takes[-1]))
-    with cached(made) as new, _with_copies(spark, path, head, new) as told:
-        outcome = _outcome(told.where(F.col(schema.TAKE).isin(takes)))
+        new_entries = new_entries.unionByName(ledger.unreadable(_not_in(spark, path, head, takes, silent), takes[-1]))
+    with cached(new_entries) as new, _with_copies(spark, path, head, new) as entries:
+        outcome = _outcome(entries.where(F.col(schema.TAKE).isin(takes)))
         if outcome.files:
             due = sink.due(spark, path, head, head.edition)
-            sink.commit(due, sink.parts({journals.RUNS: told.withColumnsRenamed(journals.STORED)}), {}, {})
+            sink.commit(due, sink.parts({journals.RUNS: entries.withColumnsRenamed(journals.STORED)}), {}, {})
     return outcome.plus(known)
 
 
@@ -204,17 +204,17 @@ def _with_copies(spark: SparkSession, path: str, head: sink.Head, new: DataFrame
         found = suspects.localCheckpoint()  # else their plan would be part of the following ones eight times, and be analysed each time
         mine = F.broadcast(found.select("run", schema.TAKE))
         rows = journals.part(spark, path, journals.ROWS, head).join(mine, ["run", schema.TAKE], "left_semi")
-        told = ledger.settled(merged, copies.copies(copies.contents(rows, found)))
+        settled = ledger.settled(merged, copies.copies(copies.contents(rows, found)))
         mine = F.broadcast(new.select("run", F.lit(True).alias("new")))
-        with cached(told.join(mine, "run", "left").where("new or changed").drop("new", "changed")) as changed:
+        with cached(settled.join(mine, "run", "left").where("new or changed").drop("new", "changed")) as changed:
             yield changed
 
 
-def _outcome(told: DataFrame) -> Outcome:
+def _outcome(entries: DataFrame) -> Outcome:
     """Return the counts of a take. Raises AssertionError if the counts do not add up, so that the take is not entered."""
     whole = F.expr("lines = header + rows + quarantined + duplicates + blank")
     sums = ("rows", "quarantined", "duplicates", "blank")
-    row = told.agg(F.count("*"), *(F.sum(name) for name in sums), F.count("problem"), F.min_by("file", whole), F.min(whole)).first()
+    row = entries.agg(F.count("*"), *(F.sum(name) for name in sums), F.count("problem"), F.min_by("file", whole), F.min(whole)).first()
     assert row is not None  # the row has seven figures and a name
     files, rows, quarantined, duplicates, blank, problems, file, adds_up = row
     assert adds_up is not False, f"{file}: the counts of its lines do not add up; its take does not count"

@@ -73,14 +73,14 @@ def facts(lines: DataFrame) -> DataFrame:
     """Return the columns FACTS of `long_texts`. UTF-8 is checked line by line. Whether the last line of a packed file is terminated is
     unknown, so the note of the journal's end decides."""
     size = F.sum(F.octet_length("text") + 1)
-    told = lines.groupBy("file").agg(
+    grouped = lines.groupBy("file").agg(
         F.first("length").alias("length"), F.first("modified").alias("modified"),
         F.ltrim(F.min_by("text", "line"), F.lit(MARK)).alias("head"), F.max_by("text", "line").alias("last"),
         F.count("*").alias("lines"), F.count_if(F.expr(BLANK.format("text"))).alias("blank"), size.alias("size"),
     )  # fmt: skip
     marked = F.col("length") - len(MARK.encode())  # because this reader skips the byte order mark
     whole = F.when(F.col("file").rlike(PACKED), F.expr(ENDED)).otherwise(F.col("size").isin(F.col("length"), marked))
-    known = told.select("*", F.lit(False).alias("valid"), whole.alias("whole")).selectExpr("*", f"{LACKS} as lacks")
+    known = grouped.select("*", F.lit(False).alias("valid"), whole.alias("whole")).selectExpr("*", f"{LACKS} as lacks")
     return known.withColumn("lines", F.col("lines") + F.col("lacks").cast("bigint")).select(*FACTS)
 
 

@@ -56,6 +56,6 @@ def _grown(spark: SparkSession, lake: argparse.Namespace) -> None:
     with ThreadPoolExecutor(len(GROWING)) as threads:
         made = {table: threads.submit(job.run, spark, lake) for table, job in GROWING.items()}
         if lake.report is not None:
-            report.made_of(spark, argparse.Namespace(**{**vars(lake), "output": lake.report}), made)
+            report.write_page(spark, argparse.Namespace(**{**vars(lake), "output": lake.report}), made)
         for each in made.values():
             each.result()

@@ -65,10 +65,10 @@ def audit(rows: DataFrame, runs: DataFrame, codes: Sequence[str] | None = None) 
 def trouble(runs: DataFrame) -> DataFrame:
     """Return a line for every run whose journal is incomplete according to the ledger."""
     lines = F.when(F.col("quarantined") > 0, F.concat("quarantined", F.lit(" of the journal's lines are no rows (table quarantine)")))
-    said = F.concat_ws("; ", F.concat(F.lit("the journal has a problem: "), "problem"), lines)
-    told = runs.where(F.col("run").isNotNull() & F.col("duplicate_of").isNull()).select("day", "run", said.alias("crashed"))
+    sentence = F.concat_ws("; ", F.concat(F.lit("the journal has a problem: "), "problem"), lines)
+    incomplete = runs.where(F.col("run").isNotNull() & F.col("duplicate_of").isNull()).select("day", "run", sentence.alias("crashed"))
     nothing = {name: F.lit(0).cast("bigint") for name in ("kept", "broken")}
-    return told.where(F.col("crashed") != "").withColumns(nothing)
+    return incomplete.where(F.col("crashed") != "").withColumns(nothing)
 
 
 def lines(parts: DataFrame) -> DataFrame:

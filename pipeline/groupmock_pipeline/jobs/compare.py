@@ -20,7 +20,7 @@ from .. import tables
 from ..comparison import alignment, statistics
 from ..comparison.measures import MEASURES, SHAPE, Measure, measured_tables, per_run, samples
 from ..errors import BadInput
-from ..few_lines import few
+from ..literal_frame import literal_frame
 
 KEYS: Final = ("scenario",)
 COLUMNS: Final = (
@@ -62,15 +62,15 @@ def run(spark: SparkSession, arguments: Namespace) -> None:
     limits = CompareLimits(arguments.tolerance, arguments.least_runs, arguments.alpha)
     sides = {"ours": missing_ours, "theirs": missing_theirs}
     missing = [(name, f"{side}: {reason}") for side, each in sides.items() for name, reason in each.items()]
-    told = compare(ours, theirs, limits).unionByName(not_measured(spark, missing, limits), allowMissingColumns=True)
-    tables.replace(told.select(*COLUMNS).coalesce(1), arguments.output, "compare")
+    lines = compare(ours, theirs, limits).unionByName(not_measured(spark, missing, limits), allowMissingColumns=True)
+    tables.replace(lines.select(*COLUMNS).coalesce(1), arguments.output, "compare")
 
 
 def _labelled(spark: SparkSession, lake: str, by: str | None) -> tuple[DataFrame, dict[str, str]]:
     """Return the samples of a lake with their run's scenario. A run without any sample has one line whose measure is null."""
     values, missing = samples(measured_tables(spark, lake), clients=False)
     labels = alignment.scenarios(tables.read(spark, lake, "rows"), tables.read(spark, lake, "runs"), by)
-    every = few(spark, [], SHAPE) if values is None else values
+    every = literal_frame(spark, [], SHAPE) if values is None else values
     return labels.join(every, "run", "left"), missing
 
 
@@ -97,15 +97,15 @@ def _judged(figures: DataFrame, limits: CompareLimits, measures: Sequence[Measur
     agree = F.abs("difference") <= larger * limits.tolerance
     enough = F.least("runs_ours", "runs_theirs") >= limits.least
     apart = (F.col("min_ours") > F.col("max_theirs")) | (F.col("min_theirs") > F.col("max_ours"))
-    told = F.when(F.col("runs_theirs") == 0, "only ours").when(F.col("runs_ours") == 0, "only theirs")
-    told = told.when(F.col("measure").isNull(), "nothing measured").when(agree, "agree")
-    told = told.when(F.when(enough, F.col("p") <= limits.alpha).otherwise(apart), "differ").otherwise("unclear")
+    verdict = F.when(F.col("runs_theirs") == 0, "only ours").when(F.col("runs_ours") == 0, "only theirs")
+    verdict = verdict.when(F.col("measure").isNull(), "nothing measured").when(agree, "agree")
+    verdict = verdict.when(F.when(enough, F.col("p") <= limits.alpha).otherwise(apart), "differ").otherwise("unclear")
     return figures.withColumns(
         {
-            "verdict": told,
+            "verdict": verdict,
             "unit": F.try_element_at(units, F.col("measure")),
             "tolerance": F.lit(limits.tolerance),
-            "reason": _reason(told, enough),
+            "reason": _reason(verdict, enough),
             "p": F.when(F.col("measure").isNotNull(), F.col("p")),
             "delta": F.when(F.col("measure").isNotNull(), F.col("delta")),
         }
@@ -123,4 +123,4 @@ def _reason(verdict: Column, enough: Column) -> Column:
 def not_measured(spark: SparkSession, missing: Sequence[tuple[str, str]], limits: CompareLimits) -> DataFrame:
     """Return a line with verdict `not measured` and the reason for each measure that a side lacks."""
     lines = [{"measure": name, "verdict": "not measured", "reason": reason, "tolerance": limits.tolerance} for name, reason in missing]
-    return few(spark, lines, "measure string, verdict string, reason string, tolerance double")
+    return literal_frame(spark, lines, "measure string, verdict string, reason string, tolerance double")

@@ -23,7 +23,7 @@ from .. import tables
 from ..comparison import rule_verdicts, statistics
 from ..comparison.measures import MEASURES, SHAPE, TABLES, Measure, measured_tables, per_run, samples
 from ..errors import BadInput
-from ..few_lines import few
+from ..literal_frame import literal_frame
 
 KEYS: Final = ("library", "version")
 ALL: Final = "*"
@@ -80,16 +80,16 @@ def _measured(spark: SparkSession, arguments: Namespace, before: Column, after: 
     if values is not None:
         _inhabited(values, before | after, arguments.input)
     limits = DriftLimits(arguments.least_runs, arguments.alpha, arguments.effect)
-    empty = few(spark, [], SHAPE)
-    told = drift(empty if values is None else values, before, after, limits)
-    return told.unionByName(not_measured(spark, missing), allowMissingColumns=True)
+    empty = literal_frame(spark, [], SHAPE)
+    lines = drift(empty if values is None else values, before, after, limits)
+    return lines.unionByName(not_measured(spark, missing), allowMissingColumns=True)
 
 
 def _inhabited(values: DataFrame, windows: Column, lake: str) -> None:
     """Raises BadInput if there are samples but none in a window, because an empty table would look like good news."""
-    told = values.agg(F.count_if(windows), F.min("run"), F.max("run"), F.min("day"), F.max("day")).first()
-    if told is not None and told[1] is not None and not told[0]:
-        raise BadInput(f"no run of {lake} is in either window: its runs are {told[1]} to {told[2]}, of {told[3]} to {told[4]}")
+    counts = values.agg(F.count_if(windows), F.min("run"), F.max("run"), F.min("day"), F.max("day")).first()
+    if counts is not None and counts[1] is not None and not counts[0]:
+        raise BadInput(f"no run of {lake} is in either window: its runs are {counts[1]} to {counts[2]}, of {counts[3]} to {counts[4]}")
 
 
 
@@ -178,4 +178,4 @@ def _judged(tested: DataFrame, enough: Column, limits: DriftLimits, measures: Se
 def not_measured(spark: SparkSession, missing: dict[str, str]) -> DataFrame:
     """Return a line with verdict `not measured` and the reason for each missing measure."""
     lines = [{"measure": name, "verdict": "not measured", "reason": reason} for name, reason in sorted(missing.items())]
-    return few(spark, lines, "measure string, verdict string, reason string")
+    return literal_frame(spark, lines, "measure string, verdict string, reason string")

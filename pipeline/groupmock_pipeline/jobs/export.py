@@ -41,10 +41,10 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
         raise BadInput(f"{folder}: {problem.strerror}; name a folder that can be written") from None
     rows, runs = (tables.read(spark, arguments.input, name).where(_wanted(arguments.run)) for name in ("rows", "runs"))
     # Two figures are collected to the driver.
-    told = export(rows, runs, str(folder.absolute())).agg(F.count("*"), F.coalesce(F.sum("rows"), F.lit(0))).first()
-    if told is None or not told[0]:
+    totals = export(rows, runs, str(folder.absolute())).agg(F.count("*"), F.coalesce(F.sum("rows"), F.lit(0))).first()
+    if totals is None or not totals[0]:
         raise BadInput(f"no run of {arguments.input} matches {arguments.run!r}" if arguments.run else f"{arguments.input} has no runs")
-    log.info("export: %d journals, %d rows, to %s", told[0], told[1], folder)
+    log.info("export: %d journals, %d rows, to %s", totals[0], totals[1], folder)
 
 
 def export(rows: DataFrame, runs: DataFrame, folder: str) -> DataFrame:

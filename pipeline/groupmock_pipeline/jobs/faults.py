@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from .. import tables
-from ..blast import after, refetched, strikes
-from ..few_lines import few
+from ..fault_effects import after, refetched, strikes
+from ..literal_frame import literal_frame
 
 STRIKE: Final = (
     "at", "source", "rule", "kind", "stage", "node", "connection", "ticket", "group", "member", "client", "api", "details", "called_off",
@@ -38,15 +38,15 @@ def run(spark: SparkSession, arguments: Namespace) -> None:
 
 def faults(rows: DataFrame) -> DataFrame:
     """Make table `faults` of table `rows` (columns `COLUMNS`, times in ns). If there was no strike, only that question is computed."""
-    if strikes.struck(rows).isEmpty():
-        return few(rows.sparkSession, [], SCHEMA)
+    if strikes.strike_rows(rows).isEmpty():
+        return literal_frame(rows.sparkSession, [], SCHEMA)
     return followed(rows)
 
 
 def followed(rows: DataFrame) -> DataFrame:
     """Compute what followed each strike in these rows."""
-    fetched = refetched.refetched(strikes.of_struck(rows, rows))
-    lives = strikes.lives(strikes.told(rows)).join(fetched, "run", "left")
+    fetched = refetched.refetched(strikes.of_struck_runs(rows, rows))
+    lives = strikes.lives(strikes.relevant_rows(rows)).join(fetched, "run", "left")
     return _line(after.around(after.per_strike(after.shared(after.per_group(lives)))))
 
 

@@ -48,7 +48,7 @@ def rounds(spark: SparkSession, arguments: argparse.Namespace) -> Iterator[Outco
     while True:
         outcome = ingest(spark, arguments.input, arguments.output, reading)
         if outcome != before:  # the same outcome is not logged again with --follow
-            log.info("ingest: %s", told(outcome))
+            log.info("ingest: %s", outcome_text(outcome))
         before = outcome
         if arguments.follow is None:
             _check_found(spark, arguments, outcome)
@@ -74,7 +74,7 @@ def _check_found(spark: SparkSession, arguments: argparse.Namespace, outcome: Ou
         raise BadInput(f"{arguments.input}: no journal is there: their names end in {SUFFIXES}, and begin with neither . nor _")
 
 
-def told(outcome: Outcome) -> str:
+def outcome_text(outcome: Outcome) -> str:
     """Format the outcome as a sentence."""
     writing = f"; {outcome.writing} that did not end and may still be written: taken later" if outcome.writing else ""
     if not outcome.files:

@@ -53,10 +53,10 @@ def load(_: argparse.Namespace) -> None:
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
     """Write a page of the lake as it is."""
-    made_of(spark, arguments, {})
+    write_page(spark, arguments, {})
 
 
-def made_of(spark: SparkSession, arguments: argparse.Namespace, coming: Mapping[str, Future[None]]) -> None:
+def write_page(spark: SparkSession, arguments: argparse.Namespace, coming: Mapping[str, Future[None]]) -> None:
     """Compute several sections at once, and draw finished ones while Spark computes others. A section whose table is `coming` waits for
     that job, and raises the job's exception."""
     folder = out_folder(spark, arguments.output)

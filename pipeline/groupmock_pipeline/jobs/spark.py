@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 from py4j.protocol import Py4JError
 
 from .. import interrupts
-from ..beforehand import CONNECT_PORT
 from ..errors import BadInput, SparkCannotStart
+from ..preflight import CONNECT_PORT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -73,8 +73,8 @@ def counted(spark: SparkSession, path: str, head: sink.Head) -> dict[str, DataFr
 
 def uncounted(head: sink.Head) -> list[int]:
     """Return the takes without an entry in the ledger: their ingest is still at work, or was killed."""
-    told = max(head.batches.get(RUNS, ()), default=-1)
-    return [take for take in head.batches.get(FILES, ()) if take > told]
+    last_counted = max(head.batches.get(RUNS, ()), default=-1)
+    return [take for take in head.batches.get(FILES, ()) if take > last_counted]
 
 
 def ledger(spark: SparkSession, path: str, head: sink.Head) -> DataFrame:

@@ -33,7 +33,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from ..errors import Overtaken
-from ..few_lines import few
+from ..literal_frame import literal_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -46,8 +46,8 @@ DAY: Final = "day"
 PLACE: Final = StructType([StructField(EDITION, IntegerType()), StructField(BATCH, LongType()), StructField(PART, StringType())])
 """The place of a line in any table. These columns are folders and not in the files."""
 MARK: Final = "commit"
-"""The part that every commit has: one line with `TOLD`."""
-TOLD: Final = "_told"
+"""The part that every commit has: one line with `PART_COLUMNS`."""
+PART_COLUMNS: Final = "_told"
 NOWHERE: Final = -1
 """The edition of files that an overtaken writer leaves."""
 _DUE: Final = "_due"
@@ -133,11 +133,11 @@ def read(spark: SparkSession, path: str, part: str, columns: StructType, at: Hea
 
 def columns(spark: SparkSession, path: str, part: str, at: Head) -> StructType:
     """Return a part's columns as the last commit recorded them."""
-    told = read(spark, path, MARK, StructType([StructField(TOLD, StringType())]), at).where(f"{BATCH} = {at.batches[MARK][-1]}")
-    row = told.select(TOLD).first()
-    said = {} if row is None else json.loads(row[TOLD])
-    assert part in said, f"{path}: the last commit has no part {part!r}"
-    return StructType.fromJson(json.loads(said[part]))
+    mark = read(spark, path, MARK, StructType([StructField(PART_COLUMNS, StringType())]), at).where(f"{BATCH} = {at.batches[MARK][-1]}")
+    row = mark.select(PART_COLUMNS).first()
+    part_columns = {} if row is None else json.loads(row[PART_COLUMNS])
+    assert part in part_columns, f"{path}: the last commit has no part {part!r}"
+    return StructType.fromJson(json.loads(part_columns[part]))
 
 
 def parts(frames: Mapping[str, DataFrame]) -> DataFrame:
@@ -161,7 +161,7 @@ class Due(NamedTuple):
 
     def mark(self, said: str, by_day: bool) -> DataFrame:
         """Return the mark, a line that each batch has whatever its number."""
-        made = {TOLD: F.lit(said), PART: F.lit(MARK), _DUE: F.lit(ANY).cast("bigint"), **({DAY: F.lit("")} if by_day else {})}
+        made = {PART_COLUMNS: F.lit(said), PART: F.lit(MARK), _DUE: F.lit(ANY).cast("bigint"), **({DAY: F.lit("")} if by_day else {})}
         return self._with_number(self.numbers.sparkSession.range(1).select(*(value.alias(name) for name, value in made.items())))
 
     def _with_number(self, frame: DataFrame) -> DataFrame:
@@ -203,7 +203,7 @@ def commit(due: Due, lines: DataFrame, counted: Mapping[str, Column], told: Mapp
         .start()
     )
     raced = _raced(query)
-    seen = next((each for each in _told_by(query, due.number) if each.get(WRITTEN)), None)
+    seen = next((each for each in _observed(query, due.number) if each.get(WRITTEN)), None)
     if seen is None or raced or REPLACING.match(due.path):
         now = head(spark, due.path)
         seen = _read_again(spark, due.path, now._replace(edition=due.edition, batch=due.number), token, sums)
@@ -225,13 +225,13 @@ def _raced(query: StreamingQuery) -> bool:
     return False
 
 
-def _told_by(query: StreamingQuery, batch: int) -> Iterator[Counts]:
+def _observed(query: StreamingQuery, batch: int) -> Iterator[Counts]:
     """Yield the figures that `observe` saw of a batch, or nothing if the log had the batch already. Spark Connect returns them as a Row
     of `values` and `schema`."""
     for progress in query.recentProgress:
-        told = progress["observedMetrics"].get(OBSERVED) if progress["batchId"] == batch else None
-        if told is not None:
-            seen = told.asDict()
+        figures = progress["observedMetrics"].get(OBSERVED) if progress["batchId"] == batch else None
+        if figures is not None:
+            seen = figures.asDict()
             if "schema" in seen:
                 seen = dict(zip((each["name"] for each in seen["schema"]["fields"]), seen["values"], strict=True))
             yield seen
@@ -240,8 +240,8 @@ def _told_by(query: StreamingQuery, batch: int) -> Iterator[Counts]:
 def _read_again(spark: SparkSession, path: str, at: Head, token: str, sums: Sequence[Column]) -> Counts | None:
     """Read the figures of a commit off the table itself. Returns None if another job wrote the batch."""
     mine = F.col(BATCH) == at.batch
-    marks = read(spark, path, MARK, StructType([StructField(TOLD, StringType())]), at)
-    if marks.where(mine & (F.get_json_object(TOLD, "$.token") == token)).isEmpty():
+    marks = read(spark, path, MARK, StructType([StructField(PART_COLUMNS, StringType())]), at)
+    if marks.where(mine & (F.get_json_object(PART_COLUMNS, "$.token") == token)).isEmpty():
         return None
     files = None if at.moved is None else [file for files in at.moved.values() for file in files]
     lines = spark.read.schema(PLACE).option("basePath", path).parquet(*(files or [path]))
@@ -268,5 +268,5 @@ def _bytes(spark: SparkSession, path: str, part: str, at: Head) -> int:
 
 def sweep(spark: SparkSession, path: str, edition: int) -> None:
     """Empty the folder of an edition that is not read any more. Spark writes no file for an empty frame with partitions."""
-    nothing = few(spark, [], PLACE).write.mode("overwrite").option("partitionOverwriteMode", "static")
+    nothing = literal_frame(spark, [], PLACE).write.mode("overwrite").option("partitionOverwriteMode", "static")
     nothing.partitionBy(PART).parquet(f"{path}/{EDITION}={edition}")

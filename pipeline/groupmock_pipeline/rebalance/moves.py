@@ -22,12 +22,12 @@ COOPERATIVE: Final = ("kip-429", "design-1", "design-2", "design-3", "connect-co
 
 def moves(lines: DataFrame) -> DataFrame:
     """Add what the assignment shows, null if there is none: `revoked` (count), `again_ms` (the longest time after which members are to
-    rejoin), `design`, and `parts` (ownership.part: which member was assigned what). These columns replace `told`, `told_line`,
+    rejoin), `design`, and `parts` (ownership.part: which member was assigned what). These columns replace `assigned`, `told_line`,
     `round_claims`, `dealt` and `classic`."""
     shared = lines.selectExpr("*", f"{NAMES} as _names").selectExpr("*", f"{_shares()} as _shares")
-    told = part("each", "told_line", "share.member_id", process="share.process")
+    assigned = part("each", "told_line", "share.member_id", process="share.process")
     given = part("each", "answer.line", "answer.member_id", process="answer.member_id")  # the member id is new whenever a client starts
-    parts = f"coalesce(flatten(transform(_shares, share -> transform(share.held, each -> {told}))), array())"
+    parts = f"coalesce(flatten(transform(_shares, share -> transform(share.held, each -> {assigned}))), array())"
     known = shared.selectExpr(
         "* except (told, told_line, round_claims, dealt, _names, _shares)",
         "aggregate(if(classic, _shares.revoked, dealt.revoked), 0L, (total, one) -> total + one) as revoked",

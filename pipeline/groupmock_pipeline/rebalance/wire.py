@@ -67,8 +67,8 @@ def given() -> str:
 
 def may_have() -> str:
     """Return SQL of the assignment in a ConsumerGroupHeartbeat reply, with topic ids, or null if the reply has none."""
-    told = f"from_json(said.assignment, '{TOPICS}').topic_partitions"
-    topics = f"transform({told}, each -> named_struct('topic', each.topic_id, 'partitions', each.partitions))"
+    assigned = f"from_json(said.assignment, '{TOPICS}').topic_partitions"
+    topics = f"transform({assigned}, each -> named_struct('topic', each.topic_id, 'partitions', each.partitions))"
     return f"if(said.assignment is null, null, {_flat(topics)})"
 
 
@@ -101,5 +101,5 @@ def _asked_back(path: str) -> str:
     stock, carried = _at(path), _at(path, ".user_data")
     found = f"coalesce({carried}, if({stock}.revoke_topic_partitions is null, null, {stock}))"
     revoked, timeout_ms = f"size({_flat(f'{found}.revoke_topic_partitions')})", f"coalesce({found}.scheduled_rebalance_timeout, 0L)"
-    told = f"named_struct('design', {found}.version, 'revoked', {revoked}, 'timeout_ms', {timeout_ms})"
-    return f"if({found} is null, null, {told})"
+    asked_back = f"named_struct('design', {found}.version, 'revoked', {revoked}, 'timeout_ms', {timeout_ms})"
+    return f"if({found} is null, null, {asked_back})"

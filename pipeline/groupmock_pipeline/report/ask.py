@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from groupmock.text.printable import one_line
 
-from ..asking import analysed
+from ..analysis_probe import analysed
 from .shape_sql import query
 from .shapes import QUANTILES, Cell, ColumnHead, Excerpt, Grid, Listing, Plot, Series, Shape, Spread, Totals, Value
 

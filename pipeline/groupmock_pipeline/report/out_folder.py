@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
-from ..beforehand import FILES, SCHEME
 from ..errors import BadInput
+from ..preflight import FILES, SCHEME
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem, S3FileSystem

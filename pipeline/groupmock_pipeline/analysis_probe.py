@@ -29,11 +29,11 @@ def analysed(ask: Callable[[], DataFrame]) -> DataFrame | None:
         PySparkLogger.getLogger(f"{kind}QueryContextLogger").addFilter(_is_news)
     before = _ASKING.set(True)
     try:
-        told = ask()
-        _ = told.schema  # Spark Connect analyses only when the schema is asked for
+        frame = ask()
+        _ = frame.schema  # Spark Connect analyses only when the schema is asked for
     except AnalysisException:
         return None
     else:
-        return told
+        return frame
     finally:
         _ASKING.reset(before)

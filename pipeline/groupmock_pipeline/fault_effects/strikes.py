@@ -1,9 +1,9 @@
 """Find the strikes in a run and the story of each group, so that `after` can say what each strike did.
 
 A *strike* is a `fault` row that does not end a wait, or a steering command that breaks something. A *story* is the life of one group in one
-run: an ordered array of points, one for each state change and each member that comes or goes (thousands at most). `told` selects the few
-rows and columns of runs with faults that matter. `lives` collects all of a run in one line by a single shuffle, so that a run's rows are
-read once however many strikes look at them. Reasons are matched by the sentences of `groupmock.core.groups.causes`.
+run: an ordered array of points, one for each state change and each member that comes or goes (thousands at most). `relevant_rows` selects
+the few rows and columns of runs with faults that matter. `lives` collects all of a run in one line by a single shuffle, so that a run's
+rows are read once however many strikes look at them. Reasons are matched by the sentences of `groupmock.core.groups.causes`.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ NAMES: Final = ",".join(f"{code}:{name}" for code, name in error_codes.NAMES.ite
 """Kafka's names of error codes in the format of `str_to_map`: one literal keeps the plan shorter than two literals per code."""
 
 
-def struck(rows: DataFrame) -> DataFrame:
+def strike_rows(rows: DataFrame) -> DataFrame:
     """Select the rows that are strikes, and the commands that echo a strike."""
     return rows.where(_strikes())
 
 
-def told(rows: DataFrame) -> DataFrame:
+def relevant_rows(rows: DataFrame) -> DataFrame:
     """Select rows of runs with a strike: requests that name a group, answers that are errors or were lost, and everything that happened to
     groups.
 
@@ -90,7 +90,7 @@ def told(rows: DataFrame) -> DataFrame:
     note = (kind == "note") & (F.col("what") == COULD_NOT)
     others = kind.isin("fault", "command", "moved", "member", "close")
     codes = F.array_distinct(F.regexp_extract_all("message", F.lit('"error_code": ?(-?[1-9][0-9]*)'), F.lit(1)))
-    read = of_struck(rows.where(others | request | answer | note), rows).select(
+    read = of_struck_runs(rows.where(others | request | answer | note), rows).select(
         *(*PLACE, "kind", "at", "node", "connection", "ticket", "api_key", "api_name", "client_id", "stage", "action", "fields"),
         *("name", "arguments", "error", "delivered", "group", "member_id", "what", "cause", "reason", "before", "after", "members"),
         *("generation", "group_instance_id", "rule"), F.when(kind == "request", F.from_json("message", ASKS)).alias("asks"),
@@ -105,9 +105,9 @@ def told(rows: DataFrame) -> DataFrame:
     return read.withColumns(new).drop("asks")
 
 
-def of_struck(some: DataFrame, rows: DataFrame) -> DataFrame:
+def of_struck_runs(some: DataFrame, rows: DataFrame) -> DataFrame:
     """Keep the rows of runs that have a strike. The run names are broadcast, because few runs have one."""
-    return some.join(F.broadcast(struck(rows).select("run").distinct()), "run", "left_semi")
+    return some.join(F.broadcast(strike_rows(rows).select("run").distinct()), "run", "left_semi")
 
 
 def _strikes() -> Column:
@@ -120,7 +120,7 @@ def _strikes() -> Column:
 
 
 
-def lives(told: DataFrame) -> DataFrame:
+def lives(rows: DataFrame) -> DataFrame:
     """Return one line per run: the unordered arrays `strikes`, `stories` and `happenings`.
 
     A story has `group`, `story` (points in order) and `session_ns` (the longest session timeout of its members). A point has seq, at, the
@@ -128,7 +128,7 @@ def lives(told: DataFrame) -> DataFrame:
     change, false for a member row), `begins` (a rebalance, see `_begins`), `why`, and `expelled` and `added` (instance id, else client id,
     else null).
     """
-    known = _points(_struck(_called(told.repartition("run"))))
+    known = _points(_struck(_called(rows.repartition("run"))))
     point = F.struct("seq", "at", "state", "generation", "live", "left", "moved", "begins", "why", "expelled", "added")
     session = F.coalesce(F.max("session_ms"), F.lit(SESSION_MS)) * NS_PER_MS
     groups = known.groupBy("day", "run", "home").agg(
@@ -141,7 +141,7 @@ def lives(told: DataFrame) -> DataFrame:
     )
 
 
-def _called(told: DataFrame) -> DataFrame:
+def _called(rows: DataFrame) -> DataFrame:
     """Add `call` (the request of the row's ticket) and `first` (the first request of its connection) to each row.
 
     Requests are dropped afterwards, except JoinGroups whose session timeout differs from the connection's previous one.
@@ -150,7 +150,7 @@ def _called(told: DataFrame) -> DataFrame:
     call = F.when(request, F.struct("asked", "asker", F.col("api_name").alias("api"), F.col("client_id").alias("client")))
     session = F.struct("asked", "session_ms")
     order = Window.partitionBy("run", "connection").orderBy("seq")
-    known = told.withColumns(
+    known = rows.withColumns(
         {
             "call": F.max(call).over(Window.partitionBy("run", "ticket")),
             "first": F.min(F.when(request, F.struct("seq", "asked"))).over(order.rowsBetween(*WHOLE)),
@@ -217,11 +217,11 @@ def _happening() -> Column:
     inside = F.transform("codes", lambda code: F.coalesce(F.try_element_at(F.str_to_map(F.lit(NAMES)), code), code))
     names = F.when(F.size("codes") > 0, inside).when(F.col("error").isNotNull(), F.array("error")).otherwise(F.array())
     lost = (F.col("kind") == "abandoned") | ((F.col("kind") == "reply") & ~F.col("delivered"))
-    told = F.struct(
+    happening = F.struct(
         "seq", "at", "connection", F.when(~closed, F.col("ticket")).alias("ticket"), closed.alias("closed"), lost.alias("lost"),
         F.when(closed, F.col("first.asked")).otherwise(F.col("call.asked")).alias("group"), names.alias("errors"),
     )  # fmt: skip
-    return F.when(F.col("kind").isin("reply", "abandoned", "close"), told)
+    return F.when(F.col("kind").isin("reply", "abandoned", "close"), happening)
 
 
 
@@ -240,7 +240,7 @@ def _begins(order: WindowSpec) -> Column:
     return F.coalesce((F.col("kind") == "moved") & ((F.col("after") == PREPARING_REBALANCE) | new_epoch), F.lit(False))
 
 
-def _points(told: DataFrame) -> DataFrame:
+def _points(rows: DataFrame) -> DataFrame:
     """Compute the fields of a story's points. `home` is the group of the story, or null if the row belongs to no story.
 
     A state change says how many members there are; between two of them the member rows are counted.
@@ -252,7 +252,7 @@ def _points(told: DataFrame) -> DataFrame:
     step = F.when(moved, F.coalesce("members", F.lit(0))).when(F.col("what") == "added", 1).when(gone, -1).otherwise(0)
     expelled = _because(EXPELLED)
     who = F.coalesce("group_instance_id", "client_id", "member_id")
-    marked = told.withColumn("home", home).withColumn("block", F.count(F.when(moved, 1)).over(order))
+    marked = rows.withColumn("home", home).withColumn("block", F.count(F.when(moved, 1)).over(order))
     block = Window.partitionBy("run", "home", "block").orderBy("seq")
     return marked.select(
         "day", "run", "home", "seq", "at", moved.alias("moved"), _begins(order).alias("begins"), F.col("reason").alias("why"),

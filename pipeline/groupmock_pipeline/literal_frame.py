@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def few(spark: SparkSession, lines: Sequence[Mapping[str, Any]], columns: str | StructType) -> DataFrame:
+def literal_frame(spark: SparkSession, lines: Sequence[Mapping[str, Any]], columns: str | StructType) -> DataFrame:
     """Make a frame with the given `columns` (DDL or a schema). A value that a line lacks is null."""
     shape = StructType.fromDDL(columns) if isinstance(columns, str) else columns
     return spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(lines)), ArrayType(shape))))

@@ -98,11 +98,11 @@ def _figures(spans: DataFrame) -> DataFrame:
 def _never() -> Column:
     """Say why the group did not become Stable with all its members again."""
     last, missing = F.col("last"), _missing(F.col("last"))
-    told = F.when(last["state"].isin(*GONE) & (last["live"] + missing <= 0), "its members left")
+    reason = F.when(last["state"].isin(*GONE) & (last["live"] + missing <= 0), "its members left")
     short = F.format_string("Stable without %d of %d members when the journal ended", missing, F.col("base.live"))
-    told = told.when((last["state"] == STABLE) & (missing > 0), short)
-    told = told.otherwise(F.format_string("%s with %d members when the journal ended", last["state"], last["live"]))
-    return F.when(F.col("disturbed") & F.col("whole").isNull(), told)
+    reason = reason.when((last["state"] == STABLE) & (missing > 0), short)
+    reason = reason.otherwise(F.format_string("%s with %d members when the journal ended", last["state"], last["live"]))
+    return F.when(F.col("disturbed") & F.col("whole").isNull(), reason)
 
 
 def _link() -> Column:
@@ -184,8 +184,8 @@ def around(windows: DataFrame) -> DataFrame:
 
     of_run = F.first("happenings", ignorenulls=True).over(Window.partitionBy("run"))
     within = F.filter("happenings", lambda each: (each["seq"] > F.col("seq")) & ((each["seq"] <= F.col("end_seq")) | own(each)))
-    told = windows.withColumn("happenings", of_run).withColumn("happenings", within)
-    near = told.withColumns({"here": F.filter("happenings", here), "others": F.filter("happenings", lambda each: ~here(each))})
+    joined = windows.withColumn("happenings", of_run).withColumn("happenings", within)
+    near = joined.withColumns({"here": F.filter("happenings", here), "others": F.filter("happenings", lambda each: ~here(each))})
     elsewhere = _errors(F.filter("others", lambda each: each["group"].isNotNull()))
     counted = near.withColumns({"named": _errors("here"), "elsewhere": F.filter(elsewhere, lambda name: name != EXPECTED)})
     times = F.transform(F.array_distinct("named"), lambda name: F.struct(name, _size(F.filter("named", lambda each: each == name))))

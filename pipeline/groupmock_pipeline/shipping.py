@@ -22,14 +22,14 @@ NAME: Final = "groupmock-packages.zip"
 
 
 @contextmanager
-def sent(spark: SparkSession) -> Iterator[None]:
+def packages_shipped(spark: SparkSession) -> Iterator[None]:
     """Give the packages to workers that start within the block. Spark fetches the file from this process."""
     with tempfile.TemporaryDirectory(prefix="groupmock-packages-") as folder:
-        spark.addArtifacts(str(packed(Path(folder))), pyfile=True)
+        spark.addArtifacts(str(zipped(Path(folder))), pyfile=True)
         yield
 
 
-def packed(folder: Path) -> Path:
+def zipped(folder: Path) -> Path:
     """Write the zip into that folder and return its path."""
     with ZipFile(folder / NAME, "w", ZIP_DEFLATED) as archive:
         for package in PACKAGES:

@@ -17,9 +17,9 @@ from threading import Thread
 from typing import Final
 
 from .errors import BadInput, SparkCannotStart
+from .input_size import size
 from .session import submitted, without_parameters
 from .settings import MUCH
-from .sizes import size
 
 PATIENCE_S: Final = 2.0
 """Time for looking up the names of a master's addresses and for one of them to answer."""
@@ -56,33 +56,33 @@ def check_remote(remote: str | None, environment: Mapping[str, str] = os.environ
     answer."""
     if remote is None:
         return
-    told = CONNECT.fullmatch(remote)
-    if told is None:
+    match = CONNECT.fullmatch(remote)
+    if match is None:
         raise BadInput(f"--remote {without_parameters(remote)}: a Spark Connect server is sc://HOST, sc://HOST:PORT or sc://HOST:PORT/;KEY=VALUE")
     has_token, speaks_tls = TOKEN in environment or ";token=" in remote, ";use_ssl=true" in remote.lower()
     # because PySpark would retry TLS against a server without TLS for ten minutes
-    if has_token and not speaks_tls and LOOPBACK.fullmatch(told["host"]):
-        here = f"sc://localhost:{told['port'] or CONNECT_PORT}"
+    if has_token and not speaks_tls and LOOPBACK.fullmatch(match["host"]):
+        here = f"sc://localhost:{match['port'] or CONNECT_PORT}"
         raise BadInput(f"--remote {without_parameters(remote)}: with a token PySpark speaks TLS to every host but localhost: say {here}")
-    failure = _unreachable([(told["host"], int(told["port"] or CONNECT_PORT))])
+    failure = _unreachable([(match["host"], int(match["port"] or CONNECT_PORT))])
     if failure is not None:
         raise SparkCannotStart(
-            f"no Spark Connect server answers at {told['host']}:{told['port'] or CONNECT_PORT} ({failure}): start one"
+            f"no Spark Connect server answers at {match['host']}:{match['port'] or CONNECT_PORT} ({failure}): start one"
             " (groupmock pipeline spark; docs/how-to/pipeline.md#spark-connect), or leave --remote out to use this machine"
         )
 
 
-def told_size(arguments: Namespace, settings: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> int | None:
+def input_size(arguments: Namespace, settings: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> int | None:
     """Count the bytes of JSON that the job will read, up to settings.MUCH. Returns None if the files cannot be seen from here."""
     paths = [_local(path) for path in (arguments.input, getattr(arguments, "other", None)) if path not in (None, STANDARD)]
-    if not _sees_what_we_see(arguments, settings, environment) or None in paths:
+    if not _sees_our_files(arguments, settings, environment) or None in paths:
         return None
     return sum(size(path, MUCH) for path in paths if path is not None)
 
 
 def check_places(arguments: Namespace, settings: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> None:
     """Check that the input exists and that the output folder can be written. Raises BadInput."""
-    if not _sees_what_we_see(arguments, settings, environment):
+    if not _sees_our_files(arguments, settings, environment):
         return
     read = {"": arguments.input, "--with ": getattr(arguments, "other", None)}
     for flag, path in read.items():
@@ -94,17 +94,17 @@ def check_places(arguments: Namespace, settings: Mapping[str, str], environment:
         _check_output(arguments.output, local)
 
 
-def _check_output(told: str, path: str) -> None:
-    there = os.path.abspath(path)
-    while not os.path.lexists(there):
-        there = os.path.dirname(there)
-    if not os.path.isdir(there):
-        raise BadInput(f"{told}: {there} is no folder")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise BadInput(f"{told}: nothing can be written to {there}: name a folder that can be written")
+def _check_output(name: str, path: str) -> None:
+    ancestor = os.path.abspath(path)
+    while not os.path.lexists(ancestor):
+        ancestor = os.path.dirname(ancestor)
+    if not os.path.isdir(ancestor):
+        raise BadInput(f"{name}: {ancestor} is no folder")
+    if not os.access(ancestor, os.W_OK | os.X_OK):
+        raise BadInput(f"{name}: nothing can be written to {ancestor}: name a folder that can be written")
 
 
-def _sees_what_we_see(arguments: Namespace, settings: Mapping[str, str], environment: Mapping[str, str]) -> bool:
+def _sees_our_files(arguments: Namespace, settings: Mapping[str, str], environment: Mapping[str, str]) -> bool:
     elsewhere = submitted(environment) or "HADOOP_CONF_DIR" in environment or "SPARK_CONF_DIR" in environment
     named = any("defaultFS" in key for key in settings)
     managed = arguments.master is not None and MANAGED.fullmatch(arguments.master)

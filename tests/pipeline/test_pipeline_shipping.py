@@ -14,7 +14,7 @@ from groupmock_codec.extras import pip_install
 from groupmock_pipeline import session
 from groupmock_pipeline.command import LACKING
 from groupmock_pipeline.errors import SparkCannotStart, lacks_on_workers
-from groupmock_pipeline.sending import PACKAGES, packed
+from groupmock_pipeline.shipping import PACKAGES, zipped
 
 IMPORTED = """
 import sys
@@ -30,7 +30,7 @@ print(*sorted(name for name, module in sys.modules.items() if name.startswith("g
 
 
 def test_the_packages_work_out_of_the_zip_that_workers_get(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", IMPORTED, str(packed(tmp_path))]
+    command = [sys.executable, "-c", IMPORTED, str(zipped(tmp_path))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == f"{len(registered())}\n\n", "every module is the zip's"
 

@@ -14,8 +14,8 @@ from cases import for_each
 
 from groupmock.cli import main
 from groupmock_pipeline import session
-from groupmock_pipeline.beforehand import TOKEN, check_master, check_places, check_remote, told_size
 from groupmock_pipeline.errors import BadInput, SparkCannotStart
+from groupmock_pipeline.preflight import TOKEN, check_master, check_places, check_remote, input_size
 from groupmock_pipeline.settings import MUCH
 
 
@@ -129,7 +129,7 @@ def test_what_a_server_reads_is_left_to_it() -> None:
 
 def test_how_much_there_is_to_read_is_told_where_it_is_seen(tmp_path: Path) -> None:
     def told(settings: dict[str, str], environment: dict[str, str], **more: str | None) -> int | None:
-        return told_size(Namespace(**{"input": str(tmp_path), "output": "", "master": None, "remote": None} | more), settings, environment)
+        return input_size(Namespace(**{"input": str(tmp_path), "output": "", "master": None, "remote": None} | more), settings, environment)
 
     (tmp_path / "one.jsonl").write_bytes(b"x" * 100)
     assert told({}, {}) == told({}, {}, input=f"file:{tmp_path}/*") == 100
