@@ -1,6 +1,5 @@
-"""Who waits for rows. One pass over what is new per turn of the loop, however many wait: a row is shown only to those whose most telling
-condition it meets (a table per condition in use), and to each of them once.
-"""
+"""Waits for journal rows. New rows are looked at once per turn of the loop, however many requests wait: a table for each condition in use
+shows a row only to the waiters whose most selective condition it meets, and to each of them once."""
 
 from __future__ import annotations
 
@@ -20,15 +19,15 @@ if TYPE_CHECKING:
     from ..journal.journal import Journal
 
 MAX_WAITS: Final = 200
-"""So many wait at a time; a few connections of `visitor.MAX_VISITORS` are left for those who steer."""
+"""The number of waits at a time. It leaves some of `visitor.MAX_VISITORS` connections for commands."""
 
 
 class TooMany(Exception):
-    """Nobody more can wait now; the text says how many do."""
+    """Too many requests wait already. The message says how many."""
 
 
 class Waiter:
-    """One that waits: the rows that fit so far, of those that are kept. `cursor`: the last row it has seen."""
+    """One waiting request and the matching rows that are still kept. `cursor` is the number of the last row that it has seen."""
 
     def __init__(self, test: RowTest, count: int, seen: Iterable[Row], cursor: int) -> None:
         self.test = test
@@ -38,12 +37,12 @@ class Waiter:
         self._cursor = cursor
 
     def see(self, row: Row, group: str | None) -> None:
-        """A row that meets the key."""
+        """Add a new row that has the waiter's key, if it meets the other conditions."""
         if row.seq > self._cursor and self.test.group in (None, group) and self.test.fits(row):
             self.found.append(row)
 
     def settle(self, oldest: int) -> None:
-        """Forget what is no longer kept; enough left?"""
+        """Drop the rows that are no longer kept, and end the wait if enough are left."""
         while self.found and self.found[0].seq < oldest:
             self.found.popleft()
         if len(self.found) >= self._count and not self.done.done():
@@ -51,7 +50,7 @@ class Waiter:
 
 
 class Arrivals(Sink):
-    """The waiters of one cluster. A sink of its journal while there are any."""
+    """The waiting requests of one cluster. It is a sink of the journal while there are any."""
 
     routine = True
 
@@ -67,12 +66,12 @@ class Arrivals(Sink):
 
     @property
     def waiting(self) -> int:
-        """How many wait, those among them who wait for no rows."""
+        """The number of waiting requests, including those that wait for something other than rows."""
         return len(self._waiters) + self._guests
 
     @contextmanager
     def place(self) -> Iterator[None]:
-        """For somebody who waits for something else than rows: one of MAX_WAITS. Raises TooMany."""
+        """Count a request that waits for something other than rows. Raises TooMany."""
         self._check_room()
         self._guests += 1
         try:
@@ -81,9 +80,10 @@ class Arrivals(Sink):
             self._guests -= 1
 
     async def wait(self, test: RowTest, count: int, seconds: float) -> list[Row]:
-        """The kept rows that fit, `count` or more; fewer when the time is over, or when the cluster is. Raises TooMany."""
+        """Return the matching rows once there are `count` of them, or what there is when the time is over or the cluster is closed. Raises
+        TooMany."""
         async with self._one_by_one:
-            await asyncio.sleep(0)  # each in a turn of the loop, because each goes through all rows that are kept
+            await asyncio.sleep(0)  # One in a turn of the loop, because each wait first reads all rows that are kept.
             self._check_room()
             waiter = Waiter(test, count, kept(self._ring, test), self._journal.sequence)
             waiter.settle(0)
@@ -99,13 +99,13 @@ class Arrivals(Sink):
         return list(waiter.found)
 
     def take(self, row: Row) -> None:
-        """Shown when the turn is over: what caused it is answered first."""
+        """Look at new rows at the end of this turn, because the request that caused them is answered first."""
         if not self._new:
             asyncio.get_running_loop().call_soon(self._look)
         self._new.append(row)
 
     def close(self) -> None:
-        """The run is over: nobody waits any longer."""
+        """End all waits, because the run is over."""
         self._look()
         for waiter in self._waiters:
             if not waiter.done.done():
@@ -160,7 +160,7 @@ class Arrivals(Sink):
 
 
 class OpenRequests:
-    """Which group a row belongs to, a reply's among them: that of its request, while that is kept."""
+    """The group of each row. A reply belongs to the group of its request, while that is kept."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._by_ticket: dict[int, tuple[str, int]] = {}
@@ -168,7 +168,7 @@ class OpenRequests:
             self.group_of(row)
 
     def group_of(self, row: Row) -> str | None:
-        """As `Ring.of_group` has it; every row has to be shown, in order."""
+        """Return a row's group as `Ring.of_group` does. All rows have to be passed in their order."""
         if isinstance(row, ReplyRow | AbandonedRow | FaultRow):
             asked = self._by_ticket.get(row.ticket) if row.ticket is not None else None
             return asked[0] if asked is not None else None
@@ -178,7 +178,7 @@ class OpenRequests:
         return group
 
     def forget(self, oldest: int) -> None:
-        """Rows before that number are no longer kept."""
+        """Drop the requests whose rows have a number below `oldest`."""
         while self._by_ticket:
             ticket = next(iter(self._by_ticket))
             if self._by_ticket[ticket][1] >= oldest:
@@ -187,7 +187,7 @@ class OpenRequests:
 
 
 def _values(name: str, row: Row, group: str | None) -> Iterable[Any]:
-    """What a row says about a condition, each once."""
+    """Return the values of a row for a condition, each of them once."""
     if name == MEMBER_ID:
         return set(member_ids(row))
     if name == ERROR:
@@ -196,6 +196,6 @@ def _values(name: str, row: Row, group: str | None) -> Iterable[Any]:
 
 
 def kept(ring: Ring, test: RowTest) -> list[Row]:
-    """The rows in memory that fit."""
+    """Return the matching rows that are in memory."""
     rows: Iterable[Row] = ring.rows if test.group is None else ring.of_group(test.group)
     return [row for row in rows if test.fits(row)]

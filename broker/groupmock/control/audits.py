@@ -1,4 +1,4 @@
-"""What the clients of this cluster were found to do, where it is audited (`--audit`)."""
+"""Routes about the audit's findings, for a cluster that was started with `--audit`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Verdict = Annotated[str, Meta(pattern=f"^({'|'.join(VERDICTS)})$")]
 
 
 class Which(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Which rules."""
+    """The rules that an answer is restricted to."""
 
     rule: Annotated[str | None, Meta(description="this rule alone, by its code")] = None
     verdict: Annotated[Verdict | None, Meta(description=f"those with this verdict: {', '.join(VERDICTS)}")] = None
@@ -26,7 +26,7 @@ class Which(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class WhichFindings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Which findings."""
+    """The findings that an answer is restricted to."""
 
     rule: Annotated[str | None, Meta(description="of this rule alone, by its code")] = None
     group: Annotated[str | None, Meta(description="of this group alone")] = None
@@ -34,7 +34,7 @@ class WhichFindings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class RuleVerdict(msgspec.Struct):
-    """A rule, its verdict and how often it was kept and broken. `crashed`: why it could not be judged."""
+    """A rule, its verdict, and how often it was kept and broken. `crashed` says why it could not be judged."""
 
     rule: str
     title: str
@@ -47,7 +47,7 @@ class RuleVerdict(msgspec.Struct):
 
 
 class Audited(msgspec.Struct):
-    """`verdict`: the worst of the rules'. `groups`: so many were judged; `rows`: so many rows were looked at."""
+    """The worst verdict of all rules, the number of judged groups, and the number of rows read."""
 
     verdict: str
     groups: int
@@ -56,7 +56,7 @@ class Audited(msgspec.Struct):
 
 
 async def verdicts(context: ControlContext, call: ControlCall) -> Audited:
-    """Rule by rule. Raises NotAudited, NoSuch."""
+    """Return the verdict of each rule. Raises NotAudited, NoSuch."""
     wanted: Which = call.query
     audit = context.running.audit(wanted.group)
     _known(audit, wanted.rule)
@@ -70,7 +70,7 @@ async def verdicts(context: ControlContext, call: ControlCall) -> Audited:
 
 
 async def findings(context: ControlContext, call: ControlCall) -> list[Finding]:
-    """Those that are kept whole, by time. Raises NotAudited, NoSuch."""
+    """Return the findings that are kept in full, by time. Raises NotAudited, NoSuch."""
     wanted: WhichFindings = call.query
     audit = context.running.audit()
     _known(audit, wanted.rule)

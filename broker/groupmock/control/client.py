@@ -1,4 +1,4 @@
-"""Asks a control API over HTTP, as curl would: for the verbs of the command line and the view in a terminal. Loads no server."""
+"""An HTTP client of the control API, for the verbs of the command line and the view in a terminal. It imports no server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REFUSED: Final = 400
 
 
 class Refused(Exception):
-    """The control API says no; the text is its sentence. `status`: HTTP's."""
+    """The control API refused a request. The text is its sentence, `status` the HTTP status."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -18,11 +18,11 @@ class Refused(Exception):
 
 
 class NobodyAnswers(Exception):
-    """There is no control API where one was looked for."""
+    """No control API answers at the given URL."""
 
 
 def address_of(path: str, parameters: Mapping[str, Any], query: Mapping[str, Any]) -> str:
-    """A route's path with its parameters in it, and a query."""
+    """Return a route's path with its parameters filled in and the query appended."""
     from urllib.parse import quote, urlencode
 
     for name, value in parameters.items():
@@ -31,10 +31,11 @@ def address_of(path: str, parameters: Mapping[str, Any], query: Mapping[str, Any
 
 
 class ControlClient:
-    """`url`: http://HOST:PORT; `token`: None where none is wanted; `timeout`: seconds that one answer may take, None: for ever."""
+    """A client of the control API at `url` (http://HOST:PORT). `token` is None if none is needed; `timeout` is in seconds, None for no
+    limit."""
 
     def __init__(self, url: str, token: str | None, timeout: float | None = None) -> None:
-        """Raises ValueError: that is no URL."""
+        """Raise ValueError if `url` is no URL."""
         self.url = url.rstrip("/")
         if not self.url.startswith(("http://", "https://")):
             raise ValueError(f"{self.url!r} is no URL: http://127.0.0.1:PORT")
@@ -42,7 +43,7 @@ class ControlClient:
         self._timeout = timeout
 
     def ask(self, method: str, address: str, data: bytes | None = None, load: Callable[[bytes], Any] = json.loads) -> Any:
-        """The answer to a request, read by `load`. Raises NobodyAnswers, Refused."""
+        """Send a request and return its answer as `load` reads it. Raises NobodyAnswers, Refused."""
         status, answer = self._ask(method, address, data, load)
         if status >= REFUSED:
             raise Refused(status, str(answer.get("error", answer) if isinstance(answer, dict) else answer))

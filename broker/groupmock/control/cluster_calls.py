@@ -1,4 +1,4 @@
-"""What there is: health, nodes, groups; reset, seed and metrics."""
+"""Routes about the cluster: health, nodes, groups, reset, seed and metrics."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from .slicing import in_slices
 
 
 class GroupPath(msgspec.Struct):
-    """One group."""
+    """The path parameter that names a group."""
 
     group: Annotated[str, Meta(description="group id", min_length=1)]
 
 
 class GroupAsk(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """How much of a group."""
+    """The parts of a group that an answer has."""
 
     story: Annotated[bool, Meta(description="false: without its story, which takes longest")] = True
 
 
 class NodePath(msgspec.Struct):
-    """One node."""
+    """The path parameter that names a node."""
 
     node: NodeId
 
 
 class TopicPath(msgspec.Struct):
-    """One topic."""
+    """The path parameter that names a topic."""
 
     topic: Annotated[str, Meta(description="topic name", min_length=1)]
 
 
 class TopicName(msgspec.Struct):
-    """One topic, by the argument that commands about topics call it."""
+    """The path parameter that names a topic, as the argument `name` of a command."""
 
     name: Annotated[str, Meta(description="topic name", min_length=1)]
 
 
 class MoreNode(msgspec.Struct, forbid_unknown_fields=True):
-    """Of a node that is added."""
+    """The rack and the port of a node to add."""
 
     rack: Annotated[Annotated[str, Meta(min_length=1)] | None, Meta(description="its broker.rack")] = None
     port: Annotated[
@@ -61,7 +61,7 @@ class MoreNode(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NodeAdded(msgspec.Struct):
-    """A node that was added, as clients are told of it. `seq`: the number of the command's row."""
+    """An added node as clients are told. `seq` is the number of the command's row."""
 
     seq: int
     id: int
@@ -70,8 +70,8 @@ class NodeAdded(msgspec.Struct):
 
 
 class NodeHealth(msgspec.Struct):
-    """A node as clients are told of it. `state`: running, stalled or stopped; `coordinates`: partitions of __consumer_offsets; `leads`:
-    partitions of topics; `rack`: its broker.rack."""
+    """A node as clients are told. `state` is running, stalled or stopped; `coordinates` counts partitions of __consumer_offsets, `leads`
+    partitions of topics; `rack` is its broker.rack."""
 
     id: int
     host: str
@@ -84,7 +84,8 @@ class NodeHealth(msgspec.Struct):
 
 
 class Health(msgspec.Struct):
-    """The cluster. `t`: run time in ns, as in journal rows; `seq`: the number of the last row; `audited`: is there GET /audit?"""
+    """The state of the cluster. `t` is the run time in ns, as in journal rows; `seq` is the number of the last row; `audited` says whether
+    GET /audit works."""
 
     ok: bool
     version: str
@@ -99,8 +100,8 @@ class Health(msgspec.Struct):
 
 
 class GroupRow(msgspec.Struct):
-    """A group in one line. `type`: whose machine it is (GET /states); `protocol`: the assignor of its generation; `held`: the state that it
-    is held in, or will be."""
+    """A group in one line. `type` names its state machine (GET /states); `protocol` is the assignor of its generation; `held` is the state
+    that it is held in, or will be."""
 
     group_id: str
     type: str
@@ -114,8 +115,9 @@ class GroupRow(msgspec.Struct):
 
 
 class GroupDetails(msgspec.Struct):
-    """A group with its members, assignments decoded, and its story. `waiting`: requests and timers that the hold keeps; `silent_ms`: member
-    id -> ms since its last sign of life (a Heartbeat, a commit, an answer), null while a new member waits for its first answer."""
+    """A group with its members, decoded assignments, and story. `waiting` counts the requests and timers that a hold delays. `silent_ms`
+    has ms since each member's last sign of life (a Heartbeat, a commit, an answer), or null while a new member waits for its first answer.
+    """
 
     group: GroupView
     coordinator: int | None
@@ -127,26 +129,26 @@ class GroupDetails(msgspec.Struct):
 
 
 class StateRow(msgspec.Struct):
-    """A state of a type of group, and which may come next."""
+    """A state of a type of group, and the states that may follow it."""
 
     state: str
     next: list[str]
 
 
 class Seed(msgspec.Struct, forbid_unknown_fields=True):
-    """A seed."""
+    """The seed of random ids and chances."""
 
     seed: Annotated[int, Meta(description="of every id and every chance drawn from now on", ge=0, le=2**63 - 1)]
 
 
 async def health(context: ControlContext, call: ControlCall) -> Health:
-    """The cluster as it is."""
+    """Return the state of the cluster."""
     running = context.running
     cluster = running.cluster
     environment = cluster.environment
     up = {node.node_id for node in environment.up}
     on = [connection.node for connection in running.server.driver.connections.values()]
-    leads = Counter(each.leader for name in cluster.topics.names() for each in cluster.topics.require(name).partitions)
+    leads = Counter(partition.leader for name in cluster.topics.names() for partition in cluster.topics.require(name).partitions)
     nodes = [
         NodeHealth(
             node.node_id,
@@ -172,34 +174,34 @@ async def groups(context: ControlContext, call: ControlCall) -> list[GroupRow]:
     """Every group there is."""
     cluster = context.running.cluster
     rows = []
-    async for each in in_slices(cluster.groups.all()):
+    async for group in in_slices(cluster.groups.all()):
         rows.append(
             GroupRow(
-                each.group_id,
-                each.group_type,
-                str(each.state),
-                each.generation,
-                each.protocol_name,
-                len(each.members),
-                each.leader_id,
-                cluster.groups.hosting.node_of(each.group_id),
-                cluster.environment.holds.of(each.group_id).state,
+                group.group_id,
+                group.group_type,
+                str(group.state),
+                group.generation,
+                group.protocol_name,
+                len(group.members),
+                group.leader_id,
+                cluster.groups.hosting.node_of(group.group_id),
+                cluster.environment.holds.of(group.group_id).state,
             )
         )
     return rows
 
 
 async def states(context: ControlContext, call: ControlCall) -> dict[str, list[StateRow]]:
-    """The machine of each type of group, from the table that the coordinator holds every move against."""
+    """Return one row for each group."""
     return {
         kind.group_type: [StateRow(str(state), [str(each) for each in kind.may_follow if each in after])
                           for state, after in kind.may_follow.items()]
         for kind in TYPES
-    }  # fmt: skip
+    }  # Return the state machine of each type of group, from the table that the coordinator checks its transitions against.
 
 
 async def group(context: ControlContext, call: ControlCall) -> GroupDetails:
-    """One group."""
+    """Return one group. Raises NoSuch."""
     cluster = context.running.cluster
     found = group_of(cluster, call.path.group)
     held = cluster.environment.holds.of(found.group_id)
@@ -215,7 +217,7 @@ async def group(context: ControlContext, call: ControlCall) -> GroupDetails:
 
 
 async def add_node(context: ControlContext, call: ControlCall) -> NodeAdded:
-    """One more. Raises NotNow."""
+    """Add a node. Raises NotNow."""
     running = context.running
     seq = running.server.journal.sequence + 1
     number = running.add_node(call.body.rack, call.body.port)
@@ -224,22 +226,22 @@ async def add_node(context: ControlContext, call: ControlCall) -> NodeAdded:
 
 
 async def reset(context: ControlContext, call: ControlCall) -> Health:
-    """A new cluster where the old one was."""
+    """Replace the cluster by a new one on the same ports."""
     await context.reset()
     return await health(context, call)
 
 
 async def seed(context: ControlContext, call: ControlCall) -> Done:
-    """Ids and chances are drawn anew."""
+    """Seed the generators of ids and of the faults' chances."""
     done = context.submit("reseed", seed=call.body.seed)
-    # A second command: chances of faults have dice of their own, so that a rule changes no member id.
+    # A second command, because faults have a generator of their own, so that a rule changes no member id.
     context.submit("seed_faults", seed=call.body.seed)
     return done
 
 
 async def metrics(context: ControlContext, call: ControlCall) -> bytes:
-    """The exposition format of Prometheus."""
-    # Here, not above: the table of routes imports this file and is read without the extra `control` too.
+    """Return the metrics in the text format of Prometheus."""
+    # Imported here, because the table of routes imports this file and works without the extra `control`.
     from .metrics import text_of
 
     return await text_of(context.running)

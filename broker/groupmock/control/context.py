@@ -1,4 +1,4 @@
-"""What the functions behind the routes work on: the running cluster, and how it is started anew."""
+"""The context of a route's function: the running cluster and the means to restart it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from ..server.running import Running
 
 ROWS_AT_ONCE: Final = 200
-"""Some milliseconds of a turn of the loop."""
+"""The rows encoded in one turn of the loop, which takes some milliseconds."""
 
 
 class Done(msgspec.Struct):
-    """A command was done. `seq`: the number of its row; what it caused has the rows behind it."""
+    """A command was done. `seq` is the number of its row. The rows that it caused follow that row."""
 
     seq: int
 
 
 class ControlContext:
-    """One control API. `restart` stops the cluster and gives a new one on the same ports, with that configuration."""
+    """The state of one control API. `restart` stops the cluster and starts a new one with a configuration on the same ports."""
 
     def __init__(self, running: Running, restart: Callable[[Running, Config], Awaitable[Running]]) -> None:
         self.running = running
@@ -47,13 +47,13 @@ class ControlContext:
         return self.running.ring
 
     def submit(self, name: str, /, **arguments: Any) -> Done:
-        """Run a command."""
+        """Run a command of the core."""
         seq = self.running.server.journal.sequence + 1
         self.running.submit(Command(name, arguments))
         return Done(seq)
 
     def cannot_accept(self, reason: str) -> None:
-        """Write and count that a connection of the control API could not be accepted."""
+        """Record and count that a connection of the control API could not be accepted."""
         if self.running.closed:  # a reset is under way
             return
         driver = self.running.server.driver
@@ -61,15 +61,15 @@ class ControlContext:
         driver.record.remark(CANNOT_ACCEPT, self.running.clock.now(), reason=f"control API: {reason}")
 
     async def reset(self, config: Config | None = None) -> None:
-        """Forget everything but configuration (None: the one that there is) and addresses. It is done to its end, also if who asked for it
-        hangs up meanwhile."""
+        """Replace the cluster by a new one with this configuration, or with the present one (None). The addresses stay. A reset is
+        completed even if its client disconnects."""
         task = asyncio.get_running_loop().create_task(self._reset(config))
         self._resets.add(task)
         task.add_done_callback(self._resets.discard)
         await asyncio.shield(task)
 
     async def settle(self) -> None:
-        """Until no reset is under way."""
+        """Wait until no reset is under way."""
         if self._resets:
             await asyncio.wait(self._resets)
 
@@ -86,9 +86,9 @@ class ControlContext:
 
 
 async def plain_rows(rows: Sequence[Row]) -> list[Any]:
-    """Rows as they stand in a journal file. Kafka's clients are served between slices of them."""
+    """Return rows as they are in a journal file. Between slices of them the loop serves Kafka's clients."""
     plain: list[Any] = []
-    for at in range(0, len(rows), ROWS_AT_ONCE):
-        plain += [msgspec.Raw(without_empty_tags(msgspec.json.encode(row))) for row in rows[at : at + ROWS_AT_ONCE]]
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        plain += [msgspec.Raw(without_empty_tags(msgspec.json.encode(row))) for row in rows[start : start + ROWS_AT_ONCE]]
         await asyncio.sleep(0)
     return plain

@@ -1,4 +1,4 @@
-"""Topics, configs and committed offsets: what there is, and how far groups are behind."""
+"""Routes about topics, configs, committed offsets and lag."""
 
 from __future__ import annotations
 
@@ -22,59 +22,60 @@ if TYPE_CHECKING:
 
 
 class NodeOrAll(msgspec.Struct):
-    """One node, or what holds for all."""
+    """The path parameter that names a node, or all nodes."""
 
     node: NodeOrAllId
 
 
 class DryRun(msgspec.Struct, forbid_unknown_fields=True):
-    """Only look?"""
+    """The query of a command that may only look."""
 
     dry_run: Annotated[bool, Meta(description="only say what would be done")] = False
 
 
 class OffsetsReset(msgspec.Struct):
-    """What was, or would be, committed where. `before` null: nothing was; `seq`: the number of the command's row, null for a dry run."""
+    """The old and new committed offsets. `before` is null where none was committed. `seq` is the number of the command's row, null for a
+    dry run."""
 
     seq: int | None
     offsets: list[Reset]
 
 
 async def topics(context: ControlContext, call: ControlCall) -> list[TopicRow]:
-    """Every topic there is."""
-    found = context.running.cluster.topics
-    return [facts.topic_row(found.require(name)) for name in found.names()]
+    """Return one row for each topic."""
+    known = context.running.cluster.topics
+    return [facts.topic_row(known.require(name)) for name in known.names()]
 
 
 async def topic(context: ControlContext, call: ControlCall) -> TopicFacts:
-    """One topic. Raises NoSuch."""
+    """Return one topic. Raises NoSuch."""
     cluster = context.running.cluster
     return facts.topic_facts(cluster, topic_of(cluster, call.path.name))
 
 
 async def configs_of_topic(context: ControlContext, call: ControlCall) -> dict[str, ConfigRow]:
-    """Of one topic. Raises NoSuch."""
+    """Return the configs of a topic. Raises NoSuch."""
     cluster = context.running.cluster
     return facts.topic_configs(cluster, topic_of(cluster, call.path.name))
 
 
 async def configs_of_node(context: ControlContext, call: ControlCall) -> dict[str, ConfigRow]:
-    """Of one node, or of all. Raises NoSuch."""
+    """Return the configs of a node, or of all. Raises NoSuch."""
     cluster = context.running.cluster
     return facts.configs_of_node(cluster, node_or_all(cluster, call.path.node))
 
 
 async def lag(context: ControlContext, call: ControlCall) -> GroupLag:
-    """Of one group. Raises NoSuch."""
+    """Return the lag of a group. Raises NoSuch."""
     cluster = context.running.cluster
     return lag_of(cluster, group_of(cluster, call.path.group).view())
 
 
 async def reset(context: ControlContext, call: ControlCall) -> OffsetsReset:
-    """The command, and what it did. Raises CannotSteer."""
+    """Reset the offsets and return what changed. Raises CannotSteer."""
     arguments = {**given(call.body), **given(call.path)}
     wanted: Arguments = checked("reset_offsets", arguments)
     assert isinstance(wanted, ResetOffsets)
-    found = resets(context.running.cluster, wanted)
+    moves = resets(context.running.cluster, wanted)
     done = None if call.query.dry_run else context.submit("reset_offsets", **arguments)
-    return OffsetsReset(None if done is None else done.seq, found)
+    return OffsetsReset(None if done is None else done.seq, moves)

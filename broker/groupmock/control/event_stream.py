@@ -1,4 +1,4 @@
-"""GET /events: what happens, as server-sent events (WHATWG HTML, 9.2), for the live page and for `curl -N`."""
+"""GET /events: the cluster's events as server-sent events (WHATWG HTML, 9.2), for the live page and for `curl -N`."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ from .route import ControlCall, Stream
 from .row_test import Filter, RowTest
 
 PACE: Final = 0.05
-"""s between looks at what is new: what comes closer together goes out together."""
+"""The pause in seconds between two looks at new rows. Rows of one pause are sent together."""
 QUIET: Final = 15.0
-"""s without anything to tell, then a comment says that the connection stands."""
+"""The seconds of silence after which a comment is sent, to show that the connection is alive."""
 CHUNK: Final = 64 * 1024
-"""Bytes that go out at once: more of them wait for the peer to read."""
+"""The bytes written at once. More of them wait until the peer has read these."""
 MOST_GROUPS: Final = 50
-"""Groups that one event names; beyond, it says that all may have changed."""
+"""The largest number of groups in one event. Above it, the event says that all groups may have changed."""
 QUIET_APIS: Final = frozenset(("Heartbeat", "OffsetFetch"))
-"""Requests that change nothing of a group that anybody sees."""
+"""Requests that change nothing visible of a group."""
 RESET: Final = "the cluster is reset, or is no more"
 
 
 class Listen(Filter, kw_only=True, forbid_unknown_fields=True):
-    """Which rows, and as what. `since` and the header Last-Event-ID: go on behind that row, as far as rows are kept."""
+    """The rows of a stream and their form. It continues after the row that `since` or the header Last-Event-ID names, as far as rows are
+    kept."""
 
     form: Annotated[
         Literal["rows", "lines", "log", "changes"],
@@ -52,21 +53,22 @@ class Listen(Filter, kw_only=True, forbid_unknown_fields=True):
 
 
 class Form(Protocol):
-    """Rows to events."""
+    """A form of events, made from rows."""
 
     def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
-        """The events of some rows more."""
+        """Return the events of the next rows."""
 
 
 async def events(context: ControlContext, call: ControlCall) -> Stream:
-    """As long as the visitor or the cluster stays. Raises TooMany, ValueError."""
+    """Return the stream of events, which lasts until the client or the cluster ends. Raises TooMany, ValueError."""
     wanted: Listen = call.query
     run, seq = _resumed(call.last_event, wanted.since)
-    await context.settle()  # a reset that is under way: the next cluster is meant
+    await context.settle()  # after a reset that is under way, because the request means the next cluster
     listener = context.listeners.listen()
     try:
         header = context.running.server.journal.header
-        # A cluster that is reset keeps the name of its run where that comes of a seed, and counts its rows anew.
+        # A reset cluster may keep the name of its run (if that is the seed) but numbers its rows anew, so the start time is added to the
+        # name.
         now = f"{header.run}.{header.epoch_ns}"
         form = _form(wanted, now, context.ring)
         again = run not in ("", now)
@@ -77,7 +79,7 @@ async def events(context: ControlContext, call: ControlCall) -> Stream:
 
 
 def _resumed(last_event: str, since: int) -> tuple[str, int]:
-    """The run and the number of the row behind which somebody goes on; `RUN/SEQ` or a number alone. Raises ValueError."""
+    """Parse the row that a client has seen last, RUN/SEQ or a number alone, into run and number. Raises ValueError."""
     run, _, number = last_event.rpartition("/")
     seq = whole_number(number, 63) if number else since
     if seq is None or seq < 0:
@@ -97,11 +99,11 @@ def _form(wanted: Listen, run: str, ring: Ring) -> Form:
 
 
 async def _parts(listener: Listener, form: Form, run: str, last: int, seq: int | None, again: bool) -> AsyncIterator[bytes]:
-    """`last`, `seq`: where it begins; `again`: who comes back knows another run."""
+    """Yield the parts of the stream. `last` and `seq` say where it begins; `again`: the client returns with an id of another run."""
     now = listener.taken
     yield _event("begin", {"run": run, "again": again})
     if isinstance(form, Log):
-        # What a line says of a rebalance is in all rows before it.
+        # A line about a rebalance depends on all rows before it.
         listener.taken = 0
         listener.lost()
         begin = now - last
@@ -130,7 +132,7 @@ async def _parts(listener: Listener, form: Form, run: str, last: int, seq: int |
 
 
 def _joined(told: Iterable[bytes]) -> Iterator[bytes]:
-    """Events as few and not too large pieces."""
+    """Join events to a few pieces of limited size."""
     pieces: list[bytes] = []
     size = 0
     for each in told:
@@ -144,20 +146,19 @@ def _joined(told: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _event(name: str, data: Any, place: str = "") -> bytes:
-    # JSON has no line ends but those that are escaped, so that a text of a peer cannot end an event or begin another.
+    # JSON escapes all line ends, so a peer's text can neither end an event nor begin another.
     told = data if isinstance(data, bytes) else msgspec.json.encode(data)
     return b"%sevent: %s\ndata: %s\n\n" % (f"id: {place}\n".encode() if place else b"", name.encode(), told)
 
 
 class Rows:
-    """The rows that fit: `plain`, each as a sentence."""
+    """The form of matching rows: as in a journal (`plain`), or each as a sentence."""
 
     def __init__(self, run: str, test: RowTest, ring: Ring, plain: bool) -> None:
         self._run, self._test, self._ring, self._plain = run, test, ring, plain
         self._requests = OpenRequests(ring.rows) if test.group is not None else None
 
     def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
-        """See `Form`."""
         if self._requests is not None and self._ring.rows:
             self._requests.forget(self._ring.rows[0].seq)
         for row in rows:
@@ -171,7 +172,7 @@ class Rows:
 
 
 class Log:
-    """The shortened log's lines."""
+    """The form of the shortened log's lines."""
 
     def __init__(self, run: str, group: str | None) -> None:
         self.since = 0
@@ -179,7 +180,7 @@ class Log:
         self._lines = Shortened()
 
     async def early(self, listener: Listener, now: int, begin: int) -> AsyncIterator[bytes]:
-        """Fold the kept rows, and tell what came of those from `begin` on. Kafka's clients are served between slices."""
+        """Read the kept rows and yield the lines of those from `begin` on. Between slices the loop serves Kafka's clients."""
         for rows in listener.up_to(now):
             at = listener.taken - len(rows)
             told = [each for place, row in enumerate(rows, at) for each in self._of(row) if place >= begin]
@@ -188,7 +189,6 @@ class Log:
             await asyncio.sleep(0)
 
     def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
-        """See `Form`."""
         for row in rows:
             yield from self._of(row)
 
@@ -210,7 +210,7 @@ def _line(line: LogLine, row: Row) -> dict[str, Any]:
 
 
 class Changed(msgspec.Struct, omit_defaults=True):
-    """What may look different since the last such event. `all`: every group, and the cluster."""
+    """The parts that may have changed since the last such event. `all` means every group and the cluster."""
 
     seq: int
     t: int
@@ -221,10 +221,9 @@ class Changed(msgspec.Struct, omit_defaults=True):
 
 
 class Changes:
-    """Rows as what they change: at most one event per look, however many rows there are."""
+    """The form that names what changed: at most one event for each look, however many rows there are."""
 
     def tell(self, rows: Iterable[Row]) -> Iterator[bytes]:
-        """See `Form`."""
         changed = Changed(0, 0)
         groups: dict[str, None] = {}
         for row in rows:

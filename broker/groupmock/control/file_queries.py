@@ -1,4 +1,4 @@
-"""The questions of `queries`, asked of a journal file: the same filter, over all rows. They are read one after the other, none is kept."""
+"""The queries of `queries` for a journal file: the same filter over all rows, which are read one after the other and not kept."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .arrivals import OpenRequests
 from .row_test import ANY, Filter, RowTest
 
 ANSWERED: Final = 1000
-"""So many answers ago a request is still known: the rows of a fault that struck its answer stand behind it."""
+"""The number of answers after which a request is forgotten. The row of a fault that changed an answer follows that answer."""
 
 
 class FileRequests(OpenRequests):
-    """Which group a row of a file belongs to. A request whose answer is long past is forgotten: a file may have any number of them."""
+    """The group of each row of a file. Requests that were answered long ago are forgotten, because a file may have any number of them."""
 
     def __init__(self) -> None:
         super().__init__(())
         self._answered: deque[int] = deque()
 
     def group_of(self, row: Row) -> str | None:
-        """See `OpenRequests.group_of`."""
+        """Return a row's group, and forget old requests."""
         group = super().group_of(row)
         if isinstance(row, ReplyRow | AbandonedRow):
             self._answered.append(row.ticket)
@@ -34,7 +34,7 @@ class FileRequests(OpenRequests):
 
 
 def fitting(journal: JournalReader, wanted: Filter) -> Iterator[Row | UnknownRow]:
-    """The rows of a file that fit. One of a kind that this version does not know fits where nothing but its number is asked for. Raises
+    """Return the matching rows of a file. A row of an unknown kind matches if the filter restricts nothing but its number. Raises
     ValueError for a kind that does not exist."""
     test = RowTest(wanted)
     log: bool = getattr(wanted, "log", False)

@@ -1,6 +1,5 @@
-"""Who hears of rows as they come. Nobody is sent any: each listener reads the ring (`journal.ring`) at its own pace, and all that is kept
-of it is how far it has come. So one that is slow costs no memory and makes no turn of the loop longer; what it missed it is told.
-"""
+"""Listeners for journal rows. Nothing is sent to a listener: each reads the ring (`journal.ring`) at its own pace and remembers only how
+far it has come. So a slow listener costs no memory and no time of the loop, and it learns how many rows it has missed."""
 
 from __future__ import annotations
 
@@ -17,13 +16,13 @@ if TYPE_CHECKING:
     from ..journal.journal import Journal
 
 MAX_LISTENERS: Final = 32
-"""So many listen at a time: a live page is two of them."""
+"""The number of listeners at a time. A live page takes two of them."""
 AT_ONCE: Final = 200
-"""Rows of one look: some milliseconds of a turn of the loop."""
+"""The number of rows of one look, which takes some milliseconds of a turn of the loop."""
 
 
 class Listeners(Sink):
-    """The listeners of one cluster. A sink of its journal while there are any, to be told that there is something new."""
+    """The listeners of one cluster. It is a sink of the journal while there are any, to learn of new rows."""
 
     routine = True
 
@@ -37,7 +36,7 @@ class Listeners(Sink):
         return len(self._here)
 
     def listen(self) -> Listener:
-        """One more, from now on. Raises TooMany."""
+        """Add a listener that begins with the next row. Raises TooMany."""
         if len(self._here) >= MAX_LISTENERS:
             raise TooMany(f"{MAX_LISTENERS} listen already: let one of them end, or ask /v1/journal/find now and then")
         if not self._here:
@@ -47,22 +46,22 @@ class Listeners(Sink):
         return listener
 
     def leave(self, listener: Listener) -> None:
-        """It listens no longer."""
+        """Remove a listener."""
         self._here.discard(listener)
         if not self._here and not self.over:
             self.journal.remove(self)
 
     def take(self, row: Row) -> None:
-        """There is something new: whoever waits looks when the turn is over."""
+        """Wake the waiting listeners, which look at the end of this turn."""
         self._news.set()
 
     def close(self) -> None:
-        """The run is over."""
+        """Wake the waiting listeners, because the run is over."""
         self.over = True
         self._news.set()
 
     async def news(self, taken: int, seconds: float) -> bool:
-        """Until more rows were taken than so many, or the run is over. False: `seconds` went by."""
+        """Wait until more than `taken` rows were written, or the run is over. Returns False after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 while self.ring.taken <= taken and not self.over:
@@ -74,14 +73,14 @@ class Listeners(Sink):
 
 
 class Listener:
-    """`taken`: so many rows of the run it has gone by."""
+    """One listener. `taken` is the number of rows of the run that it has passed."""
 
     def __init__(self, among: Listeners) -> None:
         self._among = among
         self.taken = among.ring.taken
 
     def back_to(self, seq: int) -> int:
-        """Go back behind the row of that number; returns how many rows behind it are no longer kept, as far as anybody can know."""
+        """Go back to the row of that number. Returns how many rows after it are no longer kept, as far as that is known."""
         ring = self._among.ring
         newer = 0
         for row in reversed(ring.rows):
@@ -89,45 +88,44 @@ class Listener:
                 break
             newer += 1
         self.taken = ring.taken - newer
-        # Numbers without a row in between are heartbeats that changed nothing.
+        # Numbers without a row are heartbeats that changed nothing.
         return max(0, ring.rows[0].seq - seq - 1) if ring.dropped and newer == len(ring.rows) else 0
 
     def back_by(self, rows: int) -> None:
-        """Go back by so many rows, or as far as they are kept."""
+        """Go back by a number of rows, as far as they are kept."""
         self.taken -= min(rows, len(self._among.ring.rows))
 
     def lost(self) -> int:
-        """How many rows went by that are no longer kept; it has gone by these, too."""
+        """Skip the rows that are no longer kept, and return their number."""
         dropped = max(0, self._among.ring.dropped - self.taken)
         self.taken += dropped
         return dropped
 
     def next(self) -> list[Row]:
-        """A few rows more, the oldest first; [] when there are none."""
+        """Return the next few rows, the oldest first; [] if there are none."""
         rows = self._among.ring.after(self.taken, AT_ONCE)
         self.taken += len(rows)
         return rows
 
     def up_to(self, taken: int) -> Iterator[list[Row]]:
-        """The rows until so many were taken, a few at a time."""
+        """Yield the rows up to that total, a few at a time."""
         while self.taken < taken and (rows := self._among.ring.after(self.taken, min(AT_ONCE, taken - self.taken))):
             self.taken += len(rows)
             yield rows
 
     @property
     def behind(self) -> bool:
-        """Are there rows that it has not gone by?"""
+        """True if there are rows that this listener has not read."""
         return self._among.ring.taken > self.taken
 
     @property
     def over(self) -> bool:
-        """Will there be no more?"""
+        """True if the run is over."""
         return self._among.over
 
     async def news(self, seconds: float) -> bool:
-        """See `Listeners.news`."""
         return await self._among.news(self.taken, seconds)
 
     def leave(self) -> None:
-        """Listen no longer."""
+        """Stop listening and free the place."""
         self._among.leave(self)

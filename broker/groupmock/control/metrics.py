@@ -1,4 +1,5 @@
-"""Prometheus' text of the driver's counters and of what is there now; read when somebody scrapes, so that the data path pays nothing."""
+"""Metrics for Prometheus: the driver's counters and the present state. They are read when Prometheus scrapes, so that requests of Kafka's
+clients cost nothing more."""
 
 from __future__ import annotations
 
@@ -35,13 +36,13 @@ TOTALS = {
 
 
 class Scrape:
-    """The families of one moment. Those with a line per group are made in slices: there may be 20,000 of them."""
+    """The metrics of one moment. Those with a line for each group are made in slices, because there may be 20,000 groups."""
 
     def __init__(self, running: Running) -> None:
         self._running = running
 
     async def families(self) -> list[Metric]:
-        """Every family."""
+        """Return all families of metrics."""
         found = [*self._counters(), *self._now(), *await self._groups(), *self._transactions()]
         if self._running.audit_sink is not None:
             found += self._audited(self._running.audit())
@@ -105,22 +106,23 @@ class Scrape:
 
 
 class Collected:
-    """A prometheus-client collector of what was collected."""
+    """A collector of prometheus-client for metrics that are collected already."""
 
     def __init__(self, families: list[Metric]) -> None:
         self._families = families
 
     def collect(self) -> list[Metric]:
-        """Every family."""
+        """Return all families of metrics."""
         return self._families
 
 
 async def text_of(running: Running) -> bytes:
-    """The exposition format. The library makes all of it in one go, on another thread so that the loop has its turns meanwhile."""
-    await asyncio.to_thread(import_module, "prometheus_client.core")  # the first time it takes 50 ms
+    """Return the text format of Prometheus. The library makes it in one go, so it runs on another thread and the loop keeps serving."""
+    await asyncio.to_thread(import_module, "prometheus_client.core")  # the first import takes 50 ms
     from prometheus_client import CollectorRegistry, generate_latest
 
-    # Not the library's own registry, which adds figures of the process; auto_describe would collect once more just to register.
+    # A registry of its own, because the library's default one adds figures of the process; auto_describe would collect once more to
+    # register.
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Collected(await Scrape(running).families()))
     return await asyncio.to_thread(generate_latest, registry)

@@ -1,4 +1,4 @@
-"""The table of routes as an OpenAPI 3.1 document."""
+"""The OpenAPI 3.1 document of the control API, made from the table of routes."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ RESUME: Final = {
 
 
 class Error(msgspec.Struct):
-    """What went wrong, in one sentence."""
+    """An error in one sentence."""
 
     error: str
 
 
 def document(routes: Sequence[Route]) -> dict[str, Any]:
-    """Every route with its parameters, body, answers."""
+    """Return the document of these routes with their parameters, bodies and answers."""
     answers = [route.answer for route in routes]
     bodies = [route.body for route in routes if route.body is not Nothing]
     types = list(dict.fromkeys([*answers, *bodies, Error]))
@@ -68,9 +68,9 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
 
 def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
     kind = "text/plain" if route.answer is str and route.gives == JSON else route.gives
-    told: dict[str, Any] = {"200": {"description": "Done.", "content": {kind: {"schema": by_type[route.answer]}}}}
+    responses: dict[str, Any] = {"200": {"description": "Done.", "content": {kind: {"schema": by_type[route.answer]}}}}
     for status in statuses(route):
-        told[str(status)] = {"description": STATUSES[status], "content": {"application/json": {"schema": by_type[Error]}}}
+        responses[str(status)] = {"description": STATUSES[status], "content": {"application/json": {"schema": by_type[Error]}}}
     found: dict[str, Any] = {
         "operationId": operation_id(route),
         "summary": route.about,
@@ -79,7 +79,7 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
             *_parameters(route.query, "query"),
             *([RESUME] if route.gives == EVENTS else []),
         ],
-        "responses": told,
+        "responses": responses,
     }
     if route.body is not Nothing:
         content = {JSON_LINES if route.media == JSON_LINES else "application/json": {"schema": by_type[route.body]}}
@@ -91,27 +91,27 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
 
 
 def operation_id(route: Route) -> str:
-    """A name: the verb's words, or the path's."""
+    """Return the operation's name: the words of its verb, or those of its path."""
     words = route.verb or re.findall(r"\w+", route.path) or ("page",)
     return "_".join(words)
 
 
 def statuses(route: Route) -> list[int]:
-    """What may come instead of 200."""
-    found = [403] if route.free else [401, 403]
+    """Return the statuses that may be answered instead of 200."""
+    codes = [403] if route.free else [401, 403]
     if route.method != "GET" or route.query is not Nothing:
-        found.append(400)
+        codes.append(400)
     if route.params is not Nothing or route.body is not Nothing:
-        found.append(404)
-    if route.method == "POST" or route.path.startswith("/audit"):  # where nobody is audited
-        found.append(409)
+        codes.append(404)
+    if route.method == "POST" or route.path.startswith("/audit"):  # a cluster without an audit answers 409
+        codes.append(409)
     if route.body is not Nothing:
-        found += [413, 415]
+        codes += [413, 415]
     if route.path.endswith("/wait"):
-        found += [408, 503]
+        codes += [408, 503]
     if route.gives == EVENTS:
-        found.append(503)
-    return sorted(found)
+        codes.append(503)
+    return sorted(codes)
 
 
 def _parameters(struct: type[msgspec.Struct], place: str) -> list[dict[str, Any]]:

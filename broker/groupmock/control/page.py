@@ -1,7 +1,7 @@
-"""The live page: plain files (`assets`, and those of the timeline, which draw its picture). What it shows and does it asks of the routes.
+"""The live page: static files of `assets` and of the timeline, whose scripts use the other routes.
 
-Its policy (Content Security Policy level 3, W3C) runs the scripts of this server and nothing that stands in the page, so that a name that
-a peer made up is only text; trusted types refuse to make markup of a text at all.
+Its policy (Content Security Policy level 3, W3C) runs only scripts of this server and none inside the page, so that a name that a peer
+made up stays text. Trusted types prevent scripts from making markup of a text.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ HOME: Final = "page.html"
 
 
 class PagePath(msgspec.Struct):
-    """One file."""
+    """The path parameter that names a file."""
 
     file: Annotated[str, Meta(description="name of a file of the page")]
 
 
 def is_part(path: str) -> bool:
-    """Is that the page or a file of it, which everybody may have? It holds no data."""
+    """True for the page and its files, which need no token because they contain no data."""
     return path == "/" or path.startswith(FOLDER)
 
 
 async def index(context: ControlContext, call: ControlCall) -> Document:
-    """The page. It says whether a token is wanted, and nothing else of the cluster."""
+    """Return the page. It says whether a token is needed, and nothing else of the cluster."""
     return Document(HTML, _home(context.running.config.token is not None))
 
 
 async def part(context: ControlContext, call: ControlCall) -> Document:
-    """A file of it. Raises NoSuch."""
-    found = _parts().get(call.path.file)
-    if found is None:
+    """Return a file of the page. Raises NoSuch."""
+    document = _parts().get(call.path.file)
+    if document is None:
         raise NoSuch(f"the page has no file {call.path.file!r}: it has {', '.join(_parts())}")
-    return found
+    return document
 
 
 @cache

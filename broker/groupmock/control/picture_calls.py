@@ -1,4 +1,4 @@
-"""GET /timeline/{group}."""
+"""The route GET /timeline/{group}, the picture of a group's last seconds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .route import JSON, ControlCall, Document
 
 
 class Window(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """How much of it."""
+    """The length of a picture."""
 
     seconds: Annotated[int, Meta(description="the last so many seconds of the run", ge=1, le=MOST_SECONDS)] = 120
 
 
 async def picture(context: ControlContext, call: ControlCall) -> Document:
-    """Of one group. Raises NoSuch."""
+    """Return the picture of a group. Raises NoSuch."""
     group_of(context.running.cluster, call.path.group)
     return Document(JSON, await context.pictures.of(call.path.group, call.query.seconds))

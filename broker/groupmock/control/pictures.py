@@ -1,7 +1,7 @@
-"""GET /timeline/{group}: the picture of a group's last seconds, as it grows (`timeline.growing`).
+"""Pictures of groups' last seconds, which grow with the rows (`timeline.growing`), for GET /timeline/{group}.
 
-Nothing is done while nobody asks. Whoever asks is given what was made for another, unless that is old enough: making pictures takes at
-most a share of the time, however many pages are open and however large the group is.
+No work is done while nobody asks. A request is answered with the last picture until that is old enough, so pictures take at most a fixed
+share of the time, however many pages are open and however large the group is.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from ..journal.rows import Header
 
 MOST_PICTURES: Final = 8
-"""Groups that are drawn at a time; the one that was not asked for the longest goes."""
+"""The number of groups with a picture at a time. The one not asked for the longest is dropped."""
 MOST_SECONDS: Final = 3600
 SHARE: Final = 10
-"""A picture is made anew when it is so many times as old as making it took."""
+"""A picture is made again when its age is this many times the time it took to make."""
 OLDEST_S: Final = 5.0
-"""... or so many seconds old, whatever it took."""
+"""The age in seconds at which a picture is always made again."""
 AT_ONCE: Final = 200
-"""Rows of one slice."""
+"""The number of rows in one slice."""
 
 
 class Pictures:
-    """Those of one cluster, by group. `now`: ns of the run."""
+    """The pictures of one cluster, by group. `now` returns the run time in ns."""
 
     def __init__(self, header: Header, ring: Ring, now: Callable[[], int]) -> None:
         self._header, self._ring, self._now = header, ring, now
         self._kept: OrderedDict[str, Picture] = OrderedDict()
 
     async def of(self, group: str, seconds: int) -> bytes:
-        """The picture as JSON."""
+        """Return the picture of a group as JSON."""
         kept = self._kept.get(group)
         if kept is None:
             kept = self._kept[group] = Picture(group, self._header, self._ring, self._now)
@@ -51,7 +51,7 @@ class Pictures:
 
 
 class Picture:
-    """One group's: what its rows were so far, and the JSON that was made last."""
+    """The picture of one group: what was read from its rows so far, and the JSON that was made last."""
 
     def __init__(self, group: str, header: Header, ring: Ring, now: Callable[[], int]) -> None:
         self._group, self._header, self._ring, self._now = group, header, ring, now
@@ -66,7 +66,7 @@ class Picture:
         self._worn = False
 
     async def last(self, seconds: int) -> bytes:
-        """The last seconds up to now, or to a moment ago."""
+        """Return the picture of the last seconds up to now, or to a moment ago."""
         async with self._one_at_a_time:
             clock = asyncio.get_running_loop().time
             if self._made[0] != seconds or clock() >= self._fresh_until:
@@ -78,9 +78,10 @@ class Picture:
             return self._made[1]
 
     async def _catch_up(self, clock: Callable[[], float]) -> float:
-        """Read the rows that are new; returns how long that took."""
+        """Read the new rows and return how long that took in seconds."""
         if self._growing.worn or self._taken < self._ring.dropped:
-            # Rows went by unread, or members and sets of partitions came and went in masses: what is kept says enough of the last while.
+            # Begin anew: rows were dropped unread, or very many members and partition sets came and went. The kept rows still cover the
+            # last while.
             self._begin()
         took, taken = 0.0, self._ring.taken
         while self._taken < taken and (rows := self._ring.after(self._taken, min(AT_ONCE, taken - self._taken))):

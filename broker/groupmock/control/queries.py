@@ -1,4 +1,4 @@
-"""The journal's last rows, counted, found and waited for."""
+"""Routes that count, find and wait for the journal's last rows."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ MOST_ROWS: Final = 10_000
 
 
 class Find(Filter, kw_only=True, forbid_unknown_fields=True):
-    """Which rows and how many."""
+    """The filter and the number of rows to find."""
 
     limit: Annotated[int, Meta(description="at most so many, the newest", ge=1, le=MOST_ROWS)] = 100
     log: Annotated[bool, Meta(description="true: those alone of which `serve --log text` makes its lines")] = False
 
 
 class Wait(Filter, kw_only=True, forbid_unknown_fields=True):
-    """Which rows, how many, how long."""
+    """The filter, the number of rows and the time to wait for."""
 
     count: Annotated[int, Meta(description="until there are so many", ge=1, le=MOST_ROWS)] = 1
     timeout: Annotated[float, Meta(description="seconds", ge=0, le=3600)] = 10.0
 
 
 class Counted(msgspec.Struct):
-    """`dropped`: rows that were before those and are no longer in memory."""
+    """The number of matching rows. `dropped` counts earlier rows that are no longer in memory."""
 
     count: int
     dropped: int
 
 
 class Found(msgspec.Struct):
-    """Rows as they stand in a journal file (docs/reference/journal.md)."""
+    """The matching rows as they are in a journal file (docs/reference/journal.md)."""
 
     count: int
     dropped: int
@@ -46,12 +46,12 @@ class Found(msgspec.Struct):
 
 
 async def count(context: ControlContext, call: ControlCall) -> Counted:
-    """How many."""
+    """Count the matching rows."""
     return Counted(len(kept(context.ring, RowTest(call.query))), context.ring.dropped)
 
 
 async def find(context: ControlContext, call: ControlCall) -> Found:
-    """The newest of them, oldest first."""
+    """Return the newest matching rows, oldest first."""
     rows = kept(context.ring, RowTest(call.query))
     if call.query.log:
         rows = [row for row in rows if of_log(row)]
@@ -59,7 +59,7 @@ async def find(context: ControlContext, call: ControlCall) -> Found:
 
 
 async def wait(context: ControlContext, call: ControlCall) -> Found:
-    """Until there are so many. Raises NotInTime, TooMany."""
+    """Wait until enough rows match. Raises NotInTime, TooMany."""
     wanted: Wait = call.query
     # The cluster of this moment: after a reset `context.running` is another one, whose rows were not asked for.
     running = context.running
@@ -72,5 +72,5 @@ async def wait(context: ControlContext, call: ControlCall) -> Found:
 
 
 def _asked(wanted: Wait) -> str:
-    asked = {name: getattr(wanted, name) for name in Filter.__struct_fields__ if getattr(wanted, name) not in (None, 0)}
-    return f"{wanted.count} rows ({', '.join(f'{name} {value}' for name, value in asked.items()) or 'any'})"
+    conditions = {name: getattr(wanted, name) for name in Filter.__struct_fields__ if getattr(wanted, name) not in (None, 0)}
+    return f"{wanted.count} rows ({', '.join(f'{name} {value}' for name, value in conditions.items()) or 'any'})"

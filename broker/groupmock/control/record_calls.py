@@ -1,4 +1,5 @@
-"""Records over HTTP: read a bounded number at a time, written all or none. Kafka's clients are served between slices of the work."""
+"""Routes that read and write records. A read is bounded, a write is all or nothing. Between slices of the work the loop serves Kafka's
+clients."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ AS: Final = "text, json or base64"
 
 
 class ReadRecords(msgspec.Struct, forbid_unknown_fields=True):
-    """Which records, how many, how they are shown."""
+    """The records to read, their number and their form."""
 
     partition: Annotated[Count | None, Meta(description="of this partition; null: of all")] = None
     offset: Annotated[Count | None, Meta(description="from this offset on; null: from the start")] = None
@@ -46,8 +47,8 @@ class ReadRecords(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class RecordsPage(msgspec.Struct):
-    """Records by partition and offset. `next`: what to ask for to go on, now or later; `more`: is there anything behind it now? `unread`:
-    records that cannot be shown, and why."""
+    """Records by partition and offset. `next` is the position to go on from, now or later; `more` says whether there are records after it
+    now; `unread` has the records that cannot be shown, and why."""
 
     topic: str
     records: list[ShownRecord]
@@ -57,7 +58,7 @@ class RecordsPage(msgspec.Struct):
 
 
 class WriteRecords(msgspec.Struct, forbid_unknown_fields=True):
-    """What lines mean that do not say it themselves."""
+    """Defaults for lines that do not name a partition or a form."""
 
     partition: Annotated[Count | None, Meta(description="where they go; null: by key, as Kafka's producers choose, else in turn")] = None
     key_as: Annotated[Form | None, Meta(description=f"{AS}; null: a string is a text, all else JSON")] = None
@@ -66,14 +67,14 @@ class WriteRecords(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class RecordsWritten(msgspec.Struct):
-    """How many there are now that were not before, and where."""
+    """The number of written records and their offsets by partition."""
 
     records: int
     partitions: list[Written]
 
 
 async def read(context: ControlContext, call: ControlCall) -> RecordsPage:
-    """A page of them. Raises NoSuch, BadArguments."""
+    """Read one page of records. Raises NoSuch, BadArguments."""
     wanted: ReadRecords = call.query
     cluster = context.running.cluster
     topic = topic_of(cluster, call.path.name)
@@ -87,7 +88,7 @@ async def read(context: ControlContext, call: ControlCall) -> RecordsPage:
 
 
 async def write(context: ControlContext, call: ControlCall) -> RecordsWritten:
-    """All of them or none. Raises NoSuch, BadLine, CannotSteer."""
+    """Write all records or none. Raises NoSuch, BadLine, CannotSteer."""
     wanted: WriteRecords = call.query
     running = context.running
     topic = topic_of(running.cluster, call.path.name)
@@ -100,7 +101,7 @@ async def write(context: ControlContext, call: ControlCall) -> RecordsWritten:
 
 
 async def seed_data(context: ControlContext, call: ControlCall) -> Seeded:
-    """What the lines say. Raises BadSeedData, which says what was done before."""
+    """Apply seed data. Raises BadSeedData, which says what was done before."""
     running = context.running
     data = SeedData("body")
     await _sliced(data.read(call.raw))

@@ -1,4 +1,4 @@
-"""What a row of the table of routes is, and what goes wrong in words and HTTP's numbers."""
+"""The type of a route in the table of routes, and its errors as sentences and HTTP statuses."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ JSON_LINES: Final = "application/jsonl"
 
 
 class Nothing(msgspec.Struct, forbid_unknown_fields=True):
-    """No fields."""
+    """A structure without fields, for a route without parameters, query or body."""
 
 
 class NotInTime(Exception):
-    """What was waited for did not happen; the text says what was there instead."""
+    """A wait ended without success. The text says what there was instead."""
 
 
 class ControlCall(NamedTuple):
-    """One request of a client, checked: `path` and `query` are structs made of texts, `body` of JSON; `raw` is the body as it came,
-    `last_event` the header Last-Event-ID of whoever goes on with a stream."""
+    """One checked request. `path` and `query` are structures made from texts, `body` from JSON; `raw` is the body as it came; `last_event`
+    is the header Last-Event-ID of a client that resumes a stream."""
 
     path: Any
     query: Any
@@ -45,14 +45,14 @@ class ControlCall(NamedTuple):
 
 
 class Document(NamedTuple):
-    """An answer that is no JSON. `media`: its type."""
+    """An answer that is not JSON. `media` is its content type."""
 
     media: str
     body: bytes
 
 
 class Stream(NamedTuple):
-    """An answer that goes on: server-sent events (WHATWG HTML, 9.2). `close` is called once, whatever ends it."""
+    """An answer that is a stream of server-sent events (WHATWG HTML, 9.2). `close` is called once, however the stream ends."""
 
     parts: AsyncIterator[bytes]
     close: Callable[[], None]
@@ -62,7 +62,8 @@ Do = Callable[["ControlContext", ControlCall], Awaitable[Any]]
 
 
 class Route(NamedTuple):
-    """One row: METHOD path -> function. `verb`: the words of the command line that do the same. `answer`: a type, for the document."""
+    """A route: METHOD path -> function. `verb` has the words of the command line that do the same; `answer` is a type for the OpenAPI
+    document."""
 
     method: str
     path: str
@@ -74,19 +75,19 @@ class Route(NamedTuple):
     body: type[msgspec.Struct] = Nothing
     answer: Any = dict[str, Any]
     text: bool = False
-    """The body is a text that the function reads itself."""
+    """True if the body is a text that the function parses itself."""
     media: str = "application/toml"
-    """What such a body may be instead of JSON."""
+    """The content type that such a body may have instead of JSON."""
     most: int = MAX_BYTES
-    """So many bytes may a body have."""
+    """The largest number of bytes of a body."""
     gives: str = JSON
-    """What the answer is."""
+    """The content type of the answer."""
     free: bool = False
-    """Without a token: it holds no data."""
+    """True if no token is needed, because the answer contains no data of the cluster."""
 
     @property
     def full_path(self) -> str:
-        """With the version in front, where the route has one."""
+        """The path with the version in front, unless the route has none."""
         return self.path if self.path in UNVERSIONED else PREFIX + self.path
 
 
@@ -104,26 +105,27 @@ ERRORS: Final[tuple[tuple[type[Exception], int], ...]] = (
     (BadPlan, 400),
     (msgspec.ValidationError, 400),
     (msgspec.DecodeError, 400),
-    # Last: CannotSteer's kinds, UnknownCommand and BadPlan are ValueErrors too.
+    # Last, because NoSuch, NotNow, UnknownCommand and BadPlan are ValueErrors too.
     (ValueError, 400),
 )
-"""What a function raises -> status of the answer; the first that fits. Anything else is a defect: 500."""
+"""The HTTP status for each exception of a route's function; the first that matches counts. Any other exception is a defect: 500."""
 
 
 def status_of(error: Exception) -> int | None:
-    """The status that an error is answered with; None: a defect."""
+    """Return the status that an error is answered with, or None for a defect."""
     return next((status for kind, status in ERRORS if isinstance(error, kind)), None)
 
 
 def said(error: Exception) -> str:
-    """An error as one sentence."""
+    """Return an error's message as one sentence."""
     # str() of a KeyError is its text in quotes.
     text = str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
     return " ".join(text.split())
 
 
 def read_strings(texts: dict[str, str], into: type[msgspec.Struct], what: str) -> Any:
-    """Path parameters or a query as a struct: texts become numbers where those are wanted. Raises ValueError, with the place named."""
+    """Convert path parameters or a query to a struct, with texts as numbers where the struct has numbers. Raises ValueError, which names
+    the place."""
     try:
         return msgspec.convert(texts, into, strict=False)
     except msgspec.ValidationError as wrong:
@@ -131,7 +133,7 @@ def read_strings(texts: dict[str, str], into: type[msgspec.Struct], what: str) -
 
 
 def read_body(raw: bytes, into: type[msgspec.Struct]) -> Any:
-    """A JSON body; none at all is {}. Raises ValueError, with the place named."""
+    """Convert a JSON body to a struct; an empty body is {}. Raises ValueError, which names the place."""
     try:
         return msgspec.json.decode(bounded(raw).strip() or "{}", type=into)
     except msgspec.ValidationError as wrong:
@@ -143,6 +145,6 @@ def read_body(raw: bytes, into: type[msgspec.Struct]) -> Any:
 
 
 def given(struct: msgspec.Struct) -> dict[str, Any]:
-    """What was said, defaults left out, so that a journal holds no more than that."""
+    """Return the fields that differ from their defaults, so that the journal holds no more than what was given."""
     defaults = {field.name: field.default for field in msgspec.structs.fields(struct)}
     return {name: value for name, value in msgspec.to_builtins(struct).items() if value != defaults[name]}

@@ -1,4 +1,4 @@
-"""THE table of routes: METHOD path -> function. Server, OpenAPI document, docs page and command line are made from it."""
+"""THE table of routes: METHOD path -> function. The server, the OpenAPI document, the docs page and the command line are made from it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ COMMANDS: Final = every_command()
 
 def _command(method: str, path: str, verb: tuple[str, str], command: str, params: type[msgspec.Struct] = Nothing,
              do: Do | None = None, query: type[msgspec.Struct] = Nothing, answer: Any = Done) -> Route:  # fmt: skip
-    """A route that is a command: its body is the command's arguments but for those in the path. `do`: where it says more than `Done`."""
+    """Return the route of a command. The body has the command's arguments except those in the path. `do` replaces the default function if
+    the answer says more than `Done`."""
     arguments = COMMANDS[command].arguments
     in_path = set(params.__struct_fields__)
     fields: list[Any] = [

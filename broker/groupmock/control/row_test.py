@@ -1,4 +1,4 @@
-"""Which rows a query is about: the filter as it is asked for, and made ready to be asked of many rows."""
+"""The filter of journal queries, as a query gives it, and prepared to be applied to many rows."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MEMBER_ID: Final = "member_id"
 ANY: Final = ""
 API_NAMES: Final = [APIS[key].name for key in APIS]
 TELLING: Final = ("rule", "name", "timer", "after", "what", MEMBER_ID, GROUP, "client_id", "connection", "api", ERROR, "kind")
-"""The conditions, those that the fewest rows meet first."""
+"""The conditions in the order of selectivity: the first is the one that the fewest rows meet."""
 
 
 class Filter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Which rows; what is not said is any. A reply belongs to the group of its request."""
+    """The conditions that rows have to meet; a missing condition is met by all rows. A reply belongs to the group of its request."""
 
     kind: Annotated[str | None, Meta(description=", ".join(KINDS))] = None
     group: Annotated[str | None, Meta(description="group id")] = None
@@ -59,13 +59,13 @@ READ: Final[dict[str, Read]] = {
     "connection": _attribute("connection"),
     "kind": kind_of,
 }
-"""What a row says about each of them that has one value in it."""
+"""The functions that read a row's value for conditions with a single value."""
 assert {*READ, GROUP, MEMBER_ID, ERROR} == set(TELLING) == set(Filter.__struct_fields__) - {"since"}
 
 
 class RowTest:
-    """A filter made ready. Whether a row is of `group` is not asked here: a reply does not know it. Raises ValueError for a kind or an API
-    that does not exist."""
+    """A filter prepared for many rows. The condition `group` is not tested here, because a reply does not have its group. Raises
+    ValueError for a kind or an API that does not exist."""
 
     def __init__(self, wanted: Filter) -> None:
         if wanted.kind is not None and wanted.kind not in KINDS:
@@ -74,14 +74,14 @@ class RowTest:
             raise ValueError(f"query: no API {wanted.api!r}{hint(wanted.api, API_NAMES)}: Kafka's names, as JoinGroup")
         self.group = wanted.group
         self.key: tuple[str, Any] = next(((name, value) for name in TELLING if (value := getattr(wanted, name)) is not None), (ANY, None))
-        """The condition that the fewest rows meet and what it wants; ANY where there is none."""
+        """The name and value of the most selective condition; ANY without conditions."""
         self._since = wanted.since
         self._member_id = wanted.member_id
         self._error = wanted.error
         self._conditions = [(read, value) for name, read in READ.items() if (value := getattr(wanted, name)) is not None]
 
     def fits(self, row: Row) -> bool:
-        """Is everything but the group as wanted?"""
+        """True if the row meets all conditions except the group."""
         return (
             row.seq > self._since
             and all(read(row) == value for read, value in self._conditions)
@@ -91,14 +91,14 @@ class RowTest:
 
 
 def errors_of(row: Row) -> tuple[str, ...]:
-    """The errors that a reply holds, NO_ERROR without one; () of other rows."""
+    """Return the names of the errors in a reply: NO_ERROR if it has none, () for a row that is no reply."""
     if not isinstance(row, ReplyRow):
         return ()
     return tuple(each.error for each in row.errors) if row.errors else (row.error or NO_ERROR,)
 
 
 def member_ids(row: Row) -> tuple[Any, ...]:
-    """The member ids that a row names, in its message or beside it; None where there is none."""
+    """Return the member ids that a row names in its message or its own fields; None where there is none."""
     message = getattr(row, "message", None)
     named = field(message, "member_id") if message is not None else None
     return named, getattr(row, "member_id", None), row.fields.get("member_id") if isinstance(row, FaultRow) else None

@@ -1,4 +1,4 @@
-"""Fault rules and plans over HTTP. Nothing is applied of what is refused."""
+"""Routes about fault rules and plans. A refused rule or plan changes nothing."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 
 class RulePath(msgspec.Struct):
-    """One rule."""
+    """The path parameter that names a fault rule."""
 
     name: Annotated[str, Meta(description="name of a fault rule", min_length=1)]
 
 
 class Which(msgspec.Struct, forbid_unknown_fields=True):
-    """Which rules."""
+    """The fault rules that an answer is restricted to."""
 
     never_fired: Annotated[bool, Meta(description="only those that did nothing so far")] = False
 
 
 class Ready(msgspec.Struct, forbid_unknown_fields=True):
-    """A plan that comes with groupmock, instead of one in the body."""
+    """The name of a ready plan, in place of a plan in the body."""
 
     ready: Annotated[str | None, Meta(description="its name; GET /v1/plans lists them")] = None
 
 
 class KindField(msgspec.Struct):
-    """Something that `do` may say of a kind."""
+    """A field of the table `do` for one kind of fault."""
 
     name: str
     about: str
@@ -48,7 +48,7 @@ class KindField(msgspec.Struct):
 
 
 class KindRow(msgspec.Struct):
-    """What a rule may do; `stages`: where, the usual one first."""
+    """A kind of fault. `stages` says where it can be used, the usual stage first."""
 
     name: str
     about: str
@@ -57,7 +57,7 @@ class KindRow(msgspec.Struct):
 
 
 class Grammar(msgspec.Struct):
-    """What a rule may say. `when`: its conditions, each with its meaning; `apis`: names of requests."""
+    """The grammar of fault rules. `when` has each condition with its meaning, `apis` the names of requests."""
 
     kinds: list[KindRow]
     stages: list[str]
@@ -66,7 +66,8 @@ class Grammar(msgspec.Struct):
 
 
 class RuleState(msgspec.Struct):
-    """A rule, how often it fired, what it holds, and the call that came nearest to it while it never fired, with what failed."""
+    """A fault rule, how often it fired, what it holds, and, while it has never fired, the call that came nearest to it with the failed
+    conditions."""
 
     name: str
     sentence: str
@@ -79,7 +80,7 @@ class RuleState(msgspec.Struct):
 
 
 class Added(msgspec.Struct):
-    """Names of the rules that were registered."""
+    """The names of the registered rules."""
 
     names: list[str]
 
@@ -93,37 +94,37 @@ class PlanRow(msgspec.Struct):
 
 
 async def rules(context: ControlContext, call: ControlCall) -> list[RuleState]:
-    """All of them, in order of registration."""
+    """Return all rules in order of registration."""
     reports = context.running.server.driver.rules.reports()
     return [state_of(report) for report in reports if not (call.query.never_fired and report.fired)]
 
 
 async def rule(context: ControlContext, call: ControlCall) -> RuleState:
-    """One of them. Raises UnknownRule."""
+    """Return one rule. Raises UnknownRule."""
     return state_of(context.running.server.driver.rules.registry.report(call.path.name))
 
 
 def state_of(report: RuleReport) -> RuleState:
-    """As it is told."""
+    """Return the state of a rule from its report."""
     miss = msgspec.to_builtins(report.near_miss) if report.near_miss is not None else None
     return RuleState(report.name, report.sentence, report.fired, report.matched, report.holding, report.spent, miss, report.rule)
 
 
 async def add(context: ControlContext, call: ControlCall) -> Added:
-    """One rule. Raises BadPlan."""
+    """Register a rule. Raises BadPlan."""
     made = rule_as_data(make_rule(_json(call.raw), "the rule"))
     context.submit("add_faults", rules=[made], origin="the rule")
-    # As registered: a rule that came without a name has one now.
+    # The registered name, because a rule without a name was given one.
     return Added([context.running.server.driver.rules.reports()[-1].name])
 
 
 async def add_plan(context: ControlContext, call: ControlCall) -> Added:
-    """All rules of a plan or none. Raises BadPlan, ValueError."""
+    """Register all rules of a plan, or none. Raises BadPlan, ValueError."""
     if call.query.ready is not None:
         if call.raw.strip():
             raise ValueError("either a ready plan or one in the body")
         plan = read_plan(call.query.ready) if call.query.ready in ready_plans() else _no_such(call.query.ready)
-    # No TOML document can begin with a brace, so the content type need not be asked.
+    # No TOML document begins with a brace, so the content type is not needed.
     elif call.raw.lstrip()[:1] == b"{":
         plan = make_plan(_json(call.raw))
     else:
@@ -145,7 +146,7 @@ def _json(raw: bytes) -> Any:
 
 
 async def grammar(context: ControlContext, call: ControlCall) -> Grammar:
-    """What is in the program; the same for every cluster."""
+    """Return the grammar of fault rules, which is the same for every cluster."""
     kinds = [
         KindRow(name, " ".join((kind.__doc__ or "").split()), list(kind.STAGES), list(_fields(kind))) for name, kind in all_kinds().items()
     ]
@@ -160,6 +161,6 @@ def _fields(kind: type[Fault]) -> Iterator[KindField]:
 
 
 async def plans(context: ControlContext, call: ControlCall) -> list[PlanRow]:
-    """Those that come with groupmock."""
+    """Return the ready plans that come with groupmock."""
     read = {name: read_plan(name) for name in ready_plans()}
     return [PlanRow(name, plan.about.strip(), [rule.name for rule in plan.rule]) for name, plan in read.items()]

@@ -1,4 +1,5 @@
-"""The table of routes on a port of its own, by aiohttp: token, one sentence per error, nothing from other people's web pages."""
+"""The HTTP server of the control API, on a port of its own (aiohttp). It checks the token, answers each error in one sentence, and refuses
+requests from other web pages."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ..server.running import Running
 
 OWN_PAGES: Final = ("same-origin", "none")
-"""Values of Sec-Fetch-Site: a page of this very address, and an address that somebody typed."""
+"""The values of Sec-Fetch-Site for a page of this address and for an address that somebody typed."""
 
 CONTINUE: Final = "100-continue"
 
@@ -35,7 +36,7 @@ Handler = Callable[[Any], Awaitable[web.StreamResponse]]
 
 
 class Control:
-    """A control API that serves. `url` is where."""
+    """A running control API at `url`."""
 
     def __init__(self, context: ControlContext, runner: web.AppRunner, visitors: Reception, url: str) -> None:
         self.context = context
@@ -45,11 +46,11 @@ class Control:
 
     @property
     def running(self) -> Running:
-        """The cluster of the moment: a reset makes another."""
+        """The present cluster. A reset replaces it."""
         return self.context.running
 
     async def close(self) -> None:
-        """Stop serving; who waits for rows is sent away."""
+        """Stop serving. Requests that wait for rows are ended."""
         await self.visitors.close()
         await self._runner.cleanup()
         await self.context.settle()
@@ -64,26 +65,27 @@ async def serve(
     patience: Patience = PATIENCE,
     most: int = MAX_VISITORS,
 ) -> Control:
-    """Serve on the running loop, `most` connections at a time. Raises OSError when the port is taken."""
+    """Serve on the running loop, `most` connections at a time. Raises OSError if the port is taken."""
     listener = listen(host, port)
     context = ControlContext(running, restart)
     visitors = Reception(patience, most)
-    # aiohttp waits 60 s for open requests by default: one that waits for rows would hold up the end of the server. Cancellation: one whose
-    # client has gone would wait on. Decompression: a body is bounded before it is unpacked, so none is.
+    # shutdown_timeout: by default aiohttp waits 60 s for open requests, so one that waits for rows would delay the end of the server.
+    # handler_cancellation: a request whose client has gone would wait on. auto_decompress: a body's size is bounded before it is unpacked,
+    # so packed bodies are refused.
     runner = web.AppRunner(
         _application(context, visitors),
         access_log=None, logger=_logger(), shutdown_timeout=0.5, handle_signals=False, handler_cancellation=True, auto_decompress=False,
     )  # fmt: skip
     await runner.setup()
     assert runner.server is not None
-    # Outside of the application: who may not ask is told so, and not which routes there are, nor to send the body that it announced.
+    # The token is checked outside of the application, so that an unauthorized caller learns no routes and uploads no body.
     runner.server.request_handler = _timed(visitors, _guarded(host, token, runner.server.request_handler))
     visitors.open(listener, runner.server, context.cannot_accept)
     return Control(context, runner, visitors, f"http://{bracketed(host)}:{listener.getsockname()[1]}")
 
 
 def _logger() -> logging.Logger:
-    """aiohttp's, without tracebacks of what peers send instead of HTTP: they are told by 400."""
+    """Return aiohttp's logger, without tracebacks for input that is not HTTP: such peers are answered with 400."""
     logger = logging.getLogger(__name__)
     logger.addFilter(_is_ours)
     return logger
@@ -119,7 +121,7 @@ def _handler(context: ControlContext, visitors: Reception, route: Route) -> Hand
 
 
 async def _body(request: web.Request, visitors: Reception, most: int) -> bytes | None:
-    """What was sent; None: more than `most` bytes."""
+    """Read the body of a request. Returns None if it has more than `most` bytes."""
     try:
         if most == MAX_BYTES:
             return await request.read()
@@ -130,14 +132,15 @@ async def _body(request: web.Request, visitors: Reception, most: int) -> bytes |
 
 
 async def _streamed(request: web.Request, stream: Stream) -> web.StreamResponse:
-    """What is written waits until the peer has read most of what was written before; one that reads nothing is hung up on (`visitor`)."""
+    """Write a stream. Each write waits until the peer has read most of the earlier ones; `visitor` closes a connection whose peer reads
+    nothing."""
     response = web.StreamResponse(headers={"Content-Type": EVENTS, "Cache-Control": "no-store", **page.HEADERS})
     try:
         await response.prepare(request)
         async for part in stream.parts:
             await response.write(part)
         await response.write_eof()
-    except ConnectionError:  # the reader has hung up, perhaps before its first event: aiohttp would log that as an error of ours
+    except ConnectionError:  # the reader has disconnected, perhaps before its first event; aiohttp would log that as our error
         pass
     finally:
         stream.close()
@@ -158,12 +161,12 @@ def _refused(status: int, text: str, **headers: str) -> web.Response:
 
 
 def _object(**texts: str) -> bytes:
-    # aiohttp reads bytes that are no UTF-8 as surrogates, which JSON cannot say.
+    # aiohttp reads bytes that are not UTF-8 as surrogates, which JSON cannot hold.
     return ascii_json(msgspec.json.encode({name: text.encode(errors="backslashreplace").decode() for name, text in texts.items()})) + b"\n"
 
 
 def _timed(visitors: Reception, handler: Handler) -> Handler:
-    """Says when an answer is made."""
+    """Wrap a handler to tell the visitor when its answer is made."""
 
     async def timed(request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -176,11 +179,12 @@ def _timed(visitors: Reception, handler: Handler) -> Handler:
 
 
 def _guarded(host: str, token: str | None, handler: Handler) -> Handler:
-    """A token where one is set. A page of another site that the browser of a developer shows can reach loopback, too: it says so by an
-    Origin header, by Sec-Fetch-Site where a GET has none (images, links), or names another host (DNS rebinding)."""
+    """Check the token, if one is set, and refuse requests from other web pages. A page in a developer's browser can reach loopback, too.
+    Such a request has an Origin header, has Sec-Fetch-Site if it is a GET without one (images, links), or names another host (DNS
+    rebinding)."""
 
     async def guarded(request: web.BaseRequest) -> web.StreamResponse:
-        # An IPv6 address without a port ends in a bracket, and its last colon is no port's.
+        # An IPv6 address without a port ends in a bracket, and its last colon is part of the address.
         named = request.host.rsplit(":", 1)[0].strip("[]") if not request.host.endswith("]") else request.host.strip("[]")
         if host in LOOPBACK and named not in LOOPBACK:
             return _refused(403, f"host {named!r} is not this one: ask by {host}")
@@ -190,7 +194,7 @@ def _guarded(host: str, token: str | None, handler: Handler) -> Handler:
         if site not in OWN_PAGES:
             return _refused(403, f"pages of other sites may not ask this cluster (Sec-Fetch-Site: {site})")
         given = request.headers.get("Authorization", "")
-        # The time that it takes tells nothing of the token. As bytes: compare_digest refuses texts that are not ASCII.
+        # compare_digest, so that the time it takes tells nothing about the token; of bytes, because it refuses texts that are not ASCII.
         if (
             token is not None
             and not page.is_part(request.path)
@@ -226,7 +230,7 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 
 def _defect(request: web.Request, error: Exception) -> web.Response:
-    """An error of groupmock itself: said with its traceback, as nobody else will."""
+    """Answer a defect of groupmock with its traceback, because no log has it."""
     text = "".join(traceback.format_exception(error))
     body = _object(error=f"internal error in {request.method} {request.path}: {error!r}", traceback=text)
     return web.Response(status=500, body=body, content_type=JSON)

@@ -1,4 +1,4 @@
-"""Long answers are made in slices, so that Kafka's clients are served meanwhile."""
+"""Slices of long answers, between which the loop serves Kafka's clients."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 AT_ONCE: Final = 200
-"""Of what takes up to 20 us each."""
+"""The number of items in one slice. An item takes up to 20 us."""
 
 
 async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
-    """The items that there are now, with a turn of the loop every so many. Some may be gone by the time that they are handed out."""
+    """Yield the present items, and give the loop a turn after each slice. Items may have been removed before they are yielded."""
     for count, item in enumerate(list(items), 1):
         yield item
         if not count % AT_ONCE:

@@ -1,4 +1,4 @@
-"""Starts the control API beside a cluster, and that cluster anew when it is reset."""
+"""The start of the control API beside a cluster, and the restart of that cluster by a reset."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 async def start_control(
     config: Config, running: Running, on_failure: Callable[[], None] | None = None, plan: Plan | None = None
 ) -> Control:
-    """Serve the control API where `config.control` says; a reset starts the cluster with `on_failure` and `plan` as `start` does.
-    Raises CannotStart; then the cluster is closed, too."""
+    """Serve the control API at `config.control`. A reset starts the cluster with `on_failure` and `plan`, as `start` does. If this raises
+    CannotStart, the cluster is closed, too."""
 
     async def restart(old: Running, config: Config) -> Running:
         fired = old.fired_earlier | {report.name for report in old.server.driver.rules.reports() if report.fired}

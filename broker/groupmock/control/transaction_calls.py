@@ -1,4 +1,4 @@
-"""What there is of transactional ids."""
+"""Routes about transactional ids and their transactions."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from .route import ControlCall
 
 
 class TransactionPath(msgspec.Struct):
-    """One transactional id."""
+    """The path parameter that names a transactional id."""
 
     transactional_id: Annotated[str, Meta(description="transactional id", min_length=1)]
 
 
 class TransactionAsk(msgspec.Struct, forbid_unknown_fields=True):
-    """How much of it."""
+    """The parts of a transactional id that an answer has."""
 
     story: Annotated[bool, Meta(description="false: without its story, which takes longest")] = True
 
 
 async def transactions(context: ControlContext, call: ControlCall) -> list[TransactionRow]:
-    """Every id that somebody coordinates."""
+    """Return one row for each transactional id that has a coordinator."""
     return context.running.transactions()
 
 
 async def transaction(context: ControlContext, call: ControlCall) -> TransactionDetails:
-    """One id."""
+    """Return one transactional id with its open transaction and story."""
     return await context.running.transaction(call.path.transactional_id, call.query.story)

@@ -1,4 +1,4 @@
-"""What Prometheus is told of transactions, read when somebody scrapes (`metrics`)."""
+"""Metrics of transactions, read when Prometheus scrapes (`metrics`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def transaction_metrics(cluster: Cluster, wall_ms: int) -> Iterator[Metric]:
-    """Every family; `wall_ms`: now. Partitions are looked at one by one, since one may be open that no coordinator knows of (TX-95)."""
+    """Yield all families of metrics; `wall_ms` is the present time. Each partition is looked at, because it may have an open transaction
+    that no coordinator knows (TX-95)."""
     yield from _coordinated(cluster, wall_ms)
     ended = CounterMetricFamily("groupmock_transactions_ended", "transactions whose end was decided, by what decided it", labels=["cause"])
     for cause, count in sorted(cluster.transactions.ended.items()):
@@ -32,7 +33,7 @@ def transaction_metrics(cluster: Cluster, wall_ms: int) -> Iterator[Metric]:
 
 
 def _coordinated(cluster: Cluster, wall_ms: int) -> Iterator[Metric]:
-    """Of the ids that somebody coordinates."""
+    """Yield the metrics of transactional ids that have a coordinator."""
     ids = list(cluster.transactions.all())
     states = GaugeMetricFamily("groupmock_transactional_ids", "transactional ids now, by state", labels=["state"])
     for state, count in sorted(Counter(str(each.state) for each in ids).items()):

@@ -1,8 +1,8 @@
-"""Connections of the control API: how many there are, and how long one may keep the server waiting.
+"""Connections of the control API: their number, and the time that each may keep the server waiting.
 
-Whose turn it is decides. From a connection's first moment until a request's body is whole, and from its answer on, it is the peer's: it has
-`Patience.half` for a request that it has begun, `.idle` for the next one to begin, `.unread` for an answer that it does not read. Then it
-is closed. While the server works, or somebody waits for rows, no time runs.
+The time runs while the peer has to act: from the start of a connection until a request's body is complete, and from an answer on. The peer
+has `Patience.half` to complete a request that it has begun, `.idle` to begin the next one, and `.unread` to read an answer. Then the
+connection is closed. No time runs while the server works or while a request waits for rows.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from typing import Final, NamedTuple, cast
 from ..net.listen import Acceptor
 
 MAX_VISITORS: Final = 256
-"""Connections at a time; further ones wait in the listener's backlog."""
+"""The number of connections at a time. Further ones wait in the listener's backlog."""
 
 MAX_LARGE: Final = 8
-"""Large bodies that are read at a time; who sends another waits."""
+"""The number of large bodies that are read at a time. Further ones wait."""
 
 
 class Patience(NamedTuple):
-    """Seconds."""
+    """The timeouts of a connection in seconds."""
 
     half: float = 5.0
-    """For a request that was begun, its connection's first one included."""
+    """The time to complete a request, counted from its first byte or from the start of the connection."""
     idle: float = 60.0
-    """Between an answer and the first byte of the next request."""
+    """The time between an answer and the first byte of the next request."""
     unread: float = 60.0
-    """For an answer that is not read."""
+    """The time to read an answer."""
 
 
 PATIENCE: Final = Patience()
 
 
 class Visitor(asyncio.Protocol):
-    """One connection: aiohttp's protocol, and a clock around it."""
+    """One connection: it wraps aiohttp's protocol and adds timeouts."""
 
     def __init__(self, inner: asyncio.Protocol, patience: Patience, here: Callable[[Visitor, bool], None]) -> None:
         self.inner = inner
@@ -69,7 +69,7 @@ class Visitor(asyncio.Protocol):
         self.inner.pause_writing()
 
     def resume_writing(self) -> None:
-        self._peers_turn()
+        self._start_timeout()
         self.inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -79,18 +79,18 @@ class Visitor(asyncio.Protocol):
         self.inner.connection_lost(exc)
 
     def whole(self) -> None:
-        """A request is there to its last byte: now the server has to do something."""
+        """Stop the timeout, because a request has arrived completely and the server has to answer."""
         self._stop()
         self._served = True
         self._begun = False
 
     def answered(self) -> None:
-        """The answer is made."""
+        """Start the timeout, because the answer is made and the peer has to act."""
         self._served = False
-        self._peers_turn()
+        self._start_timeout()
 
-    def _peers_turn(self) -> None:
-        # An answer that goes on (text/event-stream) is read again: it is the server's turn until it ends.
+    def _start_timeout(self) -> None:
+        # A stream (text/event-stream) is not answered until it ends, so no time runs after the peer has read a part.
         self._stop()
         if not self._served:
             self._wait(self._patience.half if self._begun else self._patience.idle)
@@ -107,7 +107,7 @@ class Visitor(asyncio.Protocol):
 
 
 class Reception:
-    """Accepts visitors, `most` at a time."""
+    """The acceptor of connections, at most `most` at a time."""
 
     def __init__(self, patience: Patience, most: int) -> None:
         self._patience = patience
@@ -121,7 +121,8 @@ class Reception:
         return len(self._visitors)
 
     def open(self, listener: socket.socket, make: Callable[[], asyncio.Protocol], trouble: Callable[[str], None]) -> None:
-        """Accept on `listener`. `make` gives the protocol of one connection; `trouble` is told why none can be accepted."""
+        """Accept connections on `listener`. `make` returns the protocol of a connection; `trouble` is called with the reason if none can
+        be accepted."""
 
         def adopt(accepted: socket.socket, host: str, port: int) -> None:
             task = asyncio.get_running_loop().create_task(_connect(Visitor(make(), self._patience, self._here), accepted))
@@ -131,11 +132,11 @@ class Reception:
         self._acceptor = Acceptor(listener, adopt, self._room, trouble)
 
     def visitor(self, inner: asyncio.BaseProtocol | None) -> Visitor | None:
-        """Whose protocol that is; None: the connection is gone."""
+        """Return the visitor of a protocol, or None if the connection is gone."""
         return self._visitors.get(inner) if inner is not None else None
 
     async def close(self) -> None:
-        """Accept nobody any more."""
+        """Stop accepting connections."""
         if self._acceptor is not None:
             self._acceptor.close()
         if self._coming:
@@ -163,5 +164,5 @@ class Reception:
 async def _connect(visitor: Visitor, accepted: socket.socket) -> None:
     try:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: visitor, accepted)
-    except OSError:  # it was gone before it was ours
+    except OSError:  # the peer disconnected before it was accepted
         accepted.close()

@@ -1,4 +1,4 @@
-"""Waiting for what a group is and for what a fault rule did; rows of the journal are waited for in `queries`."""
+"""Routes that wait for a group's state or for a fault rule. `queries` waits for journal rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Seconds = Annotated[float, Meta(description="seconds", ge=0, le=3600)]
 
 
 class GroupWait(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What is waited for of a group: all of it. Nothing said: that it exists."""
+    """The conditions on a group to wait for; all have to hold. Without any, the group has to exist."""
 
     state: Annotated[str | None, Meta(description=f"Kafka's name of a state: {', '.join(group_wait.STATES)} (gone)")] = None
     members: Annotated[int | None, Meta(description="so many members")] = None
@@ -33,28 +33,28 @@ class GroupWait(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class FaultWait(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """How often, how long."""
+    """The number of times that a rule has to fire, and the timeout."""
 
     hits: Annotated[int, Meta(description="until it fired so often", ge=1)] = 1
     timeout: Seconds = 10.0
 
 
 async def for_group(context: ControlContext, call: ControlCall) -> GroupView:
-    """Until the group is as wanted. Raises BadWait, NotInTime, TooMany."""
+    """Wait until the group meets all conditions. Raises BadWait, NotInTime, TooMany."""
     texts = msgspec.to_builtins(call.query)
     timeout = texts.pop("timeout")
     wanted = group_wait.from_texts(call.path.group, texts)
     with context.arrivals.place():
-        found = await group_wait.reach(context.running, wanted, timeout)
-    if isinstance(found, group_wait.Missed):
-        raise NotInTime(found.line)
-    return found
+        outcome = await group_wait.reach(context.running, wanted, timeout)
+    if isinstance(outcome, group_wait.Missed):
+        raise NotInTime(outcome.line)
+    return outcome
 
 
 async def for_rule(context: ControlContext, call: ControlCall) -> RuleState:
-    """Until the rule fired so often. Raises UnknownRule, BadWait, NotInTime, TooMany."""
+    """Wait until the rule has fired often enough. Raises UnknownRule, BadWait, NotInTime, TooMany."""
     with context.arrivals.place():
-        found = await fault_wait.reach(context.running, call.path.name, call.query.hits, call.query.timeout)
-    if isinstance(found, str):
-        raise NotInTime(found)
-    return state_of(found)
+        outcome = await fault_wait.reach(context.running, call.path.name, call.query.hits, call.query.timeout)
+    if isinstance(outcome, str):
+        raise NotInTime(outcome)
+    return state_of(outcome)
