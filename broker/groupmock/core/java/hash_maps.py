@@ -26,14 +26,14 @@ LONGEST_LIST: Final = 8
 SMALLEST_TABLE_WITH_TREES: Final = 64
 LARGEST_LIST_OF_A_TREE: Final = 6
 SMALLEST_SPREAD: Final = 1 << 16
-"""Of numbers below this, the hash is the number itself."""
+"""Below this number, the hash of an int is the number itself."""
 FEW: Final = 7
 """Not even computeIfAbsent makes a tree of so many."""
 _SIGNS: Final = 1 << 127 | 1 << 63
 
 
 class Kind(Generic[K]):
-    """What keys of a type are: `spread` (their hashes as a map takes them), and `rank`, by which a tree sorts those of equal hashes."""
+    """A type of keys: `spread` gives their hashes as a map takes them, and `rank` sorts keys of equal hashes in a tree."""
 
     __slots__ = ("rank", "spread")
 
@@ -91,7 +91,7 @@ class HashKeys(Generic[K]):
 
     @classmethod
     def copied(cls, kind: Kind[K], keys: Collection[K]) -> HashKeys[K]:
-        """`new HashSet(keys)`."""
+        """Return what `new HashSet(keys)` holds, in its order."""
         return cls(kind, max(room_for(len(keys)), SMALLEST_TABLE), keys)
 
     def __len__(self) -> int:
@@ -184,7 +184,7 @@ class HashKeys(Generic[K]):
         self._few, self._size = None, len(few)
 
     def _relieve(self, place: int, bucket: list[K]) -> None:
-        """HashMap.treeifyBin."""
+        """Turn a long bucket into a tree, or double a small table (HashMap.treeifyBin)."""
         if self._table < SMALLEST_TABLE_WITH_TREES:
             self._double()
         else:
@@ -245,7 +245,7 @@ def changed_order(kind: Kind[K], had: Sequence[K], gone: Collection[K], new: Seq
 
 
 def _doubled(table: int, size: int) -> int:
-    """As large as a table is into which so many were put."""
+    """Return the size to which a table of that size grows when it holds so many keys."""
     while size > table * 3 // 4:
         table *= 2
     return table
@@ -273,5 +273,5 @@ def _grew_trees(spreads: list[int], table: int) -> bool:
 
 
 def _table_for(capacity: int) -> int:
-    """HashMap.tableSizeFor."""
+    """Return the table size for a capacity (HashMap.tableSizeFor)."""
     return 1 << max(capacity - 1, 0).bit_length()

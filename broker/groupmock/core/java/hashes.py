@@ -1,4 +1,4 @@
-"""What `hashCode()` gives for the keys that Kafka keeps in maps, and what the maps make of it; all as unsigned 32-bit numbers.
+"""Java's `hashCode()` of the keys that Kafka keeps in maps, and what the maps make of it; all as unsigned 32-bit numbers.
 
 They decide which offsets partition a group lives on (Utils.abs(groupId.hashCode) % partitions) and, by way of `orders` and `tables`, in
 which order answers list what they list.
@@ -37,12 +37,10 @@ def _utf16_units(text: str) -> tuple[int, ...]:
 
 
 def long_hash(value: int) -> int:
-    """`Long.hashCode()`."""
     return (value ^ value >> 32) & MASK
 
 
 def partition_hash(at: tuple[str, int]) -> int:
-    """`TopicPartition.hashCode()`."""
     topic, index = at
     return 31 * (31 + index) + java_hash(topic) & MASK
 
@@ -72,7 +70,7 @@ def _partition_for(group_id: str, partitions: int) -> int:
 
 
 def spread(text: str) -> int:
-    """What Java's HashMap makes of a string's hash before it takes the low bits (HashMap.hash)."""
+    """Return the hash of a string as Java's HashMap spreads it before it takes the low bits (HashMap.hash)."""
     return spread_bits(java_hash(text))
 
 
@@ -82,7 +80,7 @@ def spread_bits(value: int) -> int:
 
 
 def scala_improve(value: int) -> int:
-    """What Scala 2.13's immutable HashMap makes of a hash (scala.collection.Hashing.improve)."""
+    """Return the hash as Scala 2.13's immutable HashMap spreads it (scala.collection.Hashing.improve)."""
     value = value + ~(value << 9) & MASK
     value ^= value >> 14
     value = value + (value << 4) & MASK

@@ -43,7 +43,7 @@ class Timeline:
         self.size += new
 
     def slot(self, hash_code: int) -> int:
-        """Where an entry of that (signed) hash lies: the top bits of its product with 2^64 over the golden ratio."""
+        """Return the slot of an entry with that signed hash: the top bits of its product with 2^64 over the golden ratio."""
         return (hash_code * _FIBONACCI & _LONG) >> (65 - self.capacity.bit_length())
 
 

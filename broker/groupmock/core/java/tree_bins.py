@@ -43,7 +43,7 @@ class _Node(Generic[K]):
             node.parent = self
 
     def side(self) -> Side:
-        """Of which side of its parent it hangs."""
+        """Return the side of its parent on which the node hangs."""
         assert self.parent is not None
         return "left" if self.parent.left is self else "right"
 
@@ -131,7 +131,7 @@ class TreeBin(Generic[K]):
     # -- the tree ------------------------------------------------------------------------------------------------------
 
     def _attach(self, node: _Node[K], behind_parent: bool = False) -> None:
-        """As a leaf where its rank belongs; then the tree is balanced."""
+        """Insert the node as a leaf where its rank belongs, and balance the tree."""
         under, at = None, self._root
         while at is not None:
             under, at = at, at.left if node.rank < at.rank else at.right
@@ -161,7 +161,7 @@ class TreeBin(Generic[K]):
             node.parent.hang(node.side(), other)
 
     def _balance_insertion(self, node: _Node[K]) -> None:
-        """Cormen's RB-INSERT-FIXUP."""
+        """Balance the tree after an insertion (Cormen's RB-INSERT-FIXUP)."""
         node.red = True
         while _red(parent := node.parent) and parent is not None and (above := parent.parent) is not None:
             side = parent.side()

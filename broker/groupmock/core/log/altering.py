@@ -32,7 +32,7 @@ def alter(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_on
 
 
 def check_changes(wanted: Alteration) -> None:
-    """What is asked of resources of any kind. Raises TopicRefused."""
+    """Refuse an alteration that repeats a name or has a null where a value is needed, for resources of every type. Raises TopicRefused."""
     wanted_names = [change.name for change in wanted.changes]
     if len(set(wanted_names)) < len(wanted_names):
         raise TopicRefused(error_codes.INVALID_REQUEST, "Error due to duplicate config keys")

@@ -36,14 +36,14 @@ PER_LISTENER: Final = tuple(
         "truststore.certificates",
     )
 )
-"""What can be changed for a listener by its name only (SslConfigs.RECONFIGURABLE_CONFIGS)."""
+"""Configs that may be changed for one listener by a prefixed name (SslConfigs.RECONFIGURABLE_CONFIGS)."""
 LISTENERS_FOR_ALL: Final = ("max.connections", "max.connection.creation.rate", "num.network.threads")
-"""What may be set for a listener of every broker; the last of them since Kafka 3."""
+"""Configs that may be set for a listener of every broker; Kafka has `num.network.threads` among them since 3.0."""
 IN_SYNC: Final = "min.insync.replicas"
 
 
 class ConfigTarget(NamedTuple):
-    """What one node (its id) or all nodes ("") go by before a change, and all that the change is judged by."""
+    """The configs of one node (its id), or of all nodes (""), before a change, with all that the change is judged by."""
 
     name: str
     keys: Mapping[str, BrokerKey]
@@ -52,7 +52,7 @@ class ConfigTarget(NamedTuple):
 
     @property
     def before(self) -> Mapping[str, str]:
-        """What was set of the resource at run time."""
+        """Return what was set on the resource at run time."""
         return self.overrides.cluster if self.name == CLUSTER_WIDE else self.overrides.node
 
     @property
@@ -61,12 +61,13 @@ class ConfigTarget(NamedTuple):
         return {name: each.key for name, each in self.keys.items()}
 
     def effective(self, name: str) -> str:
-        """What a config that the resource does not set is changed from: what the broker was started with (ConfigurationControlManager)."""
+        """Return the value that a config has if the resource does not set it: what the broker was started with
+        (ConfigurationControlManager)."""
         return self.static.get(name, self.keys[name].default or "")
 
 
 def target_of(turn: Turn, topics: Topics, node: int, name: str) -> ConfigTarget:
-    """Of a name that `check_broker_name` let pass."""
+    """Return the resource that a name which `check_broker_name` accepted stands for."""
     static = started(turn.settings, turn.environment.identity, node)
     return ConfigTarget(name if name == CLUSTER_WIDE else str(node), broker_keys(turn.quirks), topics.broker_overrides(node), static)
 
@@ -135,7 +136,7 @@ def _check_names(name: str, after: Mapping[str, str], keys: Mapping[str, BrokerK
 
 
 def _check_values(after: Mapping[str, str], keys: Mapping[str, BrokerKey]) -> None:
-    """By type and bounds, in the order of Kafka's definitions; what is said of a listener is said of the config itself."""
+    """Check types and bounds in the order of Kafka's definitions. An error of a listener's config names the config without the listener."""
     given = {base if (base := base_name(name)) in keys else name: value for name, value in after.items()}
     for name, key in keys.items():
         if name in given:

@@ -1,4 +1,4 @@
-"""What Kafka asks of broker configs taken together, and of a change against what held before (KafkaConfig, the dynamic reconfigurables)."""
+"""Checks of broker configs taken together, and of a change against what held before (KafkaConfig, the dynamic reconfigurables)."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _pool_step(was: int, wanted: int) -> str | None:
 
 
 def _log_trouble(keys: Mapping[str, BrokerKey], new: Values) -> str | None:
-    """What is kept locally is a part of what is kept (tiered storage)."""
+    """Refuse a local retention above the whole retention, because what is kept locally is a part of what is kept (tiered storage)."""
     for local, whole in LOCAL_LIMITS:
         if local not in keys:
             continue

@@ -37,7 +37,7 @@ FAMILIES: Final = {
     )
     for name in family
 } | {"log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")}
-"""Where a value comes from if the config itself has none (DynamicBrokerConfig.brokerConfigSynonyms)."""
+"""The configs from which a config without a value takes one, in order (DynamicBrokerConfig.brokerConfigSynonyms)."""
 FROM_ANOTHER: Final = {"log.retention.ms": "604800000"}
 """Settings with a default where Kafka's config has none, as its value comes from another of its family (log.retention.hours=168)."""
 ANY_ENTRIES: Final = "config.providers"
@@ -46,7 +46,8 @@ _LISTENER: Final = re.compile(r"listener\.name\.[^.]*\.(.+)")
 
 
 class BrokerKey(NamedTuple):
-    """One broker config. `default` None: it has no value; `change`: INTERNAL, READ_ONLY, ONE_BROKER, or else for one broker and for all."""
+    """A broker config has no value if `default` is None. `change` is INTERNAL, READ_ONLY, ONE_BROKER, or else "for one broker and for
+    all"."""
 
     key: ConfigKey
     default: str | None
@@ -64,7 +65,7 @@ class BrokerKey(NamedTuple):
 
 
 class Overrides(NamedTuple):
-    """What was changed at run time, as one node sees it: its own, and those of the whole cluster. `ever`: something once was."""
+    """The run-time changes that one node sees: its own, and those of the whole cluster. `ever` says that something was changed once."""
 
     node: Mapping[str, str]
     cluster: Mapping[str, str]
@@ -140,7 +141,8 @@ def _known_class(default: str | None) -> Check:
 
 
 def started(settings: Settings, identity: Identity, node: int) -> dict[str, str]:
-    """What this node's broker was started with where it is not Kafka's default, by Kafka's names: settings, limits, addresses, ids."""
+    """Return what this node's broker was started with where it is not Kafka's default, by Kafka's names: settings, limits, addresses,
+    ids."""
     keys = broker_keys(settings.quirks)
     told = {name: value for name in _setting_fields() if (value := started_with(name, settings)) is not None} | dict(identity.limits)
     found = {name: value for name, value in told.items() if name in keys and value != keys[name].default}
@@ -148,7 +150,7 @@ def started(settings: Settings, identity: Identity, node: int) -> dict[str, str]
 
 
 def _host(identity: Identity, node: int, quirks: Quirks) -> dict[str, str]:
-    """Ids, addresses and roles. Of what a real broker is told about its host there is no more: no directories, no quorum."""
+    """Return ids, addresses and roles. A real broker is told more about its host (directories, quorum), which groupmock has not."""
     told = identity.endpoints[node].values()
     host = {
         "advertised.listeners": ",".join(f"{each.name}://{each.host}:{each.port}" for each in told),
@@ -173,10 +175,8 @@ def key_of(name: str, keys: Mapping[str, BrokerKey]) -> BrokerKey | None:
 
 
 def chain(name: str, keys: Mapping[str, BrokerKey], changed: Overrides, static: Mapping[str, str]) -> list[Synonym]:
-    """Where a broker config's value may come from: changed at run time, given at start, Kafka's default; synonyms behind it.
-
-    What comes from a synonym alone is not shown (ConfigHelper drops what stands before the config's own name).
-    """
+    """Return where a broker config's value may come from: changed at run time, given at start, Kafka's default, then synonyms. A value
+    that comes from a synonym alone is not shown (ConfigHelper drops what stands before the config's own name)."""
     names = FAMILIES.get(name, (name,))
     base = base_name(name)
     if base is not None and name not in keys:

@@ -1,4 +1,4 @@
-"""What AlterConfigs and IncrementalAlterConfigs ask for, and what it makes of the configs of a resource."""
+"""Changes that AlterConfigs and IncrementalAlterConfigs ask for, and how they change the configs of a resource."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPERATION_NAMES: Final = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
 
 
 class Change(NamedTuple):
-    """One config to change. `value` is None only to delete."""
+    """One config to change. Its `value` is None only if the config is deleted."""
 
     name: str
     operation: int

@@ -41,7 +41,7 @@ NOWHERE: Final = -1
 
 
 class Round(NamedTuple):
-    """What a round did: it looked at the log up to `cleaned_to`; `gone` records went; `opaque` batches could not be read."""
+    """A cleaning round looked at the log up to `cleaned_to` and removed `gone` records. It could not read `opaque` batches."""
 
     cleaned_to: int
     gone: int
@@ -115,13 +115,13 @@ class _Cleaner:
         self.opaque = 0
 
     def note_keys(self, dirty: int) -> None:
-        """Where each key is written last, from that offset on."""
+        """Remember where each key is written last, from offset `dirty` on."""
         for batch in _until(self._partition, self._upto):
             if batch.last_offset >= dirty and not batch.control and not self._aborted(batch):
                 self._newest.update((record.key, record.offset) for record in self._records(batch) or () if record.key is not None)
 
     def kept(self) -> list[Batch]:
-        """What stays of each batch before the border."""
+        """Return what remains of each batch before the border."""
         return [kept for batch in _until(self._partition, self._upto) if (kept := self._cleaned(batch)) is not None]
 
     def _records(self, batch: Batch) -> list[Record] | None:

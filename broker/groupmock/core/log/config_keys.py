@@ -40,8 +40,8 @@ _REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?")
 
 
 class ConfigKey(NamedTuple):
-    """One topic config. `synonym`: the broker config its default comes from; `refuse`: what is wrong with a value, `refuse_list` with a
-    LIST. `distinct`: entries of a LIST count once."""
+    """A topic config takes its default from the broker config `synonym`. `refuse` checks a value, `refuse_list` a LIST. `distinct`:
+    equal entries of a LIST count once."""
 
     name: str
     kind: int
@@ -253,7 +253,6 @@ TOPIC_CONFIGS: Final = {
 
 
 def split_list(value: str) -> list[str]:
-    """A LIST config's entries."""
     return [part.strip() for part in text.split(",")] if (text := trimmed(value)) else []
 
 

@@ -1,4 +1,4 @@
-"""What becomes of config values: checked as Kafka checks them, laid over the broker's own, read into the limits of an append."""
+"""Config values are checked as Kafka checks them, laid over the broker's own, and read into the limits of an append."""
 
 from __future__ import annotations
 
@@ -99,8 +99,6 @@ def effective(name: str, set_on_topic: Mapping[str, str], changed: Overrides, se
 
 
 def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> LogLimits:
-    """What an append looks at."""
-
     def value(name: str) -> str:
         return effective(name, set_on_topic, changed, settings)
 

@@ -25,7 +25,7 @@ from .config_keys import CHECKED, ConfigKey, topic_keys, written
 
 DYNAMIC_TOPIC: Final = 1  # ConfigSource
 GIVEN_BUCKETS: Final = 64
-"""Of the map of what was given: a usual server.properties and a few changes (seen on 4.3.0)."""
+"""Buckets of the map of given configs: enough for a usual server.properties and a few changes (seen on 4.3.0)."""
 
 
 class Described(NamedTuple):
@@ -42,10 +42,8 @@ class Described(NamedTuple):
 
 
 class TopicConfigs:
-    """What one request tells of topics, of many perhaps: what a topic does not set itself is worked out once for all of them.
-
-    `changed`: of the node that is asked.
-    """
+    """Describes topics for one request. What a topic does not set itself is computed once for all topics. `changed` belongs to the node
+    that is asked."""
 
     def __init__(self, changed: Overrides, settings: Settings) -> None:
         self._changed, self._settings = changed, settings
@@ -53,7 +51,7 @@ class TopicConfigs:
 
     @cached_property
     def standard(self) -> dict[str, Described]:
-        """Of a topic that sets nothing, by name in alphabetical order."""
+        """Return the configs of a topic that sets nothing, by name in alphabetical order."""
         return {key.name: _topic_config(key, {}, self._changed, self._settings) for key in self._keys.values()}
 
     def of(self, set_on_topic: Mapping[str, str]) -> list[Described]:
@@ -100,7 +98,7 @@ def _node_config(name: str, keys: Mapping[str, BrokerKey], changed: Overrides, s
 
 
 def cluster_configs(changed: Overrides, quirks: Quirks) -> list[Described]:
-    """What was changed for every broker (resource name ""), as it was written."""
+    """Return what was changed for every broker (resource name ""), as it was written."""
     keys, here = broker_keys(quirks), Overrides({}, changed.cluster)
     return [
         _node_config(name, keys, here, {})._replace(value=synonyms[0].value, synonyms=synonyms)

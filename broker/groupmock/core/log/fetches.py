@@ -121,7 +121,6 @@ class Fetches:
         return self._sessions[node]
 
     def in_session(self, node: int, session_id: int) -> Iterator[tuple[str | None, bytes, int]]:
-        """See `FetchSessions.partitions`."""
         return self.sessions(node).partitions(session_id)
 
     def serve(self, turn: Turn, fetch: WaitingFetch) -> None:
@@ -140,9 +139,9 @@ class Fetches:
         turn.timers.set(("fetch", str(fetch.ticket)), fetch.deadline)
 
     def _crowded(self, places: list[tuple[str, int]]) -> bool:
-        """Whoever writes one record has all looked at that wait for its partition, with all their partitions: core.budget. One more who
-        would make that too much does not wait, but is told what there is, as if its max wait were over. (Taken to be as large as the rest.)
-        """
+        """True if one more waiting fetch would make a write too expensive: a write looks at every fetch that waits for its partition,
+        with all its partitions (core.budget). Such a fetch is answered at once, as if its max wait were over. (It is taken to be as
+        large as the others.)"""
         waiting = max((len(self._by_partition.get(place, ())) for place in places), default=0)
         return waiting * len(places) * LOOK_COST > self._environment.settings.request_max_work
 
@@ -208,7 +207,7 @@ class Fetches:
         return rows, (read and not parked) or reader.trouble or reader.logs == 0
 
     def _rank(self, fetch: WaitingFetch, slot: Slot) -> int:
-        """As in Kafka: what was there when the fetch came, then unknown ids, then unknown names and partitions."""
+        """Return the place in the answer. As in Kafka, known partitions come first, then unknown ids, then unknown names and partitions."""
         if slot.topic is None:
             return 1
         known = (slot.topic, slot.partition) in fetch.waits_for or self._topics.find(slot.topic, slot.partition) is not None
@@ -253,7 +252,6 @@ class Reader:
         self.sent_elsewhere = False
 
     def read(self, slot: Slot) -> PartitionData:
-        """One partition's row."""
         version = self._fetch.version
         if slot.topic is None:
             return self._absent(slot, error_codes.UNKNOWN_TOPIC_ID)

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class LogLimits(NamedTuple):
-    """What one topic accepts and keeps. Sizes in bytes, times in ms; `before_max_ms` and `after_max_ms` bound CreateTime stamps.
-    `retention_ms`: -1 where nothing is too old, a topic that is only compacted among them. `delete_retention_ms` and
-    `min_compaction_lag_ms` are for a topic that is compacted: how long its tombstones stay, how long a record stays uncompacted."""
+    """Limits of what one topic accepts and keeps. Sizes are bytes and times are ms; `before_max_ms` and `after_max_ms` bound CreateTime
+    stamps. `retention_ms` is -1 where nothing is too old, as in a topic that is only compacted. In a compacted topic, tombstones stay
+    for `delete_retention_ms` and records stay uncompacted for `min_compaction_lag_ms`."""
 
     compact: bool
     max_message_bytes: int

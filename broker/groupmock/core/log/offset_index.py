@@ -1,8 +1,8 @@
-"""Where Kafka's offset index of a log has its entries. Readers see one thing of it: a read_committed Fetch lists the aborted transactions
-that begin before the first entry behind what it hands out (TX-86).
+"""Kafka's offset index of a log. Readers see one thing of it: a read_committed Fetch lists the aborted transactions that begin before the
+first index entry behind what it returns (TX-86).
 
-Each segment has an index of its own. A batch gets an entry, its last offset and where it begins, when more than index.interval.bytes were
-written since the last one; here those are always 4096, the default. In Kafka: LogSegment.append, LogSegment.fetchUpperBoundOffset.
+Each segment has an index of its own. A batch gets an entry, its last offset and its position, when more than index.interval.bytes were
+written since the last entry; here that is always 4096, the default. In Kafka: LogSegment.append, LogSegment.fetchUpperBoundOffset.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ class Indexed(msgspec.Struct):
 
 
 class OffsetIndex:
-    """Of one log."""
-
     __slots__ = ("_segments",)
 
     def __init__(self) -> None:
@@ -65,7 +63,7 @@ class OffsetIndex:
         return self._segments[at + 1].base_offset if at + 1 < len(self._segments) else None
 
     def trim(self, place: int) -> None:
-        """What lies before that place is gone."""
+        """Forget what lies before that position."""
         gone = max(0, bisect_left(self._segments, place + 1, key=_place) - 1)
         del self._segments[:gone]
         if self._segments:

@@ -36,7 +36,7 @@ _SLACK: Final = 64  # dropped batches before the lists are shortened: deleting f
 
 
 class Appended(NamedTuple):
-    """What an append says to its producer. `log_append_time`: -1 unless the broker stamped it or the batch is a duplicate."""
+    """The answer of an append to its producer. `log_append_time` is -1 unless the broker stamped the batch or the batch is a duplicate."""
 
     base_offset: int
     log_append_time: int
@@ -62,7 +62,7 @@ class EpochStart(NamedTuple):
 
 
 class Partition:
-    """One log. `start` and `end` are Kafka's log start offset and log end offset (= high watermark here)."""
+    """The log of one partition. `start` and `end` are Kafka's log start offset and log end offset, which is the high watermark here."""
 
     def __init__(self, index: int, replicas: list[int], made_ms: int = 0) -> None:
         self.index = index
@@ -91,15 +91,14 @@ class Partition:
 
     @property
     def size(self) -> int:
-        """Bytes kept."""
         return self._bytes - self._places[self._dropped] if len(self._batches) > self._dropped else 0
 
     def end_at(self, node: int) -> int:
-        """Where the log ends on that replica."""
+        """Return the log end offset on that replica."""
         return max(self.start, self.lagging.get(node, self.end)) if self.lagging else self.end
 
     def stable(self, pinned: bool = False) -> int:
-        """The last stable offset. `pinned`: it never lies before the log's start (quirk `stable_offset_within_log`)."""
+        """Return the last stable offset. With `pinned` it never lies before the log's start (quirk `stable_offset_within_log`)."""
         transactions = self.producers.transactions
         first = None if transactions is None else transactions.first_open()
         if first is None:
@@ -135,10 +134,8 @@ class Partition:
         index.wrote(self.segments.base_at(batch.base_offset), batch.last_offset, place, len(batch.data))
 
     def append(self, batches: list[Batch], limits: LogLimits, wall_ms: int, origin: Origin = Origin.CLIENT) -> Appended:
-        """Append checked batches. A batch that repeats one of its producer's last five is not written again: its old offset is the answer.
-
-        Raises RecordsError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE).
-        """
+        """Append checked batches. A batch that repeats one of its producer's last five is not written again: its old offset is the
+        answer. Raises RecordsError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE)."""
         self._forget_producers(wall_ms, limits.producer_expiration_ms)
         for batch in batches:
             if batch.producer_id < 0:

@@ -8,7 +8,7 @@ from ..java.hashes import id_partition_hash, partition_hash
 
 
 class Place(NamedTuple):
-    """By `name`, or by `topic_id` (then `name` is what the id stands for, "" if nothing)."""
+    """A partition named by its topic's `name`, or by `topic_id`; then `name` is what the id stands for, "" if it is unknown."""
 
     name: str
     topic_id: bytes
@@ -16,10 +16,10 @@ class Place(NamedTuple):
 
 
 def by_name(place: Place) -> int:
-    """`hashCode()` of its TopicPartition."""
+    """Return the `hashCode()` of its TopicPartition."""
     return partition_hash((place.name, place.partition))
 
 
 def by_id(place: Place) -> int:
-    """`hashCode()` of its TopicIdPartition."""
+    """Return the `hashCode()` of its TopicIdPartition."""
     return id_partition_hash((place.name, place.partition), place.topic_id)

@@ -1,4 +1,4 @@
-"""Where replicas live. Kafka draws the first broker of a topic by lot; groupmock takes it from the name, so that runs repeat."""
+"""Placement of replicas. Kafka draws the first broker of a topic by lot; groupmock takes it from the name, so that runs repeat."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MADE_COST: Final = 4
 
 
 class Host(Protocol):
-    """Who decides which node leads the partitions of an internal topic: what lives in them (core.hosting)."""
+    """Decides which node leads the partitions of an internal topic, because its coordinators live there (core.hosting)."""
 
     @property
     def places(self) -> int:

@@ -1,5 +1,5 @@
-"""What a partition remembers of producers: the last five batches of each, so that a retry is not written twice (KIP-98), its epoch, so
-that one that was replaced writes no more, and by which coordinator its last transaction was ended."""
+"""A partition's memory of producers: the last five batches of each, so that a retry is not written twice (KIP-98), its epoch, so that a
+replaced producer writes no more, and the coordinator that ended its last transaction."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .transactions import LogTransactions, Marker
 REMEMBERED: Final = 5
 NO_SEQUENCE: Final = -1
 MOST_TRIED: Final = 1_000
-"""What is refused is in no log, so that nothing else bounds it."""
+"""Bounds the refused attempts that are remembered, because no log bounds them."""
 NO_COORDINATOR: Final = -1
 NO_EPOCH: Final = -1
 
 
 class Origin(StrEnum):
-    """Who writes (AppendOrigin)."""
+    """The author of a batch (AppendOrigin)."""
 
     CLIENT = "client"
     COORDINATOR = "a coordinator, whose batches have no order of their own"
@@ -56,8 +56,8 @@ class ProducerState(msgspec.Struct, gc=False):
 
 
 class Tried(msgspec.Struct, gc=False):
-    """What a producer tried to begin a transaction with, until a batch of it or its marker is written: `lowest` is the least of its first
-    sequences in that epoch. `new`: the first to try was a new client's Produce (KIP-890)."""
+    """An attempt of a producer to begin a transaction, kept until a batch of it or its marker is written. `lowest` is the least of its
+    first sequences in that epoch. `new`: the first attempt was a new client's Produce (KIP-890)."""
 
     lowest: int
     epoch: int
@@ -78,7 +78,7 @@ class ProducerStates:
         return len(self._states)
 
     def all(self) -> dict[int, ProducerState]:
-        """By producer id."""
+        """Return the producers by producer id."""
         return self._states
 
     def in_transaction(self, producer_id: int, epoch: int, any_epoch: bool = False) -> bool:
@@ -93,7 +93,7 @@ class ProducerStates:
         return state is not None and epoch < state.epoch
 
     def open_from(self, producer_id: int) -> int | None:
-        """Where the producer's open transaction begins here; None: it has none."""
+        """Return where the producer's open transaction begins here, or None without one."""
         return None if self.transactions is None else self.transactions.open_from(producer_id)
 
     def tries(self, batch: Batch, wall_ms: int, new: bool) -> None:
@@ -134,7 +134,7 @@ class ProducerStates:
         return None
 
     def _in_turn(self, batch: Batch, state: ProducerState | None) -> None:
-        """ProducerAppendInfo.checkSequence. An epoch of -1, which no producer has, is there as good as none."""
+        """Check the sequence (ProducerAppendInfo.checkSequence). An epoch of -1, which no producer has, counts as none."""
         tried = self._tried.get(batch.producer_id)
         if tried is not None and tried.new and (state is None or not state.batches):
             _in_order(batch, 0)  # what a new client begins has a fresh epoch (KIP-890), and so has all that comes before it stands
@@ -193,7 +193,7 @@ class ProducerStates:
         return state
 
     def last_offset(self, producer_id: int) -> int | None:
-        """Where the producer's last batch ends; None: the partition does not remember it."""
+        """Return where the producer's last batch ends, or None if the partition does not remember the producer."""
         state = self._states.get(producer_id)
         return state.batches[-1].last_offset if state is not None and state.batches else None
 

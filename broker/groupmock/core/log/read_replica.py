@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 LEADER_ONLY: Final = "org.apache.kafka.common.replica.LeaderSelector"
-"""What Kafka's own classes are called; nothing set means the same as the second."""
+"""The names of Kafka's own selectors. A broker without a configured selector behaves like the second one."""
 
 
 def preferred(partition: Partition, rack: str, offset: int, nodes: Iterable[Node]) -> int | None:

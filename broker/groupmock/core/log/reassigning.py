@@ -1,7 +1,7 @@
-"""What an administrator orders of the replicas of a partition: who leads it (KIP-183, KIP-460), where they are (KIP-455).
+"""Administrators' orders about replicas: who leads a partition (KIP-183, KIP-460) and where its replicas are (KIP-455).
 
-There is one copy of every record whatever the replicas are, so a reassignment is done when it is ordered and none is ever on its way.
-Codes and texts are the KRaft controller's (org.apache.kafka.controller.ReplicationControlManager), as seen on 4.3.0 and 3.9.1.
+There is one copy of every record whatever the replicas are, so a reassignment is done when it is ordered and none is ever under way. Codes
+and texts are the KRaft controller's (org.apache.kafka.controller.ReplicationControlManager), as seen on 4.3.0 and 3.9.1.
 """
 
 from __future__ import annotations

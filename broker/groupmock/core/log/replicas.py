@@ -22,7 +22,7 @@ def may_lead(environment: Environment, partition: Partition, node: int) -> bool:
 
 
 def in_sync(environment: Environment, partition: Partition) -> list[int]:
-    """The ISR. Where no replica is in sync: those there are (the last of them is never dropped from the ISR)."""
+    """Return the ISR, or all replicas if none is in sync, because the last one is never dropped from the ISR."""
     if len(environment.up) == len(environment.identity.nodes) and not partition.lagging:
         return partition.replicas
     return [replica for replica in partition.replicas if may_lead(environment, partition, replica)] or partition.replicas

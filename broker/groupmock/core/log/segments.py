@@ -1,12 +1,12 @@
-"""Where a log's segments begin and how old they are: what retention by time goes by.
+"""The segments of a log and their ages, by which retention by time decides.
 
 A log is a list of files, its segments, and it loses a whole segment at a time: the oldest ones, while the largest timestamp in each is more
 than retention.ms ago (UnifiedLog.deleteRetentionMsBreachedSegments). The last one goes as well, and an empty one takes its place, so that a
-log that nobody writes to ends up empty; one that is written to keeps everything since its last roll. It rolls when a write would exceed
+log that nobody writes to ends up empty. A log that is written to keeps everything since its last roll. It rolls when a write would exceed
 segment.bytes, or when the write's newest timestamp is more than segment.ms behind the segment's first (LogSegment.shouldRoll). Seen on
 4.3.0 and 3.9.1: docs/kafka/differences.md#records-that-are-too-old.
 
-A segment without bytes is the active one, begun by a roll and not yet written to, or one from which compaction took everything.
+A segment without bytes is the active one: it was begun by a roll and not yet written to, or compaction removed everything from it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Segments:
             last.size += size
 
     def roll(self, end: int, wall_ms: int) -> bool:
-        """What is written from now on, from that offset, goes to a new one. False: nothing was written to the last one yet."""
+        """Begin a new segment at offset `end`. Return False if nothing was written to the last one yet."""
         if not self._kept or not self._kept[-1].size:
             return False
         self._kept.append(Segment(end, wall_ms, wall_ms, 0))
@@ -72,7 +72,7 @@ class Segments:
         return list(self._kept)
 
     def base_at(self, offset: int) -> int:
-        """Where the segment begins that has that offset."""
+        """Return the base offset of the segment that holds the offset."""
         found = bisect_right(self._kept, offset, key=_base) - 1
         return self._kept[max(0, found)].base_offset if self._kept else offset
 

@@ -57,7 +57,7 @@ class Slot(msgspec.Struct, gc=False):
 
 
 class Session(msgspec.Struct):
-    """One fetcher's session. `epoch` is the one its next request must carry; times are wall clock ms."""
+    """A fetch session of one client (KIP-227). `epoch` is the one that its next request must carry; times are wall clock ms."""
 
     session_id: int
     uses_ids: bool
@@ -105,7 +105,7 @@ class FetchSessions:
         return ((slot.topic, slot.topic_id, slot.partition) for slot in (session.slots.values() if session is not None else ()))
 
     def context(self, request: FetchRequest, version: int, name_of: NameOf, wall_ms: int) -> Context:
-        """What this request is to read. Raises SessionRefused with 70, 71 or 106."""
+        """Return what this request is to read. Raises SessionRefused with 70, 71 or 106."""
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             # A fetcher that starts over leaves no session behind that would take a place until it is evicted (KIP-227)
             self._sessions.pop(request.session_id, None)

@@ -1,4 +1,4 @@
-"""Who wants to hear what happens to topics: parts of the core that topics need not know."""
+"""Listeners for changes of topics. The parts of the core that topics need not know register here."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from .transactions import Marker
 
 OfTopic = Callable[["Turn", str], None]
-"""What is called with the name of a topic."""
+"""A listener called with the name of a topic."""
 OfMarker = Callable[["Turn", str, int, "Marker"], None]
-"""What is called with topic, partition and marker of a transaction that ended there."""
+"""A listener called with topic, partition and marker of a transaction that ended there."""
 
 
 class TopicNews:
-    """Who is told, each in the order in which it came."""
+    """Listeners, each called in the order in which it was registered."""
 
     def __init__(self) -> None:
         self._changes: list[OfTopic] = []

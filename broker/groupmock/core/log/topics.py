@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Topic(msgspec.Struct, eq=False):
-    """One topic. `configs` holds what was set on it, by Kafka's names."""
+    """A topic and its partitions. `configs` holds what was set on it, by Kafka's names."""
 
     name: str
     topic_id: bytes
@@ -70,7 +70,7 @@ class Topics(TopicNews):
         self._limits: dict[str, dict[int, LogLimits]] = {}  # by topic, made or still to come, and node
 
     def hosted_by(self, name: str, host: Host) -> None:
-        """Whoever hosts an internal topic decides from now on who leads it, and is told of new partitions."""
+        """Register the coordinator that hosts an internal topic: it decides from now on who leads the partitions, and hears of new ones."""
         self._hosts[name] = host
 
     @cached_property
@@ -256,7 +256,7 @@ class Topics(TopicNews):
         self._tell_led(turn, name)
 
     def node_stopped(self, turn: Turn, node: int) -> None:
-        """What the node led goes to the next replica that runs; without one it has no leader (-1). Group coordinators went before."""
+        """Give the partitions that the node led to the next replica that runs, or to none (leader -1). Group coordinators moved before."""
         for topic in self._topics.values():
             moved = [partition for partition in topic.partitions if partition.leader == node]
             for partition in moved:
@@ -330,7 +330,7 @@ class Topics(TopicNews):
         return topic
 
     def require_partition(self, name: str, partition: int) -> Partition:
-        """That partition. Raises TopicRefused(UNKNOWN_TOPIC_OR_PARTITION)."""
+        """Return the partition. Raises TopicRefused(UNKNOWN_TOPIC_OR_PARTITION)."""
         found = self.find(name, partition)
         if found is None:
             raise TopicRefused(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {partition} of topic '{name}'.")
@@ -390,12 +390,13 @@ class Topics(TopicNews):
         return self.require_partition(topic, partition).batches()
 
     def place(self, name: str, partitions: int, factor: int) -> list[list[int]]:
-        """Where the partitions of a new topic are put. Raises TopicRefused for numbers that cannot be, in the words of the controller."""
+        """Return where the partitions of a new topic are put. Raises TopicRefused for impossible numbers, in the words of the
+        controller."""
         placement.check_numbers(partitions, factor, len(self._environment.identity.nodes), self._environment.settings.quirks)
         return [self.replicas(name, index, factor) for index in range(partitions)]
 
     def replicas(self, name: str, partition: int, factor: int) -> list[int]:
-        """Where that partition of a new topic is put, leader first."""
+        """Return the replicas of one partition of a new topic, leader first."""
         host = self._host(name, partition)
         leader = None if host is None else host.leader_of(partition)
         return placement.replicas(name, partition, factor, [node.node_id for node in self._environment.identity.nodes], leader)
@@ -430,7 +431,7 @@ class Topics(TopicNews):
         return configs.effective(name, topic.configs, self.broker_overrides(node), self._environment.settings)
 
     def limits(self, topic: Topic, node: int) -> LogLimits:
-        """What an append on that node needs of a topic's configs."""
+        """Return what an append on that node needs of a topic's configs."""
         return self._limits_of(topic.name, topic.configs, node)
 
     def record_limit(self, name: str, node: int) -> int:

@@ -38,8 +38,6 @@ class Aborted(NamedTuple):
 
 
 class LogTransactions:
-    """Those of one log."""
-
     __slots__ = ("_aborted", "_aborted_by", "_open")
 
     def __init__(self) -> None:
@@ -61,11 +59,11 @@ class LogTransactions:
             self._aborted_by.setdefault(marker.producer_id, []).append(aborted)
 
     def open_from(self, producer_id: int) -> int | None:
-        """Where that producer's open transaction begins; None: it has none."""
+        """Return where the producer's open transaction begins, or None without one."""
         return self._open.get(producer_id)
 
     def first_open(self) -> int | None:
-        """Where the oldest open one begins."""
+        """Return where the oldest open transaction begins, or None without one."""
         return next(iter(self._open.values()), None)
 
     @property
@@ -74,7 +72,7 @@ class LogTransactions:
         return bool(self._aborted)
 
     def aborted(self, offset: int, upper: int) -> list[Aborted]:
-        """What a reader from `offset` to `upper` has to leave out (TransactionIndex.collectAbortedTxns)."""
+        """Return the aborted transactions that a reader from `offset` to `upper` leaves out (TransactionIndex.collectAbortedTxns)."""
         found = []
         for place in range(bisect_left(self._aborted, offset, key=_marker), len(self._aborted)):
             each = self._aborted[place]

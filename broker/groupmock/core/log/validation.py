@@ -1,4 +1,4 @@
-"""What a log asks of produced records before it takes them; answers as observed on Kafka 4.3.0, 3.9.1 and 2.8.2."""
+"""Checks of produced records before a log takes them; answers as observed on Kafka 4.3.0, 3.9.1 and 2.8.2."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHOWN_ERRORS: Final = 3
 MOST_FAULTS: Final = 1000
 """Record errors in one partition's row: Kafka 4.3.0 lists every one (5,000 of 5,000 seen), which is a hundred bytes for each of six."""
 OLD_BATCH: Final = 50
-"""What a batch in a Produce before v3 counts besides its records: there may be many in a partition, and each costs 5 us."""
+"""Cost of a batch in a Produce before v3 besides its records: there may be many in a partition, and each takes 5 us."""
 VARINT_MORE: Final = 0x80
 SMALLEST_RECORD: Final = 6  # attributes, two deltas, two lengths, the count of headers
 SMALLEST_BATCH: Final = 14  # what the oldest format needs behind the length
@@ -51,7 +51,7 @@ BAD_STAMPS: Final = "One or more records have been rejected due to invalid times
 
 
 class RecordFault(NamedTuple):
-    """What is wrong with one record of a refused batch."""
+    """One record of a refused batch is wrong. `place` is its index."""
 
     place: int
     message: str

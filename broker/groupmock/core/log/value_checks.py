@@ -1,4 +1,4 @@
-"""What a config's values must be: small checks that return Kafka's words for what is wrong (ConfigDef's validators), None if nothing is."""
+"""Checks of config values, like ConfigDef's validators. Each returns Kafka's words for what is wrong, or None."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ListCheck = Callable[[str, Sequence[str]], str | None]
 
 
 def bad_value(name: str, value: str, why: str) -> str:
-    """Kafka's words (ConfigException)."""
+    """Return the text of Kafka's ConfigException."""
     return f"Invalid value {value} for configuration {name}: {why}"
 
 
@@ -26,7 +26,7 @@ def too_long(value: str) -> bool:
 
 
 def fine(_: str) -> str | None:
-    """Anything will do."""
+    """Accept any value, because the config has no validator."""
     return None
 
 
@@ -61,8 +61,6 @@ def compression_level(lowest: int, highest: int) -> Check:
 
 
 def one_of(*words: str) -> Check:
-    """One of these words."""
-
     def check(value: str) -> str | None:
         return None if value in words else f"String must be one of: {', '.join(words)}"
 
@@ -70,7 +68,7 @@ def one_of(*words: str) -> Check:
 
 
 def words(*known: str) -> ListCheck:
-    """Entries that are words. Before Kafka 4 no entry is no word either."""
+    """Accept a list of known words. Before Kafka 4 an empty list is refused, too."""
     refuse = one_of(*known)
 
     def check(name: str, entries: Sequence[str]) -> str | None:

@@ -1,6 +1,6 @@
-"""Sets of characters. One is a tuple of ranges (first, last), both included, ascending, never touching: equal sets are equal tuples.
+"""Sets of characters. A set is a tuple of ranges (first, last), both included, ascending, never touching: equal sets are equal tuples.
 
-Of case there are orbits: all the characters that are the same letter, as k, K and U+212A (the kelvin sign) are.
+Case folding knows orbits: all the characters that are the same letter, as k, K and U+212A (the kelvin sign) are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ANY_BUT_NEWLINE: Final[Ranges] = ((0, 9), (11, LAST))
 _DIGIT: Final[Ranges] = ((0x30, 0x39),)
 _WORD: Final[Ranges] = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
 PERL: Final[dict[str, Ranges]] = {"d": _DIGIT, "s": ((0x9, 0xA), (0xC, 0xD), (0x20, 0x20)), "w": _WORD}
-"""By the letter behind the backslash; an upper one is the complement."""
+"""Perl classes by the letter behind the backslash; an upper-case letter is the complement."""
 POSIX: Final[dict[str, Ranges]] = {
     "alnum": ((0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A)),
     "alpha": ((0x41, 0x5A), (0x61, 0x7A)),
@@ -51,7 +51,6 @@ def united(ranges: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """Every other character."""
     edges = [-1, *(edge for each in ranges for edge in each), LAST + 1]
     gaps = zip(edges[::2], edges[1::2], strict=True)
     return tuple((before + 1, after - 1) for before, after in gaps if before + 1 <= after - 1)
@@ -79,7 +78,8 @@ def folded(ranges: Ranges) -> Ranges:
 
 @cache
 def of_property(name: str, fold: bool) -> Ranges | None:
-    r"""What `\p{name}` stands for: a category, a script or Any; None: there is no such. `fold`: in any case, as RE2/J's tables go."""
+    r"""Return the characters of `\p{name}` (a category, a script or Any), or None for an unknown name. `fold`: in any case, as RE2/J's
+    tables go."""
     if name == "Any":
         return ANY
     known = unicode.properties().get(name)

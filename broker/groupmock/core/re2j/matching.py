@@ -21,11 +21,11 @@ from .syntax import Joint, Look, Postfix, RegexRefused, parsed
 
 TOO_MUCH_WORK: Final = "too many places at once for the names that there are"
 MOST_STEPS: Final = 250_000
-"""Some fifty milliseconds."""
+"""Bounds a match to about fifty milliseconds."""
 LOOKS_AT_A_TIME: Final = 300
 """After so many, whoever asks may do something else."""
 CHARACTERS_PER_STEP: Final = 4
-"""Where a state is remembered."""
+"""Counted where a state is remembered already."""
 MOST_REMEMBERED: Final = 100_000
 """Places in all states that are remembered; then they are forgotten and made anew."""
 _EDGE, _WORD, _NEWLINE, _OTHER = range(4)
@@ -33,8 +33,8 @@ _EDGE, _WORD, _NEWLINE, _OTHER = range(4)
 
 
 class Automaton:
-    """Nodes by number. One reads a character of its class and goes to `after[node][0]`; one without a class goes to all of `after[node]`
-    at once, where its `look` is true. The last node is the end."""
+    """An automaton with numbered nodes. A node with a class reads one such character and goes to `after[node][0]`. A node without a
+    class goes to all of `after[node]` at once, where its `look` is true. The last node is the end."""
 
     __slots__ = ("after", "classes", "looks", "looks_around", "start")
 
@@ -165,7 +165,7 @@ class Matcher:
         return state.ends
 
     def _follow(self, state: _State, char: str) -> _State:
-        """What this character makes of that state, remembered."""
+        """Return the state behind `state` after this character, and remember it."""
         kind, code, automaton = self._kind(char), ord(char), self._automaton
         reached = self._reached(state, kind)
         places = frozenset(

@@ -22,7 +22,8 @@ from typing import Final, NamedTuple
 from .classes import ANY, ANY_BUT_NEWLINE, PERL, POSIX, Ranges, complement, folded, of_property, united
 
 MOST_NODES: Final = 4_000
-"""Of one expression, counted repetitions written out: `[a-z]{1,1000}` has 3000. One character of a name may cost a look at each."""
+"""Bounds the nodes of one expression with repetitions written out: `[a-z]{1,1000}` has 3000. One character of a name may cost a look at
+each."""
 MOST_WORK: Final = 50_000
 """Nodes and ranges made on the way, also such as come to nothing, as in `(a{1000}){0}`."""
 MOST_REPETITIONS: Final = 1000
@@ -53,11 +54,11 @@ NO_PARENTHESIS: Final = "missing closing )"
 NO_ARGUMENT: Final = "missing argument to repetition operator"
 BARE_BACKSLASH: Final = "trailing backslash at end of expression"
 UNOPENED: Final = "regexp/syntax: internal error"
-"""A `)` too many."""
+"""RE2/J's words for an unopened `)`."""
 
 
 class Joint(Enum):
-    """What stands behind its operands: JOIN and OR behind two, the others behind one."""
+    """The operators of an expression. JOIN and OR take two operands before them, the others one."""
 
     JOIN = 1
     OR = 2
@@ -67,7 +68,7 @@ class Joint(Enum):
 
 
 class Look(IntFlag):
-    """What an operand asks of the place between two characters; ALWAYS matches nothing anywhere."""
+    """Conditions on the place between two characters; ALWAYS matches the empty text anywhere."""
 
     ALWAYS = 0
     BEGIN_LINE = 1
@@ -93,7 +94,7 @@ class Flags(NamedTuple):
 
 
 class _Group:
-    """What a parenthesis has got so far: whole alternatives, and the parts of the one being read. `outside`: the flags before it."""
+    """The parts of an open parenthesis: whole alternatives, and the parts of the one being read. `outside` holds the flags before it."""
 
     __slots__ = ("alternatives", "outside", "parts")
 

@@ -318,7 +318,7 @@ def properties() -> dict[str, list[tuple[int, int]]]:
 
 @cache
 def folded_properties() -> dict[str, list[tuple[int, int]]]:
-    """What belongs to one besides where case does not count. RE2/J has it for seven of them."""
+    """Return what case folding adds to a property. RE2/J has such tables for seven of them."""
     return {name: _ranges(runs) for name, runs in _rows(_FOLDED_PROPERTIES)}
 
 
