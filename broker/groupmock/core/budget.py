@@ -1,22 +1,22 @@
-"""What one request may cost. Whatever a peer can multiply is counted before it is built, and refused where there is too much of it.
+"""Budgets of requests: whatever a peer can multiply is counted before it is built, and refused where there is too much of it.
 
-What is counted. A request is a few bytes, and what it makes the core do may be any amount: a count of 2^31-1 partitions, one group named a
-thousand times, a look at everything there is. Handlers that multiply price their work before they do it: so many elements, each so many
-units. A unit is a microsecond of work on the machine that the prices were measured on, decoding and encoding included
-(`python -m tools.budgets`); it is a number, not a clock, so that a run is refused the same requests wherever it is played. What an element
-carries (names, metadata, assignments: as long as whoever stored them liked) is counted in bytes.
+**What is counted.** A request is a few bytes, and what it makes the core do may be any amount: a count of 2^31-1 partitions, one group
+named a thousand times, a look at everything there is. Handlers that multiply price their work before they do it: so many elements, each so
+many units. A unit is a microsecond of work on the machine that the prices were measured on, decoding and encoding included (`python -m
+tools.budgets`). It is a number and no clock, so that a run is refused the same requests wherever it is played. What an element carries
+(names, metadata, assignments) may be as long as its sender liked, so it is counted in bytes.
 
-Who is refused. `groupmock.request.max.work` is 50 ms and `groupmock.answer.max.bytes` keeps an answer and its copies within 32 MB: no
-client that is one at all comes near. Kafka has no such bounds: it has request threads to lose and a heap to fill. Where Kafka has an error
-for what is too much, the answer is that error (CreateTopics, CreatePartitions: 44); else the connection is closed with a sentence, as for
-a frame that is too large, because an answer with a code of our own making would have a client try again for ever.
+**What is refused.** `groupmock.request.max.work` is 50 ms and `groupmock.answer.max.bytes` keeps an answer and its copies within 32 MB: no
+real client comes near. Kafka has no such bounds: it has request threads to lose and a heap to fill. Where Kafka has an error for what is
+too much, the answer is that error (CreateTopics, CreatePartitions: 44). Else the connection is closed with a sentence, as for a frame that
+is too large, because an answer with a code of our own making would have a client try again for ever.
 
-When. Before anything is changed. A request that changes state is done or refused, never half done: its price is of all its elements, and is
-taken first. What a peer can build up by many requests is bounded where it is built (`groupmock.cluster.max.partitions`), so that asking for
-all of it stays possible.
+**When.** The price is taken before anything is changed. A request that changes state is done or refused, never half done: its price is of
+all its elements, and is taken first. What a peer can build up by many requests is bounded where it is built
+(`groupmock.cluster.max.partitions`), so that asking for all of it stays possible.
 
-A price is the handler's own, beside what it is the price of. The test does not know the prices: it counts steps and bytes of every API and
-field (tests/unit/budgets).
+Each handler declares the price of its own work, beside that work. The test does not know the prices: it counts steps and bytes of every API
+and field (tests/unit/budgets).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class OverBudget(Exception):
 
 
 class Ration:
-    """What is left of one request's budget."""
+    """The rest of one request's budget."""
 
     __slots__ = ("_bytes", "_most_bytes", "_most_work", "_work")
 
@@ -70,7 +70,7 @@ class Ration:
 
 
 def fitting(text: str) -> str:
-    """As much of it as an answer can carry: what is said of a name or a value is longer than that, which may be as long as can be sent."""
+    """Cut a text to what an answer can carry, because a name or value may be as long as a frame."""
     if len(text) <= LONG:
         return text
     return text.encode("utf-8", "replace")[:LONGEST_TEXT].decode("utf-8", "ignore")

@@ -30,12 +30,12 @@ class Cluster:
 
     @property
     def hostings(self) -> tuple[Hosting, ...]:
-        """Where coordinators of each kind live."""
+        """Return the placement of coordinators of each kind."""
         return self.groups.hosting, self.transactions.hosting
 
     @cached_property
     def quotas(self) -> Quotas:
-        """Quotas of clients. Made when somebody asks for them first: a server listens before that."""
+        """Return the quotas of clients. They are made on first use, because a server listens before that."""
         from .quotas import Quotas
 
         return Quotas()

@@ -75,7 +75,7 @@ class Core:
         }
 
     def handle(self, event: Event, now: int) -> Effects:
-        """Let one event happen. Parked requests are answered by a later call's effects."""
+        """Let one event happen and return its effects. Parked requests are answered by a later call's effects."""
         environment = self.environment
         turn = Turn(environment, now, [])
         # Flat: this is the way of nearly every request
@@ -145,7 +145,8 @@ class Core:
             self._let_go(ready.popleft(), turn)
 
     def _let_go(self, released: Event | Key, turn: Turn) -> None:
-        """What waited happens. A timer that was set again meanwhile does not fire: a session renewed, a phase begun anew."""
+        """Let a held request or timer happen. A timer that was set again meanwhile does not fire: a session was renewed, or a phase
+        began anew."""
         if not isinstance(released, tuple):
             self._let(released, turn)
         elif released not in turn.timers:

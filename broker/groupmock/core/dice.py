@@ -6,13 +6,13 @@ from typing import Protocol
 
 
 class Bits(Protocol):
-    """What the core needs of a generator: `random.Random` has it; the core itself never imports `random`."""
+    """The methods of a random generator that the core needs. `random.Random` has them; the core itself never imports `random`."""
 
     def getrandbits(self, k: int, /) -> int:
         """A non-negative int of k random bits."""
 
     def seed(self, seed: int, /) -> None:
-        """Begin anew."""
+        ...
 
 
 class Dice:

@@ -1,4 +1,4 @@
-"""What the core wants done. The driver performs effects in list order; most of them are journal rows as well
+"""Effects are what the core wants done. The driver performs them in list order; most of them are journal rows as well
 (docs/reference/architecture.md#rule-2)."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Leasing(Protocol):
     epoch: int
 
     def end_leases(self) -> None:
-        """Raise it."""
+        ...
 
 
 class Leased(Protocol):
@@ -49,8 +49,6 @@ class Lease(msgspec.Struct, gc=False):
 
 
 class Reply(msgspec.Struct, gc=False):
-    """The answer to `ticket`."""
-
     ticket: int
     message: Message
     lease: Lease | None = None
@@ -122,7 +120,7 @@ class TimerFired(msgspec.Struct, gc=False):
 
 
 class NodeChanged(msgspec.Struct, gc=False):
-    """A node was steered. `what`: stopped (its port refuses), started, stalled (nothing in or out), resumed, added."""
+    """A node was steered: it stopped (its port refuses), started, stalled (nothing in or out), resumed, or was added."""
 
     node: int
     what: str

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Held(msgspec.Struct, frozen=True):
-    """What an operator keeps from happening in one group: the state it is held in, how much waits for its release, who is not heard."""
+    """An operator's holds of one group: the state it is held in, how much waits for its release, and which members are frozen."""
 
     state: str | None = None
     waiting: int = 0
@@ -32,7 +32,8 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class Holds(Protocol):
-    """Where requests and timers wait because an operator told them to (core.steering.holds). Asked before anything happens to a group."""
+    """Requests and timers that wait because an operator told them to (core.steering.holds). The core asks before anything happens to a
+    group."""
 
     def keeps(self, request: Request) -> bool:
         """Does this request wait? Then it is kept."""
@@ -50,24 +51,22 @@ class Holds(Protocol):
         """Are the markers of the id's transactions not to be written?"""
 
     def leader(self, group_id: str) -> str | None:
-        """Who is to lead the group's next generation: a member id, an instance id or a client id."""
+        """Return the member id, instance id or client id that is to lead the group's next generation, if one was chosen."""
 
     def leads(self, group_id: str) -> None:
         """The chosen one leads now: the choice was for one generation and is over."""
 
     def of(self, group_id: str) -> Held:
-        """What is held in that group."""
+        ...
 
 
 class NoHolds:
-    """Nobody steers: nothing waits."""
+    """Holds of a cluster that nobody steers: nothing waits."""
 
     def keeps(self, request: Request) -> bool:
-        """No request waits."""
         return False
 
     def defers(self, key: Key, group_id: str, state: str) -> bool:
-        """No timer waits."""
         return False
 
     def holds_phase(self, group_id: str) -> bool:
@@ -95,7 +94,7 @@ class NoHolds:
 
 
 NO_HOLDS: Final = NoHolds()
-"""Of every cluster that nobody steers: the core knows by it that a request need not be asked about."""
+"""The holds of every cluster that nobody steers. The core knows by this object that a request need not be asked about."""
 
 
 class Environment:
@@ -114,16 +113,17 @@ class Environment:
         self.stalled: set[int] = set()
         self.holds: Holds = NO_HOLDS
         self.ready: deque[Event | Key] = deque()
-        """What was held and may go on now: the core takes it from here, in order, before the entry that released it returns."""
+        """Held requests and timers that may go on now. The core takes them from here, in order, before the entry that released them
+        returns."""
         self.busy: list[Work] = []
         """Work that names groups, in the order in which it was begun."""
         self.epoch_ms = epoch_ms
 
     def known_as(self, identity: Identity) -> None:
-        """What the cluster tells of itself from now on: a node may be added while it runs."""
+        """Change what the cluster tells of itself, because a node may be added while it runs."""
         self.identity = identity
         self.endpoints = identity.endpoints
-        """Where each node is reached by each listener."""
+        """The addresses of each node by listener."""
 
     def reached(self, nodes: Iterable[Node], listener: str) -> Iterator[tuple[Node, Listener]]:
         """Nodes as those are told of them who came by that listener (Kafka: MetadataCache.getAliveBrokerNodes)."""

@@ -1,4 +1,5 @@
-"""What can happen to the cluster. Events are values; `Core.handle(event, now)` is the only way in (docs/reference/architecture.md#rule-1).
+"""Events are what can happen to the cluster. They are values; `Core.handle(event, now)` is the only way in
+(docs/reference/architecture.md#rule-1).
 
 Times (`now`, deadlines) are int nanoseconds since the run's epoch; durations in settings keep Kafka's milliseconds.
 """
@@ -14,11 +15,11 @@ from groupmock_codec.declare import Message
 PLAINTEXT: Final = "PLAINTEXT"
 """The listener, and its protocol, of a node that was told of no other (SecurityProtocol, KIP-103)."""
 ANONYMOUS: Final = "User:ANONYMOUS"
-"""Who has not said who they are (KafkaPrincipal.ANONYMOUS)."""
+"""The principal of a connection that did not authenticate (KafkaPrincipal.ANONYMOUS)."""
 
 
 class Request(msgspec.Struct, gc=False, frozen=True):
-    """A decoded request. `ticket` is what an answer must name; it is unique in a run and belongs to one `connection`."""
+    """A decoded request of a client. An answer must name its `ticket`, which is unique in a run and belongs to one `connection`."""
 
     ticket: int
     connection: int
@@ -33,7 +34,8 @@ class Request(msgspec.Struct, gc=False, frozen=True):
 
 
 class Disconnected(msgspec.Struct, gc=False, frozen=True):
-    """The connection is gone. Groups do not care (P1-d7); parked fetches and fetch sessions of it may be dropped."""
+    """The end of a connection. Groups do not care (P1-d7: only sessions tell who is gone); its parked fetches and fetch sessions may be
+    dropped."""
 
     connection: int
 

@@ -1,8 +1,8 @@
-"""Who hosts which partition of an internal topic: coordinators live in one partition each, and move with its leader.
+"""The partitions of an internal topic and their coordinators, each of which lives in one partition and moves with its leader.
 
-A coordinator (of groups now, of transactions later) keeps in memory what the log of its partition says. So the node that leads the
-partition is the one that answers, and when another takes over it has to read that log first: whoever is asked meanwhile says 14, whoever
-lost it 16 (docs/kafka/group-protocol.md#load-unload-deletion). In Kafka: CoordinatorRuntime, one per internal topic.
+A coordinator (of groups or transactions) keeps in memory what the log of its partition says. So the node that leads the partition is the
+one that answers, and when another takes over it has to read that log first: meanwhile the new one answers 14 and the old one 16
+(docs/kafka/group-protocol.md#load-unload-deletion). In Kafka: CoordinatorRuntime, one per internal topic.
 
 What lives there is a `Tenant` and is handed in, and so are the topic's name and its partitioner: the hosting knows neither groups nor
 transactions. Partition p starts on the (p mod N)-th of N nodes and moves by unload and load.
@@ -33,7 +33,7 @@ NOT_COORDINATOR = error_codes.NOT_COORDINATOR
 
 
 class Tenant(Protocol):
-    """What lives in the partitions of one internal topic."""
+    """The coordinator that lives in the partitions of one internal topic."""
 
     def led(self, partitions: Iterable[int], node: int) -> None:
         """The node begins to lead partitions; nothing lives there yet."""
@@ -65,7 +65,6 @@ class Hosting:
         self.places = places
         """How many partitions ids are placed on: as many as were configured at the start."""
         self.topics = topics
-        """What there is to be coordinated about."""
         self._partitioner = partitioner
         self._timer = timer
         self._tenant = tenant
@@ -117,7 +116,7 @@ class Hosting:
         return any(self._leaders[partition] == node for partition in self._loading)
 
     def largest_batch(self, partition: int) -> int:
-        """What its leader may write at once; nobody leads it: what the controller may."""
+        """Return the bytes that the partition's leader may write at once, or the controller if nobody leads the partition."""
         node = self._leaders[partition]
         return self.topics.record_limit(self.topic, self.topics.controller() if node is None else node)
 

@@ -1,4 +1,4 @@
-"""What a cluster tells clients about itself: its id, its nodes and what they speak."""
+"""The identity of a cluster: its id, its nodes and the versions they speak."""
 
 from __future__ import annotations
 
@@ -55,11 +55,9 @@ class Feature(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """What a cluster tells clients about itself. `limits`: what its sockets were told to allow, by Kafka's names.
-
-    `listeners`: all of them, and every node has each; none: each node has one, PLAINTEXT, at its own address. What Kafka answers where
-    a leader lacks the listener of the request (LISTENER_NOT_FOUND, 72) cannot happen then.
-    """
+    """The data that a cluster tells clients about itself. `limits` are the limits of its sockets, by Kafka's names. Every node has each
+    of `listeners`; if there are none, each node has one, PLAINTEXT, at its own address. So a leader never lacks the listener of a
+    request (LISTENER_NOT_FOUND, 72)."""
 
     cluster_id: str
     nodes: tuple[Node, ...]
@@ -70,7 +68,7 @@ class Identity(NamedTuple):
     listeners: tuple[Listener, ...] = ()
 
     def level(self, feature: str) -> int | None:
-        """What the cluster has agreed on; None: its release does not know that feature."""
+        """Return the finalized level of a feature, or None if the cluster's release does not know it."""
         for each in self.features:
             if each.name == feature:
                 return each.finalized or 0
@@ -78,7 +76,7 @@ class Identity(NamedTuple):
 
     @property
     def endpoints(self) -> Endpoints:
-        """Where each node is reached by each listener. Made anew: `Environment.endpoints` keeps it."""
+        """Return each node's addresses by listener. They are computed anew: `Environment.endpoints` keeps them."""
         plain = [Listener(PLAINTEXT, PLAINTEXT, node.node_id, node.host, node.port, node.listens) for node in self.nodes]
         found: Endpoints = {node.node_id: {} for node in self.nodes}
         for listener in self.listeners or plain:

@@ -1,4 +1,4 @@
-"""What a core was made of, as plain data for a journal's header, and a core made of that again."""
+"""A core as plain data for a journal's header: `describe` makes it, and `rebuild` makes the core again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Ingredients(msgspec.Struct):
-    """Everything but the seed."""
+    """The data that a core is made of, without the seed."""
 
     settings: Settings
     identity: Identity

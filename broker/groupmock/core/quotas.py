@@ -28,7 +28,7 @@ ADDRESS: Final = re.compile(r"[0-9A-Za-z.:_-]+")
 
 
 class Kind(NamedTuple):
-    """What the values of a quota are. `name`: Java's; `most`: None for a number with a fraction."""
+    """The kind of a quota's values. `name` is Java's; `most` is None for a number with a fraction."""
 
     name: str
     most: int | None
@@ -51,7 +51,7 @@ class QuotaRefused(ValueError):
 
 
 class Quotas:
-    """What was set, by entity, in the order in which it was set first."""
+    """Quotas by entity, in the order in which they were set first."""
 
     def __init__(self) -> None:
         self._kept: dict[Entity, dict[str, float]] = {}
@@ -62,7 +62,6 @@ class Quotas:
 
     @property
     def text(self) -> int:
-        """Characters of all names."""
         return self._text
 
     def items(self) -> Iterable[tuple[Entity, Mapping[str, float]]]:
@@ -95,7 +94,7 @@ def _characters(entity: Entity) -> int:
 
 
 def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
-    """Of types that are listed twice the last one counts; in the order of a map, as answers have it."""
+    """Return the entity of these types in the order of Java's map, as answers have it. If a type is listed twice, the last one counts."""
     named = dict(parts)
     # Kafka's map is made for so many types as are listed, and is no larger than that
     mask = table_for(len(named), 1 << max(len(named) - 1, 0).bit_length()) - 1
@@ -109,7 +108,7 @@ def hash_of(entity: Entity) -> int:
 
 
 def printed(entity: Entity) -> str:
-    """As Java prints it."""
+    """Return the entity's text in Java."""
     entries = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
     return f"ClientQuotaEntity(entries={{{entries}}})"
 

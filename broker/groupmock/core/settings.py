@@ -19,7 +19,7 @@ LONG_MAX = 2**63 - 1
 
 
 class Declaration(NamedTuple):
-    """What is declared of one setting: its name in Kafka, a sentence, bounds, the values a text may have."""
+    """The declaration of one setting: its name in Kafka, a sentence, bounds, and the values that a text may have."""
 
     name: str
     about: str
@@ -42,11 +42,9 @@ def declarations(declaring: type[msgspec.Struct]) -> Iterator[tuple[str, type, D
 
 
 class Quirks(msgspec.Struct, frozen=True):
-    """What releases do differently, one named flag per row of docs/kafka/releases.md. All false: groupmock's own profile,
-    which is Kafka 4.3.0 without the flags that 4.3.0 has (two of them make large or sloppy test groups hang, one leaves a client waiting).
-
-    The comment behind a flag says which releases have it.
-    """
+    """Differences between releases, one named flag per row of docs/kafka/releases.md. All false is groupmock's own profile: Kafka 4.3.0
+    without the flags that 4.3.0 has (two of them make large or sloppy test groups hang, one leaves a client waiting). The comment behind
+    a flag says which releases have it."""
 
     # Join and sync phase
     malformed_subscription_hangs: bool = False  # 4.3 3.9: a broken Subscription or a protocol listed twice keeps the phase from ending
@@ -363,11 +361,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return listed(self.group_consumer_assignors)
 
     def room(self) -> Room:
-        """What may be unpacked for one request."""
+        """Return how much one request may unpack."""
         return Room(self.request_max_decompressed_bytes, self.request_max_records, self.compression_open)
 
 
 @lru_cache(maxsize=16)
 def listed(text: str) -> tuple[str, ...]:
-    """What a setting lists. Remembered: every heartbeat of a consumer asks."""
+    """Split the list of a setting. The result is cached, because every heartbeat of a consumer asks."""
     return tuple([each.strip() for each in text.split(",")])

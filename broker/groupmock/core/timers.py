@@ -45,7 +45,7 @@ _FEW: Final = 64
 
 
 class Timer(msgspec.Struct, gc=False, eq=False):
-    """One armed deadline. `deadline` may be moved later freely; use `Timers.set` to move it earlier or re-arm it."""
+    """The deadline of an armed timer. It may be moved later freely; use `Timers.set` to move it earlier or to re-arm it."""
 
     key: Key
     deadline: int

@@ -31,7 +31,7 @@ class Turn:
 
     @property
     def wall_ms(self) -> int:
-        """Ms since 1970."""
+        """Return the milliseconds since 1970."""
         return self.environment.epoch_ms + self.now // NS_PER_MS
 
     def after(self, delay_ms: int) -> int:
@@ -39,7 +39,6 @@ class Turn:
         return self.now + max(delay_ms, 0) * NS_PER_MS
 
     def reply(self, ticket: int, message: Message, lease: Lease | None = None) -> None:
-        """Answer a request."""
         self.out.append(Reply(ticket, message, lease))
 
     def replies(self, replies: Iterator[Reply]) -> None:
@@ -102,7 +101,7 @@ class Turn:
             yield
 
     def finish(self, work: Work) -> None:
-        """What is left of work that was begun is done now; what waits for it comes later."""
+        """Do the rest of work that was begun. Requests that wait for it come later."""
         for _ in self._left_of(work):
             pass
 
@@ -116,4 +115,4 @@ class Turn:
 
 
 TimerHandler = Callable[[tuple[str, ...], Turn], bool]
-"""What a timer does when it fires, given what it was set for (`timers.NAMES`). True: it did something."""
+"""The handler of a timer, called with what the timer was set for (`timers.NAMES`). It returns True if it did something."""

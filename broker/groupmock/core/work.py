@@ -70,8 +70,8 @@ def at_once(steps: Generator[None, None, T]) -> T:
 
 
 class Work(msgspec.Struct, eq=False):
-    """Something that was begun. `turn`, which its steps have, is aimed anew before each. `groups`: no request that `asks` about them
-    happens meanwhile; what came is `waiting`. `let_in`: the one of those that happens now."""
+    """Work in steps that was begun. `turn` is aimed anew before each step. No request that `asks` about `groups` happens meanwhile; such
+    requests are `waiting`. `let_in` is the one of them that happens now."""
 
     steps: Steps
     turn: Any  # a Turn: named, its file, this one and those between would be a circle
@@ -83,7 +83,7 @@ class Work(msgspec.Struct, eq=False):
 
 
 def on(busy: list[Work], group_id: str) -> list[Work]:
-    """What is under way with a group, beyond its offsets."""
+    """Return the work that is under way on a group, beyond its offsets."""
     return [work for work in busy if work.asks is OF_GROUPS and group_id in work.groups]
 
 

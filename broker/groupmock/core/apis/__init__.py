@@ -35,6 +35,6 @@ def keyed(names: Iterable[str]) -> dict[int, str]:
 
 @cache
 def behaviour(key: int) -> Behaviour:
-    """What a request of that key does. KeyError: no such behaviour (the driver never dispatches one)."""
+    """Return the behaviour of an API key. Raises KeyError if there is none; the driver never dispatches such a request."""
     found: Behaviour = import_module(f".{module_names()[key]}", __package__).handle
     return found

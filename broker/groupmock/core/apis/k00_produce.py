@@ -86,7 +86,7 @@ class Unverified(Refused):
 
 
 class Produce:
-    """One request. `grown`: the partitions that got records."""
+    """Handles one request. Its partitions that got records are in `grown`."""
 
     def __init__(self, cluster: Cluster, request: Request, asked: ProduceRequest, turn: Turn) -> None:
         self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn
@@ -112,7 +112,7 @@ class Produce:
         return self._whole(code, message)
 
     def _whole(self, code: int, message: str | None) -> dict[Place, PartitionProduceResponse]:
-        """Every partition refused. Null records keep Kafka from even saying so."""
+        """Return a refusal for every partition. Kafka cannot even answer that where records are null."""
         asked = self._asked
         # Kafka counts the sizes of all records to answer a refusal (ProduceRequest.partitionSizes) and fails on a null:
         # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes

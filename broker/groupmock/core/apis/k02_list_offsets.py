@@ -92,7 +92,7 @@ def _twice(asked: ListOffsetsRequest) -> set[Place]:
 
 
 def _in_order(asked: ListOffsetsRequest, rows: list[Row]) -> list[ListOffsetsTopicResponse]:
-    """As asked, row by row (Kafka 3.9, and every release in v0)."""
+    """Return the rows in the order of the request (Kafka 3.9, and every release in v0)."""
     left = iter(rows)
     return [ListOffsetsTopicResponse(name=topic.name, partitions=[next(left)[1] for _ in topic.partitions]) for topic in asked.topics]
 
@@ -150,8 +150,8 @@ def _gate(
 
 
 def _upper(cluster: Cluster, asked: ListOffsetsRequest, partition: Partition) -> int:
-    """Where the log ends for who asks: for a consumer with read_committed where it is stable (TX-89). Who says it is a replica has no
-    isolation level (KafkaApis.handleListOffsetRequest; seen on 4.3.0, 3.9.1)."""
+    """Return where the log ends for the asker: at the last stable offset for a consumer with read_committed (TX-89). A request of a
+    replica has no isolation level (KafkaApis.handleListOffsetRequest; seen on 4.3.0, 3.9.1)."""
     if asked.isolation_level != READ_COMMITTED or asked.replica_id != CONSUMER:
         return partition.end
     return partition.stable(cluster.environment.settings.quirks.stable_offset_within_log)

@@ -200,7 +200,7 @@ class Rows:
         )
 
     def _in_order(self, partitions: list[Partition]) -> list[Partition]:
-        """By index; Kafka 3.9 puts the rows into a Scala set first."""
+        """Sort partitions by index; Kafka 3.9 puts the rows into a Scala set first."""
         return scala_table_order(partitions, _row_hash) if self._turn.quirks.metadata_rows_in_a_set else partitions
 
     def _operations(self) -> int:

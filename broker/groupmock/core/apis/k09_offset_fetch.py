@@ -72,7 +72,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _price(cluster: Cluster, turn: Turn, message: OffsetFetchRequest) -> Ration:
-    """Of everything that is named, as often as it is named; what is left is for the metadata."""
+    """Take the price of everything that is named, as often as it is named. What is left may be spent on metadata."""
     ration = Ration(turn.settings)
     _take(ration, cluster, message.group_id, message.topics)
     for wanted in message.groups:

@@ -133,7 +133,7 @@ def _refuse(turn: Turn, request: Request, error: int, member_id: str) -> None:
 
 
 def _terms(request: Request, message: JoinGroupRequest) -> JoinTerms:
-    """What is asked for; v0 has no rebalance timeout: the session timeout serves (KIP-62, SERVER-26)."""
+    """Return the terms of a JoinGroup. In v0 the session timeout is the rebalance timeout, too (KIP-62, SERVER-26)."""
     return JoinTerms(
         protocol_type=message.protocol_type,
         # Names and bytes in the order of the list: another order is a change and rebalances (SERVER-19).
@@ -148,7 +148,8 @@ def _terms(request: Request, message: JoinGroupRequest) -> JoinTerms:
 
 
 def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
-    """group.max.size (docs/kafka/group-protocol.md#group-size-limit). While a phase collects, those who joined count."""
+    """True if group.max.size allows the member (docs/kafka/group-protocol.md#group-size-limit). In PreparingRebalance only members that
+    joined count."""
     # The request's id is looked at: in a full group a static member that restarts with "" is refused, too.
     # docs/kafka/group-protocol.md#group-size-limit
     limit = turn.settings.group_max_size

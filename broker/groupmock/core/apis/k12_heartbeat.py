@@ -1,4 +1,5 @@
-"""Heartbeat (docs/kafka/group-protocol.md#heartbeat). A 0 comes with a lease: the driver may repeat it while the group's epoch stands."""
+"""Heartbeat renews the session of a member of a classic group (docs/kafka/group-protocol.md#heartbeat). An answer without error comes
+with a lease: the driver may repeat it while the group's epoch stands."""
 
 from __future__ import annotations
 

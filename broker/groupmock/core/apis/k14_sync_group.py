@@ -72,7 +72,7 @@ def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequ
 
 
 def _checked(turn: Turn, group: Group, version: int, message: SyncGroupRequest) -> int:
-    """S4 to S6."""
+    """Do the checks S4 to S6 of SyncGroup: member, generation, protocol."""
     error = membership.validate(turn, group, message.member_id, message.group_instance_id)
     if error:
         return error
@@ -82,7 +82,8 @@ def _checked(turn: Turn, group: Group, version: int, message: SyncGroupRequest) 
 
 
 def _names_fit(turn: Turn, group: Group, message: SyncGroupRequest) -> bool:
-    """S6. A group that never had a generation has no name to differ from, which the old coordinator takes for a difference."""
+    """Do check S6: protocol type and name agree with the group's. The old coordinator refuses every name in a group that never had a
+    generation."""
     if message.protocol_type != group.protocol_type:
         return False
     # 3.9: 23 instead of 27 in the initial delay (P1-c5).

@@ -49,7 +49,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _price(cluster: Cluster, turn: Turn, group_ids: list[str]) -> Ration:
-    """Of every member that would be told of, as often as its group is named; what is left is for the bytes that members have stored."""
+    """Take the price of every member to describe, as often as its group is named. What is left may be spent on the bytes that members
+    have stored."""
     ration = Ration(turn.settings)
     ration.take_names(group_ids, GROUP_COST)
     for group_id, times in Counter(group_ids).items():

@@ -58,7 +58,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _whole_refused(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[CreatableTopic], turn: Turn) -> TopicRefused | None:
-    """What keeps the controller from looking at any of the topics."""
+    """Return the refusal with which the controller looks at none of the topics, if any."""
     # With nothing but names listed twice no 7: what the request alone shows to be wrong goes first:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if wanted and asked.timeout_ms < 0:
@@ -78,10 +78,8 @@ def partitions_of(cluster: Cluster, wanted: Iterable[CreatableTopic]) -> int:
 
 
 def _too_much(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[CreatableTopic], turn: Turn) -> TopicRefused | None:
-    """What making all of these topics, or saying what they would be, would cost beyond the budget of one request (44 for each of them).
-
-    Raises OverBudget for a request that is too much to be answered at all.
-    """
+    """Return the refusal (44 for each topic) if making or only validating these topics would cost more than the budget of one request.
+    Raises OverBudget for a request that is too much to be answered at all."""
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], NAME_COST)
     ration.take(within([topic.configs for topic in asked.topics]), CONFIG_COST)

@@ -56,7 +56,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(cluster: Cluster, states: list[DeleteTopicState], turn: Turn) -> None:
-    """Of every topic, as often as it is named, and of the partitions that go. Raises OverBudget."""
+    """Take the price of every topic, as often as it is named, and of the partitions to delete. Raises OverBudget."""
     ration = Ration(turn.settings)
     ration.take_names([state.name or "" for state in states], TOPIC_COST)
     for name in {cluster.topics.name_of(state.topic_id) if state.name is None else state.name for state in states}:
@@ -64,12 +64,12 @@ def _check_price(cluster: Cluster, states: list[DeleteTopicState], turn: Turn) -
 
 
 def _states_of(asked: DeleteTopicsRequest, version: int) -> list[DeleteTopicState]:
-    """What to delete, by name or by id."""
+    """Return the topics to delete, by name or by id."""
     return asked.topics if version >= BY_ID_SINCE else [DeleteTopicState(name=name) for name in asked.topic_names]
 
 
 def _wrong(cluster: Cluster, states: list[DeleteTopicState]) -> Iterable[DeletableTopicResult]:
-    """What is refused, in the order the controller finds it: malformed, then listed twice, then unknown."""
+    """Return the refused topics in the order in which the controller finds them: malformed, then listed twice, then unknown."""
     formed: list[DeleteTopicState] = []
     for state in states:
         if state.name is not None and state.topic_id != ZERO_UUID:

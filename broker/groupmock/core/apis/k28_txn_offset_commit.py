@@ -102,7 +102,7 @@ def _batch(turn: Turn, asked: TxnOffsetCommitRequest, prepared: Prepared) -> Gen
 def _commit(
     cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn, prepared: Prepared, batch: Batch | None
 ) -> list[int] | None:
-    """A code per commit. None: the coordinator fails over it, and nothing of the request is answered otherwise."""
+    """Return an error code per commit, or None if the coordinator fails over it and nothing of the request is answered."""
     groups, by = cluster.groups, Committer(asked.generation_id, asked.member_id, asked.group_instance_id)
     error = error_codes.INVALID_GROUP_ID if not asked.group_id else groups.gate(asked.group_id, request.node)
     if error:
@@ -146,7 +146,8 @@ def _wanted(line: Line) -> Commit:
 
 
 def _grouped(refused: list[Result], done: list[Result]) -> list[TxnOffsetCommitResponseTopic]:
-    """As asked; where something is not there, that first, and a topic that is named twice once (as OffsetCommit)."""
+    """Return the rows as asked. If something is missing, its rows come first, and a topic that is named twice has one row (as
+    OffsetCommit)."""
     topics: dict[str | int, TxnOffsetCommitResponseTopic] = {}
     for line, error in (*refused, *done):
         key = line.topic if refused else line.entry

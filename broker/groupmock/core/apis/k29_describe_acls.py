@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Refused, whatever the filter."""
+    """Refuse every filter, because there is no authorizer."""
     asked = request.message
     assert isinstance(asked, DescribeAclsRequest)
     codes = (asked.resource_type_filter, asked.pattern_type_filter, asked.operation, asked.permission_type)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """One refusal per entry."""
+    """Refuse each entry, because there is no authorizer."""
     asked = request.message
     assert isinstance(asked, CreateAclsRequest)
     budget.take(turn.settings, len(asked.creations), no_authorizer.ENTRY_COST)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """One refusal per filter."""
+    """Refuse each filter, because there is no authorizer."""
     asked = request.message
     assert isinstance(asked, DeleteAclsRequest)
     budget.take(turn.settings, len(asked.filters), no_authorizer.ENTRY_COST)

@@ -66,7 +66,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(cluster: Cluster, node: int, asked: DescribeConfigsRequest, turn: Turn) -> None:
-    """Of every config of every resource, as often as it is named: so many rows, and the text of what was set."""
+    """Take the price of every config of every resource, as often as it is named: its row, and the text of what was set."""
     ration, topics, overrides = Ration(turn.settings), cluster.topics, cluster.topics.broker_overrides(node)
     changed = [*overrides.node.values(), *overrides.cluster.values()]
     ration.take_names([resource.resource_name for resource in asked.resources], RESOURCE_COST)
@@ -96,7 +96,7 @@ class _Telling:
         self._rows: dict[int, DescribeConfigsResourceResult] = {}  # of `self._topics.standard`, by identity
 
     def result(self, resource: DescribeConfigsResource) -> DescribeConfigsResult:
-        """What is told of one resource."""
+        """Return the configs of one resource, or its error."""
         result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
         try:
             found = self._describe(resource)

@@ -35,7 +35,8 @@ TWICE: Final = "Each resource must appear at most once."
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """One answer per resource. A resource listed twice makes Kafka's handler die without an answer; else it is refused as in 44."""
+    """Answer for each resource on its own. A resource listed twice makes Kafka's handler die without an answer; otherwise it is refused
+    as in 44."""
     asked = request.message
     assert isinstance(asked, AlterConfigsRequest)
     check_price(cluster, request.node, asked.resources, turn)
@@ -53,7 +54,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def check_price(cluster: Cluster, node: int, resources: Sequence[AlterConfigsResource | Incremental], turn: Turn) -> None:
-    """Of every resource, as often as it is named, of every change, and of the text that is set or was. Raises OverBudget."""
+    """Take the price of every resource, as often as it is named, of every change, and of the text that is set or was. Raises OverBudget."""
     ration, overrides = Ration(turn.settings), cluster.topics.broker_overrides(node)
     ration.take_names([resource.resource_name for resource in resources], RESOURCE_COST)
     ration.take(within([resource.configs for resource in resources]), CHANGE_COST)

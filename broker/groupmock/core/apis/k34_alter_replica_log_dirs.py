@@ -27,7 +27,7 @@ PARTITION_COST: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """One row per topic. Of a partition that is named for two directories the last one counts."""
+    """Answer one row per topic. If a partition is named for two directories, the last one counts."""
     asked = request.message
     assert isinstance(asked, AlterReplicaLogDirsRequest)
     ration = Ration(turn.settings)

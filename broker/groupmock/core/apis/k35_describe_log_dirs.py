@@ -32,7 +32,7 @@ NAME_COST: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """What is asked for and not there is left out."""
+    """Describe the log dirs; a partition that does not exist is left out."""
     asked = request.message
     assert isinstance(asked, DescribeLogDirsRequest)
     topics, ration = cluster.topics, Ration(turn.settings)
@@ -50,7 +50,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _row(topic: Topic, node: int, wanted: Collection[int] | None) -> DescribeLogDirsTopic:
-    """Of a topic the partitions that the node has; `wanted`: None for all of them."""
+    """Return the row of a topic with the partitions that the node has. `wanted` is None for all of them."""
     return DescribeLogDirsTopic(
         name=topic.name,
         partitions=[

@@ -55,11 +55,9 @@ def _grown(cluster: Cluster, asked: CreatePartitionsRequest, turn: Turn) -> list
 
 
 def _excess(cluster: Cluster, wanted: list[CreatePartitionsTopic], turn: Turn) -> TopicRefused | None:
-    """What making all these partitions, or only saying whether they could be made, would cost beyond the budget of one request.
-
-    Kafka places them before it counts them, however many. The limit is that of CreateTopics, and so is the code, 44.
-    Raises OverBudget for a request that is too much to be answered at all.
-    """
+    """Return the refusal if adding all these partitions, or only validating them, would cost more than the budget of one request. Kafka
+    places them before it counts them, however many. The limit and the code (44) are those of CreateTopics. Raises OverBudget for a
+    request that is too much to be answered at all."""
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in wanted], TOPIC_COST)
     ration.take(sum([len(each.broker_ids) for topic in wanted for each in topic.assignments or ()]))

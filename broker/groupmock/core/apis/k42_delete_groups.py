@@ -1,4 +1,4 @@
-"""DeleteGroups (KIP-229, docs/kafka/admin.md#deletegroups)."""
+"""DeleteGroups deletes groups without members (KIP-229, docs/kafka/admin.md#deletegroups)."""
 
 from __future__ import annotations
 

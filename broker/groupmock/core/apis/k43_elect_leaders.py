@@ -45,7 +45,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> None:
-    """Of what is named, or of all there is. Raises OverBudget."""
+    """Take the price of the named partitions, or of all that exist. Raises OverBudget."""
     ration = Ration(turn.settings)
     if asked.topic_partitions is None:
         ration.take(cluster.topics.count, TOPIC_COST)
@@ -85,7 +85,7 @@ def _results(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> list[R
 
 
 def _wanted(cluster: Cluster, asked: ElectLeadersRequest) -> list[TopicPartitions]:
-    """What is asked for; null: every partition there is."""
+    """Return the partitions that are asked for. A null list asks for every partition."""
     if asked.topic_partitions is not None:
         return asked.topic_partitions
     return [TopicPartitions(topic=name, partitions=list(range(cluster.topics.partitions(name) or 0))) for name in cluster.topics.names()]

@@ -56,7 +56,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(asked: AlterPartitionReassignmentsRequest, turn: Turn) -> None:
-    """Of every topic, partition and replica that is named. Raises OverBudget."""
+    """Take the price of every topic, partition and replica that is named. Raises OverBudget."""
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
     for topic in asked.topics:

@@ -1,4 +1,5 @@
-"""OffsetDelete (KIP-496, docs/kafka/offsets.md#offsetdelete). The group's own checks come before anything about topics."""
+"""OffsetDelete deletes committed offsets of topics that the group does not subscribe to (KIP-496, docs/kafka/offsets.md#offsetdelete).
+The group's own checks come before anything about topics."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(asked: AlterClientQuotasRequest, turn: Turn) -> None:
-    """Of every entity, name and change. Raises OverBudget."""
+    """Take the price of every entity, name and change. Raises OverBudget."""
     ration = Ration(turn.settings)
     ration.take(len(asked.entries), ENTRY_COST)
     for entry in asked.entries:
@@ -59,7 +59,7 @@ def _check_price(asked: AlterClientQuotasRequest, turn: Turn) -> None:
 
 
 def _changes(entity: Entity, operations: list[QuotaOperation], times: int) -> Mapping[str, float | None]:
-    """What is to be set (None: removed). Raises QuotaRefused."""
+    """Return the values to set; None removes one. Raises QuotaRefused."""
     # Kafka's request handler makes one map of all that is asked, and finds any key twice there
     if times > 1 or len({each.key for each in operations}) < len(operations):
         raise QuotaRefused(f"Ignoring duplicate entity {quotas.printed(entity)}")
@@ -72,7 +72,7 @@ def _changes(entity: Entity, operations: list[QuotaOperation], times: int) -> Ma
 
 
 def _known(key: str, kinds: Mapping[str, Kind]) -> Kind:
-    """What the quota's values are. Raises QuotaRefused."""
+    """Return the kind of a quota's values. Raises QuotaRefused for an unknown quota."""
     found = kinds.get(key)
     if found is None:
         raise QuotaRefused(f"Invalid configuration key {key}")
@@ -80,7 +80,7 @@ def _known(key: str, kinds: Mapping[str, Kind]) -> Kind:
 
 
 def _keep(cluster: Cluster, entity: Entity, changes: Mapping[str, float | None], validate_only: bool) -> None:
-    """Keep checked changes. Raises QuotaRefused where there is no room for another entity."""
+    """Keep changes that were checked. Raises QuotaRefused if there is no room for another entity."""
     if not cluster.quotas.has_room(entity):
         raise QuotaRefused(quotas.TOO_MANY)
     if not validate_only:
@@ -88,7 +88,6 @@ def _keep(cluster: Cluster, entity: Entity, changes: Mapping[str, float | None],
 
 
 def _result(entity: Entity, refused: QuotaRefused | None) -> QuotaAlterationResult:
-    """One row."""
     named = [AlteredQuotaEntity(entity_type=kind, entity_name=name) for kind, name in entity]
     if refused is None:
         return QuotaAlterationResult(error_message=None, entity=named)

@@ -19,7 +19,7 @@ CONTROLLERS: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Every node that runs."""
+    """Describe every node that runs."""
     asked = request.message
     assert isinstance(asked, DescribeClusterRequest)
     turn.reply(request.ticket, _refused(asked.endpoint_type) or _described(cluster, asked, request.listener))

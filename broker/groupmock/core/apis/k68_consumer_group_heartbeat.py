@@ -32,7 +32,7 @@ PARTITION_COST: Final = 1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """What is refused changes nothing: neither group nor member come into being."""
+    """Answer a heartbeat of KIP-848. A refused heartbeat creates neither a group nor a member."""
     message = request.message
     assert isinstance(message, ConsumerGroupHeartbeatRequest)
     if not beat.served(turn):
@@ -95,7 +95,7 @@ def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> Consumer
 
 
 def _check_size(turn: Turn, group: ConsumerGroup | None, said: Beat) -> None:
-    """What members subscribe to is kept for each of them: it is bounded as it comes (core.budget)."""
+    """Refuse a subscription that would exceed the group's bytes, because it is kept for each member (core.budget)."""
     listed, most = 0 if group is None else group.listed_bytes, turn.settings.group_max_bytes
     wanted = sum(map(len, said.names or ())) + len(said.regex or "")
     if listed + wanted > most:

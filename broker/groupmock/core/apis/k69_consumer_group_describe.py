@@ -47,7 +47,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _price(cluster: Cluster, turn: Turn, group_ids: list[str]) -> Ration:
-    """Of every member and partition that would be told of, as often as its group is named."""
+    """Take the price of every member and partition to describe, as often as its group is named."""
     ration = Ration(turn.settings)
     ration.take_names(group_ids, GROUP_COST)
     for group_id, times in Counter(group_ids).items():

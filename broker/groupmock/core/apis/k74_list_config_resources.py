@@ -47,7 +47,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _names(cluster: Cluster, kind: int, ration: Ration) -> list[str]:
-    """Of client metrics there is never one: nobody subscribes to them here."""
+    """Return the names of the resources of a type. There are no client metrics, because nobody can subscribe to them here."""
     if kind == GROUP:
         return cluster.groups.configs.listed()
     if kind in (BROKER, BROKER_LOGGER):

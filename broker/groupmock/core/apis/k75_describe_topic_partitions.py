@@ -29,7 +29,8 @@ MOST_PARTITIONS: Final = 2000  # max.request.partition.size.limit
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """One page. A cursor whose topic was not asked for, or with a negative partition, is INVALID_REQUEST for every topic."""
+    """Describe one page of the topics. A cursor whose topic was not asked for, or with a negative partition, is INVALID_REQUEST for
+    every topic."""
     asked = request.message
     assert isinstance(asked, DescribeTopicPartitionsRequest)
     ration = Ration(turn.settings)

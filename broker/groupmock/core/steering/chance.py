@@ -21,5 +21,5 @@ class Reseed(Arguments):
 
 @steers("reseed", Reseed)
 def reseed(cluster: Cluster, arguments: Reseed, turn: Turn) -> None:
-    """What was drawn stays."""
+    """Seed the random source anew. What was drawn before stays."""
     turn.environment.dice.reseed(arguments.seed)

@@ -1,4 +1,4 @@
-"""What a command names, looked up; errors say what there is instead."""
+"""Lookups of what a command names. Their errors say what there is instead."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class HasMembers(Protocol[M]):
 
     @property
     def group_id(self) -> str:
-        """Its id."""
+        ...
 
     @property
     def members(self) -> Mapping[str, M]:
-        """By member id."""
+        ...
 
     @property
     def static_members(self) -> Mapping[str, str]:
@@ -87,7 +87,7 @@ def transactional_id_of(cluster: Cluster, name: str) -> TransactionalId:
 
 
 def topic_of(cluster: Cluster, name: str) -> Topic:
-    """The topic. Raises NoSuch."""
+    """Return the topic, or raise NoSuch."""
     topic = cluster.topics.get(name)
     if topic is None:
         raise NoSuch(f"no topic {name!r}: there are {listed(cluster.topics.names())}")

@@ -1,7 +1,7 @@
-"""Where requests and timers wait because somebody told them to: a held group, a frozen member, joins that are let in in an order, markers.
+"""Requests and timers that wait because an operator holds them: of a held group, a frozen member, joins in a chosen order, markers.
 
-What waits is data, as a parked JoinGroup is. The core asks `keeps` before a request reaches its behaviour, the coordinator asks before a
-timer does something or a join phase ends. What may go on is put into `Environment.ready`, from which the core takes it.
+What waits is data, as a parked JoinGroup is. The core asks `keeps` before a request reaches its behaviour. The coordinator asks before a
+timer fires or a join phase ends. What may go on is put into `Environment.ready`, from which the core takes it.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class OperatorHolds:
         return transactional_id in self.markers
 
     def leader(self, group_id: str) -> str | None:
-        """Who was chosen to lead; it need not have joined."""
+        """Return the member that was chosen to lead; it need not have joined."""
         return self.leaders.get(group_id)
 
     def leads(self, group_id: str) -> None:
@@ -169,13 +169,13 @@ class OperatorHolds:
     # -- looking and letting go ----------------------------------------------------------------------------------------
 
     def of(self, group_id: str) -> Held:
-        """What is held in that group."""
+        """Return what is held in the group."""
         hold = self.groups.get(group_id)
         frozen = tuple(member_id for name, member_id in self.frozen if name == group_id)
         return Held(None, 0, frozen) if hold is None else Held(hold.state, len(hold.waiting), frozen)
 
     def release(self, waiting: Iterable[Request | Key]) -> None:
-        """What waited happens, in order of arrival."""
+        """Let what waited happen, in order of arrival."""
         self._ready.extend(waiting)
 
 

@@ -55,7 +55,7 @@ class RetainTopic(Arguments):
 
 @steers("retain_topic", RetainTopic)
 def retain_topic(cluster: Cluster, arguments: RetainTopic, turn: Turn) -> None:
-    """By age segment by segment, by size batch by batch (docs/kafka/differences.md#records-that-are-too-old)."""
+    """Delete old records: by age whole segments, by size single batches (docs/kafka/differences.md#records-that-are-too-old)."""
     topic, partitions = _chosen(cluster, arguments.topic, arguments.partition)
     _check_policy(cluster, topic, "delete")
     logs = [retention.Aging(topic.name, partition, cluster.topics.limits(topic, partition.leader)) for partition in partitions]
@@ -132,7 +132,7 @@ def catch_up_replica(cluster: Cluster, arguments: CatchUpReplica, turn: Turn) ->
 
 
 def _replica(cluster: Cluster, named: LagReplica | CatchUpReplica) -> Partition:
-    """Raises NoSuch, NotNow."""
+    """Return the partition that has the replica. Raises NoSuch, NotNow."""
     check_partition(cluster, named.topic, named.partition)
     partition = cluster.topics.require_partition(named.topic, named.partition)
     if node_of(cluster, named.node) not in partition.replicas:
@@ -144,7 +144,7 @@ def _replica(cluster: Cluster, named: LagReplica | CatchUpReplica) -> Partition:
 
 
 def _chosen(cluster: Cluster, name: str, index: int | None) -> tuple[Topic, list[Partition]]:
-    """Raises NoSuch."""
+    """Return the topic and the chosen partitions. Raises NoSuch."""
     topic = topic_of(cluster, name)
     if index is not None:
         check_partition(cluster, name, index)
@@ -152,7 +152,7 @@ def _chosen(cluster: Cluster, name: str, index: int | None) -> tuple[Topic, list
 
 
 def _check_policy(cluster: Cluster, topic: Topic, wanted: str) -> None:
-    """Raises NotNow."""
+    """Refuse a topic without that cleanup policy. Raises NotNow."""
     policy = cluster.topics.config(topic, "cleanup.policy", cluster.topics.controller())
     if wanted not in policy.split(","):
         raise NotNow(f"topic {topic.name!r} has cleanup.policy={policy}: set it to {wanted}, or to compact,delete, first")

@@ -165,7 +165,7 @@ class ThawMember(Arguments):
 
 @steers("thaw_member", ThawMember)
 def thaw_member(cluster: Cluster, arguments: ThawMember, turn: Turn) -> None:
-    """By any name it had when it was frozen, also when it is no longer in its group."""
+    """Thaw a member by any name that it had when it was frozen, also if it is no longer in its group."""
     found = [key for key, frozen in holds_of(cluster).frozen.items() if key[0] == arguments.group and arguments.member in frozen.names]
     if not found:
         member_of(group_of(cluster, arguments.group), arguments.member)
@@ -175,7 +175,7 @@ def thaw_member(cluster: Cluster, arguments: ThawMember, turn: Turn) -> None:
 
 
 def thaw(cluster: Cluster, group_id: str, member_id: str) -> bool:
-    """Let it go on. Was it frozen?"""
+    """Thaw the member and return whether it was frozen."""
     holds = holds_of(cluster)
     frozen = holds.frozen.pop((group_id, member_id), None)
     if frozen is not None:

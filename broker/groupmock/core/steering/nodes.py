@@ -34,7 +34,7 @@ class MoveCoordinator(Arguments):
 
 @steers("move_coordinator", MoveCoordinator)
 def move_coordinator(cluster: Cluster, arguments: MoveCoordinator, turn: Turn) -> None:
-    """Unload and load (docs/kafka/group-protocol.md#load-unload-deletion)."""
+    """Unload the group's coordinator and load it on another node (docs/kafka/group-protocol.md#load-unload-deletion)."""
     hosting = cluster.groups.hosting
     partition = offsets_partition(cluster, arguments.group, arguments.partition)
     node = live_node(cluster, arguments.node) if arguments.node is not None else next_up(turn, hosting.leader_of(partition) or 0)
@@ -53,7 +53,7 @@ class UnloadCoordinator(Arguments):
 
 @steers("unload_coordinator", UnloadCoordinator)
 def unload_coordinator(cluster: Cluster, arguments: UnloadCoordinator, turn: Turn) -> None:
-    """Whoever waits is answered 16 (docs/kafka/group-protocol.md#unload)."""
+    """Unload the coordinator of a group. Parked requests are answered 16 (docs/kafka/group-protocol.md#unload)."""
     partition = offsets_partition(cluster, arguments.group, arguments.partition)
     if cluster.groups.hosting.leader_of(partition) is None:
         raise NotNow(f"partition {partition} of __consumer_offsets is led by nobody already")
@@ -71,7 +71,7 @@ class LoadCoordinator(Arguments):
 
 @steers("load_coordinator", LoadCoordinator)
 def load_coordinator(cluster: Cluster, arguments: LoadCoordinator, turn: Turn) -> None:
-    """See docs/kafka/group-protocol.md#loading and docs/kafka/group-protocol.md#after-load."""
+    """Load a coordinator (docs/kafka/group-protocol.md#loading and docs/kafka/group-protocol.md#after-load)."""
     partition, node = offsets_partition(cluster, None, arguments.partition), live_node(cluster, arguments.node)
     cluster.groups.hosting.make_topic(turn)
     cluster.groups.hosting.load(turn, partition, node, arguments.loading_ms)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 NotNegative = Annotated[int, Meta(ge=0)]
 ADMIN: Final = Committer(-1, "", None)
-"""Who commits without being a member."""
+"""The committer of commits that come from no member."""
 COMMIT_VERSION: Final = 9
 WAYS: Final = ("to", "offset", "timestamp", "shift")
 RESET_REFUSED: Final = "Assignments can only be reset if the group '{group}' is inactive, but the current state is {state}"
@@ -51,7 +51,7 @@ class PartitionOffset(msgspec.Struct, forbid_unknown_fields=True):
 
     @classmethod
     def parse(cls, text: str) -> PartitionOffset:
-        """As it is written on a command line. Raises ValueError."""
+        """Parse a text like `TOPIC:PARTITION=OFFSET`. Raises ValueError."""
         place, mark, offset = text.partition("=")
         topic, colon, partition = place.partition(":")
         if not (mark and colon and topic and partition.isdecimal() and offset.isdecimal()):
@@ -60,7 +60,7 @@ class PartitionOffset(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Reset(msgspec.Struct, frozen=True):
-    """Where a partition's committed offset goes, and where it was (None: nowhere)."""
+    """A reset of one partition's committed offset from `before` (None: none was committed) to `after`."""
 
     topic: str
     partition: int
@@ -112,7 +112,7 @@ def reset_offsets(cluster: Cluster, arguments: ResetOffsets, turn: Turn) -> None
 
 
 def resets(cluster: Cluster, arguments: ResetOffsets) -> list[Reset]:
-    """What `reset_offsets` would do. Raises CannotSteer."""
+    """Return what `reset_offsets` would change. Raises CannotSteer."""
     if sum(getattr(arguments, way) is not None for way in WAYS) != 1:
         raise BadArguments(f"reset_offsets: say where by exactly one of {', '.join(WAYS)}")
     group = _inactive(cluster, arguments.group, RESET_REFUSED)

@@ -69,7 +69,7 @@ def _read(arguments: Produce) -> list[Batch]:
 
 
 def _check(cluster: Cluster, turn: Turn, topic: Topic, wanted: list[tuple[Partition, Batch]]) -> None:
-    """What a leader checks of a producer's batches (core.apis.k00_produce), of all before one is written."""
+    """Check all batches as a leader checks those of a producer (core.apis.k00_produce), before one is written."""
     if topic.internal:
         raise BadArguments(f"topic {topic.name!r} is Kafka's own: only the cluster writes to it")
     room = turn.settings.room()

@@ -41,7 +41,7 @@ class BadArguments(CannotSteer):
 
 
 class NoSuch(CannotSteer):
-    """What the command names is not there."""
+    """The command names something that does not exist."""
 
 
 class NotNow(CannotSteer):
@@ -49,7 +49,7 @@ class NotNow(CannotSteer):
 
 
 class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What a command takes; the docstring of a subclass is the command's sentence."""
+    """The arguments of a command. The docstring of a subclass is the command's sentence."""
 
 
 Run = TypeVar("Run", bound=Callable[..., Any])
@@ -65,12 +65,10 @@ class SteeringCommand(NamedTuple):
 
 
 COMMANDS: dict[str, SteeringCommand] = {}
-"""What is loaded so far; `find` and `load` load the rest."""
+"""The commands that are loaded so far; `find` and `load` load the others."""
 
 
 def steers(name: str, arguments: type[Arguments], on_rules: bool = False) -> Callable[[Run], Run]:
-    """Register a command."""
-
     def register(run: Run) -> Run:
         COMMANDS[name] = SteeringCommand(arguments, run, on_rules)
         return run

@@ -59,7 +59,7 @@ def create_topic(cluster: Cluster, arguments: CreateTopic, turn: Turn) -> None:
 
 
 def _free_id(cluster: Cluster, text: str) -> bytes:
-    """Raises BadArguments, NotNow."""
+    """Return the bytes of a topic id that is not in use. Raises BadArguments, NotNow."""
     try:
         topic_id = urlsafe_b64decode(text + "==")
     except ValueError:

@@ -52,12 +52,11 @@ def _client(client_id: str | None) -> str:
 
 
 def id_created(client_id: str | None) -> Why:
-    """Nobody had that id."""
     return Why("id_created", f"{_client(client_id)} is the first with this transactional id")
 
 
 def producer_came(client_id: str | None, epoch: int) -> Why:
-    """Whoever had the id before is fenced; `epoch`: the one before."""
+    """A newer producer fences the one before; `epoch` is the epoch of the one before."""
     return Why("producer_came", f"{_client(client_id)} came with this transactional id: whoever has epoch {epoch} or less is fenced")
 
 
@@ -82,7 +81,6 @@ def group_added(group_id: str) -> Why:
 
 
 def ended(committed: bool, client_id: str | None) -> Why:
-    """EndTxn."""
     return Why("committed" if committed else "aborted", f"{_client(client_id)} {'commits' if committed else 'aborts'} the transaction")
 
 
@@ -110,7 +108,7 @@ def markers_written(count: int) -> Why:
 
 
 def id_expired(after_ms: int) -> Why:
-    """transactional.id.expiration.ms."""
+    """The id was unused for transactional.id.expiration.ms."""
     return Why("id_expired", f"nobody used this transactional id for {after_ms} ms")
 
 

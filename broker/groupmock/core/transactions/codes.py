@@ -1,4 +1,4 @@
-"""What a transactional producer is told."""
+"""Answers of the transaction coordinator to a producer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fenced_code(code: int, since: int, version: int) -> int:
 
 
 class Given(NamedTuple):
-    """What a producer is told: an error, or who it is from now on."""
+    """The answer to a producer: an error, or the producer id and epoch that it has from now on."""
 
     code: int
     holder: Holder = NOBODY

@@ -218,11 +218,9 @@ class TransactionCoordinator:
         return OK if known.state is State.ONGOING and at in known.partitions else NOT_ADDED
 
     def check(self, turn: Turn, name: str, by: Holder, at: At, adds: bool, client_id: str | None) -> int:
-        """What a partition's leader hears when a transaction first writes there: it asks the coordinator, wherever that is.
-
-        `adds`: the write puts the partition into the transaction. 19 while nobody coordinates: clients try again without looking for
-        another leader (ReplicaManager.handleProduceAppend).
-        """
+        """Answer a partition's leader that a transaction writes to first: the leader asks the coordinator, wherever that is. `adds`: the
+        write puts the partition into the transaction. The code is 19 while nobody coordinates, so that clients try again without looking
+        for another leader (ReplicaManager.handleProduceAppend)."""
         if not name:
             return NOT_VALID
         partition = self.hosting.partition_of(name)
@@ -289,8 +287,8 @@ class TransactionCoordinator:
         self._markers.owe(known)
 
     def fence(self, turn: Turn, known: TransactionalId) -> None:
-        """What a newer producer does to whoever has the id: one InitProducerId where it is idle (TX-20), two where a transaction is open,
-        the second of them once that is aborted (TX-21)."""
+        """Fence the producer that has the id. One InitProducerId does that if the id is idle (TX-20); with an open transaction it takes
+        two, the second after the transaction was aborted (TX-21)."""
         if known.state is State.ONGOING:
             known.fencing = True
             self.abort(turn, known, causes.FENCE_ORDERED)

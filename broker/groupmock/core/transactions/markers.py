@@ -31,7 +31,7 @@ TIMER: Final = "markers"
 
 
 class Markers:
-    """Those that are owed. `complete` is called for an id whose last partition has its marker."""
+    """The markers that are still to be written. `complete` is called for an id whose last partition has its marker."""
 
     def __init__(self, environment: Environment, topics: Topics, complete: Callable[[Turn, TransactionalId], None]) -> None:
         self._environment, self._topics, self._complete = environment, topics, complete

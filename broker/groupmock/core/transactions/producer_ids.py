@@ -12,8 +12,6 @@ BLOCK: Final = 1_000
 
 
 class ProducerIds:
-    """Those of all nodes."""
-
     def __init__(self) -> None:
         self._next: dict[int, int] = {}  # by node: the next one of its block
         self._blocks = 0
@@ -29,9 +27,9 @@ class ProducerIds:
         return fresh
 
     def tell(self, node: int, producer_id: int) -> None:
-        """What that node gives out next, for who plays again what another cluster gave out."""
+        """Set the next producer id of a node, because a replay must give out the ids that another cluster gave out."""
         self._told[node] = producer_id
 
     def stopped(self, node: int) -> None:
-        """What it had taken is in nobody's memory."""
+        """Forget the block of producer ids that the node had taken."""
         self._next.pop(node, None)

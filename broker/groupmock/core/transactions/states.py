@@ -29,7 +29,7 @@ from typing import Final
 
 
 class State(StrEnum):
-    """As DescribeTransactions writes it."""
+    """States of a transactional id by the names of DescribeTransactions."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -44,11 +44,11 @@ IDLE: Final = frozenset((State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABOR
 """No transaction: nothing times out, and the id itself is forgotten some day."""
 COMPLETED: Final = {State.PREPARE_COMMIT: State.COMPLETE_COMMIT, State.PREPARE_ABORT: State.COMPLETE_ABORT}
 NAMES: Final = frozenset((*State, "Dead", "PrepareEpochFence"))
-"""What ListTransactions takes for a state; ids of the last two are never shown."""
+"""States that ListTransactions accepts as a filter. No id is ever shown in the last two."""
 
 
 class End(StrEnum):
-    """What EndTxn does."""
+    """The outcomes of EndTxn, one for each state in the tables below."""
 
     DECIDE = "decide"
     DONE = "done"  # it was done as asked already: 0

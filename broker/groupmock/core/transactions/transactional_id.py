@@ -1,4 +1,4 @@
-"""What a coordinator keeps of one transactional id, in memory and in its log alike."""
+"""The coordinator's data of one transactional id, in memory and in its log alike."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ LAST_EPOCH: Final = 32_766
 """The largest epoch that a producer gets; one more is for the marker that ends its transaction (TransactionMetadata.isEpochExhausted)."""
 
 At = tuple[str, int]
-"""Topic and partition."""
 
 
 class Holder(NamedTuple):
-    """Who a producer says it is."""
+    """The producer id and epoch that a producer sends."""
 
     producer_id: int
     epoch: int
 
 
 class TransactionalId(msgspec.Struct, eq=False):
-    """One transactional id. Times are ms since 1970; `started_ms` -1: no transaction since a producer came.
+    """The coordinator's data of one transactional id. Times are ms since 1970.
 
-    `last_epoch`: the one before, if its producer may still ask with it, because the answer that told it of the current one may be lost;
-    `previous_id`, `next_id`: producer ids before and after the current one, where epochs are used up. `partitions`: of the open
-    transaction, those without a marker while it ends; a group's is that of __consumer_offsets. `fencing`: its end is to be followed by
-    what a newer producer's second InitProducerId does. `stuck`: a change could not be logged (`levels`), and Kafka
-    waits for it: nothing else changes until another coordinator loads the id.
+    `started_ms` is -1 without a transaction since a producer came. `last_epoch` is the epoch before, if its producer may still ask with it,
+    because the answer with the current epoch may be lost. `previous_id` and `next_id` are the producer ids before and after the current
+    one, where epochs are used up. `partitions` are those of the open transaction; while it ends, those without a marker. The partition of a
+    group is that of __consumer_offsets. `fencing`: after the end follows what a newer producer's second InitProducerId does. `stuck`: a
+    change could not be logged (`levels`), and Kafka waits for it: nothing else changes until another coordinator loads the id.
     """
 
     name: str
@@ -73,11 +72,10 @@ class TransactionalId(msgspec.Struct, eq=False):
         self.last_epoch, self.epoch, self.next_id = last_epoch, 0, NONE
 
     def bump(self, last_epoch: int) -> None:
-        """The next epoch."""
         self.last_epoch = last_epoch
         self.epoch += 1
 
     def note(self, turn: Turn, what: str, why: Why, **more: str) -> None:
-        """A row about it."""
+        """Write a note row about the id."""
         told = {"transactional_id": self.name, "producer_id": self.producer_id, "producer_epoch": self.epoch}
         turn.note(what, **told, **more, cause=why.cause, reason=why.sentence)
