@@ -69,7 +69,8 @@ Cause = Literal[
     "delay_ended",
     "generation_set",
 ]
-"""The words. A Literal and no enumeration: a mistyped one is an error of types, and a join costs no look-up (a storm has thousands)."""
+"""The words for causes in rows. They are a Literal and no enumeration: a mistyped one is a type error, and a join costs no look-up (a
+storm has thousands)."""
 
 CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
@@ -99,7 +100,7 @@ def first_join(client_id: str | None) -> Why:
 
 
 def first_heartbeat(client_id: str | None) -> Why:
-    """Of the consumer protocol: somebody joins."""
+    """The group came into being by a heartbeat of the consumer protocol."""
     return Why("group_created", f"client {client_id or ''!r} sent the first heartbeat")
 
 
@@ -109,7 +110,6 @@ def first_commit(client_id: str | None) -> Why:
 
 
 def committed_by_admin() -> Why:
-    """A command committed offsets."""
     return Why("group_created", "offsets were committed by command")
 
 
@@ -124,7 +124,6 @@ def coordinator_left(partition: int, node: int | None) -> Why:
 
 
 def group_deleted(client_id: str | None) -> Why:
-    """A client sent DeleteGroups."""
     return Why("group_deleted", f"client {client_id or ''!r} deleted the group")
 
 
@@ -141,12 +140,11 @@ def id_reserved(client_id: str | None) -> Why:
 
 
 def member_joined(member_id: str) -> Why:
-    """A new member."""
     return Why("member_joined", f"member {member_id} joined")
 
 
 def protocols_changed(member_id: str) -> Why:
-    """What changed about the member itself; `member_changed` is what that does to the group."""
+    """The cause for the member itself. What its change does to the group has the cause `member_changed`."""
     return Why("member_changed", f"member {member_id} joined again with other protocols")
 
 
@@ -161,7 +159,7 @@ def leader_rejoined(member_id: str, reason: str | None) -> Why:
 
 
 def instance_replaced(group_instance_id: str, member_id: str, old_id: str) -> Why:
-    """What changed about the member; `instance_returned` is what that does to the group."""
+    """The cause for the member itself. What its return does to the group has the cause `instance_returned`."""
     return Why("instance_returned", f"instance {group_instance_id} came back: {member_id} replaces {old_id}")
 
 
@@ -194,7 +192,7 @@ def instance_removed(member_id: str, reason: str | None) -> Why:
 
 
 def members_left(gone: Sequence[tuple[str, str | None, str | None]]) -> Why:
-    """What one LeaveGroup does to the group: (member id, instance id, reason) of each that went, told by the first."""
+    """Several members left by one LeaveGroup: (member id, instance id, reason) of each. The sentence names the first."""
     member_id, group_instance_id, reason = gone[0]
     who = f"member {member_id}" if member_id else f"static member {group_instance_id}"
     left = f"{who} left" if len(gone) == 1 else f"{who} and {len(gone) - 1} more left"
@@ -229,7 +227,6 @@ def sync_overdue(member_ids: Sequence[str], timeout_ms: int) -> Why:
 
 
 def member_sync_overdue(member_id: str, timeout_ms: int) -> Why:
-    """What changed about one of them."""
     return Why("sync_overdue", f"member {member_id} sent no SyncGroup within {timeout_ms} ms")
 
 
@@ -250,7 +247,7 @@ REPLACED_ID_OVERDUE: Final = Why("sync_overdue", "a replaced member's id still o
 
 
 def group_full(limit: int) -> Why:
-    """81."""
+    """JoinGroup was answered 81 (GROUP_MAX_SIZE_REACHED)."""
     return Why("group_full", f"group.max.size is {limit}")
 
 
@@ -260,7 +257,7 @@ LAST_HAD_NO_ROOM: Final = Why("group_full", "nobody else is awaited: the last on
 
 
 def all_joined(member_id: str) -> Why:
-    """The last one awaited."""
+    """The last awaited member has joined."""
     return Why("all_joined", f"all members joined, {member_id} was the last")
 
 
@@ -275,7 +272,6 @@ def no_members_left(why: Why) -> Why:
 
 
 def leader_assigned(member_id: str | None) -> Why:
-    """The leader's SyncGroup came."""
     return Why("leader_assigned", f"leader {member_id} brought the assignments")
 
 
@@ -314,7 +310,7 @@ def reconciled(member_id: str, epoch: int, partitions: str, awaited: str) -> Why
 
 
 def member_arrived(member_id: str, epoch: int) -> Why:
-    """What that does to the group."""
+    """The cause for the group when its last member reached the target."""
     return Why("reconciled", f"member {member_id} is at epoch {epoch}")
 
 
@@ -341,12 +337,12 @@ LEADER_CHOSEN: Final = Why("leader_chosen", "it was chosen")
 
 
 def leader_gone(member_id: str) -> Why:
-    """`member_id`: who led before."""
+    """The member that led the group before is gone."""
     return Why("leader_gone", f"leader {member_id} is gone")
 
 
 def leads(member_id: str, why: Why) -> Why:
-    """`why` it does."""
+    """A member leads from now on, because of `why`."""
     return Why(why.cause, f"member {member_id} leads: {why.sentence}")
 
 
@@ -354,12 +350,12 @@ def leads(member_id: str, why: Why) -> Why:
 
 
 def transaction_committed(producer_id: int) -> Why:
-    """What it committed of the group's offsets counts."""
+    """The pending offsets of a transaction were committed."""
     return Why("transaction_committed", f"the transaction of producer {producer_id} was committed")
 
 
 def transaction_aborted(producer_id: int) -> Why:
-    """What it committed of the group's offsets is dropped."""
+    """The pending offsets of a transaction were dropped."""
     return Why("transaction_aborted", f"the transaction of producer {producer_id} was aborted: what it committed is dropped")
 
 

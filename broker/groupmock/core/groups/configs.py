@@ -123,12 +123,12 @@ _BOUNDED: Final = (
     "streams.num.standby.replicas",
     "streams.assignment.interval.ms",
 )
-"""What the broker has a `group.TYPE.min.REST` or a `group.TYPE.max.REST` for, or both."""
+"""Group configs that the broker bounds by a `group.TYPE.min.REST`, a `group.TYPE.max.REST`, or both."""
 
 
 class GroupConfigs:
-    """What was set for single groups, and what holds for them. `overrides_of`: what was changed at run time, as a node sees it; `changed`:
-    told of the id whose settings are others now."""
+    """Configs that were set for single groups, and those that hold for them. `overrides_of` returns what was changed at run time, as a
+    node sees it; `changed` is called with the id of a group whose configs changed."""
 
     def __init__(self, settings: Settings, overrides_of: Callable[[int], Overrides], changed: Callable[[str], None]) -> None:
         self._settings, self._overrides_of, self._changed = settings, overrides_of, changed
@@ -162,7 +162,7 @@ class GroupConfigs:
         return started_with(name, self._settings) or broker_keys(self._settings.quirks)[name].default or ""
 
     def of(self, group_id: str) -> Mapping[str, str]:
-        """What was set for that group, as it was written."""
+        """Return what was set for the group, as it was written."""
         return self._set.get(group_id, {})
 
     def listed(self) -> list[str]:

@@ -25,10 +25,10 @@ class Listing(Protocol):
         """The node leads it no more; its groups are gone."""
 
     def add(self, group_id: str, partition: int, node: int) -> None:
-        """A new group."""
+        ...
 
     def discard(self, group_id: str, partition: int, node: int) -> None:
-        """A group is gone."""
+        ...
 
     def stopped(self, node: int) -> None:
         """A node's memory is gone: it will begin with small tables."""
@@ -75,7 +75,6 @@ class ByPartition:
             held.add(partition)
 
     def left(self, partition: int, node: int) -> None:
-        """A shard ends."""
         self._partitions[node].discard(partition)
         self._shards.pop(partition, None)
 
@@ -125,5 +124,5 @@ class InOneMap:
         self._groups.pop(node, None)
 
     def on(self, node: int) -> list[str]:
-        """Bucket after bucket."""
+        """Return the ids on that node, bucket after bucket."""
         return list(self._groups.get(node, ()))

@@ -51,7 +51,7 @@ G = TypeVar("G", bound=GroupType)
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """What the log of a partition that nobody leads, or that is loading, says of one group."""
+    """The log's memory of one group, while nobody leads its partition or a node is loading it."""
 
     kind: type[GroupType]
     stored: Any
@@ -59,7 +59,7 @@ class Remembered(msgspec.Struct, frozen=True):
 
 
 class GroupRegistry:
-    """Every group. The first one brings the topic of offsets into being, as the first look-up of a coordinator does."""
+    """All groups of the cluster. The first group creates the offsets topic, as the first look-up of a coordinator does."""
 
     def __init__(self, environment: Environment, topics: Topics) -> None:
         self._environment = environment
@@ -82,7 +82,7 @@ class GroupRegistry:
 
     @cached_property
     def configs(self) -> GroupConfigs:
-        """Settings of single groups. Made when somebody asks for them first: a server listens before that."""
+        """Return the configs of single groups. They are made on first use, because a server listens before that."""
         from .configs import GroupConfigs
 
         return GroupConfigs(self._environment.settings, self._topics.broker_overrides, self._configured)
@@ -95,7 +95,7 @@ class GroupRegistry:
     # -- looking -------------------------------------------------------------------------------------------------------
 
     def reach(self, group_id: str, node: int) -> tuple[int, GroupType | None]:
-        """What a request that names the group finds on that node: 14 or 16 and nothing, or else 0 and the group, if there is one."""
+        """Return what a request that names the group finds on that node: the error 14 or 16 and None, or 0 and the group, if it exists."""
         group = self._groups.get(group_id)
         hosting = self.hosting
         error = hosting.gate(hosting.partition_of(group_id) if group is None else group.partition, node)
@@ -110,7 +110,6 @@ class GroupRegistry:
         return self._groups.get(group_id)
 
     def all(self) -> Iterator[GroupType]:
-        """Every group there is."""
         return iter(self._groups.values())
 
     def groups_on(self, node: int) -> list[GroupType]:
@@ -174,7 +173,7 @@ class GroupRegistry:
         group.lost = None
 
     def timing(self, group_id: str, node: int) -> Timing:
-        """What a member's heartbeat needs of the group's settings."""
+        """Return the settings of the group that a member's heartbeat needs."""
         configs = self.configs
         return Timing(
             configs.session_timeout_ms(group_id),

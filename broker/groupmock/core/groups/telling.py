@@ -1,4 +1,4 @@
-"""What a group of any type does is told: its state moves, members come, go, change."""
+"""Effects that tell of groups of every type: a group's state moves, members come, go, change."""
 
 from __future__ import annotations
 

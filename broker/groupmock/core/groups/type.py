@@ -1,9 +1,9 @@
-"""What a type of group is: what the rest of the core may know of a group without knowing its type.
+"""A type of group: what the rest of the core may know of a group without knowing its type.
 
 Kafka 4 has several kinds of group under one name: the classic one (JoinGroup and SyncGroup, an assignor in a client), consumer groups
 (KIP-848, an assignor in the coordinator), share groups (KIP-932), streams groups (KIP-1071). An id belongs to one group of one type at a
-time. Commits, retention, deletion, listing, moves of the coordinator and the journal speak of any type: they ask what stands here, and
-nothing else. In Kafka: org.apache.kafka.coordinator.group.Group.
+time. Commits, retention, deletion, listing, moves of the coordinator and the journal speak of any type: they use this class and nothing
+else. In Kafka: org.apache.kafka.coordinator.group.Group.
 
 A type is a folder beside `classic/` with a subclass of `GroupType`, a line in `registry.TYPES`, and the APIs that are its own.
 """
@@ -31,7 +31,7 @@ Base = Callable[["Offset"], int]
 
 
 class Committer(msgspec.Struct, frozen=True):
-    """Who commits: generation or member epoch, and ids, as the request gives them (-1, "" and None below v1)."""
+    """The committer of offsets: generation or member epoch, and ids, as the request gives them (-1, "" and None below v1)."""
 
     generation: int
     member_id: str
@@ -48,7 +48,7 @@ NOBODY: Final = Committer(-1, "", None)
 
 
 class Home(Protocol):
-    """Where groups live: partitions of the offsets topic, into which is written what they remember."""
+    """The home of groups: the partitions of the offsets topic, whose logs keep what groups remember."""
 
     topics: Topics
 
@@ -77,7 +77,7 @@ class GroupType:
     __slots__ = ("epoch", "offsets")
 
     group_type: ClassVar[str]
-    """As ListGroups writes it (Kafka's Group.GroupType)."""
+    """The type as ListGroups writes it (Kafka's Group.GroupType)."""
     may_follow: ClassVar[Mapping[str, Collection[str]]]
     """State -> the states that may come next, in the order in which they are told of."""
     timers: ClassVar[tuple[str, ...]]
@@ -152,12 +152,13 @@ class GroupType:
         return 0
 
     def described(self, turn: Turn) -> DescribedGroup | None:
-        """What DescribeGroups says; None: the type has a description of its own, and DescribeGroups does not find the group (KIP-848)."""
+        """Return the group for DescribeGroups, or None if the type has a description of its own and DescribeGroups does not find it
+        (KIP-848)."""
         return None
 
     @abstractmethod
     def view(self) -> GroupView:
-        """What a test sees of it."""
+        ...
 
     def silent(self, now: int) -> dict[str, int | None]:
         """Member id -> ns since its last sign of life; None while it waits for an answer that counts as one. {}: the type does not say."""

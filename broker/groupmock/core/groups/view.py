@@ -1,4 +1,4 @@
-"""What a test sees of a group of any type: plain frozen values, copied on the server's thread."""
+"""Views of groups of any type for tests: plain frozen values, copied on the server's thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Assignment = dict[str, list[int]]
 
 
 class MemberView(msgspec.Struct, frozen=True):
-    """One member. `assignment` is topic -> partitions; of a classic group only where the bytes are the consumer protocol's, else {}."""
+    """The view of one member. `assignment` is topic -> partitions; in a classic group it is {} unless the bytes are the consumer
+    protocol's."""
 
     member_id: str
     group_instance_id: str | None
@@ -30,7 +31,7 @@ class MemberView(msgspec.Struct, frozen=True):
 
 
 class GroupView(msgspec.Struct, frozen=True):
-    """One group. `offsets` is topic -> partition -> committed offset."""
+    """The view of one group. `offsets` is topic -> partition -> committed offset."""
 
     group_id: str
     state: State

@@ -1,4 +1,5 @@
-"""What a classic group lets others do with its offsets and itself: commit, delete, forget (docs/kafka/offsets.md#offsetcommit)."""
+"""Checks of what a classic group allows: to commit its offsets, to delete them, to delete the group
+(docs/kafka/offsets.md#offsetcommit)."""
 
 from __future__ import annotations
 
@@ -36,13 +37,14 @@ def transactional_commit(turn: Turn, group: Group, by: Committer) -> int:
 
 
 def deletion(group: Group) -> int:
-    """Empty groups only."""
+    """Return the error of DeleteGroups, which only an empty group allows."""
     answer = ANSWERS[group.state, Question.DELETE]
     return error_codes.NONE if answer.do is Do.DELETE else answer.error
 
 
 def offset_deletion(group: Group) -> int:
-    """Of a group with members the subscriptions decide topic by topic, which only those of consumers can (SERVER-56)."""
+    """Return the error of OffsetDelete for the whole group. With members in it the subscriptions decide topic by topic, which only
+    consumers have (SERVER-56)."""
     readable = group.state is EMPTY or group.protocol_type == "consumer"
     return error_codes.NONE if readable else error_codes.NON_EMPTY_GROUP
 

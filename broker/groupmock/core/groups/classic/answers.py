@@ -34,7 +34,7 @@ def sync_refused(error: int) -> SyncGroupResponse:
 
 
 class Joined(msgspec.Struct, frozen=True):
-    """What the JoinGroup answers of one generation have in common, fixed when it begins."""
+    """The part that all JoinGroup answers of one generation share, fixed when it begins."""
 
     generation: int
     protocol_type: str | None
@@ -42,7 +42,7 @@ class Joined(msgspec.Struct, frozen=True):
     leader_id: str
 
     def to(self, version: int, member_id: str, members: list[JoinGroupResponseMember], skip_assignment: bool = False) -> JoinGroupResponse:
-        """One member's answer."""
+        """Return the answer for one member."""
         return JoinGroupResponse(
             generation_id=self.generation,
             protocol_type=self.protocol_type,
@@ -90,7 +90,7 @@ def member_list(group: Group) -> Listed:
 
 
 def synced(group: Group, version: int, member: Member) -> SyncGroupResponse:
-    """A member's stored assignment."""
+    """Return the answer with a member's stored assignment."""
     return SyncGroupResponse(
         protocol_type=group.protocol_type,
         protocol_name=protocol_name(group.protocol_name, version),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..type import Home
 
 Protocols = tuple[tuple[str, bytes], ...]
-"""What a member can do, its first choice first: (name, metadata)."""
+"""The protocols of a member, its first choice first: (name, metadata)."""
 
 
 def metadata_of(protocols: Protocols, name: str) -> bytes:
@@ -46,8 +46,8 @@ def bytes_of(protocols: Protocols) -> int:
 
 
 class Parked(msgspec.Struct, gc=False):
-    """A request that waits. `answered`: it was refused by a failing join phase but still counts as waiting, as on 4.3.0.
-    `led`: of a replaced static member that waits for the group record only (`replacement`): who led before."""
+    """A JoinGroup or SyncGroup that is parked. `answered`: it was refused by a failing join phase but still counts as parked, as on
+    4.3.0. `led` is the leader before, for a replaced static member that waits for the group record only (`replacement`)."""
 
     ticket: int
     version: int
@@ -56,7 +56,7 @@ class Parked(msgspec.Struct, gc=False):
 
 
 class Member(msgspec.Struct, gc=False, eq=False):
-    """One member. `spread` orders members as Kafka's hash map does; `is_new` until its first generation is answered."""
+    """A member of a classic group. `spread` orders members as Kafka's hash map does; `is_new` until its first generation is answered."""
 
     member_id: str
     group_instance_id: str | None
@@ -73,7 +73,7 @@ class Member(msgspec.Struct, gc=False, eq=False):
     sync: Parked | None = None
 
     def metadata(self, protocol_name: str) -> bytes:
-        """What the member said beside that protocol; empty when it does not list it."""
+        """Return the member's metadata for that protocol, or b"" if it does not list it."""
         return metadata_of(self.protocols, protocol_name)
 
 
@@ -254,7 +254,7 @@ class Group(GroupType):
         self.end_leases()
 
     def lead(self, member: Member | None) -> None:
-        """Who leads from now on; None: nobody."""
+        """Set the leader, or no leader for None."""
         self.leader_id = None if member is None else member.member_id
         self.end_leases()
 

@@ -1,4 +1,4 @@
-"""Who is in a group: dynamic members, reserved ids (KIP-394), static members and their replacement (KIP-345)."""
+"""Membership of a classic group: dynamic members, reserved ids (KIP-394), static members and their replacement (KIP-345)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOM_FOR_UUID: Final = 37
 
 
 class JoinTerms(msgspec.Struct, gc=False, frozen=True):
-    """What a JoinGroup asks for, whatever its version."""
+    """The content of a JoinGroup, whatever its version."""
 
     protocol_type: str
     protocols: Protocols
@@ -76,7 +76,6 @@ def reserve(turn: Turn, group: Group, client_id: str | None, session_timeout_ms:
 
 
 def drop_reservation(turn: Turn, group: Group, member_id: str, why: Why, what: str = "removed") -> None:
-    """Forget a reserved id."""
     group.pending_joins.discard(member_id)
     sessions.end(turn, group, member_id)
     telling.changed(turn, group, member_id, what, why)
@@ -204,7 +203,7 @@ def swap(group: Group, old: Member, new: Member) -> None:
 
 
 def refuse_parked(turn: Turn, group: Group, old: Member) -> None:
-    """Whoever waits under a replaced member's id is fenced (82)."""
+    """Answer requests that are parked under a replaced member's id with 82 (FENCED_INSTANCE_ID)."""
     join = group.park_join(old, None)
     if join is not None and not join.answered:
         turn.reply(join.ticket, answers.join_refused(error_codes.FENCED_INSTANCE_ID, join.version, old.member_id))

@@ -71,7 +71,7 @@ FAILED: Final = PhaseOutcome.FAILED
 
 
 def go_on(turn: Turn, group: Group, do: Do, why: Why) -> PhaseOutcome:
-    """What the table (states.ANSWERS) says about somebody who came, came back, or went."""
+    """Do what the table (states.ANSWERS) says about a member that came, came back, or left."""
     if do is COMPLETE:
         return maybe_complete(turn, group, why)
     if do is REBALANCE:
@@ -84,7 +84,7 @@ def go_on(turn: Turn, group: Group, do: Do, why: Why) -> PhaseOutcome:
 
 
 def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
-    """Begin to collect JoinGroups. FAILED: the phase was over at once, and failed."""
+    """Begin to collect JoinGroup requests. Returns FAILED if the phase was over at once, and failed."""
     # Who waits for an assignment of a generation that is over is told to join again (SERVER-21)
     if group.state is COMPLETING:
         _reset_assignments(group)
@@ -154,7 +154,7 @@ def on_join_timer(turn: Turn, group: Group) -> None:
 
 
 def complete(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
-    """End the join phase. Where it fails a note says why, and only who asked has to be told."""
+    """End the phase in which members join. If it fails, a note says why, and only the asker has to be told."""
     if group.join_phase_dead or turn.environment.holds.holds_phase(group.group_id):
         return FINE
     turn.timers.cancel(("join", group.group_id))
@@ -255,10 +255,8 @@ def _take_joins(turn: Turn, group: Group) -> list[tuple[Parked, str]]:
 
 
 def _malformed(metadata: list[bytes]) -> Malformed | None:
-    """What makes Kafka's parser fall over. It stops at the first Subscription that merely ends too early: then all topics are unknown.
-
-    So does this one behind MOST_TOPICS topics.
-    """
+    """Return what makes Kafka's parser fail, if anything. It stops at the first Subscription that merely ends too early: then all topics
+    are unknown. Here it stops behind MOST_TOPICS topics, too."""
     left = MOST_TOPICS
     try:
         for one in metadata:

@@ -20,8 +20,8 @@ from .group import Group, Member, Parked
 
 
 def keep_generation(turn: Turn, group: Group, request: Request, old: Member, new: Member, before: str | None) -> None:
-    """No rebalance. `before`: who led before: below v9 the member is told that the old id leads. Nobody does in a group that was a consumer
-    group a moment ago (KIP-848, online downgrade)."""
+    """Let a static member return without a rebalance. `before` led the group until now: below v9 the member is told that the old id
+    leads. Nobody led a group that was a consumer group a moment ago (KIP-848, online downgrade)."""
     led = before or ""
     # Below v9 no answer can say "do not assign" (skip_assignment, KIP-814): a leader that came back is told that its old id leads, takes
     # itself for a follower and fetches its stored assignment (SERVER-34).

@@ -20,7 +20,6 @@ NEW_MEMBER_MS: Final = 300_000
 
 
 def key(group: Group, member_id: str) -> Key:
-    """The timer's key."""
     return ("session", group.group_id, member_id)
 
 
@@ -82,5 +81,4 @@ def silence(member: Member, now: int) -> int | None:
 
 
 def end(turn: Turn, group: Group, member_id: str) -> None:
-    """No session any more."""
     turn.timers.cancel(key(group, member_id))

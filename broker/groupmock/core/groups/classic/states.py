@@ -86,7 +86,7 @@ MAY_FOLLOW: Final[dict[State, frozenset[State]]] = {
 
 
 class Question(StrEnum):
-    """What can be asked of a group, after the checks that do not depend on its state (ids, generation, protocols, size)."""
+    """The questions that a group is asked after the checks that do not depend on its state (ids, generation, protocols, size)."""
 
     JOIN_RESERVE = "JoinGroup v4+ without member id and instance id"
     JOIN_NEW = "JoinGroup of a newcomer: reserved id, v0-3 without id, or a new instance id"
@@ -121,11 +121,12 @@ MEMBERS_ASK: Final = frozenset(
         Question.COMMIT_MEMBER,
     }
 )
-"""What a member alone can ask. An Empty group has none, so that it has no rows for these: whoever tries is told by the check of its ids."""
+"""The questions that only a member can ask. An Empty group has no member, so it has no rows for these: the check of the ids answers
+first."""
 
 
 class Do(Enum):
-    """What a group does about it. A JoinGroup that starts a rebalance, or comes while one collects, waits until the join phase ends."""
+    """The actions of a group. A JoinGroup that starts a rebalance, or comes while one collects, is parked until the join phase ends."""
 
     ANSWER = "answer at once"
     RESERVE = "reserve an id and answer"
@@ -145,7 +146,7 @@ COLLECT: Final = Do.COLLECT
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What to do, the error code that goes with it, and whether the member's session starts again."""
+    """An action, the error code that goes with it, and whether the member's session starts again."""
 
     do: Do
     error: int = error_codes.NONE

@@ -1,8 +1,8 @@
-"""What the coordinator's log remembers of a group: its last group record (docs/kafka/group-protocol.md#load-unload-deletion).
+"""The group record that the coordinator's log keeps (docs/kafka/group-protocol.md#load-unload-deletion).
 
-Written when the leader's assignment comes, when a group becomes Empty and when a static member is replaced, never in between: so a
-coordinator that moves in the middle of a rebalance brings back the generation before, or nothing, and members of the one that was lost
-get 22 or 25 and join again.
+It is written when the leader's assignment comes, when a group becomes Empty and when a static member is replaced, never in between. So a
+coordinator that moves in the middle of a rebalance brings back the generation before, or nothing, and members of the lost generation get 22
+or 25 and join again.
 """
 
 from __future__ import annotations

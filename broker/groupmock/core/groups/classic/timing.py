@@ -1,4 +1,4 @@
-"""What a classic group's timers do when they fire: sessions end, phases end, a record is written."""
+"""Handlers of a classic group's timers: sessions end, phases end, a record is written."""
 
 from __future__ import annotations
 

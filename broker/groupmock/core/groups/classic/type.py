@@ -50,7 +50,7 @@ class ClassicGroup(Group):
         return admission.transactional_commit(turn, self, by)
 
     def admit_deletion(self) -> int:
-        """Empty groups only."""
+        """Return the error of DeleteGroups, which only an empty group allows."""
         return admission.deletion(self)
 
     def admit_offset_deletion(self) -> int:
@@ -66,30 +66,26 @@ class ClassicGroup(Group):
         return self.subscribed.unread if self.protocol_type == "consumer" else 0
 
     def described(self, turn: Turn) -> DescribedGroup:
-        """With its members."""
         from .described import describe  # a server that listens has no need of it yet
 
         return describe(turn, self)
 
     def view(self) -> GroupView:
-        """A copy."""
         from .view import view_of
 
         return view_of(self)
 
     def silent(self, now: int) -> dict[str, int | None]:
-        """By its session, which is as long as a member said from every sign of life on."""
+        """Return for each member how long it was silent. A session begins anew with every sign of life."""
         return {member.member_id: sessions.silence(member, now) for member in self.members.values()}
 
     def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
-        """Sessions, phases, records."""
         return FIRES[timer](turn, self, subject)
 
     def topic_changed(self, turn: Turn, topic: str) -> None:
-        """Nothing."""
+        """Do nothing, because a classic group's leader watches the topics."""
 
     def store(self, turn: Turn) -> None:
-        """Write the group record."""
         storage.store(turn, self)
 
     def restore(self, turn: Turn, stored: StoredGroup | None) -> None:
@@ -103,7 +99,7 @@ class ClassicGroup(Group):
             rebalance.prepare(turn, self, causes.GROUP_TOO_LARGE)
 
     def unload(self, turn: Turn, why: Why) -> None:
-        """Who waits gets 16."""
+        """Unload the group and answer parked requests with 16 (NOT_COORDINATOR)."""
         storage.unload(turn, self)
         self.die(turn, why)
 

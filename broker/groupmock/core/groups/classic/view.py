@@ -1,4 +1,4 @@
-"""What a test sees of a classic group: its own facts, and the bytes of the consumer protocol read for it."""
+"""The view of a classic group for tests: its own data, and the bytes of the consumer protocol decoded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from .group import Group, Member
 
 
 def view_of(group: Group) -> GroupView:
-    """Copy a group."""
     return GroupView(
         group_id=group.group_id,
         state=cast(State, str(group.state)),

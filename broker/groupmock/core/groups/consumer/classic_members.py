@@ -55,8 +55,8 @@ def join(
     settings: Timing,
     done: Callable[[Turn, JoinGroupResponse], None],
 ) -> None:
-    """Take the member in. `client`: its id and host; `done`: is given the answer, behind the target where one is computed, which may take
-    long. Raises JoinRefused, before anything has changed."""
+    """Add the member to the group. `client` is its id and host. `done` is called with the answer, after the target if one is computed,
+    which may take long. Raises JoinRefused, before anything has changed."""
     _check(turn, group, message, version)
     _check_instance(group, message)
     said = _subscription(message)
@@ -148,7 +148,7 @@ def _subscription(message: JoinGroupRequest) -> Subscription:
 
 
 def _as_beat(turn: Turn, group: Group, message: JoinGroupRequest, version: int, said: Subscription, client: tuple[str, str]) -> Beat:
-    """What the JoinGroup says, as a heartbeat would say it: that it joins, with what it owns."""
+    """Return the JoinGroup as a heartbeat that joins with what the member owns."""
     timeout = message.rebalance_timeout_ms if version else message.session_timeout_ms
     ids = {each.topic: group.home.topics.topic_id(each.topic) for each in said.owned_partitions}
     owned = frozenset(
@@ -196,7 +196,8 @@ def _validated(group: Group, member_id: str, instance: str | None) -> Member | i
 
 
 def sync(turn: Turn, group: Group, message: SyncGroupRequest, version: int) -> SyncGroupResponse:
-    """What the member may have, in the version of its own subscription; the assignments of a client are not looked at (CG-173, CG-175)."""
+    """Return what the member may have, in the version of its own subscription. Assignments that a client sends are ignored (CG-173,
+    CG-175)."""
     member = _validated(group, message.member_id, message.group_instance_id)
     if isinstance(member, int):
         return SyncGroupResponse(error_code=member)
@@ -214,7 +215,7 @@ def sync(turn: Turn, group: Group, message: SyncGroupRequest, version: int) -> S
 
 
 def assignment_bytes(group: Group, member: Member, spots: Iterable[Spot]) -> bytes:
-    """A ConsumerProtocolAssignment of these."""
+    """Encode the partitions as a ConsumerProtocolAssignment."""
     assert member.classic is not None
     named = ((group.home.topics.name_of(topic), indexes) for topic, indexes in by_topic(spots))
     parts = [TopicPartitions(name, indexes) for name, indexes in named if name is not None]

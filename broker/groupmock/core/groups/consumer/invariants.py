@@ -1,4 +1,4 @@
-"""What must always hold of a consumer group: tests ask after every event."""
+"""Invariants of a consumer group, which tests check after every event."""
 
 from __future__ import annotations
 

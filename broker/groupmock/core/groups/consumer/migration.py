@@ -77,7 +77,7 @@ def _why_not(turn: Turn, group: ClassicGroup) -> str | None:
 
 
 def _send_back(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
-    """Where it waits for an answer it is told to come again."""
+    """Answer the member's parked requests with 27 (REBALANCE_IN_PROGRESS), so that it asks again."""
     join = group.park_join(member, None)
     if join is not None and not join.answered:
         turn.reply(join.ticket, answers.join_refused(error_codes.REBALANCE_IN_PROGRESS, join.version, member.member_id))

@@ -69,7 +69,7 @@ class MemberTable(Timeline):
             self.size -= 1
 
     def _arrange(self) -> None:
-        """The table has grown."""
+        """Sort the table anew, because it has grown."""
         latest_first = list(reversed(self._hashes))
         self._order = sorted(latest_first, key=self._slot_of)
         self._slots = array("Q", map(self._slot_of, self._order))
@@ -85,8 +85,8 @@ def by_topic(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
 
 
 def held(assigned: Iterable[Spot], revoking: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
-    """What a member is described to have: topics as a hash map that was filled by `compute` has them, in each first what it may have and
-    then what it gives up."""
+    """Return a member's partitions as DescribeGroups orders them: topics as a hash map that was filled by `compute` has them, in each
+    topic first the assigned partitions and then those to revoke."""
     found: dict[bytes, list[int]] = {}
     for part in (assigned, revoking):
         for topic, indexes in _grouped(part).items():
@@ -108,11 +108,11 @@ def _in_order(
 
 
 def given(kept: Held, new: Held, target: Target, had: Held) -> Held:
-    """What a member has from now on, as CurrentAssignmentBuilder lays it out.
+    """Return a member's new partitions in the order in which CurrentAssignmentBuilder builds them.
 
-    A map of topics into which what is kept is put first, and what is new comes by `compute`, both in the order of a set of all
-    topics of the target and of what it had. Each topic's partitions are a copy of the map that it had, no larger than it needed to be:
-    4 comes before 3 there (seen on 4.3.0). Where nothing is kept they are a new map.
+    It fills a map of topics, first with what is kept and then, by `compute`, with what is new, both in the order of a set of all topics of
+    the target and of what the member had. Each topic's partitions are a copy of the map that the member had, no larger than it needed to
+    be: 4 comes before 3 there (seen on 4.3.0). Where nothing is kept they are a new map.
     """
     old, fresh, before, spots = _grouped(kept), _grouped(new), _grouped(had), kept | new
     topics = old | fresh
@@ -139,15 +139,15 @@ def _topics_given(every: list[bytes], capacity: int, old: Container[bytes], fres
 
 
 def remaining(had: Held, kept: Held) -> Held:
-    """What a member has from now on where whole topics are taken from it: what stays in a copy of the map that it had, which is no larger
-    than that needed to be."""
+    """Return a member's new partitions where whole topics are taken from it: the rest in a copy of the map that it had, no larger than
+    that needed to be."""
     parts = dict(by_topic(had))
     topics = HashKeys(UUIDS, room_for(len(parts)), parts)
     return {(topic, index): kept[topic, index] for topic in topics for index in parts[topic] if (topic, index) in kept}
 
 
 def as_laid_out(spots: Iterable[Spot]) -> list[tuple[bytes, list[int]]]:
-    """What `given` gave, as the answer to the heartbeat of that moment has it."""
+    """Return the partitions in the order of `given`, as the answer to the heartbeat of that moment has them."""
     return list(_grouped(spots).items())
 
 

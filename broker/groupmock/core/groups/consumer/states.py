@@ -73,4 +73,4 @@ LEAVING: Final = -1
 AWAY: Final = -2
 """The epoch of a static member that leaves and will be back (CG-92)."""
 FIRST_EPOCH: Final = 1
-"""Of a new group on 4.3: its first member's join makes it 2 (CG-31)."""
+"""The epoch of a new group on 4.3: its first member's join makes it 2 (CG-31)."""

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from ...work import Steps
 
 LEAST_INTERVAL_NS: Final = 10_000 * NS_PER_MS
-"""Kafka's REGEX_BATCH_REFRESH_MIN_INTERVAL_MS."""
+"""The interval is Kafka's REGEX_BATCH_REFRESH_MIN_INTERVAL_MS."""
 
 
 def matcher_of(turn: Turn, group: Group | None, topics: Topics, regex: str) -> Matcher | None:
-    """Of an expression that is new to the group; None: it is not. Raises Refused where RE2 would, OverBudget where a group would have too
-    many of them."""
+    """Return the matcher of an expression that is new to the group, else None. Raises Refused where RE2 would, OverBudget if the group
+    would have too many expressions."""
     if group is not None and regex in group.expressions:
         return None
     take(turn.settings, (1 + (0 if group is None else len(group.expressions))) * (1 + topics.count) + len(regex))

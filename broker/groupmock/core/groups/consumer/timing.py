@@ -13,8 +13,8 @@ from .group import Group, Member
 
 
 class Timing(msgspec.Struct, frozen=True):
-    """What a heartbeat needs of the settings of its group, else of the broker. `assignment_ms`: asked where a target is to be computed,
-    as the broker's may change at run time."""
+    """Settings that a heartbeat needs, of its group, else of the broker. `assignment_ms` is asked when a target is to be computed, as
+    the broker's value may change at run time."""
 
     session_ms: int
     heartbeat_ms: int
@@ -37,7 +37,7 @@ def await_revocation(turn: Turn, group: Group, member: Member) -> None:
 
 
 def revoked(turn: Turn, group: Group, member: Member) -> None:
-    """It did."""
+    """Cancel the revocation timer, because the member has revoked."""
     turn.timers.cancel(("revocation", group.group_id, member.member_id))
 
 

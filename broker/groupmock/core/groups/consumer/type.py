@@ -28,8 +28,8 @@ MEMBER_EPOCH_SINCE: Final = 9
 
 
 class StoredGroup(msgspec.Struct, frozen=True):
-    """What the log remembers of a group: all but its timers, and when another target may be computed (the first one after a load is not
-    delayed). `topics`: those it subscribes to, as they were."""
+    """The log's memory of a group: all but its timers, and when another target may be computed (the first one after a load is not
+    delayed). `topics` are those it subscribes to, as they were."""
 
     generation: int
     assignment_epoch: int
@@ -50,11 +50,10 @@ class ConsumerGroup(Group):
 
     @classmethod
     def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
-        """Empty, at epoch 1."""
+        """Return an empty group at epoch 1."""
         return cls(home, group_id, partition)
 
     def is_empty(self) -> bool:
-        """Without members."""
         return not self.members
 
     def admit_commit(self, turn: Turn, by: Committer, version: int, at: Collection[At]) -> int:
@@ -98,11 +97,11 @@ class ConsumerGroup(Group):
         return error_codes.NONE if epoch == member.epoch else wrong
 
     def admit_deletion(self) -> int:
-        """Without members only."""
+        """Return the error of DeleteGroups, which only a group without members allows."""
         return error_codes.NON_EMPTY_GROUP if self.members else error_codes.NONE
 
     def admit_offset_deletion(self) -> int:
-        """Topic by topic."""
+        """Allow OffsetDelete for the group, because the subscriptions decide topic by topic."""
         return error_codes.NONE
 
     def offsets_age_from(self) -> Base | None:
@@ -110,17 +109,16 @@ class ConsumerGroup(Group):
         return lambda offset: offset.commit_ms
 
     def view(self) -> GroupView:
-        """A copy."""
         from .view import view_of
 
         return view_of(self)
 
     def silent(self, now: int) -> dict[str, int | None]:
-        """By its session."""
+        """Return for each member how long it was silent."""
         return {member.member_id: timing.silence(member, now) for member in self.members.values()}
 
     def progress_of(self, member_id: str) -> str | None:
-        """Of whoever is in it, whatever protocol it speaks."""
+        """Return the progress of a member, whatever protocol it speaks."""
         member = self.members.get(member_id)
         return None if member is None else str(member.progress)
 
@@ -164,8 +162,8 @@ class ConsumerGroup(Group):
 
     @property
     def stored(self) -> StoredGroup:
-        """What its records say now. Every change is a record of its own (ConsumerGroupMetadata..., ...Member..., ...TargetAssignment...,
-        ...CurrentMemberAssignment..., ...RegularExpression records): what is stored is what is, until a load asks."""
+        """Return what the group's records say now. Every change is a record of its own (ConsumerGroupMetadata..., ...Member...,
+        ...TargetAssignment..., ...CurrentMemberAssignment..., ...RegularExpression records), so the stored group is the present one."""
         members = tuple(msgspec.structs.replace(member, session=no_session(), former_instances=()) for member in self.ordered())
         return StoredGroup(self.generation, self.assignment_epoch, members, dict(self.targets), dict(self.topics), dict(self.resolved))
 
@@ -193,7 +191,6 @@ class ConsumerGroup(Group):
         self.die(turn, why)
 
     def die(self, turn: Turn, why: Why) -> None:
-        """Its timers stop."""
         for member_id in list(self.members):
             timing.stop(turn, self, member_id)
         turn.timers.cancel(("regex", self.group_id))

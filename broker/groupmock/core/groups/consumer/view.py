@@ -21,7 +21,7 @@ CONSUMER: Final = 1
 
 
 def view_of(group: Group) -> GroupView:
-    """Copy a group. Its generation is the group epoch; nobody leads."""
+    """Copy a group into a view. Its generation is the group epoch, and it has no leader."""
     return GroupView(
         group_id=group.group_id,
         state=cast(State, str(group.state)),

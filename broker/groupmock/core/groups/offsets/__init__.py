@@ -1,1 +1,1 @@
-"""What groups have committed, whatever their type."""
+"""Offsets that groups have committed, whatever the group's type."""

@@ -1,4 +1,4 @@
-"""Who has offsets in which topic, so that a topic's deletion costs what is in it, however many groups there are."""
+"""An index from topics to groups with offsets in them, so that deleting a topic costs what is in it, however many groups there are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ Owner = tuple[int, str]
 
 
 class ByTopic:
-    """Topic -> owners. Kept by whoever adds and discards offsets: a topic is here exactly while somebody has something in it."""
+    """The index from topics to owners. Its users add and discard offsets: a topic is in it exactly while a group has an offset there."""
 
     def __init__(self) -> None:
         self._owners: dict[str, dict[str, int]] = {}  # topic -> group's id -> number
@@ -16,7 +16,6 @@ class ByTopic:
         return len(self._owners)
 
     def add(self, topic: str, owner: Owner) -> None:
-        """It has something there."""
         self._owners.setdefault(topic, {})[owner[1]] = owner[0]
 
     def discard(self, topic: str, owner: Owner) -> None:
@@ -28,13 +27,12 @@ class ByTopic:
                 del self._owners[topic]
 
     def take(self, topic: str) -> dict[str, int]:
-        """Who has something there, number by id, and is no more filed under it."""
+        """Remove the topic and return its owners, number by id."""
         return self._owners.pop(topic, {})
 
     def owners(self, topic: str) -> list[Owner]:
-        """Who has something there, in order."""
+        """Return the owners of offsets in the topic, in order."""
         return sorted((number, group_id) for group_id, number in self._owners.get(topic, {}).items())
 
     def clear(self) -> None:
-        """Nobody has anything."""
         self._owners.clear()

@@ -13,7 +13,7 @@ from ..type import Committer, GroupType
 from .committed import At, Offset
 
 NO_OFFSET = Offset(-1, -1, "", -1)
-"""What a partition without a commit answers."""
+"""The answer for a partition without a commit."""
 
 
 class Commit(NamedTuple):

@@ -21,7 +21,7 @@ At = tuple[str, int]
 
 
 class Offset(msgspec.Struct, gc=False, frozen=True):
-    """A committed offset. Times are ms since 1970; `expire_ms` only where the commit asked for a retention (v2-4)."""
+    """An offset that a group committed. Times are ms since 1970; `expire_ms` is set only if the commit asked for a retention (v2-4)."""
 
     offset: int
     leader_epoch: int
@@ -90,7 +90,7 @@ class CommittedOffsets(dict[At, Offset]):
                 self._filed.add(topic, self._owner)
 
     def end_transaction(self, producer_id: int, committed: bool) -> Generator[None, None, int]:
-        """What the producer has pending becomes the group's, or is dropped, in steps; how many offsets are new."""
+        """Commit or drop the producer's pending offsets, in steps. Returns how many offsets are new."""
         if self._pending is None:
             return 0
         mine = list(self._pending.of(producer_id))
@@ -200,7 +200,6 @@ class CommittedOffsets(dict[At, Offset]):
                     self._filed.add(topic, self._owner)
 
     def clear(self) -> None:
-        """Forget all."""
         if self._filed is not None:
             for topic in self._named():
                 self._filed.discard(topic, self._owner)

@@ -26,8 +26,8 @@ class Pending(msgspec.Struct, gc=False, frozen=True):
 
 
 class PendingOffsets:
-    """By producer id and partition. Who asks about a partition does not wait for a look at every producer: `_producers` has those of each,
-    and `_topics` counts the partitions."""
+    """Offsets of open transactions by producer id and partition. A look-up of a partition does not visit every producer: `_producers`
+    has those of each partition, and `_topics` counts the partitions."""
 
     __slots__ = ("_by_producer", "_number", "_producers", "_settled", "_topics")
 
@@ -74,12 +74,12 @@ class PendingOffsets:
             self._settled[at] = self._number
 
     def wins(self, producer_id: int, at: At) -> Offset | None:
-        """What the producer has there, if nothing later stands."""
+        """Return the producer's pending offset unless a later commit replaced it."""
         mine = self._by_producer.get(producer_id, {}).get(at)
         return mine.offset if mine is not None and mine.number > self._settled.get(at, 0) else None
 
     def settle(self, producer_id: int, at: At) -> None:
-        """What the producer had there stands from now on."""
+        """Let the producer's pending offset replace earlier commits."""
         self._settled[at] = self._by_producer[producer_id][at].number
         self.drop(producer_id, at)
 
@@ -88,7 +88,7 @@ class PendingOffsets:
         self._by_producer.pop(producer_id, None)
 
     def drop(self, producer_id: int, at: At) -> None:
-        """What that producer has pending there is nothing any more."""
+        """Drop the producer's pending offset of that partition."""
         mine = self._by_producer.get(producer_id, {})
         if at in mine:
             del mine[at]

@@ -12,7 +12,7 @@ from .committed import At, Offset
 
 
 def sweep(turn: Turn, group: GroupType) -> Steps:
-    """Drop what has expired."""
+    """Drop committed offsets that have expired."""
     base = group.offsets_age_from()
     if base is None:
         return

@@ -30,7 +30,7 @@ def _uniform(group: Group, effort: Effort) -> Steps[dict[str, Computed]]:
 
 
 ASSIGNORS: Final[dict[str, Assignor]] = {"uniform": _uniform, "range": range_assignor.assign}
-"""By the names that members and settings give; the first is the one for groups in which nobody names one."""
+"""Assignors by the names that members and settings give; the first is for groups in which nobody names one."""
 
 
 def assign(

@@ -19,7 +19,7 @@ Computed = Mapping[bytes, Collection[int]]
 
 
 class Draft:
-    """The copy."""
+    """A member's target while an assignor changes it."""
 
     __slots__ = ("_sets", "_topics")
 
@@ -46,17 +46,15 @@ class Draft:
             self.drop(topic)
 
     def drop(self, topic: bytes) -> None:
-        """A whole topic."""
         self._topics.remove(topic)
         del self._sets[topic]
 
     def computed(self) -> Computed:
-        """All that is left."""
         return {topic: self._sets[topic] for topic in self._topics}
 
 
 def stored(old: Target, computed: Computed, effort: Effort) -> Steps[Target]:
-    """What the member's target is from now on: the very same `old` where `computed` has the same partitions."""
+    """Return the member's new target: the very same `old` if `computed` has the same partitions."""
     if _same(old, computed):
         return old
     effort.owe(4 * len(computed))

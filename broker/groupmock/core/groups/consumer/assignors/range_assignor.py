@@ -51,7 +51,8 @@ def _in_line(members: list[Member]) -> list[Member]:
 
 
 def _as_the_first(ranges: dict[bytes, range], size: int, orders: dict[tuple[bytes, ...], list[bytes]]) -> Computed:
-    """Where all subscribe alike the order is that of the first in the line, and the size is without topics that do not exist."""
+    """Return the ranges in the order of the first member, because all subscribe alike. The map's size is without topics that do not
+    exist."""
     if len(ranges) < 2:
         return ranges
     topics = tuple(ranges)
@@ -61,5 +62,5 @@ def _as_the_first(ranges: dict[bytes, range], size: int, orders: dict[tuple[byte
 
 
 def _ordered(topics: Collection[bytes], ranges: dict[bytes, range], size: int) -> Computed:
-    """As they come out of a map made for so many topics, into which they were put in the order of the subscription."""
+    """Return the topics in the order of a map for so many topics, filled in the order of the subscription."""
     return {topic: ranges[topic] for topic in filled_order(UUIDS, topics, room_for(size))}

@@ -1,8 +1,8 @@
-"""What an assignor is given: members, in the order of Kafka's own map, with the ids they subscribe to and what they had.
+"""The input of an assignor: members, in the order of Kafka's own map, with the ids that they subscribe to and their targets before.
 
-Members are put into a hash map in the order of the coordinator's table, the one whose heartbeat computes last (CG-108). Names of a member
-are a hash set; assignors see ids one by one as that set is iterated. Of names that do not exist they see nothing, but its size has them.
-In Kafka: TargetAssignmentBuilder, GroupSpecImpl, TopicIds and UnionSet, ConsumerGroup.subscriptionType.
+Members are put into a hash map in the order of the coordinator's table, and the member whose heartbeat computes comes last (CG-108). The
+names of a member are a hash set; assignors see ids one by one as that set is iterated. Assignors do not see names that do not exist, but
+the set's size counts them. In Kafka: TargetAssignmentBuilder, GroupSpecImpl, TopicIds and UnionSet, ConsumerGroup.subscriptionType.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def group_of(members: Sequence[Member], topics: Mapping[str, tuple[bytes, int]],
 
 
 def _member_order(members: Sequence[Member], replaced: str | None) -> Iterable[int]:
-    """Their numbers. The last one may replace a static member: both changes are a map of their own, in whose order they are made."""
+    """Return the members' numbers in order. The last member may replace a static one: each of these changes copies the map, whose order
+    changes with it."""
     if len(members) < 2:
         return range(len(members))
     spreads = [STRINGS.spread(one.member_id) if one.spread is None else one.spread for one in members]

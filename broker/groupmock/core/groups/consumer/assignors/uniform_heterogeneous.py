@@ -82,7 +82,7 @@ class _Balance:
         self.ranks: dict[bytes, tuple[float, int, int]] = {}
 
     def rank(self) -> Steps[None]:
-        """By which topics are sorted."""
+        """Rank the topics by the keys by which they are sorted."""
         for topic, subscribers in self.subscribers.items():
             self.ranks[topic] = -(self.group.partitions[topic] / len(subscribers)), len(subscribers), uuid_rank(topic)
             if self.effort.spend(4):
@@ -140,7 +140,8 @@ class _Balance:
                     since = topic
 
     def level_topic(self, topic: bytes) -> Steps[int]:
-        """How many moved. A member gives its highest partition of those that it had before this began."""
+        """Level one topic and return how many partitions moved. A member gives its highest partition of those that it had before this
+        began."""
         effort, loads = self.effort, set(map(self.loads.__getitem__, self.subscribers[topic]))
         if effort.spend(1 + len(self.subscribers[topic]) // 16):
             yield

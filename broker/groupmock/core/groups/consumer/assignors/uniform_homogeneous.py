@@ -34,7 +34,7 @@ class _Deal:
         return self.drafts[member.member_id]
 
     def revoke(self) -> Steps[None]:
-        """What is beyond a member's quota goes to the pool."""
+        """Move to the pool what is beyond a member's quota."""
         known, quota, extras, waiting = self.known, self.quota, self.extras, len(self.members)
         for member in self.members:
             extra = extras > 0
@@ -90,7 +90,7 @@ class _Deal:
                     yield
 
     def computed(self) -> Steps[dict[str, Computed]]:
-        """What everybody is to have."""
+        """Return the new targets of all members."""
         changed = {}
         for member_id, draft in self.drafts.items():
             changed[member_id] = found = draft.computed()
