@@ -44,7 +44,7 @@ EACH: Final = "each"  # a count, and the steps of an element
 RECORDS: Final = "records"
 TAGS: Final = "tags"
 LENGTH_BYTES: Final = {"string": 2, "bytes": 4, "records": 4, "array": 4}
-"""Of a length or count before KIP-482; later it is a varint."""
+"""Bytes of a length or count before KIP-482; later versions write a varint."""
 
 Step = tuple[str, Any]
 
@@ -98,14 +98,12 @@ def _joined(steps: list[Step]) -> tuple[Step, ...]:
 
 
 class _NoSuchAnswer(Exception):
-    """The bytes are none."""
+    """The bytes of the answer cannot be decoded."""
 
 
 class Abridged:
-    """One answer. `feed` its pieces, `size` bytes with its length; `digest()` behind each, when there is time; then `read()`.
-
-    `may_tell`: addresses may stand in it; `kept`: what has come of it, big records left out.
-    """
+    """An answer that passes by in pieces. `feed` takes the pieces (`size` bytes with the length), `digest()` hashes them when there is
+    time, then `read()` decodes. `may_tell`: addresses may stand in it. `kept` holds what has arrived, without big records."""
 
     def __init__(self, codec: WireCodec, size: int) -> None:
         self.codec = codec
@@ -134,18 +132,18 @@ class Abridged:
             self._keep(len(self._data) - self._at)
 
     def digest(self) -> None:
-        """Of the records that have come."""
+        """Hash the records that have arrived."""
         for digest, part in self._due:
             digest.update(part)
         self._due.clear()
 
     @property
     def frame(self) -> bytes:
-        """What is kept, without the length."""
+        """Return what is kept, without the length."""
         return bytes(memoryview(self.kept)[4:])
 
     def read(self) -> Message:
-        """What it says; each big `records` is a `Digested`. Raises CodecError."""
+        """Return the decoded answer, in which each big `records` is a `Digested`. Raises CodecError."""
         if self._message is None:
             self.digest()
             message = self.codec.read_answer(self.frame)

@@ -1,7 +1,7 @@
-"""Where answers tell addresses of brokers, and what a recording tells in their place: its own.
+"""Addresses of brokers in answers, which a recording replaces by its own.
 
 No list of APIs is kept here: the declarations of the codec say which answers have a field `host` beside a field `port`, and from which
-version on. ApiVersions is the other answer that is changed: a client must not choose a version that could not be read.
+version on. ApiVersions is the other answer that is changed, because a client must not choose a version that could not be read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What of a JoinGroup is kept while its group is followed: its member, and of long texts, which are only compared, a digest."""
+"""The part of a JoinGroup that is kept while its group is followed: its member and, in place of long texts, which are only compared, a
+digest."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ LONG: Final = 64
 
 
 def about(call: Seen, asked: Any) -> dict[str, Any]:
-    """What a JoinGroup says of its member."""
+    """Return the fields of a JoinGroup that describe its member."""
     return {
         "group_instance_id": asked.group_instance_id,
         "client_id": call.client_id or "",

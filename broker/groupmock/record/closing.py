@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Closable(Protocol):
-    """What is needed of a relay."""
+    """The methods of a relay that the closing of its ends needs."""
 
     node: Node
     client: End
@@ -32,16 +32,16 @@ class Closable(Protocol):
         """Is there a request that the node is still to be sent?"""
 
     def drop(self) -> None:
-        """Pass nothing more on."""
+        """Drop what arrives from now on."""
 
     def over(self, by: str, reason: str) -> None:
-        """Write the row."""
+        """Write the row of the connection's end."""
 
     def in_next_turn(self) -> None:
         """Be served, not before the loop's next turn."""
 
     def gone(self) -> None:
-        """Both ends are closed."""
+        """Both ends are closed: forget the connection."""
 
 
 class Closing:
@@ -60,7 +60,7 @@ class Closing:
         self._soon(end, self._finish_client if end is self._relay.client else self._finish_server)
 
     def lost(self, end: End, failure: Exception | None) -> None:
-        """This end is closed."""
+        """Close the other end, because this end is closed."""
         self._soon(end, partial(self._lose, end, failure))
 
     def go_on(self) -> None:
@@ -108,7 +108,7 @@ class Closing:
             relay.gone()
 
     def _tell(self, failure: Exception | None) -> None:
-        """Whoever was the first is who ended it; the other only answered that."""
+        """Write who ended the connection: the end that closed first. The other end only followed."""
         relay = self._relay
         if self._first is relay.client:
             relay.over("client", f"the connection broke: {failure}" if failure is not None else "the client closed")

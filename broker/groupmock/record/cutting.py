@@ -52,7 +52,8 @@ class Held:
 
 
 class Requests:
-    """Bytes of a client. `noticed(start, correlation)` is told of each frame whose key is in `watched`: key and version, correlation id."""
+    """The bytes that a client sends. `noticed(start, correlation)` is called for each frame whose key is in `watched`, with key and
+    version, and correlation id."""
 
     __slots__ = ("_head", "_left", "limit", "noticed", "watched")
 
@@ -110,7 +111,7 @@ class Requests:
 
 
 class Taker(Protocol):
-    """Whoever looks at one answer."""
+    """Takes the bytes of one answer."""
 
     def feed(self, data: bytes) -> None:
         """The next bytes of it, its length among them."""
@@ -136,7 +137,7 @@ class Collected:
         self._held = held
 
     def feed(self, data: bytes) -> None:
-        """Keep the next bytes. Raises Refused."""
+        """Keep the next bytes. Raises Refused if too much is held."""
         self._frame += data
         self._held.bytes += len(data)
         if self._held.full:
@@ -155,11 +156,9 @@ class Collected:
 
 
 class Answers:
-    """Bytes of a node. `awaited`: correlation ids of the answers that are to be looked at, each with something of the caller's.
-
-    `passes(data)` is called with what comes. Where an awaited answer begins, `taker(what, size)` is asked, with its size in bytes: the
-    bytes go to whoever that is, in the same order; None: they pass.
-    """
+    """The bytes that a node sends. `awaited` maps correlation ids of the answers to look at to a value of the caller's. `passes(data)`
+    is called with bytes that pass. Where an awaited answer begins, `taker(what, size)` is called with its size in bytes: the bytes go to
+    the taker that it returns, in the same order, or pass if it returns None."""
 
     __slots__ = ("_held", "_left", "_taker", "awaited", "limit", "passes", "taker")
 
@@ -196,7 +195,7 @@ class Answers:
         return data, self._walk(data, at)
 
     def drop(self) -> None:
-        """No more will come."""
+        """Drop what was kept, because no more will come."""
         if self._taker is not None:
             self._taker.drop()
             self._taker = None

@@ -153,7 +153,7 @@ class Passing(msgspec.Struct, eq=False):
         self.end = len(self.frame)
 
     def asked(self) -> Message:
-        """What it says; only asked of one that could be read."""
+        """Return the request's message; call it only if the request could be read."""
         assert self.message is not None
         return self.message
 
@@ -176,11 +176,11 @@ class Dialogue:
         self.overheard = Overheard(self.record.forget_group)
 
     def opened(self, number: int, node: int | None, host: str, port: int, now: int) -> Line:
-        """A client connected. `host`: its address as sockets have it."""
+        """Note that a client connected. `host` is its address as sockets have it."""
         return self.begun(Line(number, node, java_host(host), port), now)
 
     def begun(self, line: LineT, now: int) -> LineT:
-        """As `opened`, with a line of the caller's own."""
+        """Do the same as `opened` with a line that the caller made."""
         self.counters.connections_opened += 1
         self.record.opened(line, now)
         return line
@@ -236,7 +236,7 @@ class Dialogue:
             line.beat = Beat(call, call.codec, frame, message, self.overheard.member(call)) if fine and message is not None else None
 
     def closed(self, line: Line, by: str, reason: str, now: int, cut_bytes: int = 0) -> None:
-        """The connection ended."""
+        """Note that the connection ended."""
         if line.deaf:
             return
         if line.beat is not None:
@@ -252,7 +252,8 @@ class Dialogue:
         self.tell(self.overheard.settle())
 
     def tell(self, told: Told) -> None:
-        """What a coordinator must have done, as rows: behind the row of a request that did it, before that of an answer that shows it."""
+        """Write rows of what a coordinator must have done: after the row of a request that did it, before the row of an answer that
+        shows it."""
         for at, effect in told:
             self.record.effects[type(effect)](effect, at)
 
@@ -266,16 +267,17 @@ class Dialogue:
         self.counters.requests[call.codec.key] = self.counters.requests.get(call.codec.key, 0) + 1
 
     def note_request(self, call: Passing) -> None:
-        """Its row. What could not be read is shown without its bytes: it may be anything, a secret too."""
+        """Write the request's row. A request that could not be read is shown without its bytes, because they may be anything, a secret
+        too."""
         self.tell(self.overheard.noticed(call))
         self.record.request(call, call.note, whole=call.message is not None, cut=call.cut)
 
     def note_effect(self, call: Passing) -> None:
-        """What the node does about it."""
+        """Note the request's effect on the node."""
         self.tell(self.overheard.asked(call))
 
     def read_answer(self, call: Passing, frame: bytes, now: int) -> Message | None:
-        """What an answer says. None, with a note: it cannot be read; None for an API that nobody reads."""
+        """Return the decoded answer. Return None, with a note, if it cannot be decoded, and None for an API that is not read."""
         if call.codec.opaque and call.codec.key == API_VERSIONS:
             call.codec = self.codecs[VERSION_0]  # in which a broker answers that has not this version (KIP-511)
         codec = call.codec
@@ -289,7 +291,7 @@ class Dialogue:
             return None
 
     def note_answer(self, call: Passing, message: Message | None, now: int) -> None:
-        """What an answer shows of its group."""
+        """Note what an answer shows of its group."""
         self.tell(self.overheard.answered(call, message, now))
 
     # Inside

@@ -21,8 +21,8 @@ UNRECORDED: Final = 16  # the recording of this relay is behind
 
 
 class End(asyncio.Protocol):
-    """One socket. `made()`: it is there; `takes(data)`: what comes; `blocked(bytes)`: its peer reads not; `finishes(end)`: its peer sends
-    no more; `over(end, failure)`: it is gone."""
+    """One socket of a connection. Callbacks: `made()` when it is connected, `takes(data)` for bytes, `blocked(bytes)` when its peer does
+    not read, `finishes(end)` when its peer sends no more, `over(end, failure)` when it is closed."""
 
     def __init__(
         self, takes: Callable[[bytes], None], finishes: Callable[[End], None], over: Callable[[End, Exception | None], None]
@@ -39,13 +39,11 @@ class End(asyncio.Protocol):
         self.blocked: Callable[[int], None] = lambda size: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
         self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from asyncio's
         self.transport.set_write_buffer_limits(high=WRITE_BUFFER)
         self.made()
 
     def data_received(self, data: bytes) -> None:
-        """Bytes."""
         self.takes(data)
 
     def eof_received(self) -> bool:
@@ -55,7 +53,6 @@ class End(asyncio.Protocol):
         return self.transport is not None and self.transport.can_write_eof()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone."""
         self.finished = self.lost = True
         self.over(self, exc)
 
@@ -65,7 +62,7 @@ class End(asyncio.Protocol):
         self.blocked(self.transport.get_write_buffer_size() if self.transport is not None else 0)
 
     def resume_writing(self) -> None:
-        """Its peer reads again."""
+        """Let the other end go on, because this peer reads again."""
         self.other.resume(SLOW_PEER)
 
     # What the relay does with it
@@ -76,7 +73,6 @@ class End(asyncio.Protocol):
             self.transport.write(data)
 
     def pause(self, reason: int) -> None:
-        """Read no more."""
         if not self.paused and self.transport is not None and not self.lost:
             self.transport.pause_reading()
         self.paused |= reason
@@ -95,12 +91,12 @@ class End(asyncio.Protocol):
         return True
 
     def close(self) -> None:
-        """What was written goes out, then FIN."""
+        """Close after what was written has gone out."""
         if self.transport is not None and not self.lost:
             self.transport.close()
 
     def break_off(self) -> None:
-        """RST."""
+        """Close with a reset (RST)."""
         if self.transport is not None and not self.lost:
             link = self.transport.get_extra_info("socket")
             if link is not None:

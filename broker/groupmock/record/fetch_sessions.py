@@ -46,7 +46,7 @@ class HeardSessions:
         self._bound()
 
     def answered(self, node: int, request: FetchRequest, response: FetchResponse) -> None:
-        """What its node said: a full fetch may have begun a session."""
+        """Note the answer of a full fetch, which may have begun a session."""
         if request.session_epoch != FULL or not response.session_id or response.error_code:
             return
         self._end((node, response.session_id))

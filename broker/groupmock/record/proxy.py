@@ -167,7 +167,7 @@ class Proxy:
         return Striker(self, self.clock, self.settings.plan, self.settings.plan_name, self.settings.seed)
 
     def _config(self) -> dict[str, Any]:
-        """What a reader of the journal may want to know; no secret is in it."""
+        """Return the configuration for readers of the journal; no secret is in it."""
         settings = self.settings
         return {"upstream": [str(where) for where in settings.upstream], "tls": settings.tls is not None}
 

@@ -27,7 +27,7 @@ class Where(NamedTuple):
 
 
 class Called(NamedTuple):
-    """What sentences call the cluster, and the flags by which it was named and TLS is asked for (`tls`, `tls`-ca, ...)."""
+    """The name of the cluster in sentences, and the flags by which it was named and TLS is asked for (`tls`, `tls`-ca, ...)."""
 
     what: str
     flag: str
@@ -39,7 +39,7 @@ class Called(NamedTuple):
 
 
 def address(text: str, flag: str) -> Where:
-    """HOST:PORT. Raises ConfigError."""
+    """Parse a text of the form HOST:PORT. Raises ConfigError."""
     host, _, port = text.strip().rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise ConfigError(f"{flag}: {text!r} is no HOST:PORT")
@@ -62,7 +62,7 @@ def tls_context(wanted: bool, ca: str | None, certificate: str | None, key: str 
 
 
 async def reach(where: Where, tls: ssl.SSLContext | None, called: Called) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection. Raises CannotStart, with what would have been right."""
+    """Open a connection. Raises CannotStart with a sentence that names the remedy."""
     try:
         async with asyncio.timeout(CONNECT_S):
             name = where.host if tls is not None else None
@@ -72,7 +72,7 @@ async def reach(where: Where, tls: ssl.SSLContext | None, called: Called) -> tup
 
 
 def _why_not(where: Where, failure: OSError, tls: bool, called: Called) -> str:
-    """What happened, and what would have been right."""
+    """Return the sentence that says what failed and names the remedy."""
     what, flag = f"the {called.what} {where}", called.tls
     if isinstance(failure, ssl.SSLCertVerificationError):
         return f"{what} shows a certificate that is not trusted: {failure.verify_message}: name its CA with {flag}-ca FILE"

@@ -65,12 +65,12 @@ BIG_ANSWER: Final = 65_536
 """One with records and of so many bytes is read as it passes; a smaller one mostly comes in one piece."""
 
 NOTHING: Final[deque[bytes]] = deque(maxlen=0)
-"""What waits in most relays: an empty deque of each would have 760 bytes."""
+"""The queue of most relays, because an empty deque for each of them would take 760 bytes."""
 _length = Struct(">i").unpack_from
 
 
 class House(Protocol):
-    """What a relay needs of the proxy."""
+    """The parts of the proxy that a relay needs."""
 
     now: Callable[[], int]
     dialogue: Dialogue
@@ -83,7 +83,7 @@ class House(Protocol):
         """Serve the relays whose turn it is."""
 
     def gone(self, relay: Relay) -> None:
-        """Both ends are closed."""
+        """Forget the relay, because both ends are closed."""
 
 
 class Relay:
@@ -187,7 +187,7 @@ class Relay:
         self.server.close()
 
     def over(self, by: str, reason: str) -> None:
-        """Who ended it is a row."""
+        """Write a row that says who ended the connection."""
         if not self.ended:
             self.ended = True
             self._later(partial(self._record_close, by, reason, self.house.now()))
@@ -212,7 +212,6 @@ class Relay:
         self.house.turns.order()
 
     def gone(self) -> None:
-        """Both ends are closed."""
         self.house.gone(self)
 
     @property
@@ -287,7 +286,7 @@ class Relay:
             self._answers.wait_for(correlation, codec)
 
     def _taker(self, codec: WireCodec, size: int) -> Taker | None:
-        """Who looks at an answer of so many bytes."""
+        """Return the taker of an answer of that size, or None to let it pass."""
         if size >= BIG_ANSWER and abridges(codec.key):
             return Passage(self, codec, size)
         return Collected(partial(self.tell, codec), size, self.house.held) if _changes(codec) else None
@@ -310,7 +309,7 @@ class Relay:
         self._add(partial(self._record_answer, message), told, self.house.now())
 
     def record_abridged(self, abridged: Abridged) -> None:
-        """It has passed by."""
+        """Write the row of an answer that has passed by."""
         self._add(partial(self._record_abridged, abridged), abridged.frame, self.house.now())
 
     def _client_lost(self, end: End, failure: Exception | None) -> None:
@@ -343,7 +342,7 @@ class Relay:
             self._ask_on()
 
     def _later(self, call: Callable[[], None]) -> None:
-        """Something without bytes."""
+        """Call a function in order behind the pieces that wait."""
 
         def take(data: bytes, now: int, at: int) -> int:
             call()

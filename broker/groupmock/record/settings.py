@@ -1,4 +1,4 @@
-"""What a recording is told, out of the flags of its verb."""
+"""Settings of a recording, made from the flags of its verb."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Settings(NamedTuple):
 
 
 def settings_of(flags: argparse.Namespace) -> Settings:
-    """Raises ConfigError, BadPlan."""
+    """Return the settings that the flags ask for. Raises ConfigError, BadPlan."""
     if not flags.upstream or not flags.journal:
         raise ConfigError("say what to record and where to: --upstream HOST:PORT --journal FILE")
     if flags.host in UNROUTABLE and flags.advertise is None:

@@ -62,7 +62,7 @@ class StruckLine(Line):
         return self.relay.call is not None
 
     def answer(self, frame: bytes) -> None:
-        """Write this."""
+        """Write an answer to the client."""
         self.relay.client.write(frame)
 
     def wedge(self) -> None:
@@ -87,10 +87,10 @@ class Open(dict[int, Passing]):
 
 
 class Striker:
-    """What the gate needs of who has the connections. `rules`: the gate; `gate`: it, while a rule could strike."""
+    """The host of the fault gate in a recording. `rules` is the gate; `gate` is the gate while a rule could apply, else None."""
 
     def __init__(self, house: House, clock: Clock, plan: Plan, origin: str, seed: int) -> None:
-        """Raises BadPlan."""
+        """Make the gate. Raises BadPlan."""
         _refuse_steering(plan, origin)
         self.house = house
         self.clock = clock
@@ -114,11 +114,11 @@ class Striker:
             self.rules.command(command, self.now())
 
     def arm(self, gate: Any) -> None:
-        """Where requests and answers pass; None: no rule could strike."""
+        """Set the gate through which requests and answers pass, or None while no rule could apply."""
         self.gate = gate
 
     def end_repeats(self) -> None:
-        """Nothing is repeated here."""
+        """Do nothing, because a recording repeats no heartbeats."""
 
     def settle(self) -> None:
         """Serve the connections whose turn it is."""
@@ -152,7 +152,7 @@ class Striker:
         self.go_on(call.connection)
 
     def perform(self, effects: Effects, now: int) -> None:
-        """What a rule wants instead of the node: an answer of its own, or none ever."""
+        """Do what a rule wants in place of the node: give an answer of its own, or never answer."""
         for effect in effects:
             if isinstance(effect, Reply):
                 self._answer(effect, now)
@@ -172,11 +172,10 @@ class Striker:
         connection.relay.go_on()
 
     def shut(self, connection: Any, reason: str, linger: bool = True, now: int | None = None) -> None:
-        """Close it."""
         connection.relay.shut("server", reason)
 
     def break_off(self, connection: Any, reason: str, now: int) -> None:
-        """End it by RST."""
+        """End the connection by a reset (RST)."""
         connection.relay.reset(reason)
 
     def learn(self, message: Any) -> None:
@@ -229,7 +228,7 @@ class CarefulRelay(Relay):
         self._count()
 
     def from_server(self, data: bytes) -> None:
-        """And so do answers."""
+        """Take bytes of an answer, which pass through the gate, too."""
         if self.ended or self.client.lost:
             return
         self._coming.append(data)
@@ -262,17 +261,17 @@ class CarefulRelay(Relay):
             self.serve_soon()
 
     def forward(self, call: Passing) -> None:
-        """To the node."""
+        """Send the request to the node."""
         self.server.write(len(call.frame).to_bytes(4, "big") + call.frame)
 
     def reset(self, reason: str) -> None:
-        """RST to the client."""
+        """Reset the connection to the client (RST)."""
         self.over("server", reason)
         self.client.break_off()
         self.server.close()
 
     def over(self, by: str, reason: str) -> None:
-        """Who ended it is a row; no answer goes out any more."""
+        """Write a row that says who ended the connection. No answer goes out any more."""
         super().over(by, reason)
         if self.call is not None:
             self.striker.tickets.close(self.call.ticket)
@@ -319,7 +318,7 @@ class CarefulRelay(Relay):
             self.shut("server", f"the node sent what is no answer: {reason}" if isinstance(broken, FrameError) else reason)
 
     def _count(self) -> None:
-        """Of what waits: it is bounded, here and in all connections together."""
+        """Count the bytes that wait, because they are bounded in this connection and in all connections together."""
         inbox, held = self._inbox, self.house.held
         now = 0 if self.ended else inbox.waiting + inbox.cut_bytes + self._frames.buffered + sum(map(len, self._coming))
         held.bytes += now - self._counted

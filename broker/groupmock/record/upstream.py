@@ -32,9 +32,9 @@ UPSTREAM: Final = Called("upstream", "--upstream", "--tls")
 MOST_NODES: Final = 1000
 """A cluster that tells of more is not believed: each one is a listener."""
 VERSION: Final = 4
-"""Of Metadata: every broker since 0.11 has it."""
+"""The version of Metadata to ask: every broker since 0.11 has it."""
 MOST_BYTES: Final = 16_777_216
-"""Of an answer to it without topics."""
+"""Bounds the answer to a Metadata request without topics."""
 
 
 class TooManyNodes(Exception):
@@ -42,7 +42,8 @@ class TooManyNodes(Exception):
 
 
 class Node:
-    """One node. `number`: its id, None until an answer told it; `where`: it listens; `host` and `port`: what clients are told."""
+    """A node of the recorded cluster. `number` is its id, None until an answer told it. `where` is its address. `host` and `port` are
+    what clients are told."""
 
     def __init__(self, number: int | None, where: Where, listener: socket.socket, host: str, port: int) -> None:
         self.number = number
@@ -92,7 +93,7 @@ class Upstream:
             )
 
     def translate(self, number: int, host: str, port: int) -> tuple[str, int]:
-        """What a client is told in the place of this address."""
+        """Return the address that a client is told in place of this one."""
         node = self.known(number, Where(host, port))
         return (host, port) if node is None else (node.host, node.port)
 
@@ -108,7 +109,7 @@ class Upstream:
         return node
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening on all nodes."""
         for node in self.nodes:
             if node.acceptor is not None:
                 node.acceptor.close()
@@ -132,7 +133,7 @@ class Upstream:
     # Inside
 
     async def _ask_metadata(self, where: Where, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Who is there. A node that wants credentials first hangs up: then its clients' answers will tell."""
+        """Ask the node for the cluster's nodes. A node that wants credentials first hangs up: then its clients' answers will tell."""
         try:
             async with asyncio.timeout(CONNECT_S):
                 writer.write(_who_is_there())
@@ -169,7 +170,7 @@ class Upstream:
 
 
 def adopt_for(node: Node, adopt: Callable[[Node, socket.socket, str, int], None]) -> Adopt:
-    """What an acceptor of this node calls."""
+    """Return the function that an acceptor of this node calls with each connection."""
     return lambda accepted, host, port: adopt(node, accepted, host, port)
 
 

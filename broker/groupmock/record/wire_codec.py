@@ -98,7 +98,8 @@ class WireCodecs(dict[bytes, Codec]):
 
 
 def client_id_of(frame: bytes) -> str | None:
-    """Of a header whose version is not known: the client id stands at the same place in all of them. None: null, or cut."""
+    """Return the client id of a header whose version is unknown, because it stands at the same place in all versions. None if it is null
+    or cut."""
     length = int.from_bytes(frame[8:HEADER_BYTES], "big", signed=True)
     if length < 0 or len(frame) < HEADER_BYTES + length:
         return None

@@ -1,7 +1,7 @@
-"""What passed by and is not in the journal yet: bytes with their times, read and written between two turns of the loop.
+"""Bytes that passed by and are not in the journal yet. They are decoded and written between two turns of the loop.
 
-Passing on comes first: a client waits for nothing here. But memory is bounded: when more than `MOST_BYTES` wait, nothing more is read from
-any connection until half of that is written. Then the recording is what limits the rate, and nobody's buffers grow.
+Passing bytes on comes first: a client waits for nothing here. But memory is bounded: when more than `MOST_BYTES` wait, nothing more is read
+from any connection until half of that is written. Then the recording limits the rate, and nobody's buffers grow.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Final
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 EACH: Final = 128
-"""What a waiting piece costs beyond its bytes."""
+"""The bytes that a waiting piece costs beyond its content."""
 PAUSE_S: Final = 0.001
-"""What comes within it is done together: a turn for each piece would cost more than the work."""
+"""Pieces that arrive within this time are handled together, because a turn for each would cost more than the work."""
 SLICE_NS: Final = 500_000
 """Longest stretch of this work between two turns of the loop: half of a server's (`net.limits`, groupmock.requests.slice.us), because a
 request that passes by and its answer need a turn each."""
@@ -28,7 +28,7 @@ Done = Callable[[int], None]
 
 
 class Work:
-    """Pieces in order. `pieces`: those that wait; `full`: too many do; `relieved()` is called when it is no longer so."""
+    """The pieces in order. `pieces` are those that wait. `full` is true if too many wait; `relieved()` is called when that has ended."""
 
     def __init__(self, relieved: Callable[[], None], most: int = MOST_BYTES) -> None:
         self.waiting = 0
