@@ -1,6 +1,6 @@
-"""What rules want to look at again once time has passed, in the journal's time: nobody waits.
+"""Appointments of rules: a rule looks again once time has passed, in the journal's time, so nobody waits.
 
-An appointment about a subject that is gone lets go of it at once: a subject holds whole requests, and its time may be an hour away.
+An appointment about a subject that is gone lets go of it at once, because a subject holds whole requests, and its time may be an hour away.
 """
 
 from __future__ import annotations

@@ -133,7 +133,8 @@ class Auditor:
         self._settle_groups()
 
     def so_far(self, group: str | None = None) -> Audit:
-        """What was found up to now, in tallies of their own; more may come. `group`: in this one alone, as long as it is there."""
+        """Return what was found up to now, in tallies of its own; more may come. With `group`: in this group alone, as long as it
+        exists."""
         self._world.catch_up_all()
         rules = {code: Tally(findings=[]) for code in self.rules}
         for tallies in (self.totals, *self._open.values()) if group is None else (self._open.get(group, {}),):
@@ -199,7 +200,7 @@ class Auditor:
             self._world.stood_still(row.t)
 
     def _goes_on(self, node: int | None, now: int) -> None:
-        """What a node has answered while it was stalled reaches its clients now."""
+        """Deliver what a node answered while it was stalled."""
         for row in self._held.pop(node, ()):
             self._answered(msgspec.structs.replace(row, t=now))
 
@@ -223,7 +224,7 @@ class Auditor:
             self._hand_over(about.group.name)
 
     def _catch_up(self, *members: Member | None) -> None:
-        """What a broker that runs knows of these is known."""
+        """Ask a broker that runs what it knows of these members."""
         if self._world.pulse is not None:
             for member in members:
                 if member is not None:

@@ -14,4 +14,4 @@ A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0)))] -> 0
 """
 """A, which has joined and leads, has its partition."""
 ALONE: Final = HEADER + "do completing1(A)" + GIVEN
-"""All of it."""
+"""The whole example of one member that commits."""

@@ -13,7 +13,7 @@ ALONE: Final = """
 do completing1(A)
 A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0, 1)))] -> 0
 """
-"""A has both partitions."""
+"""A member that has both partitions."""
 JOINED: Final = """
 do enter(B)
 A: Heartbeat -> 27

@@ -1,10 +1,10 @@
-"""What rides inside JoinGroup and SyncGroup, as rules need it: read strictly, once per message, and never more than a reader of the codec
-reads (READ_ELEMENTS): what is larger is not judged (None).
+"""Embedded messages of JoinGroup and SyncGroup, as rules need them: read strictly, once per message, and never more than a reader of the
+codec reads (READ_ELEMENTS). A larger message is not judged (None).
 
-Who is cooperative? Only who says so: `cooperative-sticky` (KIP-429) and the protocols of Designs I to III by their names; a protocol of
-another name if its Subscription owns partitions; never `range`, `roundrobin` and `sticky`. A member that lists an eager protocol beside a
-cooperative one goes by the eager rules, as the Java client does: it uses the highest rebalance protocol that *all* its assignors support.
-Of a name that nobody knows and that owns nothing it is not known what it is: rules that need to know say nothing.
+A member is cooperative only if it says so: by `cooperative-sticky` (KIP-429) and the protocols of Designs I to III by their names, and by a
+protocol of another name if its Subscription owns partitions; never by `range`, `roundrobin` and `sticky`. A member that lists an eager
+protocol beside a cooperative one goes by the eager rules, as the Java client does: it uses the highest rebalance protocol that *all* its
+assignors support. An unknown protocol whose Subscription owns nothing may be either: rules that need to know say nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Subscribed(NamedTuple):
-    """What a Subscription says. `generation` -1: none; `wrong`: why it is no Subscription, then the rest is empty."""
+    """The content of a Subscription. `generation` is -1 without one; `wrong` says why it is no Subscription, and then the rest is empty."""
 
     protocol: str
     version: int
@@ -55,7 +55,8 @@ class Subscribed(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What an Assignment says: partitions that are held from now on, those that are to be given up where it names them, and `wrong`."""
+    """The content of an Assignment: partitions that are held from now on, those that are to be given up where it names them, and
+    `wrong`."""
 
     assigned: Partitions
     revoked: Partitions = frozenset()
@@ -63,7 +64,8 @@ class Told(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """What a Connect worker says. `allocation`: (connector, task) that it runs, None: it says nothing of that; `wrong`: not readable."""
+    """The content of a Connect worker's metadata. `allocation` holds the (connector, task) pairs that it runs, or None if it does not
+    say; `wrong`: not readable."""
 
     version: int
     url: str
@@ -73,7 +75,7 @@ class Worker(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a Connect worker is told: what is new, what to stop, when to come again (ms)."""
+    """The content of a Connect assignment: what is new, what to stop, when to come again (ms)."""
 
     version: int
     assigned: Partitions
@@ -124,7 +126,7 @@ def worker(data: bytes) -> Worker | None:
 
 
 def work(data: bytes) -> Work | None:
-    """An Assignment of Connect."""
+    """Read an assignment of Kafka Connect."""
     try:
         found = connect.decode_assignment(data)
     except TooManyElements:
@@ -150,8 +152,8 @@ def workers_of(join: Exchange) -> dict[str, Worker | None]:
 
 
 def cooperative_of(join: Exchange | None, protocol: str = "") -> Subscribed | None:
-    """What a cooperative member says in a JoinGroup, by the protocol of its generation if it lists that, else by its first. None: it is
-    not known to be cooperative, or it cannot be read."""
+    """Return a cooperative member's Subscription in a JoinGroup, by the protocol of its generation if it lists that, else by its first.
+    None: the member is not known to be cooperative, or the bytes cannot be read."""
     listed = {} if join is None else subscriptions_of(join)
     if not listed or any(name in EAGER for name in listed):
         return None
@@ -200,7 +202,7 @@ def work_given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Work | None]]:
 
 
 def told_by(member: Member, data: bytes) -> Partitions | None:
-    """What a member holds after this Assignment; None where that cannot be read or its kind is not known."""
+    """Return what a member holds after this Assignment, or None if it cannot be read or its kind is not known."""
     claim = member.claim()
     if claim is None or not data:
         return None if claim is None else frozenset()

@@ -1,4 +1,4 @@
-"""What a rule says when it looks: the client did what is asked, or it did not."""
+"""Judgements of rules: the client did what the rule asks, or it did not."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ ROUNDS: Final = 3
 """So many repetitions at once are a loop."""
 
 ROUNDS_OF_COMMITS: Final = 12
-"""Of an application that commits the same offsets again and again (auto-commit with nothing new), each with a backoff of its own, several
-come close together."""
+"""Commits that may come close together: an application may commit the same offsets again and again (auto-commit with nothing new), each
+with a backoff of its own."""
 
 
 class Streak:

@@ -37,7 +37,7 @@ class Repeating:
         self.links: dict[int, Link] = {}
 
     def catch_up(self, member: Member) -> None:
-        """Of heartbeats that were repeated without rows, the last one counts now."""
+        """Count the last of the heartbeats that were repeated without rows."""
         if self.pulse is not None:
             for beat in member.beats:
                 if beat.link.beat is beat:
@@ -46,7 +46,7 @@ class Repeating:
                         self._again(beat, at, row)
 
     def catch_up_all(self) -> None:
-        """The same for everybody."""
+        """Do the same as `catch_up` for every member."""
         for link in list(self.links.values()):
             if link.beat is not None and link.beat.member is not None:
                 self.catch_up(link.beat.member)
@@ -102,7 +102,7 @@ class Repeating:
 
 
 def json_of(message: Any) -> Json:
-    """As JSON has it: a row in memory holds the codec's message, one of a file a dict."""
+    """Return the message as JSON has it: a row in memory holds the codec's message, one of a file a dict."""
     if message is None:
         return {}
     found: Json = message if message.__class__ is dict else msgspec.to_builtins(message)

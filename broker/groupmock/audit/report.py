@@ -14,11 +14,11 @@ from .subjects import api_name
 from .verdicts import BROKEN, UNKNOWN, VERDICTS, WAIVED, Audit, Finding, Tally, together
 
 PAGES: Final = "https://github.com/groupmock/groupmock/blob/main/docs/kafka/"
-"""Where the pages that rules cite are read by whoever has no checkout."""
+"""The address of the pages that rules cite, for readers without a checkout."""
 
 
 class RuleFacts(msgspec.Struct, kw_only=True):
-    """What a rule says of itself."""
+    """The texts and sources of a rule."""
 
     code: str
     title: str
@@ -43,7 +43,7 @@ class Source(msgspec.Struct, kw_only=True):
 
 
 class Report(msgspec.Struct, kw_only=True):
-    """Everything. `notices`: sentences about the audit itself (waivers that ended)."""
+    """The report of an audit. `notices` are sentences about the audit itself (waivers that ended)."""
 
     sources: list[Source]
     rules: dict[str, RuleFacts]
@@ -52,7 +52,7 @@ class Report(msgspec.Struct, kw_only=True):
 
     @property
     def whole(self) -> Audit:
-        """All journals as one."""
+        """Return the audits of all journals as one."""
         return together(each.audit for each in self.sources)
 
     @property
@@ -79,7 +79,7 @@ class Report(msgspec.Struct, kw_only=True):
 
 
 def facts_of(rule: type[Rule]) -> RuleFacts:
-    """What a rule says of itself."""
+    """Return the texts and sources of a rule."""
     return RuleFacts(
         code=rule.code, title=rule.title, severity=rule.severity, what=rule.what, why=rule.why, fix=rule.fix, source=list(rule.source),
         observes=[api_name(key) for key in rule.observes()], implies=list(rule.implies),
@@ -109,7 +109,7 @@ def counts(audit: Audit) -> dict[str, int]:
 
 
 def number(how_many: int, of: str) -> str:
-    """`1 row`, `2 rows`."""
+    """Return a number with its noun: `1 row`, `2 rows`."""
     return f"{how_many} {of}{'' if how_many == 1 else 's'}"
 
 

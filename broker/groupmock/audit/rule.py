@@ -1,12 +1,12 @@
-"""What a rule is: what it asks of a client, and hooks that look at one exchange at a time.
+"""A rule states what it asks of a client, and has hooks that look at one exchange at a time.
 
 A rule is a class in a file of its own in `rules/`. Its hooks are methods marked with `asked(KEY, ...)`, `answered(KEY, ...)`,
 `calm(HEARTBEAT)` or `closed`: they are called in the journal's order, *before* the exchange changes what is known of group and member, so
 that a hook sees the state that the client was in. A hook yields `KEPT` each time that the client did what the rule asks, a `Broken` each
-time that it did not, and nothing where the rule has nothing to say. What a rule has to remember goes into the `notes` of the link, member
-or group that it is about.
+time that it did not, and nothing where the rule has nothing to say. A rule keeps its memory in the `notes` of the link, member or group
+that it is about.
 
-What waits for time to pass is said with `self.later(...)`: a client that does nothing sends no row.
+A rule uses `self.later(...)` to look again when time has passed, because a client that does nothing sends no row.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ def _hooked(hook: H, moment: str, keys: tuple[int, ...]) -> H:
 
 
 class Rule:
-    """One rule. Texts are whole sentences in Markdown; `source`: pages of docs/kafka (`clients.md#client-05`), KIPs and classes; `implies`:
-    codes of the rules that are broken with this one, because one mistake shows in both; `kept`, `broken`: examples, a client that keeps it
-    and one that breaks it, in the language of exchanges (docs/reference/exchanges.md); `settings`: of the broker they talk to."""
+    """The base class of rules. Texts are whole sentences in Markdown; `source`: pages of docs/kafka (`clients.md#client-05`), KIPs and
+    classes; `implies`: codes of the rules that are broken with this one, because one mistake shows in both; `kept`, `broken`: examples,
+    a client that keeps it and one that breaks it, in the language of exchanges (docs/reference/exchanges.md); `settings`: of the broker
+    they talk to."""
 
     code: ClassVar[str]
     title: ClassVar[str]

@@ -47,7 +47,6 @@ class AuditSink(Sink):
         alarm.ring = self._ring
 
     def take(self, row: Row) -> None:
-        """Judge one row."""
         if self._failure is not None or self._done is not None:
             return
         try:
@@ -77,7 +76,7 @@ class AuditSink(Sink):
             self._done = self._so_far()
 
     def audit(self, group: str | None = None) -> Audit:
-        """What was found up to now; of a run that is over, all of it. `group`: in this one alone, as long as it is there."""
+        """Return what was found up to now, or everything if the run is over. With `group`: in this group alone, as long as it exists."""
         if self._done is None:
             self._ring()
         return self._so_far(group) if self._done is None or group is not None else self._done

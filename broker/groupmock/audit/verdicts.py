@@ -1,4 +1,4 @@
-"""What an audit found: per rule a verdict with its figures, and findings with the rows that they cite."""
+"""Results of an audit: per rule a verdict with its figures, and findings with the rows that they cite."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNKNOWN: Final = "unknown"
 NOT_EXERCISED: Final = "not exercised"
 WAIVED: Final = "waived"
 VERDICTS: Final = (BROKEN, UNKNOWN, WAIVED, KEPT, NOT_EXERCISED)
-"""The worst first."""
+"""The verdicts, the worst one first."""
 SHOWN: Final = 20
 """So many findings of one rule in one group are kept whole; the others are counted."""
 
@@ -56,7 +56,7 @@ class Tally(msgspec.Struct, kw_only=True):
         return KEPT if self.kept else NOT_EXERCISED
 
     def add(self, other: Tally) -> None:
-        """Count another one in."""
+        """Add another tally to this one."""
         self.kept += other.kept
         self.broken += other.broken
         self.waived += other.waived
@@ -65,8 +65,8 @@ class Tally(msgspec.Struct, kw_only=True):
 
 
 class Audit(msgspec.Struct, kw_only=True):
-    """What one audit found. `rules`: every rule that was looked at, by code; `groups`: how many groups; `holes`: where rows were missing, a
-    sentence each; `rows`: how many rows were read."""
+    """The results of one audit. `rules`: every rule that was looked at, by code; `groups`: how many groups; `holes`: where rows were
+    missing, a sentence each; `rows`: how many rows were read."""
 
     rules: dict[str, Tally]
     groups: int = 0
@@ -86,7 +86,7 @@ class Audit(msgspec.Struct, kw_only=True):
 
 
 def together(audits: Iterable[Audit]) -> Audit:
-    """Several journals' as one."""
+    """Merge the audits of several journals."""
     whole = Audit(rules={})
     for each in audits:
         for code, tally in each.rules.items():

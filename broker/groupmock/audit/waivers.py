@@ -34,7 +34,7 @@ class BadWaivers(ValueError):
 
 
 class Waiver:
-    """One of them. `covered`: how many findings it has waived."""
+    """A waiver of a finding. `covered` counts the findings that it has waived."""
 
     def __init__(self, place: str, said: Mapping[str, Any]) -> None:
         if unknown := sorted(said.keys() - set(KEYS)):
@@ -77,7 +77,7 @@ class Waivers:
         return None
 
     def notices(self) -> Iterator[str]:
-        """What is to be done about the file, a sentence each; after the audit."""
+        """Return what is to be done about the file, a sentence each; call it after the audit."""
         for each, missed in self._missed.items():
             again = f"its findings count again ({missed} here)" if missed else "it waived nothing here"
             yield one_line(f"{each.place}: the waiver of {each.rule} ended on {each.until}: {again}; mend the client, or set another day")

@@ -33,9 +33,9 @@ BROKER: Final = {
 
 
 class Wish:
-    """What is to be driven. `command`: the program; `copies`: how many; `topics`: NAME[:PARTITIONS], the first one is GROUPMOCK_TOPIC;
-    `folder`: where journals and outputs go; `bound_s`: the longest that one event is waited for; `codes`: rules (None: all); `waive`: as
-    for `Auditor`; `sets`: settings of the broker, KEY=VALUE. Raises ConfigError for topics, profile or settings that cannot be."""
+    """The request for a conformance run. `command`: the program; `copies`: how many; `topics`: NAME[:PARTITIONS], the first one is
+    GROUPMOCK_TOPIC; `folder`: where journals and outputs go; `bound_s`: the longest wait for one event; `codes`: rules (None: all);
+    `waive`: as for `Auditor`; `sets`: settings of the broker, KEY=VALUE. Raises ConfigError for impossible topics, profile or settings."""
 
     def __init__(
         self,
@@ -82,8 +82,8 @@ async def conduct(wish: Wish, situations: Iterable[Situation], tell: Callable[[O
 
 @dataclass
 class Program:
-    """What is known of the program from earlier situations. `commits`: does it? None: not known yet; `stood`: did its group stand? One that
-    makes none cannot be judged; `protocol`: of its members."""
+    """The program as earlier situations showed it. `commits`: whether it commits, None while unknown; `stood`: whether its group became
+    Stable (a program without a group cannot be judged); `protocol`: of its members."""
 
     commits: bool | None = None
     stood: bool = False

@@ -12,7 +12,7 @@ from typing import Final
 from ...text.printable import one_line
 
 BOOTSTRAP: Final = ("GROUPMOCK_BOOTSTRAP", "KAFKA_BOOTSTRAP", "KAFKA_BOOTSTRAP_SERVERS")
-"""As `groupmock run` sets them."""
+"""The variables that `groupmock run` sets, too."""
 LAST_BYTES: Final = 4096
 
 
@@ -97,7 +97,7 @@ class Copy:
 
 
 def environment_of(number: int, bootstrap: str, topic: str, group: str, instance: str | None) -> dict[str, str]:
-    """What a copy finds in its environment, on top of ours."""
+    """Return the variables that a copy finds in its environment, on top of ours."""
     own = {
         **dict.fromkeys(BOOTSTRAP, bootstrap),
         "GROUPMOCK_COPY": str(number),

@@ -1,4 +1,4 @@
-"""What came of a conformance run: a situation's outcome, and all of them as a table rule x situation."""
+"""Results of a conformance run: a situation's outcome, and all of them as a table rule x situation."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SIGNS: Final = {KEPT: "+", BROKEN: "B", WARNED: "b", UNKNOWN: "?", WAIVED: "w", 
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """One situation. `stood`: did the group work before it; `reached`: did all happen that it consists of; `why` not; `remarks`: what else
-    is worth knowing; `clients`: libraries, as they call themselves; `excused`: rules that are not judged in it."""
+    """The outcome of one situation. `stood`: the group worked before it; `reached`: everything happened that it consists of; `why` not;
+    `remarks`: what else is worth knowing; `clients`: libraries, as they call themselves; `excused`: rules that are not judged in it."""
 
     name: str
     does: str
@@ -35,7 +35,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     source: Source | None = None
 
     def verdict(self, code: str) -> str:
-        """Of a rule in this situation."""
+        """Return the verdict about a rule in this situation."""
         tally = None if self.source is None else self.source.audit.rules.get(code)
         return NOT_JUDGED if tally is None else tally.verdict
 

@@ -1,9 +1,10 @@
-"""What a situation is: a name, what happens to the client in it, and a script that makes it happen and waits for the events that show it.
+"""A situation has a name, a sentence about what happens to the client in it, and a script that makes it happen and waits for the events
+that show it.
 
-A situation is declared by `@situation(...)` over its script, in a file of `situations/`. The frame is the same for all (`conduct`): a
-fresh cluster, the copies, a group that is Stable and commits; then the script; then the group must be Stable and commit again; then the
-copies are asked to stop. A script waits for rows, through the methods of its `Stage`; an event that does not come within the bound that the
-user gave makes the situation "not reached", with the sentence of what was waited for. Nothing is judged here: the rules read the journal.
+A situation is declared by `@situation(...)` over its script, in a file of `situations/`. The frame is the same for all (`conduct`): a fresh
+cluster, the copies, a group that is Stable and commits; then the script; then the group must be Stable and commit again; then the copies
+are asked to stop. A script waits for rows, through the methods of its `Stage`; an event that does not come within the bound that the user
+gave makes the situation "not reached", with the sentence of what was waited for. Nothing is judged here: the rules read the journal.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Script = Callable[["Stage"], Awaitable[None]]
 
 
 class NotReached(Exception):
-    """What was waited for did not happen: the text says what. Nothing can be said of the client's conduct in that situation."""
+    """An awaited event did not happen; the text says which. Nothing can be said of the client's conduct in that situation."""
 
 
 class Situation(NamedTuple):

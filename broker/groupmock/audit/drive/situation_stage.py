@@ -1,4 +1,4 @@
-"""What a situation's script has in its hands: a cluster that runs, the copies of the program, and the rows to wait for."""
+"""The objects that a situation's script uses: a cluster that runs, the copies of the program, and the rows to wait for."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ class Heard:
         return self.rows >= self._times
 
     def hear(self, row: Row) -> None:
-        """One more row."""
         self.rows += self._test(row)
 
 
@@ -87,7 +86,6 @@ class Stage(Sink):
     # -- rows
 
     def take(self, row: Row) -> None:
-        """See `Sink`."""
         for heard in self._heard:
             if not heard.done:
                 heard.hear(row)
@@ -104,13 +102,11 @@ class Stage(Sink):
         self._changed.set()
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """See `Sink`."""
         if self._heard:
             for row in repeated.rows():
                 self.take(row)
 
     def close(self) -> None:
-        """See `Sink`."""
         self._changed.set()
 
     def _committed(self, row: ReplyRow) -> None:
@@ -270,7 +266,7 @@ class Stage(Sink):
 
     @property
     def group(self) -> str:
-        """Its id. Raises NotReached where there is none."""
+        """Return the group's id. Raises NotReached if no copy joined a group."""
         view = self.view
         if view is None:
             raise NotReached("no copy joined a group")
@@ -278,7 +274,7 @@ class Stage(Sink):
 
     @property
     def generation(self) -> int:
-        """Of the group; -1 without one."""
+        """Return the generation of the group, or -1 without a group."""
         view = self.view
         return -1 if view is None else view.generation
 
@@ -313,7 +309,7 @@ class Stage(Sink):
 
     @property
     def next_name(self) -> str:
-        """What the copy that is started next will be told to call itself."""
+        """Return the name of the copy that is started next."""
         return f"copy-{len(self.copies) + 1}"
 
     @property
@@ -343,7 +339,6 @@ class Stage(Sink):
         await self.until(f"{name} to be possible", done)
 
     def break_by(self, *rules: dict[str, Any]) -> None:
-        """Register fault rules."""
         self.running.submit(Command("add_faults", {"rules": [rule_as_data(make_rule(each)) for each in rules]}))
 
     async def start(self, instance: str | None = None, again: Copy | None = None) -> Copy:
@@ -376,7 +371,7 @@ class Stage(Sink):
         copy.signal(signal.SIGSTOP)
 
     def thaw(self, copy: Copy) -> None:
-        """SIGCONT."""
+        """Let the copy go on (SIGCONT)."""
         self._say(copy, "goes on", signal="SIGCONT")
         copy.signal(signal.SIGCONT)
 

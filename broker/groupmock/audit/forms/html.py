@@ -36,7 +36,6 @@ th, td { text-align: left; vertical-align: top; } thead th { border-top: 0; colo
 
 
 def write(report: Report) -> str:
-    """The whole page."""
     return document("groupmock audit", STYLE, "\n".join(_body(report)))
 
 

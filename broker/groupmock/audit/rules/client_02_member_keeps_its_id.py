@@ -45,7 +45,7 @@ A: JoinGroup member_id="" -> 79
 
     @asked(JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT, LEAVE_GROUP)
     def speaks(self, x: Exchange) -> Judgements:
-        """As the member that its connection is, or as another one."""
+        """Judge whether a heartbeat or commit names the member of its connection."""
         last, sent = x.link.last, _sent(x)
         if last is None or last.joined is None or x.group is None or last.group is not x.group or not x.link.host or sent is None:
             return  # of a connection older than the journal it is not known what it was told

@@ -63,6 +63,6 @@ A: Heartbeat generation_id=1 -> 22
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """It begins anew."""
+        """Note that the member begins anew."""
         if x.speaker is not None and x.speaker.notes.pop(self.code, None) is not None:
             yield KEPT

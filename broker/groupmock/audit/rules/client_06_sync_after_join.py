@@ -50,7 +50,7 @@ A: Heartbeat -> any
 
     @asked(SYNC_GROUP)
     def syncs(self, x: Exchange) -> Judgements:
-        """There it is."""
+        """Note that the SyncGroup has come."""
         member = x.member
         if member is not None and member.joined is not None and member.notes.get(self.code) is not member.joined:
             member.notes[self.code] = member.joined

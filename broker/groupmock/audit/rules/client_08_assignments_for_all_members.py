@@ -37,7 +37,7 @@ B: SyncGroup -> 0 assignment=b""
 
     @asked(SYNC_GROUP)
     def covers(self, x: Exchange) -> Judgements:
-        """Of a leader that is to assign."""
+        """Judge the plan of a leader that is to assign."""
         plan = plan_of(x)
         if plan is None or plan.skip:
             return

@@ -9,7 +9,7 @@ from ..subjects import Exchange
 
 
 class SkippedAssignment(Rule):
-    """`skip_assignment` is heeded."""
+    """A leader heeds `skip_assignment` of its JoinGroup answer."""
 
     code = "CLIENT-09"
     title = "A leader that is told skip_assignment sends no assignments"
@@ -41,7 +41,7 @@ N: SyncGroup assignments=[for($N.member_id, b"for A"), for($B.member_id, b"for B
 
     @asked(SYNC_GROUP)
     def skips(self, x: Exchange) -> Judgements:
-        """Of a leader whose answer for this generation says so."""
+        """Judge a leader whose answer for this generation has `skip_assignment`."""
         member = x.member
         if member is None or not member.leads or member.generation != x.asked["generation_id"]:
             return

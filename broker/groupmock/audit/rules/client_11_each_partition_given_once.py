@@ -14,7 +14,7 @@ from ..subjects import Exchange, Json
 
 
 class EveryPartitionOnce(Rule):
-    """What a leader gives, against what members subscribe to and topics have."""
+    """The assignment of a leader fits what members subscribe to and what topics have."""
 
     code = "CLIENT-11"
     title = "The leader gives every partition to exactly one member that subscribes to its topic"
@@ -45,7 +45,7 @@ B: SyncGroup -> 0
 
     @asked(SYNC_GROUP)
     def gives(self, x: Exchange) -> Judgements:
-        """Of a leader whose round can be read as a whole."""
+        """Judge a leader whose round can be read as a whole."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.skip or plan.protocol_type != CONSUMER or plan.protocol not in ONCE:
             return
@@ -71,8 +71,8 @@ B: SyncGroup -> 0
 
     @answered(METADATA)
     def looks(self, x: Exchange) -> Judgements:
-        """Of a topic that is not there nobody can give (AbstractPartitionAssignor.assign skips it): nothing is expected until this leader
-        has given from it again."""
+        """Forget topics that do not exist, because nobody can assign them (AbstractPartitionAssignor.assign skips them): nothing is
+        expected until this leader has assigned from them again."""
         member = self.world.processes.sole_member(x.link)
         known: set[str] | None = None if member is None else member.notes.get(self.code)
         if known and x.answer is not None:

@@ -19,7 +19,7 @@ LATE_NS: Final = 100 * NS_PER_MS
 
 
 class _Pace:
-    """Of one generation: its last heartbeat, the last pauses, and whether it was said."""
+    """The pace of one generation: its last heartbeat, the last pauses, and whether a finding was reported."""
 
     __slots__ = ("generation", "last", "pauses", "said")
 

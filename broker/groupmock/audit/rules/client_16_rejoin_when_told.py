@@ -44,7 +44,7 @@ A -> 0 generation_id=2
 
     @answered(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def told(self, x: Exchange) -> Judgements:
-        """Of a rebalance, for the first time; or that there is none."""
+        """Note that the member was told of a rebalance for the first time, or that there is none."""
         member = x.member
         if member is None or member.joined is None or not x.heard:
             return iter(())
@@ -57,7 +57,7 @@ A -> 0 generation_id=2
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """There it is."""
+        """Note that the member has joined again."""
         if x.speaker is not None and x.speaker.notes.pop(self.code, None) is not None:
             yield KEPT
 

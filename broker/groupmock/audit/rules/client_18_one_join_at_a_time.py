@@ -63,7 +63,8 @@ B: JoinGroup -> 0
 
     @closed
     def given_up(self, link: Link) -> Judgements:
-        """By the client, while its JoinGroup waited: if it comes back with the same id, it lives and had no patience."""
+        """Note that the client closed its connection while its JoinGroup waited. If it comes back with the same id, it lives and was not
+        patient enough."""
         if link.closed is None or link.closed[1] != "client":
             return
         for x in link.open.values():

@@ -47,7 +47,7 @@ A: OffsetCommit generation_id_or_member_epoch=1 topics=[t($t1, o(0, 5))] -> 22
 
     @asked(OFFSET_COMMIT)
     def in_its_generation(self, x: Exchange) -> Judgements:
-        """Of members that joined; a commit without a generation is no member's (CLIENT-21)."""
+        """Judge commits of members that joined; a commit without a generation is no member's (CLIENT-21)."""
         member, sent = x.member, epoch_of(x)
         if member is None or member.joined is None or sent < 0:
             return

@@ -47,7 +47,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 27
 
     @asked(OFFSET_COMMIT)
     def while_completing(self, x: Exchange) -> Judgements:
-        """Of the generation that was joined last."""
+        """Judge commits of the generation that was joined last."""
         member = x.member
         if member is None or member.joined is None or epoch_of(x) != member.generation or member.generation < 0:
             return

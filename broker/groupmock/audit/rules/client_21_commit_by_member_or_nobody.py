@@ -43,7 +43,7 @@ A: OffsetCommit generation_id_or_member_epoch=-1 member_id="" topics=[t($t1, o(0
 
     @asked(OFFSET_COMMIT)
     def whole(self, x: Exchange) -> Judgements:
-        """Version 0 has neither."""
+        """Judge commits from version 1 on, because version 0 has neither field."""
         if x.version == 0:
             return
         epoch, member_id = epoch_of(x), str(x.asked["member_id"])

@@ -54,7 +54,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 25
 
     @asked(OFFSET_COMMIT)
     def repeated(self, x: Exchange) -> Judgements:
-        """By the connection or by the member, whichever knows of a refusal."""
+        """Judge a commit after a refusal that the connection or the member knows of."""
         subject: Subject | None = next((each for each in (x.link, x.member) if each is not None and self.code in each.notes), None)
         if subject is None:
             return

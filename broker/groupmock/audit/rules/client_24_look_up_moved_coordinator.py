@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KEYS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, CONSUMER_GROUP_HEARTBEAT)
 """Not LeaveGroup: a client that ends tries once, where it is."""
 GROUP: Final = 0
-"""Key type of FindCoordinator."""
+"""The key type with which FindCoordinator looks up a group."""
 MOVED: Final = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
 FETCH_MOVED: Final = frozenset({NOT_COORDINATOR})
 """The Java client takes 15 in answer to OffsetFetch for an error that it does not know."""
@@ -68,7 +68,7 @@ A: Heartbeat -> 16
 
     @asked(FIND_COORDINATOR)
     def asks(self, x: Exchange) -> Judgements:
-        """By whichever connection."""
+        """Note a look-up by whichever connection."""
         if x.asked.get("key_type", GROUP) == GROUP:
             for name in x.asked.get("coordinator_keys") or (x.asked.get("key"),):
                 self._asked[x.client, str(name)] = x.received
@@ -79,7 +79,7 @@ A: Heartbeat -> 16
 
     @answered(*KEYS)
     def refused(self, x: Exchange) -> Judgements:
-        """What is to be followed by FindCoordinator; unless the broker then answers as the group's coordinator after all."""
+        """Note a refusal that must be followed by FindCoordinator, unless the broker then answers as the group's coordinator after all."""
         if x.group is None or not x.heard:
             return iter(())
         before: Exchange | None = x.link.notes.get(self.code)

@@ -18,8 +18,8 @@ OF_MEMBERS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMM
 
 
 class Departures:
-    """Of one connection: (group, member id, LeaveGroup) of those that left last, and whether an answer
-    was lost on it, or a coordinator."""
+    """The departures on one connection: (group, member id, LeaveGroup) of those that left last, and whether an answer or a coordinator
+    was lost on it."""
 
     def __init__(self) -> None:
         self.left: deque[tuple[str, str, Exchange]] = deque(maxlen=REMEMBERED)
@@ -53,7 +53,7 @@ A: LeaveGroup v2 -> 25
 
     @answered(LEAVE_GROUP)
     def left(self, x: Exchange) -> Judgements:
-        """It has worked."""
+        """Note a LeaveGroup that succeeded."""
         if x.group is not None and x.heard and x.error == NONE:
             remembered = x.link.note(self.code, Departures).left
             refused = {str(each["member_id"]) for each in (x.answer or {}).get("members") or () if each["error_code"]}

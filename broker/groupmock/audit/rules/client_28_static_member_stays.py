@@ -35,7 +35,7 @@ A: LeaveGroup -> 0
 
     @asked(LEAVE_GROUP)
     def leaves(self, x: Exchange) -> Judgements:
-        """By the connection on which it is a member: an administrator has another."""
+        """Judge a LeaveGroup by the connection on which the static member is a member: an administrator has another connection."""
         member = x.link.last
         if member is None or member.gone or member.joined is None or x.member is not member or member.instance_id is None:
             return
@@ -47,7 +47,7 @@ A: LeaveGroup -> 0
 
     @closed
     def stays(self, link: Link) -> Judgements:
-        """Nothing was said."""
+        """Note that the static member closed its connection without leaving."""
         member = link.last
         if member is not None and not member.gone and member.joined is not None and member.link is link and member.instance_id is not None:
             yield KEPT

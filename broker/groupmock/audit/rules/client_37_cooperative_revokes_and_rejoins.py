@@ -16,7 +16,7 @@ from ..subjects import Exchange, Member, data_of
 
 
 class Taken(NamedTuple):
-    """What an assignment takes away, and what calls off the look whether its member came again."""
+    """The partitions that an assignment revokes, and the function that cancels the check whether the member joined again."""
 
     sync: Exchange
     partitions: Partitions

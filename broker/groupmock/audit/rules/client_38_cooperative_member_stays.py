@@ -82,7 +82,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """By the same connection, with the same Subscription, nothing else under way."""
+        """Judge a JoinGroup on the same connection with the same Subscription, with nothing else under way."""
         member = x.member
         settled: Settled | None = None if member is None else member.notes.pop(self.code, None)
         claim = cooperative_of(x, "" if member is None else member.protocol)

@@ -43,7 +43,7 @@ B -> 0
 
     @asked(SYNC_GROUP)
     def gives(self, x: Exchange) -> Judgements:
-        """Of a leader whose members say what they own."""
+        """Judge a leader whose members say what they own."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.skip or plan.protocol_type != CONSUMER or plan.protocol in EAGER:
             return
@@ -68,7 +68,7 @@ B -> 0
 
 
 def _owners(claims: Mapping[str, Subscribed]) -> dict[Partition, str]:
-    """Who alone claims a partition, among those of the newest generation that any member says (AbstractStickyAssignor); who dropped the
+    """Return who alone claims a partition, among the claims of the newest generation (AbstractStickyAssignor). A member that dropped the
     topic owns nothing of it."""
     newest = max((claim.generation for claim in claims.values()), default=-1)
     owner: dict[Partition, str] = {}

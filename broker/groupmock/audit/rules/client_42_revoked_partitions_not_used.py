@@ -51,7 +51,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(JOIN_GROUP)
     def drops(self, x: Exchange) -> Judgements:
-        """What it had and does not list is given up."""
+        """Note partitions that the member had and does not list: it gave them up."""
         member = x.member
         claim = None if member is None else cooperative_of(x, member.protocol)
         if member is not None and claim is not None and member.told is not None:
@@ -62,7 +62,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @answered(SYNC_GROUP)
     def gets(self, x: Exchange) -> Judgements:
-        """What it is given again it may read again; of an assignment that nobody can read, or that was lost, nothing is known."""
+        """Note partitions that the member is given again. If its assignment is lost or unreadable, nothing is known."""
         member = x.member
         given_up: GivenUp | None = None if member is None else member.notes.get(self.code)
         if given_up is not None and member is not None and x.answer is not None and not x.error:
@@ -72,7 +72,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(OFFSET_COMMIT)
     def commits(self, x: Exchange) -> Judgements:
-        """By the connection of the JoinGroup, or long enough after it."""
+        """Judge commits on the connection of the JoinGroup, or long enough after it."""
         given_up = self._of(x, x.member)
         if given_up is not None:
             names = self.world.topic_names  # from OffsetCommit 10 on a topic is named by its id
@@ -81,7 +81,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(FETCH)
     def reads(self, x: Exchange) -> Judgements:
-        """Of the only member of its process."""
+        """Judge a Fetch of a process with one member."""
         given_up = self._of(x, x.member)
         if given_up is not None:
             yield from self._judged(x, given_up, fetched_of(x, self.world.topic_names), "reads")

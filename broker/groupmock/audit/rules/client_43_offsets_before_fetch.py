@@ -105,8 +105,8 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(FETCH)
     def reads(self, x: Exchange) -> Judgements:
-        """Of the only member of its process; each partition is judged once. A Fetch that was under way when the assignment came may be
-        about what the process had under an earlier id."""
+        """Judge a Fetch of a process with one member; each partition is judged once. A Fetch that was under way when the assignment came
+        may be about what the process had under an earlier id."""
         member = x.member
         added: Added | None = None if member is None else member.notes.get(self.code)
         if added is None or member is None or not (added.unasked or added.asked):

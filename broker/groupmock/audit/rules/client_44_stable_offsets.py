@@ -52,7 +52,7 @@ A: OffsetFetch v7 require_stable=false topics=[want($t1, 0)] -> 0
 
     @asked(OFFSET_FETCH)
     def asks(self, x: Exchange) -> Judgements:
-        """By a connection of a member of that group: administrators read what is there."""
+        """Judge an OffsetFetch on a connection of a member of that group: administrators read whatever is committed."""
         yield from again(x.link.notes.get(self.code, {}), x)
         member, course = x.link.last, course_of(x.link.last)
         if x.version < SINCE or member is None or member.gone or member.group is not x.group:

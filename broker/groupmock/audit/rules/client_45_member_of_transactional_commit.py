@@ -47,7 +47,8 @@ class SaysWhoItIsInTransactions(Rule):
 
     @asked(TXN_OFFSET_COMMIT)
     def says(self, x: Exchange) -> Judgements:
-        """Of the process whose connection it is; one that is a member of another group, or of none, has nothing to say."""
+        """Judge a commit by the process of its connection. A process whose member is in another group, or that has no member, has
+        nothing to say."""
         if x.member is not None:
             yield KEPT
             return

@@ -69,7 +69,7 @@ end
 
     @asked(SYNC_GROUP)
     def leads(self, x: Exchange) -> Judgements:
-        """What this leader knew of topics that it gives from."""
+        """Note what this leader knew of the topics that it assigns from."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.protocol_type != CONSUMER or plan.protocol not in JUDGED:
             return
@@ -85,7 +85,7 @@ end
 
     @answered(METADATA)
     def hears(self, x: Exchange) -> Judgements:
-        """Of the only member of its process."""
+        """Judge the answer to Metadata of a process with one member."""
         member = self.world.processes.sole_member(x.link)
         led: Led | None = None if member is None else member.notes.get(self.code)
         if led is None or member is None or led.off is not None or x.answer is None or not x.heard or x.answered is None:
@@ -102,7 +102,7 @@ end
 
     @asked(JOIN_GROUP)
     def comes_again(self, x: Exchange) -> Judgements:
-        """For whatever reason."""
+        """Note that the member joined again, for whatever reason."""
         led = None if x.member is None else self._call_off(x.member)
         if led is not None and led.off is not None:
             yield KEPT

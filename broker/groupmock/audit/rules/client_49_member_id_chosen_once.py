@@ -37,7 +37,7 @@ A: ConsumerGroupHeartbeat v1 member_id="" member_epoch=0 rebalance_timeout_ms=20
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def names_itself(self, x: Exchange) -> Judgements:
-        """As it did before on this connection, which is its own."""
+        """Judge whether the connection's member keeps its member id."""
         member, before = x.member, x.link.last
         course = course_of(before)
         if member is None:

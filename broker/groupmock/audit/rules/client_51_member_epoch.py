@@ -31,7 +31,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch+1 -> 110
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
-        """Of an answer on another connection it is not known whether it has come through."""
+        """Judge the member epoch of a heartbeat. An answer on another connection may not have arrived."""
         course, epoch = course_of(x.member), epoch_said(x)
         if x.member is None or course is None or course.told is None or epoch <= JOINING:
             return

@@ -53,7 +53,8 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
-        """Whoever joins or leaves has something to say. A new connection knows nothing of what waits on the old one."""
+        """Judge the pause before a heartbeat. A member that joins or leaves may be early, and a new connection knows nothing of what
+        waits on the old one."""
         course = course_of(x.member)
         before = None if course is None else course.said
         if x.member is None or before is None or before.link is not x.link or before.abandoned or epoch_said(x) <= JOINING:

@@ -16,7 +16,8 @@ from ..subjects import Exchange, Member, fetched_of
 
 
 class Revocation:
-    """Of one member: partitions `wanted` back from it, `since` which answer; those `given_up`, and the heartbeat that `said` so."""
+    """The revocation of one member: partitions `wanted` back from it, `since` which answer; those `given_up`, and the heartbeat that
+    `said` so."""
 
     __slots__ = ("given_up", "said", "since", "wanted")
 
@@ -58,7 +59,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
 
     @answered(CONSUMER_GROUP_HEARTBEAT)
     def is_taken(self, x: Exchange) -> Judgements:
-        """What it owned and is not assigned; what it is given again it may read again."""
+        """Note partitions that the member owned and is not assigned. It may read again what it is given again."""
         member, course = x.member, course_of(x.member)
         if member is None or course is None or course.owned is None or not x.heard or x.error or not x.answer or not x.answer["assignment"]:
             return iter(())
@@ -72,7 +73,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def gives_up(self, x: Exchange) -> Judgements:
-        """Who leaves or joins again owns nothing."""
+        """Note that a member that leaves or joins again owns nothing."""
         known: Revocation | None = None if x.member is None else x.member.notes.get(self.code)
         if x.member is None or known is None:
             return

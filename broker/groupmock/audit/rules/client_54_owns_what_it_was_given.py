@@ -12,7 +12,7 @@ from ..subjects import Exchange
 
 
 class OwnsWhatItWasGiven(Rule):
-    """What is new in an owned list was in the last assignment."""
+    """A consumer's owned partitions were in its last assignment."""
 
     code = "CLIENT-54"
     title = "A consumer lists as owned only what the last assignment gave it"
@@ -35,7 +35,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch topic_partitions=[{
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def claims(self, x: Exchange) -> Judgements:
-        """Of a member whose joining is not in the journal it is not known what it was given."""
+        """Judge the owned partitions of a member whose joining is in the journal."""
         course = course_of(x.member)
         if x.member is None or course is None or course.joined is None or course.owned is None or course.told is None:
             return

@@ -37,7 +37,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=-2 -> 42
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def leaves(self, x: Exchange) -> Judgements:
-        """By the epoch that fits."""
+        """Judge the epoch with which a member leaves."""
         if x.member is None or epoch_said(x) >= JOINING:
             return
         static = x.asked["instance_id"] is not None

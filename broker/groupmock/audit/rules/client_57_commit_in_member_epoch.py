@@ -65,7 +65,7 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
             )
 
     def _in_its_epoch(self, x: Exchange, member: Member, course: Course, told: Exchange) -> Judgements:
-        """Of an answer on another connection it is not known whether it has come through."""
+        """Judge the epoch of a commit. An answer on another connection may not have arrived."""
         if epoch_of(x) == course.epoch:
             yield KEPT
         elif told.link is x.link and course.said is told and self.knew(x, told):

@@ -39,7 +39,7 @@ A: JoinGroup protocols=[p("compatible", worker(1, "u", 5, work(1, [held("c", -1)
 
     @asked(JOIN_GROUP)
     def reports(self, x: Exchange) -> Judgements:
-        """By the connection of the last SyncGroup: a worker that lost its coordinator stops everything, and says so."""
+        """Judge the JoinGroup on the connection of the last SyncGroup: a worker that lost its coordinator stops everything, and says so."""
         member = x.member
         if x.asked["protocol_type"] != CONNECT or member is None or member.protocol not in INCREMENTAL or member.synced is None:
             return

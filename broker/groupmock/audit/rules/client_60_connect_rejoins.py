@@ -22,7 +22,7 @@ class Expected(NamedTuple):
 
 
 class WorkerComesAgain(Rule):
-    """Revoked: at once. Delay: when it is over."""
+    """A worker joins again at once after a revocation, and after a delay when it is over."""
 
     code = "CLIENT-60"
     title = "A Connect worker joins again after a revocation, and when a delay is over"

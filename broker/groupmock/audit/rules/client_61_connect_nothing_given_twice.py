@@ -38,7 +38,7 @@ B: SyncGroup -> 0
 
     @asked(SYNC_GROUP)
     def gives(self, x: Exchange) -> Judgements:
-        """Of a leader whose round can be read as a whole."""
+        """Judge a leader whose round can be read as a whole."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.protocol_type != CONNECT:
             return

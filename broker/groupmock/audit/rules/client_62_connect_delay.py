@@ -51,7 +51,7 @@ A: SyncGroup assignments=[for($A.member_id, work(1, [], [], 2000))] -> 0
 
     @asked(SYNC_GROUP)
     def delays(self, x: Exchange) -> Judgements:
-        """Of a leader, against its own last round."""
+        """Judge a leader against its own last round."""
         plan, member = plan_of(x), x.member
         if plan is None or member is None or plan.protocol_type != CONNECT or plan.protocol not in INCREMENTAL:
             return

@@ -41,7 +41,7 @@ A: frame i16(10) i16(99) i32(7) str("x") -> closed
 
     @asked(*(key for key in APIS if key != API_VERSIONS))
     def within(self, x: Exchange) -> Judgements:
-        """What could be read."""
+        """Judge each request that could be decoded."""
         if x.link.versions is None:
             return
         lowest, highest = x.link.versions.get(x.key, (1, 0))
@@ -52,7 +52,7 @@ A: frame i16(10) i16(99) i32(7) str("x") -> closed
 
     @closed
     def hung_up(self, link: Link) -> Judgements:
-        """What could not be read has no row of its own; the end of the connection says what it was."""
+        """Judge a request that could not be decoded. It has no row of its own; the end of the connection names it."""
         assert link.ending is not None
         found = HUNG_UP.search(link.ending.reason)
         if found is not None and link.versions is not None and found["api"] != APIS[API_VERSIONS].name:

@@ -1,4 +1,4 @@
-"""CLIENT-64: reasons are short."""
+"""CLIENT-64 asks clients to send short reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST: Final = 255
 
 
 class ShortReasons(Rule):
-    """What JoinGroup and LeaveGroup give as reason has at most 255 characters."""
+    """A reason in JoinGroup or LeaveGroup has at most 255 characters."""
 
     code = "CLIENT-64"
     title = "Reasons have at most 255 characters"

@@ -24,7 +24,7 @@ HELD = (JOIN_GROUP, SYNC_GROUP)
 
 
 class _Line:
-    """What stands on one connection: the last request that may be held, and the first of those that came behind it."""
+    """The requests in line on one connection: the last request that may be held, and the first of those that came behind it."""
 
     __slots__ = ("behind", "held")
 

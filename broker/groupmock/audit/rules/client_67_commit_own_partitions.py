@@ -65,7 +65,8 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
         yield self._judged(x, member, allowed, f"generation {member.generation}", member.synced)
 
     def _of_a_consumer(self, x: Exchange, member: Member, course: Course) -> Judgements:
-        """What it is to give up it may commit until it says that it has (KIP-848)."""
+        """Judge a commit of a consumer-protocol member. It may commit partitions that it is to give up until it says that it gave them
+        up (KIP-848)."""
         given, its_own, names = course.given, course.assigned | (course.owned or frozenset()), self.world.topic_names
         if given is None or course.joined is None or epoch_of(x) != course.epoch or any(topic not in names for topic, _ in its_own):
             return
@@ -87,7 +88,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
         )
 
     def _before(self, member: Member, x: Exchange) -> Partitions:
-        """What it may still commit although its newest assignment does not have it."""
+        """Return what the member may still commit although its newest assignment does not have it."""
         assert member.synced is not None
         return member.had or frozenset() if not member.eager or not self.knew(x, member.synced) else frozenset()
 

@@ -32,11 +32,11 @@ A: OffsetFetch require_stable=true topics=[want($t1, 0)] -> any
 A: FindCoordinator -> 0
 pause 300
 """
-"""Of both examples: a coordinator that has gone refuses, and is there again."""
+"""The shared part of both examples: a coordinator that has gone refuses, and is there again."""
 
 
 class Refused:
-    """Of one member: partitions that it reads or knows the offset of, and those whose offset it was refused, with that exchange."""
+    """The partitions of one member that it reads or knows the offset of, and those whose offset was refused, with that exchange."""
 
     __slots__ = ("reads", "waiting")
 
@@ -83,7 +83,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 
     @answered(OFFSET_FETCH)
     def refused(self, x: Exchange) -> Judgements:
-        """Of partitions that it reads already an application may ask out of curiosity."""
+        """Note refused offsets. An application may also ask for partitions that it reads already."""
         member = self._asker(x)
         told = None if member is None else assigned_to(member, self.world.topic_names)
         if member is None or told is None or not x.heard or (course_of(member) is None and member.protocol_type != CONSUMER):

@@ -21,7 +21,7 @@ T: AddOffsetsToTxn v2 transactional_id="till" producer_id=$pid producer_epoch=$e
 T: EndTxn v2 transactional_id="till" producer_id=$pid producer_epoch=$epoch committed=true -> 90
 pause 300
 """
-"""Of both examples: another producer has the id when the commit comes."""
+"""The shared part of both examples: another producer has the id when the commit comes."""
 
 
 class StopsWhenFencedAsProducer(Rule):
@@ -87,7 +87,7 @@ def _producers(x: Exchange) -> list[Producer]:
 
 
 def _codes(x: Exchange) -> frozenset[int]:
-    """Of AddPartitionsToTxn those of its partitions, which have a name of their own."""
+    """Return the error codes; those of AddPartitionsToTxn's partitions have a field of their own."""
     assert x.answer is not None
     topics = list(x.answer.get("results_by_topic_v3_and_below") or ())
     for each in x.answer.get("results_by_transaction") or ():

@@ -132,7 +132,7 @@ async def silence_at_a_heartbeat(stage: Stage) -> None:
     "both errors, and the group Stable", protocol=CONSUMER,
 )  # fmt: skip
 async def stale_commits(stage: Stage) -> None:
-    """As when a commit is under way while the epoch moves."""
+    """Refuse commits as if they were under way while the member epoch moves."""
     for place, code in enumerate(("STALE_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID")):
         stage.break_by(rule("OffsetCommit", "error", code, "request", nth=1 + place, code=code))
     for code in ("STALE_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID"):

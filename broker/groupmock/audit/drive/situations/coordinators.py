@@ -54,7 +54,7 @@ async def node_dies(stage: Stage) -> None:
 
 @situation("node-stops", "The coordinator's node is shut down in order, and comes back.", "a FindCoordinator of a copy")
 async def node_stops(stage: Stage) -> None:
-    """Who waits is answered first."""
+    """Stop the coordinator's node; requests that wait are answered first."""
     asked, node = stage.asks(FIND_COORDINATOR), stage.coordinator
     stage.steer("stop_node", node=node, clean=True)
     await stage.happens(asked)

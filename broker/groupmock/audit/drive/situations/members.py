@@ -67,7 +67,7 @@ async def killed(stage: Stage) -> None:
     excuses=IN_TIME,
 )
 async def frozen(stage: Stage) -> None:
-    """As a long garbage collection, a laptop that sleeps, a container that is throttled."""
+    """Freeze a copy, as a long garbage collection, a laptop that sleeps or a throttled container does."""
     before, sleeper = stage.generation, stage.newest
     member = stage.member_of(sleeper).member_id
     stage.freeze(sleeper)

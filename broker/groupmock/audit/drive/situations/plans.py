@@ -14,7 +14,7 @@ ELSEWHERE: Final = ("network-stall",)
 """Plans that only differ in time from a situation of another file: `node-silent`."""
 STATIC: Final = ("fenced-twin",)
 STAY_AWAY: Final = ("fenced-twin",)
-"""Whoever was fenced is not to come back."""
+"""Situations in which a fenced copy must not come back."""
 ONE_NODE: Final = ("loading-coordinator",)
 """With one node the coordinator loads where it is."""
 

@@ -20,7 +20,7 @@ async def rebalance(stage: Stage) -> None:
     "a JoinGroup of every copy, and the next generation", protocol=CLASSIC,
 )  # fmt: skip
 async def long_join(stage: Stage) -> None:
-    """As when a member that does not come is waited for."""
+    """Hold the join phase, as a member that does not come does."""
     await _held(stage, PREPARING_REBALANCE, JOIN_GROUP)
 
 
@@ -29,7 +29,7 @@ async def long_join(stage: Stage) -> None:
     "a SyncGroup of every copy, and the next generation, Stable", protocol=CLASSIC,
 )  # fmt: skip
 async def long_sync(stage: Stage) -> None:
-    """As when the leader thinks for long."""
+    """Hold the sync phase, as a leader that computes for long does."""
     await _held(stage, COMPLETING_REBALANCE, SYNC_GROUP)
 
 
@@ -39,7 +39,7 @@ async def long_sync(stage: Stage) -> None:
     "the second rebalance, and a generation after it, Stable", protocol=CLASSIC,
 )  # fmt: skip
 async def rebalance_in_sync(stage: Stage) -> None:
-    """Two rounds for one."""
+    """Force a second rebalance while the members synchronize."""
     await stage.settled()
     stage.break_by(rule("SyncGroup", "force_rebalance", "again", state=COMPLETING_REBALANCE, role="leader", nth=1))
     before = await stage.rebalance()
@@ -97,7 +97,7 @@ async def all_sessions_end(stage: Stage) -> None:
 @situation("leader-changes", "Another copy than before leads the next generation.", "the next generation, Stable, with another leader",
            protocol=CLASSIC)  # fmt: skip
 async def leader_changes(stage: Stage) -> None:
-    """Whoever led must follow, whoever followed must assign."""
+    """Change the leader: the old one must follow, and a follower must assign."""
     await stage.settled()
     view = stage.view
     follower = next((each.member_id for each in view.members if each.member_id != view.leader), None) if view is not None else None
