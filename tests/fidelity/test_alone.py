@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 from tools.fidelity.play.alone import Alone
 from tools.fidelity.script.script import Script, Send
@@ -11,26 +12,31 @@ PLAIN = Script("transactions", 1, "3.9", "quick", [Send("A", 15, 5)])
 DELETES = Script("transactions", 2, "3.9", "quick", [Send("A", 20, 5)])
 
 
-async def told(release: str) -> list[str]:
-    """Two plain plays, one that deletes topics while they go on, and a third plain one: who began and ended in which order."""
-    alone, rows = Alone(release), []
+def test_on_the_old_coordinator_nobody_plays_beside_who_deletes_topics() -> None:
+    alone, rows, begun, over = Alone("3.9"), [], Barrier(3), Barrier(3)
 
-    async def play(name: str, script: Script) -> None:
-        async with alone.turn(script):
+    def plain(name: str) -> None:
+        with alone.turn(PLAIN):
             rows.append(f"{name} begins")
-            for _ in range(9):
-                await asyncio.sleep(0)
+            begun.wait()
+            over.wait()
             rows.append(f"{name} ends")
 
-    await asyncio.gather(play("a", PLAIN), play("b", PLAIN), play("deletes", DELETES), play("c", PLAIN))
-    return rows
+    def deletes() -> None:
+        with alone.turn(DELETES):
+            rows.append("deletes")
 
-
-def test_on_the_old_coordinator_nobody_plays_beside_who_deletes_topics() -> None:
-    rows = asyncio.run(told("3.9"))
-    at = rows.index("deletes begins")
-    assert (rows[at + 1], sorted(rows[:at])) == ("deletes ends", ["a begins", "a ends", "b begins", "b ends"])
+    with ThreadPoolExecutor() as pool:
+        beside = [pool.submit(plain, name) for name in "ab"]
+        begun.wait()
+        deleting = pool.submit(deletes)
+        over.wait()
+        for each in (*beside, deleting):
+            each.result()
+    assert rows[-1] == "deletes" and len(rows) == 5
 
 
 def test_on_4_3_everybody_plays_at_once() -> None:
-    assert asyncio.run(told("4.3"))[:4] == ["a begins", "b begins", "deletes begins", "c begins"]
+    alone = Alone("4.3")
+    with alone.turn(PLAIN), alone.turn(DELETES):
+        pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections.abc import Iterator
 from typing import cast
@@ -14,8 +13,8 @@ from tools.fidelity.compare.canonical import Difference
 from tools.fidelity.compare.counts import Counts, outcome
 from tools.fidelity.compare.exchange_run import CHANCES, REPEATS, ComparisonRequest, ExchangeRun
 from tools.fidelity.play.core_player import CorePlayer, play
-from tools.fidelity.play.tcp_link import Peer
-from tools.fidelity.play.tcp_player import Played
+from tools.fidelity.play.guided_player import Played
+from tools.fidelity.play.peer import Peer
 from tools.fidelity.script.script import Script, Send
 from tools.fidelity.script.transcript import ANSWERED, CLOSED, PARKED, Event, imagined
 
@@ -34,7 +33,7 @@ class Staged(ExchangeRun):
         super().__init__(cast(Peer, None), ComparisonRequest("groups", "3.9", (9, 10)), io.StringIO())
         self._plays: Iterator[list[Difference] | None] = iter(plays)
 
-    async def _play(self, script: Script) -> tuple[Played | None, list[Difference]]:
+    def _play(self, script: Script) -> tuple[Played | None, list[Difference]]:
         found = next(self._plays)
         if found is None:
             return None, []
@@ -47,7 +46,7 @@ class Staged(ExchangeRun):
 
 def judged(*plays: list[Difference] | None, script: Script = SCRIPT) -> tuple[list[Difference], Counts]:
     run = Staged(*plays)
-    return asyncio.run(run.one(script)), run.counts
+    return run.one(script), run.counts
 
 
 def test_equal_is_played_once_and_counted() -> None:
@@ -120,12 +119,12 @@ def test_a_difference_that_is_chance_is_none(monkeypatch: pytest.MonkeyPatch, ch
     real = play(SCRIPT)
     real.events[0].answer = {"error_code": 99}
 
-    async def played(script: Script, peer: Peer) -> Played:
+    def played(script: Script, peer: Peer) -> Played:
         return Played(real, play(script), set(), 0.0, chance)
 
     monkeypatch.setattr("tools.fidelity.compare.exchange_run.play", played)
     run = ExchangeRun(cast(Peer, None), ComparisonRequest("groups", "3.9", (9, 10)), io.StringIO())
-    found = asyncio.run(run.one(SCRIPT))
+    found = run.one(SCRIPT)
     assert (bool(found), run.counts.unstable) == (judged, [] if judged else [SCRIPT.seed])
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 from copy import deepcopy
 from typing import Any
 
@@ -185,10 +184,10 @@ def test_text_says_who_sends_what() -> None:
 def test_shrinking_keeps_what_matters() -> None:
     long = script(join("B", member_id=""), Pause(5), join(member_id=""), join("B"), Pause(7), sync("B"))
 
-    async def differs(smaller: Script) -> bool:
+    def differs(smaller: Script) -> bool:
         return any(isinstance(step, Send) and step.client == "A" for step in smaller.steps)
 
-    small = asyncio.run(shrink(long, differs))
+    small = shrink(long, differs)
     assert [(step.client, step.fields["protocols"]) for step in small.steps if isinstance(step, Send)] == [("A", [])]
     assert len(small.steps) == 1
 

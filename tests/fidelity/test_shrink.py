@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -20,13 +19,13 @@ def shrunk(steps: list[Step], holds: Holds) -> tuple[list[Step], int]:
     """The shortest script's steps, and how many plays it took."""
     plays = 0
 
-    async def differs(smaller: Script) -> bool:
+    def differs(smaller: Script) -> bool:
         nonlocal plays
         plays += 1
         assert smaller.steps, "an empty script is never played"
         return holds(smaller.steps)
 
-    script = asyncio.run(shrink(Script("groups", 1, "4.3", "plain", steps), differs))
+    script = shrink(Script("groups", 1, "4.3", "plain", steps), differs)
     return script.steps, plays
 
 

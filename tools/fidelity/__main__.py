@@ -11,7 +11,6 @@ The broker is --broker HOST:PORT or $KAFKA_BOOTSTRAP; it needs the settings of a
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import sys
 import time
@@ -31,7 +30,7 @@ from .compare.golden import PLAYED_ON_CORE, choose, load, replay_corpus, save, s
 from .compare.speed import measure
 from .families import FILES, family
 from .play.core_player import play as play_on_core
-from .play.tcp_link import Peer, parse_address
+from .play.peer import Peer, parse_address
 from .script.exchange_text import as_text
 from .script.script import Script
 from .script.settings_classes import BROKERS
@@ -143,8 +142,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 def _run(asked: argparse.Namespace) -> int:
     wanted = ComparisonRequest(asked.family, asked.release, _seeds(asked), asked.parallel, asked.seconds, asked.shrink)
-    run = ExchangeRun(_peer(asked), wanted, sys.stdout)
-    result = asyncio.run(run.all())
+    with _peer(asked) as peer:
+        run = ExchangeRun(peer, wanted, sys.stdout)
+        result = run.all()
     for play in run.different.values() if asked.finds else ():
         print(f"find: {save_one(asked.finds, play)}")
     _logged(asked, result)
@@ -171,7 +171,7 @@ def _add_bytes(parser: argparse.ArgumentParser) -> None:
 def _bytes(asked: argparse.Namespace) -> int:
     seeds = _seeds(asked)
     run = BytesRun(asked.release, *_where(asked), asked.parallel)
-    result = asyncio.run(run.all(*seeds))
+    result = run.all(*seeds)
     for each in run.differing:
         print(f"DIFFERS: seed {each.seed}: {each.case.name} {last_request(each.case.writes)}\n  Kafka {each.real}\n  ours  {each.ours}")
     _logged(asked, result)
@@ -203,8 +203,9 @@ def _add_record(parser: argparse.ArgumentParser) -> None:
 
 def _record(asked: argparse.Namespace) -> int:
     wanted = ComparisonRequest(asked.family, asked.release, _seeds(asked), asked.parallel, asked.seconds, keep=True)
-    run = ExchangeRun(_peer(asked), wanted, sys.stdout)
-    result = asyncio.run(run.all())
+    with _peer(asked) as peer:
+        run = ExchangeRun(peer, wanted, sys.stdout)
+        result = run.all()
     chosen = choose(run.golden, asked.count)
     if not chosen:
         print("nothing worth keeping")
@@ -273,7 +274,8 @@ def _add_shrink(parser: argparse.ArgumentParser) -> None:
 def _shrink(asked: argparse.Namespace) -> int:
     _script(asked)
     wanted = ComparisonRequest(asked.family, asked.release, (asked.seed, asked.seed + 1), shrink=True)
-    result = asyncio.run(ExchangeRun(_peer(asked), wanted, sys.stdout).all())
+    with _peer(asked) as peer:
+        result = ExchangeRun(peer, wanted, sys.stdout).all()
     return 1 if result.differences else 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections.abc import Iterator
 
@@ -11,7 +10,7 @@ import pytest
 from groupmock import Broker
 from tools.fidelity.__main__ import main
 from tools.fidelity.compare.exchange_run import ComparisonRequest, ExchangeRun
-from tools.fidelity.play.tcp_link import Peer, parse_address
+from tools.fidelity.play.peer import Peer, parse_address
 from tools.fidelity.script.script import Drop, Pause, Reconnect, Script, Send, Step, TopicNeed
 from tools.fidelity.script.settings_classes import BASE, ORACLE
 
@@ -35,8 +34,9 @@ def address() -> Iterator[str]:
 
 def judged(address: str) -> ExchangeRun:
     """A run of the one script."""
-    run = ExchangeRun(Peer(*parse_address(address), "4.3"), ComparisonRequest("groups", "4.3", (1, 2)), io.StringIO())
-    asyncio.run(run.one(SCRIPT))
+    with Peer(*parse_address(address), "4.3") as peer:
+        run = ExchangeRun(peer, ComparisonRequest("groups", "4.3", (1, 2)), io.StringIO())
+        run.one(SCRIPT)
     return run
 
 

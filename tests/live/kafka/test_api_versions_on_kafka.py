@@ -5,7 +5,6 @@ Needs java and the shared folder.
 
 from __future__ import annotations
 
-import asyncio
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,8 @@ from groupmock_codec.api_keys import API_VERSIONS
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tools.fidelity.compare.bytes_run import ours
 from tools.fidelity.families.bytes_family import probe
+from tools.fidelity.play.peer import parse_address
 from tools.fidelity.play.raw_bytes import over_tcp
-from tools.fidelity.play.tcp_link import parse_address
 from tools.fidelity.script.settings_classes import BROKERS
 from tools.oracle import kafka
 
@@ -59,7 +58,7 @@ NEWEST = 4
 """The newest version of ApiVersions that 3.9 and 4.3 answer."""
 
 
-async def differences(release: str, host: str, port: int) -> list[str]:
+def differences(release: str, host: str, port: int) -> list[str]:
     """What differs, and what the list of left-outs says wrongly."""
     listed = tomllib.loads(LEFT_OUT.read_text())
     keys = {int(key): why for key, why in listed["apis"].items()}
@@ -68,7 +67,7 @@ async def differences(release: str, host: str, port: int) -> list[str]:
     for version in range(NEWEST + 1):
         writes = asked(version)
         mine = told(ours(release, writes).frames[0], version)
-        real = told((await over_tcp(host, port, writes, None)).frames[0], version)
+        real = told(over_tcp(host, port, writes, None).frames[0], version)
         here = {row.api_key for row in mine.api_keys}
         found += [f"key {row.api_key} is neither served nor in the list" for row in real.api_keys if row.api_key not in {*here, *keys}]
         found += [f"key {key} is served but in the list of what is left out" for key in keys if key in here]
@@ -80,4 +79,4 @@ async def differences(release: str, host: str, port: int) -> list[str]:
 @pytest.mark.parametrize("release", BROKERS)
 def test_advertised_as_kafka_does(release: str) -> None:
     with kafka(BROKERS[release]) as bootstrap:
-        assert asyncio.run(differences(release, *parse_address(bootstrap))) == []
+        assert differences(release, *parse_address(bootstrap)) == []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
+import itertools
 import json
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -90,68 +91,65 @@ class BytesRun:
 
     def __init__(self, release: str, host: str, port: int, parallel: int) -> None:
         self.release, self.host, self.port = release, host, port
-        self._turns = asyncio.Semaphore(parallel)
+        self._parallel = parallel
         self._stem = f"{time.time_ns() // NS_PER_MS % 10**8:x}"
-        self._plays = 0
+        self._plays = itertools.count(1)
         self.judged: list[Judged] = []
         self.differing: list[Judged] = []
         self.unstable: list[int] = []
         self.recorded: Counter[str] = Counter()
         self.replayed = 0
 
-    async def all(self, first: int, last: int) -> FamilyResult:
+    def all(self, first: int, last: int) -> FamilyResult:
         """Every seed, on a broker that is awake; what differs is played again, twice. Raises NoBroker."""
-        await self.warm_up()
+        self.warm_up()
         begun = time.monotonic()
-        for begin in range(first, last, 500):
-            await asyncio.gather(*(self.one(seed) for seed in range(begin, min(begin + 500, last))))
+        with ThreadPoolExecutor(self._parallel) as pool:
+            for seed, judged in zip(range(first, last), pool.map(self._play, range(first, last)), strict=True):
+                self._count(seed, judged)
         return self.result((first, last), time.monotonic() - begun)
 
-    async def one(self, seed: int) -> None:
-        """One seed."""
-        async with self._turns:
-            judged = await self._play(seed)
-            self.judged.append(judged)
+    def _count(self, seed: int, judged: Judged) -> None:
+        self.judged.append(judged)
+        if judged.real == judged.ours:
+            return
+        one = known_as("bytes", self.release, difference(judged))
+        if one is not None:
+            self.recorded[one.id] += 1
+            return
+        for _ in range(REPEATS - 1):
+            self.replayed += 1
+            judged = self._play(seed)
             if judged.real == judged.ours:
+                self.unstable.append(seed)
                 return
-            one = known_as("bytes", self.release, difference(judged))
-            if one is not None:
-                self.recorded[one.id] += 1
-                return
-            for _ in range(REPEATS - 1):
-                self.replayed += 1
-                judged = await self._play(seed)
-                if judged.real == judged.ours:
-                    self.unstable.append(seed)
-                    return
-            self.differing.append(judged)
+        self.differing.append(judged)
 
-    async def _play(self, seed: int) -> Judged:
-        self._plays += 1
-        stem = f"{self._stem}{self._plays:x}-"
+    def _play(self, seed: int) -> Judged:
+        stem = f"{self._stem}{next(self._plays):x}-"
         case = make_case(seed, self.release, stem)
         writes = [*case.writes, probe()]
         mine = ours(self.release, writes, self.port)
-        real = await over_tcp(self.host, self.port, writes, mine)
+        real = over_tcp(self.host, self.port, writes, mine)
         token = token_of(seed, stem)
         return Judged(seed, case, token, reaction(real, writes, token), reaction(mine, writes, token), kind_of(real), kind_of(mine))
 
-    async def warm_up(self) -> None:
+    def warm_up(self) -> None:
         """Until groups have a coordinator and producers ids: a broker that just came up answers 14 to 16. Raises NoBroker."""
         wanted = ((10, 0, {"key": "warm"}), (22, 0, {"transactional_id": None, "transaction_timeout_ms": 1000}))
         for key, version, fields in wanted:
             api = APIS[key]
             asked = request(key, version, api.request.message(**fields), 7, "warm")
             for _ in range(WARM_UP_TRIES):
-                outcome = await over_tcp(self.host, self.port, [asked, probe()], None)
+                outcome = over_tcp(self.host, self.port, [asked, probe()], None)
                 if not outcome.frames:
                     raise NoBroker(f"{api.name} v{version} is not answered")
                 if getattr(api.response.decode(version, outcome.frames[0][4:]), "error_code") == 0:  # noqa: B009  # of two classes
                     break
-                await asyncio.sleep(0.05)  # a broker's own pace: it offers no event to wait for
+                time.sleep(0.05)  # a broker's own pace: it offers no event to wait for
             else:
                 raise NoBroker(f"{api.name} is answered with errors still at the {WARM_UP_TRIES}th try")
-        await asyncio.sleep(0.5)  # ... and the coordinator's partitions are loaded a little later
+        time.sleep(0.5)  # ... and the coordinator's partitions are loaded a little later
 
     def result(self, seeds: tuple[int, int], seconds: float) -> FamilyResult:
         """The run in numbers, as the other families have them."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Final, TextIO
 
 import msgspec
 
+from groupmock_clients.probe.stages.contract import TimeUp
+from groupmock_clients.probe.stages.tcp_broker import TcpBroker
+
 from ..families import family
 from ..play.alone import Alone
+from ..play.guided_player import Noisy, Played, play
 from ..play.leftovers import Leftovers
-from ..play.tcp_link import Peer
-from ..play.tcp_player import Noisy, Played, play
+from ..play.peer import Peer
 from ..script.exchange_text import as_text
 from ..script.script import Script, ending
 from ..script.settings_classes import BROKERS, known
@@ -30,7 +34,8 @@ BY_IDS: Final = ("leader", "members", "partition_index", "group_id", "name")
 NOISY_LIMIT: Final = 5
 NEAR_MS: Final = 100.0
 """An answer that a real broker gives no later than that is given at once."""
-PLAY_LIMIT_S: Final = 40.0
+REST_S: Final = 0.2
+"""How long nothing is played after a play that meant nothing."""
 SLOW_MS: Final = 150.0
 """A play in which the broker was so far behind, and that differs, is played again."""
 
@@ -55,7 +60,10 @@ class ExchangeRun:
         self.counts = Counts()
         self._generate = family(wanted.family)
         self._alone = Alone(wanted.release)
-        self._leftovers = Leftovers(peer, self._alone)
+        self._leftovers: Leftovers | None = None
+        self._one_at_a_time = threading.Lock()
+        """Held by the thread that counts, or makes the next script."""
+        self._stopped = False
         self._begun = time.monotonic()
         self._last = wanted.seeds[0]
         self.golden: list[Golden] = []
@@ -63,15 +71,19 @@ class ExchangeRun:
         self.different: dict[tuple[int | None, str], Golden] = {}
         """API and field -> a play that differs there, and differs again when it is replayed; the smallest script, if `wanted.shrink`."""
 
-    async def all(self) -> FamilyResult:
-        """Play every seed."""
+    def all(self) -> FamilyResult:
+        """Play every seed. Raises NoBroker."""
         self._begun = time.monotonic()
-        cleaning = asyncio.ensure_future(self._leftovers.work())
-        scripts = self._scripts()
-        try:
-            await asyncio.gather(*(self._worker(scripts) for _ in range(self.wanted.parallel)))
-        finally:
-            cleaning.cancel()
+        broker = self.peer.broker
+        with Leftovers(TcpBroker(broker.host, broker.port, broker.release), self._alone) as self._leftovers:
+            scripts = self._scripts()
+            with ThreadPoolExecutor(self.wanted.parallel) as pool:
+                workers = [pool.submit(self._worker, scripts) for _ in range(self.wanted.parallel)]
+                try:
+                    for worker in as_completed(workers):
+                        worker.result()
+                finally:
+                    self._stopped = True
         return self.result()
 
     def _scripts(self) -> Iterator[Script]:
@@ -83,68 +95,78 @@ class ExchangeRun:
             if script.settings == self.peer.settings:
                 yield script
 
-    async def _worker(self, scripts: Iterator[Script]) -> None:
-        for script in scripts:
-            await self.one(script)
+    def _worker(self, scripts: Iterator[Script]) -> None:
+        while not self._stopped:
+            with self._one_at_a_time:
+                script = next(scripts, None)
+            if script is None:
+                return
+            self.one(script)
 
-    async def one(self, script: Script) -> list[Difference]:
+    def one(self, script: Script) -> list[Difference]:
         """Play one script and judge it; the differences that are neither recorded nor unstable."""
-        played, found = await self._play(script)
+        played, found = self._play(script)
         if played is None:
             self.counts.unstable.append(script.seed)
             return []
         versions = known(script.release, script.settings).versions
-        self.counts.played((*script.steps, *ending(script, versions)), played.real.events, played.states)
+        with self._one_at_a_time:
+            self.counts.played((*script.steps, *ending(script, versions)), played.real.events, played.states)
         new = self._unrecorded(script, played, found)
         if not new:
             if self.wanted.keep and not found and (golden := golden_of(script, played)) is not None:
                 self.golden.append(golden)
             return []
-        if not await self._repeats(script, new[0]):
+        if not self._repeats(script, new[0]):
             self.counts.unstable.append(script.seed)
             self._say(f"unstable: seed {script.seed}: {_short(new[0])}")
             return []
         self.counts.differs(new[0])
         self._say(f"DIFFERS: seed {script.seed}: {_short(new[0])}")
-        small = await self._shrink(script) if self.wanted.shrink else None
+        small = self._shrink(script) if self.wanted.shrink else None
         for one in (small, (script, played)):
             if one is not None and (golden := difference_of(*one)) is not None:
                 self.different.setdefault((new[0].key, new[0].path), golden)
                 break
         return new
 
-    async def _repeats(self, script: Script, first: Difference) -> bool:
+    def _repeats(self, script: Script, first: Difference) -> bool:
         """Does it differ in every rerun? Orders and leaders follow from the ids that a broker draws: for those once more is enough."""
         by_ids = any(name in first.path for name in BY_IDS)
         for _ in range(CHANCES if by_ids else REPEATS - 1):
-            self.counts.replayed += 1
-            again = self._unrecorded(script, *await self._play(script))
+            with self._one_at_a_time:
+                self.counts.replayed += 1
+            again = self._unrecorded(script, *self._play(script))
             if by_ids and again and (again[0].step, again[0].path) == (first.step, first.path):
                 return True
             if not by_ids and not again:
                 return False
         return not by_ids
 
-    async def _play(self, script: Script) -> tuple[Played | None, list[Difference]]:
+    def _play(self, script: Script) -> tuple[Played | None, list[Difference]]:
         """A play that means something, and what differs; None: at every attempt the machine was too slow or a request met a deadline."""
         for _ in range(NOISY_LIMIT):
             try:
-                async with self._alone.turn(script), asyncio.timeout(PLAY_LIMIT_S):
-                    played = await play(script, self.peer)
-            except (Noisy, TimeoutError) as why:
-                self.counts.noisy += 1
-                if isinstance(why, TimeoutError):
+                with self._alone.turn(script):
+                    played = play(script, self.peer)
+            except (Noisy, TimeUp) as why:
+                self._noisy()
+                if isinstance(why, TimeUp):
                     self._say(f"too long: seed {script.seed}")
-                await asyncio.sleep(0.2)
+                time.sleep(REST_S)
                 continue
-            self._leftovers.add_groups(played.real.facts.groups if script.groups else [])
-            owned = zip(script.topics, played.real.facts.topics, strict=True)
-            self._leftovers.add_topics([fact.name for need, fact in owned if need.own])
+            if self._leftovers is not None:
+                owned = zip(script.topics, played.real.facts.topics, strict=True)
+                self._leftovers.add(played.real.facts.groups if script.groups else [], [fact.name for need, fact in owned if need.own])
             found = compare(script, played.real, played.core)
             if not found or (played.lag < SLOW_MS and not played.crowded):
                 return played, found
-            self.counts.noisy += 1
+            self._noisy()
         return None, []
+
+    def _noisy(self) -> None:
+        with self._one_at_a_time:
+            self.counts.noisy += 1
 
     def _unrecorded(self, script: Script, played: Played | None, found: list[Difference]) -> list[Difference]:
         new = []
@@ -154,17 +176,18 @@ class ExchangeRun:
             if one is None:
                 new.append(difference)
                 continue
-            self.counts.recorded[one.id] += 1
+            with self._one_at_a_time:
+                self.counts.recorded[one.id] += 1
             if one.breaks_connection:
                 break
         return new
 
-    async def _shrink(self, script: Script) -> tuple[Script, Played] | None:
-        async def differs(smaller: Script) -> bool:
-            return bool(self._unrecorded(smaller, *await self._play(smaller)))
+    def _shrink(self, script: Script) -> tuple[Script, Played] | None:
+        def differs(smaller: Script) -> bool:
+            return bool(self._unrecorded(smaller, *self._play(smaller)))
 
-        small = await shrink(script, differs)
-        played, found = await self._play(small)
+        small = shrink(script, differs)
+        played, found = self._play(small)
         if played is not None:
             self._say(as_text(small, played.real, near_ms=NEAR_MS) + "\n".join(f"  {each}" for each in found[:3]))
         return None if played is None else (small, played)

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from ..play.core_player import replay
-from ..play.tcp_player import Played
+from ..play.guided_player import Played
 from ..script.script import Pause, Script, Send, ending
 from ..script.settings_classes import known
 from ..script.transcript import Event, Transcript

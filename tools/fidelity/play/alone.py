@@ -6,9 +6,9 @@ The old coordinator looks at every group whenever a topic is deleted, and forget
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from groupmock_codec.api_keys import DELETE_TOPICS
 
@@ -17,7 +17,7 @@ from ..script.settings_classes import known
 
 
 class Alone:
-    """Many beside each other, or one alone: who waits to be alone is let in before more of the others are."""
+    """Many threads beside each other, or one alone: who waits to be alone is let in before more of the others are."""
 
     def __init__(self, release: str, settings: str = "plain") -> None:
         self.needed = "deleted_topic_ends_idle_groups" in known(release, settings).profile.quirks
@@ -25,38 +25,38 @@ class Alone:
         self._beside = 0
         self._waiting = 0
         self._taken = False
-        self._changed = asyncio.Condition()
+        self._changed = threading.Condition()
 
-    def turn(self, script: Script) -> AbstractAsyncContextManager[None]:
+    def turn(self, script: Script) -> AbstractContextManager[None]:
         """When that script may be played."""
         if not self.needed:
             return nullcontext()
         deletes = any(isinstance(step, Send) and step.key == DELETE_TOPICS for step in script.steps)
         return self.alone() if deletes else self._with_others()
 
-    @asynccontextmanager
-    async def _with_others(self) -> AsyncIterator[None]:
-        async with self._changed:
-            await self._changed.wait_for(lambda: not self._waiting)
+    @contextmanager
+    def _with_others(self) -> Iterator[None]:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._waiting)
             self._beside += 1
         try:
             yield
         finally:
-            async with self._changed:
+            with self._changed:
                 self._beside -= 1
                 self._changed.notify_all()
 
-    @asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
+    @contextmanager
+    def alone(self) -> Iterator[None]:
         """Nobody plays meanwhile."""
-        self._waiting += 1
+        with self._changed:
+            self._waiting += 1
+            self._changed.wait_for(lambda: not self._beside and not self._taken)
+            self._taken = True
         try:
-            async with self._changed:
-                await self._changed.wait_for(lambda: not self._beside and not self._taken)
-                self._taken = True
             yield
         finally:
-            async with self._changed:
+            with self._changed:
                 self._waiting -= 1
                 self._taken = False
                 self._changed.notify_all()

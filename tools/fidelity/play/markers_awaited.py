@@ -5,21 +5,20 @@ have what was committed."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
 from groupmock.core.transactions.states import COMPLETED, State
 from groupmock.core.transactions.transactional_id import TransactionalId
 from groupmock_codec import error_codes
+from groupmock_codec.declare import Message
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse
 from groupmock_codec.messages.k26_end_txn import EndTxnRequest, EndTxnResponse
 
 from ..script.transcript import Facts
 from .core_player import CorePlayer
-from .tcp_link import Asker
 
 COMPLETE: Final = frozenset(COMPLETED.values())
 OLD_END: Final = 2
@@ -31,6 +30,8 @@ PendingAt = tuple[str, str, int]
 """Group, topic and partition of an offset whose transaction is open."""
 
 
+Ask = Callable[[int, int, Message], Message]
+"""Asks the broker a question of one's own: API key, version, request."""
 Ends = dict[str, tuple[State, int]]
 """Transactional id -> its state and epoch."""
 
@@ -45,8 +46,8 @@ class Standing(NamedTuple):
 class MarkersAwaited:
     """Of one play."""
 
-    def __init__(self, core: CorePlayer, asker: Asker, facts: Facts) -> None:
-        self._core, self._asker, self._facts = core, asker, facts
+    def __init__(self, core: CorePlayer, ask: Ask, facts: Facts) -> None:
+        self._core, self._ask, self._facts = core, ask, facts
 
     def standing(self) -> Standing:
         """To be asked before something happens, and handed to `wait` behind it."""
@@ -55,36 +56,36 @@ class MarkersAwaited:
         pending = frozenset((name, *at) for name, group in groups if group is not None for at in group.offsets.unstable)
         return Standing({each.name: (each.state, each.epoch) for each in cluster.transactions.all()}, pending)
 
-    async def wait(self, before: Standing) -> None:
+    def wait(self, before: Standing) -> None:
         """Until the broker has ended what the core has ended since; some seconds at most, then the comparison says what is wrong."""
         now = self.standing()
         for known in list(self._core.core.cluster.transactions.all()):
             if known.state in COMPLETE and before.ids.get(known.name) != now.ids[known.name]:
-                await self._until(partial(self._is_complete, known))
+                self._until(partial(self._is_complete, known))
         if now.ids != before.ids and before.pending != now.pending:
-            await self._until(partial(self._is_pending, now.pending))
+            self._until(partial(self._is_pending, now.pending))
 
     @staticmethod
-    async def _until(there: Callable[[], Awaitable[bool]]) -> None:
+    def _until(there: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE_S
         while True:
-            if await there() or time.monotonic() > end:
+            if there() or time.monotonic() > end:
                 return
-            await asyncio.sleep(MOMENT_S)  # a broker's own pace: it offers no event to wait for
+            time.sleep(MOMENT_S)  # a broker's own pace: it offers no event to wait for
 
-    async def _is_complete(self, known: TransactionalId) -> bool:
+    def _is_complete(self, known: TransactionalId) -> bool:
         """Are all markers there? Who asks again for what was decided is told 51 until then, and afterwards that it is done (TX-50)."""
         committed = known.state is State.COMPLETE_COMMIT
         asked = EndTxnRequest(transactional_id=known.name, producer_id=known.producer_id, producer_epoch=known.epoch, committed=committed)
-        answer = await self._asker.ask(26, OLD_END, asked)
+        answer = self._ask(26, OLD_END, asked)
         assert isinstance(answer, EndTxnResponse)
         return answer.error_code != error_codes.CONCURRENT_TRANSACTIONS
 
-    async def _is_pending(self, wanted: frozenset[PendingAt]) -> bool:
+    def _is_pending(self, wanted: frozenset[PendingAt]) -> bool:
         topics = [OffsetFetchRequestTopic(name=fact.name, partition_indexes=list(range(fact.partitions))) for fact in self._facts.topics]
         found: set[PendingAt] = set()
         for name in self._facts.groups:
-            answer = await self._asker.ask(9, 7, OffsetFetchRequest(group_id=name, topics=topics, require_stable=True))
+            answer = self._ask(9, 7, OffsetFetchRequest(group_id=name, topics=topics, require_stable=True))
             assert isinstance(answer, OffsetFetchResponse)
             rows = ((topic.name, row) for topic in answer.topics for row in topic.partitions)
             found |= {(name, topic, row.partition_index) for topic, row in rows if row.error_code == error_codes.UNSTABLE_OFFSET_COMMIT}

@@ -5,9 +5,10 @@ What counts is what a peer can see: the frames that came back, in order, and whe
 
 from __future__ import annotations
 
-import asyncio
 import socket
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from groupmock.config.resolve import resolve
 from groupmock.core.identity import Node
 from groupmock.rig.making import core_of_profile
-from groupmock.rig.wire import frames_of
+from groupmock.rig.wire import Client, NoFrame, frames_of
 from groupmock.rig.wire_rig import WireRig
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
 
@@ -66,48 +67,34 @@ def outcome_of(data: bytes, end: str) -> Outcome:
     return Outcome(frames, end, rest)
 
 
-async def over_tcp(host: str, port: int, writes: list[bytes], expected: Outcome | None) -> Outcome:
-    """One connection to a broker. `expected` (our own outcome) only says how long to wait: the outcome is what came. Raises NoBroker.
-
-    Plain socket calls: a transport that cannot write any more forgets what had come before the connection was reset.
-    """
-    loop = asyncio.get_running_loop()
-    link = socket.socket()
-    link.setblocking(False)
+def over_tcp(host: str, port: int, writes: list[bytes], expected: Outcome | None) -> Outcome:
+    """One connection to a broker. `expected` (our own outcome) only says how long to wait: the outcome is what came. Raises NoBroker."""
     try:
-        try:
-            await loop.sock_connect(link, (host, port))
-        except OSError as problem:
-            raise NoBroker(f"cannot connect to {host}:{port}: {problem.strerror or problem}") from problem
-        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        try:
+        link = Client(host, port)
+    except OSError as problem:
+        raise NoBroker(f"cannot connect to {host}:{port}: {problem.strerror or problem}") from problem
+    with link:
+        link.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with suppress(ConnectionError):  # what came before is still to be read
             for data in writes:
-                await loop.sock_sendall(link, data)
-                await asyncio.sleep(0 if len(writes) < 3 else 0.001)
-        except ConnectionError:
-            pass  # what came before is still to be read
-        return await _receive(link, expected)
-    finally:
-        link.close()
+                link.write(data)
+                time.sleep(0 if len(writes) < 3 else 0.001)
+        return _received(link, expected)
 
 
-async def _receive(link: socket.socket, expected: Outcome | None) -> Outcome:
+def _received(link: Client, expected: Outcome | None) -> Outcome:
     """Until the script's last request was answered, the connection was closed, or nothing more is to be expected."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + PATIENCE_S
-    received = bytearray()
-    while loop.time() < deadline:
-        frames = outcome_of(bytes(received), OPEN).frames
-        if frames and frames[-1][:4] == LAST:
-            break
+    deadline = time.monotonic() + PATIENCE_S
+    frames: list[bytes] = []
+    while (left := deadline - time.monotonic()) > 0 and not (frames and frames[-1][:4] == LAST):
         silent = expected is not None and expected.end == OPEN and len(frames) >= len(expected.frames)
+        link.socket.settimeout(MUTE_S if silent else left)
         try:
-            data = await asyncio.wait_for(loop.sock_recv(link, 1 << 16), MUTE_S if silent else deadline - loop.time())
+            frames.append(link.receive())
         except TimeoutError:
             break
         except ConnectionError:
-            data = b""
-        if not data:
-            return outcome_of(bytes(received), CLOSED)
-        received += data
-    return outcome_of(bytes(received), OPEN)
+            return Outcome(frames, CLOSED, link.side.rest)
+        except NoFrame:
+            break
+    return Outcome(frames, OPEN, link.side.rest)

@@ -43,12 +43,12 @@ def clean_up(broker: TcpBroker, seconds: float = 30) -> tuple[str, ...]:
         broker.renew()
         while left and time.monotonic() < end:
             for part in _parts(left):
-                _empty(broker, part)
-            before, left = left, [name for part in _parts(left) for name in _undeleted(broker, part)]
+                empty_groups(broker, part)
+            before, left = left, [name for part in _parts(left) for name in delete_groups(broker, part)]
             if len(left) == len(before):
                 break  # nothing moves: groups that hang, or a broker that deletes none
         _forget_settings(broker)
-        return (*left, *_undeleted_topics(broker))
+        return (*left, *delete_topics(broker, list(broker.topics)))
     except (NoBroker, Unreadable) as problem:
         return (*left, *broker.topics, f"({problem})")
 
@@ -58,8 +58,8 @@ def _parts(names: Sequence[T]) -> Iterator[Sequence[T]]:
         yield names[at : at + AT_A_TIME]
 
 
-def _empty(broker: TcpBroker, names: Sequence[str]) -> None:
-    """Let every member leave."""
+def empty_groups(broker: TcpBroker, names: Sequence[str]) -> None:
+    """Let every member leave. Raises NoBroker, Unreadable."""
     version = broker.best(DESCRIBE_GROUPS, 4)
     if version is None:
         return
@@ -94,7 +94,8 @@ def _leave(broker: TcpBroker, group_id: str, member_id: str) -> None:
     broker.ask(LEAVE_GROUP, version, request)
 
 
-def _undeleted(broker: TcpBroker, names: Sequence[str]) -> list[str]:
+def delete_groups(broker: TcpBroker, names: Sequence[str]) -> list[str]:
+    """Delete them; the names of those that are still there. Raises NoBroker, Unreadable."""
     version = broker.best(DELETE_GROUPS, 1)
     if version is None:
         return []  # a broker without DeleteGroups forgets empty groups by itself, or keeps all for ever
@@ -116,11 +117,12 @@ def _forget_settings(broker: TcpBroker) -> None:
         broker.ask(ALTER_CONFIGS, version, AlterConfigsRequest(resources=nothing))
 
 
-def _undeleted_topics(broker: TcpBroker) -> list[str]:
+def delete_topics(broker: TcpBroker, names: list[str]) -> list[str]:
+    """Delete them; the names of those that are still there. Raises NoBroker, Unreadable."""
     version = broker.best(DELETE_TOPICS, 3)
-    if version is None or not broker.topics:
-        return list(broker.topics)
-    answer = broker.ask(DELETE_TOPICS, version, DeleteTopicsRequest(topic_names=list(broker.topics), timeout_ms=10_000))
+    if version is None or not names:
+        return names
+    answer = broker.ask(DELETE_TOPICS, version, DeleteTopicsRequest(topic_names=names, timeout_ms=10_000))
     assert isinstance(answer, DeleteTopicsResponse)
     # 3, UNKNOWN_TOPIC_OR_PARTITION, is as good as deleted.
     return [str(each.name) for each in answer.responses if each.error_code not in (NONE, UNKNOWN_TOPIC_OR_PARTITION)]

@@ -291,9 +291,13 @@ class TcpBroker:
         real = f"{PREFIX}-{self.run}-{name}-{partitions}" + ("" if configs is None else f"-{secrets.token_hex(5)}")
         with self._lock:
             if real not in self._topics:
-                self._create(real, partitions, configs or {})
-                self._topics[real] = self._wait_for(real, partitions)
+                self._topics[real] = self.make_topic(real, partitions, configs or {})
             return real, self._topics[real]
+
+    def make_topic(self, real: str, partitions: int, configs: Mapping[str, str]) -> bytes:
+        """Create a topic of exactly that name and wait until it is served; its id. Raises CannotProvide, NoBroker, Unreadable."""
+        self._create(real, partitions, configs)
+        return self._wait_for(real, partitions)
 
     def _served(self, real: str, partitions: int) -> bool:
         """Does the leader know that it is one? On KRaft it takes what the metadata tell a moment to come true (error 6, seen on 4.3.0)."""

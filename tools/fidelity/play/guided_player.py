@@ -1,4 +1,4 @@
-"""The stage that is any broker over TCP, *guided* by the core: our core plays the same script in lockstep and says what to wait for.
+"""A play on any broker over TCP, *guided* by the core: our core plays the same script in lockstep and says what to wait for.
 
 The core's clock follows the real one. Before a step its timers fire up to now; if one is due soon, it is waited for with a little more,
 so that nothing is sent at the edge of a deadline. An answer that the core expects is awaited for seconds; one that it expects to stay out
@@ -7,13 +7,17 @@ is looked for after a barrier (a DescribeGroups on another connection). The guid
 
 from __future__ import annotations
 
-import asyncio
-import time
+from collections import defaultdict, deque
 from functools import partial
 from typing import Final
 
-from groupmock.rig.wire import Asked
+from groupmock.rig.wire import Unreadable, is_answered
+from groupmock_clients.probe.stages.contract import Answer
+from groupmock_clients.probe.stages.contract import Closed as ConnectionClosed
+from groupmock_clients.probe.stages.tcp_broker import NoBroker
+from groupmock_clients.probe.stages.tcp_stage import TcpStage
 from groupmock_codec import APIS
+from groupmock_codec.api_keys import DESCRIBE_GROUPS
 from groupmock_codec.declare import Message
 from groupmock_codec.group_states import DEAD
 from groupmock_codec.messages.k15_describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
@@ -25,15 +29,21 @@ from ..script.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, 
 from .core_player import CorePlayer
 from .drawn_ids import answer_tells_ids, asks_for_member_id, drawn_member_id, ids_in, must_answer
 from .markers_awaited import MarkersAwaited
-from .tcp_link import Asker, Link, Peer
+from .peer import Peer
 
 GUARD_MS: Final = 120.0
 HIGHEST_GUARD_MS: Final = 320.0
 """A step is not sent when a deadline lies so near: the more, the slower the machine."""
 MARGIN_MS: Final = 60.0
 """How long after a deadline the broker is given to act on it, besides its lag so far."""
-PATIENCE_S: Final = 5.0
+PATIENCE_MS: Final = 5000.0
 QUIET_MS: Final = 3.0
+MOMENT_MS: Final = 10.0
+AT_ONCE_MS: Final = 0.2
+QUESTION_MS: Final = 20_000
+PLAY_LIMIT_S: Final = 40.0
+ASIDE: Final = "aside"
+"""The player's own connection."""
 
 
 class Noisy(Exception):
@@ -52,7 +62,7 @@ class Played:
         self.real, self.core, self.states, self.lag, self.crowded = real, core, states, lag, crowded
 
 
-class TcpPlayer:
+class GuidedPlayer:
     """One play on a broker. Use `play`."""
 
     def __init__(self, script: Script, peer: Peer, facts: Facts) -> None:
@@ -62,32 +72,30 @@ class TcpPlayer:
         self.events: list[Event] = []
         self.steps: list[Step] = []
         self.stopped: str | None = None
-        self._links: dict[str, Link] = {}
-        self._start = time.monotonic()
-        self._changed = asyncio.Event()
-        self._asker = Asker(peer)
-        self._markers = MarkersAwaited(self.core, self._asker, facts)
+        self._stage = TcpStage(peer.broker, seconds=PLAY_LIMIT_S)
+        self._waiting: defaultdict[str, deque[int]] = defaultdict(deque)
+        """Connection -> the steps that are to be answered on it, the oldest first."""
+        self._ended: set[str] = set()
+        self._markers = MarkersAwaited(self.core, self._ask, facts)
         self.lag = 0.0
         self._edge: float | None = None
 
     def now_ms(self) -> float:
         """Ms since the play began."""
-        return (time.monotonic() - self._start) * 1000
+        return self._stage.now_ms()
 
     # -- the play
 
-    async def play(self) -> Played:
-        """Every step, then the ending. Raises Noisy, NoBroker."""
+    def play(self) -> Played:
+        """Every step, then the ending. Raises Noisy, NoBroker, TimeUp."""
         try:
             for step in (*self.script.steps, *ending(self.script, self.core.known.versions)):
-                await self._step(step)
+                self._step(step)
         except _Differs as why:
             self._blame(why)
             self.stopped = str(why)
         finally:
-            self._asker.close()
-            for link in self._links.values():
-                link.close()
+            self._stage.close()
         core = self.core
         return Played(Transcript(self.facts, self.events, self.stopped), core.transcript(), core.states, self.lag, core.crowded)
 
@@ -98,54 +106,52 @@ class TcpPlayer:
         if self._edge is not None and max(arrived, last.sent_ms) > self._edge - 5:
             raise Noisy(f"a request met a deadline: {why}")
 
-    async def _step(self, step: Step) -> None:
-        await self._pass_time(self.now_ms() + (step.ms if isinstance(step, Pause) else 0))
+    def _step(self, step: Step) -> None:
+        self._pass_time(self.now_ms() + (step.ms if isinstance(step, Pause) else 0))
         index, edge = len(self.events), self.core.deadline_ms()
-        link = None if isinstance(step, Pause) else await self._link(step)
         event = Event(sent_ms=self.now_ms())
         self.events.append(event)
         self.steps.append(step)
         self.core.advance(event.sent_ms)
         if isinstance(step, Send):
-            assert link is not None
-            await self._send(index, step, link)
+            self._send(index, step)
         elif isinstance(step, Raw):
             raise TypeError("Raw steps have no guide: bytes_run.py plays them")
         else:
             self._drop(step)
             self.core.play(step, event.sent_ms)
         self._edge = edge
-        await self._settle()
+        self._settle()
         if edge is not None and self.now_ms() > edge - 5:
             raise Noisy(f"step {index} took {self.now_ms() - event.sent_ms:.0f} ms and met a deadline")
 
     # -- time
 
-    async def _pass_time(self, until: float) -> None:
+    def _pass_time(self, until: float) -> None:
         """Wait until then. Deadlines of the core up to a little later are waited out; those that lie close together, all at once."""
         changed = False
         while True:
             deadline, now = self.core.deadline_ms(), self.now_ms()
             if deadline is not None and deadline <= (now if changed else max(until, now)) + self._guard():
-                await self._sleep_until(deadline + MARGIN_MS + min(self.lag, 500))
+                self._sleep_until(deadline + MARGIN_MS + min(self.lag, 500))
                 before, open_before = self._standing(), self._markers.standing()
                 self.core.advance(deadline)
-                await self._markers.wait(open_before)
+                self._markers.wait(open_before)
                 changed = changed or self._standing() != before
             elif changed:
-                await self._agree(PATIENCE_S / 2)
+                self._agree(PATIENCE_MS / 2)
                 changed = False
             else:
                 break
-        await self._sleep_until(until)
-        await self._settle()
+        self._sleep_until(until)
+        self._settle()
 
     def _guard(self) -> float:
         return min(GUARD_MS + self.peer.slowness, HIGHEST_GUARD_MS)
 
-    async def _sleep_until(self, until: float) -> None:
+    def _sleep_until(self, until: float) -> None:
         if (left := until - self.now_ms()) > 0:
-            await asyncio.sleep(left / 1000)
+            self._listen(left)
 
     @property
     def _has_groups(self) -> bool:
@@ -155,20 +161,21 @@ class TcpPlayer:
         found = ((name, self.core.core.cluster.groups.find(name)) for name in sorted(self.facts.groups))
         return [(name, DEAD, 0) if group is None else (name, str(group.state), len(group.members)) for name, group in found]
 
-    async def _agree(self, seconds: float) -> None:
+    def _agree(self, ms: float) -> None:
         """The core's groups changed: give the broker the time to get there too. Ends early when a deadline comes near."""
-        end = time.monotonic() + seconds
+        end = self.now_ms() + ms
         while True:
-            described = await self._describe(self.facts.groups)
+            described = self._describe(self.facts.groups)
             told = sorted((one.group_id, one.group_state, len(one.members)) for one in described)
             deadline = self.core.deadline_ms()
-            if told == self._standing() or time.monotonic() > end or (deadline is not None and self.now_ms() > deadline - GUARD_MS / 2):
+            if told == self._standing() or self.now_ms() > end or (deadline is not None and self.now_ms() > deadline - GUARD_MS / 2):
                 return
-            await asyncio.sleep(0.01)
+            self._listen(MOMENT_MS)
 
-    async def _describe(self, groups: list[str]) -> list[DescribedGroup]:
+    def _describe(self, groups: list[str]) -> list[DescribedGroup]:
         began = self.now_ms()
-        answer = await self._asker.ask(15, min(self.core.known.versions[15][1], 5), DescribeGroupsRequest(groups=groups))
+        version = min(self.core.known.versions[DESCRIBE_GROUPS][1], 5)
+        answer = self._ask(DESCRIBE_GROUPS, version, DescribeGroupsRequest(groups=groups))
         assert isinstance(answer, DescribeGroupsResponse)
         self.lag = max(self.lag, self.now_ms() - began)
         self.peer.took(self.now_ms() - began)
@@ -176,95 +183,99 @@ class TcpPlayer:
 
     # -- sending
 
-    async def _link(self, step: Send | Raw | Drop | Reconnect) -> Link | None:
-        if isinstance(step, Drop | Reconnect):
-            return None
-        if step.link not in self._links:
-            self._links[step.link] = await Link.open(self.peer.host, self.peer.port, self._arrived, lambda: self._closed(step.link))
-        return self._links[step.link]
+    def _ask(self, key: int, version: int, message: Message) -> Message:
+        """A question of the player's own, its answer; NoBroker if none comes."""
+        self._stage.send(ASIDE, key, version, "differential", message)
+        try:
+            answer = self._stage.answer(ASIDE, QUESTION_MS)
+        except (ConnectionClosed, Unreadable) as problem:
+            raise NoBroker(f"{APIS[key].name} is not answered: {problem}") from problem
+        if answer is None:
+            raise NoBroker(f"{APIS[key].name} was not answered within {QUESTION_MS} ms")
+        return answer.message
 
-    async def _send(self, index: int, step: Send, link: Link) -> None:
+    def _send(self, index: int, step: Send) -> None:
         event = self.events[index]
         message = build(APIS[step.key].request.message, step.version, step.fields, partial(self.references.resolve, step.client))
         event.sent_ms = self.now_ms()
-        if link.side.pending and asks_for_member_id(step, message):
+        answered = is_answered(step.key, message)
+        if self._waiting[step.link] and asks_for_member_id(step, message):
             event.status = SKIPPED
             self.core.play(step, event.sent_ms, skip=True)
             return
-        if link.ended:
+        if step.link in self._ended:
             event.status = CLOSED
         else:
             event.status = PARKED
-            link.ask(index, step.key, step.version, step.client_id, message)
-        drew = await self._drawn(index, step, message)
+            if answered:
+                self._waiting[step.link].append(index)
+            self._stage.send(step.link, step.key, step.version, step.client_id, message)
+        drew = self._drawn(index, step, message)
         standing, open_before = self._standing(), self._markers.standing()
         self.core.play(step, event.sent_ms, drew)
         event.drew = drew
         if self.core.events[index].status == PARKED:
-            await self._barrier(index)
+            self._barrier(index)
         elif self.core.events[index].status == SENT:
-            await self._unanswered(index, link)
+            self._unanswered(index)
         if self._standing() != standing and self._has_groups:
-            await self._agree(0.5)
+            self._agree(500)
         if self._markers.standing().ids != open_before.ids:
-            await self._answered(index, PATIENCE_S)
-            await self._markers.wait(open_before)
+            self._answered(index, PATIENCE_MS)
+            self._markers.wait(open_before)
 
-    async def _unanswered(self, index: int, link: Link) -> None:
+    def _unanswered(self, index: int) -> None:
         """Produce with acks=0: nothing comes, and what comes next is the answer to another request."""
-        await self._answered(index, QUIET_MS / 1000)
+        self._answered(index, QUIET_MS)
         if self.events[index].status == PARKED:
-            link.forget(index)
             self.events[index].status = SENT
 
-    async def _drawn(self, index: int, step: Send, message: Message) -> list[str]:
+    def _drawn(self, index: int, step: Send, message: Message) -> list[str]:
         """The ids that the broker drew for this request: told by its answer, or by DescribeGroups while it is parked."""
         if asks_for_member_id(step, message):
-            return await self._new_member(index, step, message)
+            return self._new_member(index, step, message)
         if answer_tells_ids(step, message):
-            await self._answered(index, PATIENCE_S)
+            self._answered(index, PATIENCE_MS)
             return ids_in(step, self.events[index].answer)
         return []
 
-    async def _new_member(self, index: int, step: Send, message: Message) -> list[str]:
+    def _new_member(self, index: int, step: Send, message: Message) -> list[str]:
         if must_answer(step, message):
-            await self._answered(index, PATIENCE_S)
+            self._answered(index, PATIENCE_MS)
             return ids_in(step, self.events[index].answer)
         name: str = message.group_id  # type: ignore[attr-defined]  # a JoinGroup
         group = self.core.core.cluster.groups.find(name)
         known = set() if group is None else set(group.members)
-        end = time.monotonic() + PATIENCE_S / 2
-        while self.events[index].status == PARKED and time.monotonic() < end:
-            await self._answered(index, QUIET_MS / 1000)
-            (told,) = await self._describe([name])
+        end = self.now_ms() + PATIENCE_MS / 2
+        while self.events[index].status == PARKED and self.now_ms() < end:
+            self._answered(index, QUIET_MS)
+            (told,) = self._describe([name])
             new = [one.member_id for one in told.members if one.member_id not in known]
             if new:
                 return drawn_member_id(new[0])
         return ids_in(step, self.events[index].answer)
 
-    async def _barrier(self, index: int) -> None:
+    def _barrier(self, index: int) -> None:
         """Whatever the broker does about this request it has done when a later question is answered."""
-        await self._answered(index, QUIET_MS / 1000)
+        self._answered(index, QUIET_MS)
         if self._has_groups:
-            await self._describe(self.facts.groups)
-            await self._answered(index, QUIET_MS / 1000)
+            self._describe(self.facts.groups)
+            self._answered(index, QUIET_MS)
 
-    async def _answered(self, index: int, seconds: float) -> bool:
+    def _answered(self, index: int, ms: float) -> bool:
         """Wait for that step's answer."""
-        end = time.monotonic() + seconds
-        while self.events[index].status == PARKED and (left := end - time.monotonic()) > 0:
-            self._changed.clear()
-            try:
-                async with asyncio.timeout(left):
-                    await self._changed.wait()
-            except TimeoutError:
-                break
+        step, end = self.steps[index], self.now_ms() + ms
+        assert isinstance(step, Send)
+        while self.events[index].status == PARKED and (left := end - self.now_ms()) > 0:
+            self._take(step.link, left)
+        self._read()
         return self.events[index].status != PARKED
 
-    async def _settle(self) -> None:
+    def _settle(self) -> None:
         """What the core has answered the broker has to answer too; what it has not, must be out."""
+        self._listen(AT_ONCE_MS)
         for index, (real, core) in enumerate(zip(self.events, self.core.events, strict=True)):
-            if core.status in (ANSWERED, CLOSED) and real.status == PARKED and not await self._answered(index, PATIENCE_S):
+            if core.status in (ANSWERED, CLOSED) and real.status == PARKED and not self._answered(index, PATIENCE_MS):
                 raise _Differs(f"step {index}: the broker does not answer")
             if core.status == PARKED and real.status in (ANSWERED, CLOSED):
                 if self._is_due(real):
@@ -279,44 +290,61 @@ class TcpPlayer:
     def _drop(self, step: Step) -> None:
         if not isinstance(step, Drop | Reconnect):
             return
-        link = self._links.pop(step.link, None)
-        if link is None:
-            return
-        link.close(reset=isinstance(step, Drop) and step.how == "rst")
-        for asked in link.side.pending:
-            if self.events[asked.tag].status == PARKED:
-                self.events[asked.tag].status = SENT
+        if step.link in self._waiting:
+            self._stage.hang_up(step.link, "resets" if isinstance(step, Drop) and step.how == "rst" else "drops")
+        self._ended.discard(step.link)
+        for index in self._waiting.pop(step.link, ()):
+            self.events[index].status = SENT
 
     # -- what comes in
 
-    def _arrived(self, asked: Asked | None, frame: bytes) -> None:
-        if asked is None:
-            return
-        event, step = self.events[asked.tag], self.steps[asked.tag]
+    def _listen(self, ms: float) -> None:
+        """Let time pass and take what comes meanwhile."""
+        self._stage.pause(ms)
+        self._read()
+
+    def _read(self) -> None:
+        """Take what has come on any connection."""
+        for link in [link for link in self._waiting if link not in self._ended]:
+            self._take(link, 0)
+
+    def _take(self, link: str, ms: float) -> None:
+        """The next answer on that connection, and those behind it that came with it."""
+        try:
+            while (answer := self._stage.answer(link, ms)) is not None:
+                self._arrived(self._waiting[link].popleft(), answer)
+                ms = 0
+        except ConnectionClosed:
+            self._closed(link)
+        except Unreadable as what:
+            raise _Differs(f"the broker sends {what}") from None
+
+    def _arrived(self, index: int, answer: Answer) -> None:
+        event, step = self.events[index], self.steps[index]
         assert isinstance(step, Send)
-        event.answered_ms, event.after = self.now_ms(), len(self.events) - 1
-        version, message = asked.read(frame)
-        event.answer = as_json(type(message), version)(message)
-        event.status = ANSWERED
-        self.references.learn(asked.tag, step, event.answer)
-        self._note_lag(asked.tag, event)
-        self._changed.set()
+        self._over(event, ANSWERED, answer.at_ms)
+        event.answer = as_json(type(answer.message), answer.version)(answer.message)
+        self.references.learn(index, step, event.answer)
+        self._note_lag(index, event)
+
+    def _over(self, event: Event, status: str, at_ms: float) -> None:
+        event.status, event.answered_ms = status, at_ms
+        event.after = max(index for index, each in enumerate(self.events) if each.sent_ms <= max(at_ms, event.sent_ms))
 
     def _note_lag(self, index: int, event: Event) -> None:
         expected = self.core.events[index].answered_ms if index < len(self.core.events) else event.sent_ms
         if expected is not None and event.answered_ms is not None:
             self.lag = max(self.lag, event.answered_ms - expected)
 
-    def _closed(self, name: str) -> None:
-        link = self._links[name]
-        for asked in link.side.pending:
-            event = self.events[asked.tag]
-            event.status, event.answered_ms, event.after = CLOSED, self.now_ms(), len(self.events) - 1
-        link.side.pending.clear()
-        self._changed.set()
+    def _closed(self, link: str) -> None:
+        """Its requests are over, and so is one that is not to be answered: a broker that refuses it hangs up."""
+        self._ended.add(link)
+        self._waiting[link].clear()
+        for event, step in zip(self.events, self.steps, strict=True):
+            if isinstance(step, Send) and step.link == link and event.status == PARKED:
+                self._over(event, CLOSED, self.now_ms())
 
 
-async def play(script: Script, peer: Peer) -> Played:
-    """One guided play. Raises Noisy, NoBroker."""
-    facts = await peer.facts(script)
-    return await TcpPlayer(script, peer, facts).play()
+def play(script: Script, peer: Peer) -> Played:
+    """One guided play. Raises Noisy, NoBroker, TimeUp."""
+    return GuidedPlayer(script, peer, peer.facts(script)).play()
