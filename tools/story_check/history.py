@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from groupmock.journal.dispatch import RowReader, takes
 from groupmock.journal.read import UnknownRow
 from groupmock.journal.rows import CommandRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
 from groupmock.journal.whose import group_of
@@ -121,7 +122,7 @@ class GroupFacts:
         return next((each for each in reversed(self.given.get(member_id, ())) if each.delivered and each.seq < seq), None)
 
 
-class History:
+class History(RowReader):
     """The facts of all groups. `fetches`: client id -> its Fetch requests; `ends`: partition -> the highest end of its log that was seen;
     `groups_of`: client id -> group -> its member ids."""
 
@@ -133,9 +134,7 @@ class History:
         self._topics: dict[str, str] = {}
         self._asked: dict[int, RequestRow] = {}
         for row in rows:
-            take = _TAKE.get(row.__class__)
-            if take is not None:
-                take(self, row)
+            self.feed(row)
 
     def group(self, name: str) -> GroupFacts:
         """The facts of a group, which exist from its first row on."""
@@ -143,6 +142,7 @@ class History:
 
     # -- rows of the coordinator
 
+    @takes
     def _moved(self, row: MovedRow) -> None:
         group = self.group(row.group)
         if row.after == STABLE and row.before == COMPLETING_REBALANCE:
@@ -163,6 +163,7 @@ class History:
         heirs = {each.member_id: _replaced(each) for each in group.members if each.seq > since and each.what == "replaced"}
         group.plans.append(Plan(row.seq, row.t, row.generation, leader, shares, before, heirs))
 
+    @takes
     def _member(self, row: MemberRow) -> None:
         group = self.group(row.group)
         group.members.append(row)
@@ -183,10 +184,12 @@ class History:
         group.names[_name(member_id, client_id)].add(member_id)
         self.groups_of[client_id][group.name].add(member_id)
 
+    @takes
     def _note(self, row: NoteRow) -> None:
         if row.what == "topic_created":
             self._learn(row.fields.get("topic_id"), row.fields.get("topic"))
 
+    @takes
     def _command(self, row: CommandRow) -> None:
         if isinstance(name := row.arguments.get("group"), str):
             self.group(name)
@@ -199,6 +202,7 @@ class History:
 
     # -- requests and answers
 
+    @takes
     def _request(self, row: RequestRow) -> None:
         message = row.message
         if not isinstance(message, dict):
@@ -220,6 +224,7 @@ class History:
             elif message["member_epoch"] <= 0:
                 group.joins[message["member_id"]].append((row.seq, NOTHING))
 
+    @takes
     def _reply(self, row: ReplyRow) -> None:
         asked = self._asked.pop(row.ticket, None)
         if asked is None or not isinstance(row.message, dict):
@@ -389,14 +394,6 @@ def _flat(found: Iterable[consumer.TopicPartitions] | None) -> Partitions:
     return frozenset((each.topic, number) for each in found or () for number in each.partitions)
 
 
-_TAKE: Final[dict[type, Any]] = {
-    MovedRow: History._moved,
-    MemberRow: History._member,
-    NoteRow: History._note,
-    CommandRow: History._command,
-    RequestRow: History._request,
-    ReplyRow: History._reply,
-}
 _ANSWERS: Final[dict[str, Any]] = {
     "JoinGroup": History._joined,
     "SyncGroup": History._synced,

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from groupmock_codec.api_keys import HEARTBEAT
 
+from ..journal.dispatch import RowReader, takes
 from ..journal.read import UnknownRow
 from ..journal.rows import NODE_RESUMED, NODE_STALLED, AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
 from ..text.printable import one_line
@@ -27,17 +28,17 @@ from .rule import Rule, registered
 from .subjects import Exchange, Group, Link, Member, Pulse, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 
-KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned", "client", "note"))
-"""Kinds of rows that are looked at: those of the wire, and what somebody outside says of a client (`journal.rows.ASKED_TO_STOP`) and
-of a node of ours: while it is stalled, answers are made and do not go out."""
 BoundHook = Callable[[Any], Judgements]
 Hooks = list[tuple[Rule, BoundHook]]
 
 
-class Auditor:
+class Auditor(RowReader):
     """`feed` it rows in the journal's order, then `close`. `found`: called with each finding as it is made; `over`: with every group that
     is over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
     every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
+
+    The rows that are looked at are those of the wire, and what somebody outside says of a client (`journal.rows.ASKED_TO_STOP`) and of a
+    node of ours: while a node is stalled, answers are made and do not go out.
 
     `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
     `known_world.SLACK_NS`. `pulse`: a broker that runs and makes no rows of heartbeats that repeat (`known_world`).
@@ -85,9 +86,9 @@ class Auditor:
             self.lost(one_line(f"row {row.seq} does not say what its API says: {type(wrong).__name__}: {wrong}"))
 
     def take(self, row: Row | UnknownRow) -> None:
-        """One more row, from somebody who passes only some kinds on: KINDS at least, and all of those."""
+        """One more row, from somebody who passes only some kinds on: `kinds` at least, and all of those."""
         self.rows += 1
-        take = _TAKE.get(row.__class__)
+        take = self.handlers.get(row.__class__)
         if take is None:
             self.passed(row.t)
             return
@@ -154,9 +155,11 @@ class Auditor:
 
     # -- rows
 
+    @takes
     def _opened(self, row: OpenRow) -> None:
         self._world.opened(row)
 
+    @takes
     def _asked(self, row: RequestRow) -> None:
         if self._held:
             self._goes_on(row.node, row.t)  # who handles a request does not stand still
@@ -165,6 +168,7 @@ class Auditor:
         self._judge("asked", x)
         self._world.take(x)
 
+    @takes
     def _answered(self, row: ReplyRow | AbandonedRow) -> None:
         if row.node in self._held:
             self._held[row.node].append(row)
@@ -178,6 +182,7 @@ class Auditor:
         if x.group is not None and x.group.gone:
             self._hand_over(x.group.name)
 
+    @takes
     def _closed(self, row: CloseRow) -> None:
         link = self._world.ended(row)
         if link is None:
@@ -188,9 +193,11 @@ class Auditor:
         self._world.forget(link)
         self._settle_groups()
 
+    @takes
     def _said(self, row: ClientRow) -> None:
         self._world.said(row)
 
+    @takes
     def _noted(self, row: NoteRow) -> None:
         node = row.fields.get("node")
         if row.what == NODE_STALLED:
@@ -324,17 +331,6 @@ def _hole(wanted: int, found: int) -> str:
     if found < wanted:
         return f"row {found} comes after row {wanted - 1}: rows are not in order"
     return f"row {wanted} is missing" if found == wanted + 1 else f"rows {wanted} to {found - 1} are missing"
-
-
-_TAKE: Final[dict[type, Callable[[Auditor, Any], None]]] = {
-    OpenRow: Auditor._opened,
-    RequestRow: Auditor._asked,
-    ReplyRow: Auditor._answered,
-    AbandonedRow: Auditor._answered,
-    CloseRow: Auditor._closed,
-    ClientRow: Auditor._said,
-    NoteRow: Auditor._noted,
-}
 
 
 def audit(rows: Iterable[Row | UnknownRow], codes: Iterable[str] | None = None) -> Audit:

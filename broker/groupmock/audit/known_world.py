@@ -33,11 +33,12 @@ from groupmock_codec import api_keys
 from groupmock_codec.units import NS_PER_MS
 
 from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
+from ..journal.whose import bytes_of, json_of
 from . import course
 from .agenda import Agenda
 from .inside import told_by
 from .processes import Processes
-from .repeating import CALM, SILENCE_NS, Repeating, json_of
+from .repeating import CALM, SILENCE_NS, Repeating
 from .subjects import (
     FENCED_INSTANCE_ID,
     HARMLESS,
@@ -51,7 +52,6 @@ from .subjects import (
     Link,
     Member,
     Plan,
-    data_of,
     leavers_of,
 )
 
@@ -154,7 +154,7 @@ class World(Repeating):
             member.syncing = x
             plan = x.group.plan if x.group is not None else None
             if plan is not None and plan.brought is None and (member.id, x.asked["generation_id"]) == (plan.leader, plan.generation):
-                plan.brought = {str(each["member_id"]): data_of(each["assignment"]) for each in x.asked["assignments"]}
+                plan.brought = {str(each["member_id"]): bytes_of(each["assignment"]) for each in x.asked["assignments"]}
                 plan.read.clear()  # judged
         elif x.key == api_keys.HEARTBEAT:
             member.beat = x
@@ -386,7 +386,7 @@ class World(Repeating):
             return
         if x.error == NONE:
             member.synced = x
-            member.had, member.told = member.told, told_by(member, data_of(answer["assignment"]))
+            member.had, member.told = member.told, told_by(member, bytes_of(answer["assignment"]))
         else:
             self._refused(x, x.error)
 

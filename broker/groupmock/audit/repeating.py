@@ -10,13 +10,12 @@ it runs need not make rows of the others: it is asked when a rule, or the world,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.units import NS_PER_MS
 
-from .subjects import Exchange, Json, Link, Member
+from ..journal.whose import json_of
+from .subjects import Exchange, Link, Member
 
 if TYPE_CHECKING:
     from ..journal.rows import RequestRow
@@ -99,11 +98,3 @@ class Repeating:
                 beat.link.beat = None
                 if self.pulse is not None:
                     self.pulse.retell(beat.link.number)
-
-
-def json_of(message: Any) -> Json:
-    """Return the message as JSON has it: a row in memory holds the codec's message, one of a file a dict."""
-    if message is None:
-        return {}
-    found: Json = message if message.__class__ is dict else msgspec.to_builtins(message)
-    return found

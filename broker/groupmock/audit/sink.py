@@ -18,7 +18,7 @@ from typing import Final
 
 from ..journal.journal import NEVER, Alarm, Journal, Repeated, Sink
 from ..journal.rows import FindingRow, Row
-from .auditor import KINDS, Auditor
+from .auditor import Auditor
 from .subjects import Pulse
 from .verdicts import Audit, Finding
 from .waivers import Waivers
@@ -31,7 +31,7 @@ class AuditSink(Sink):
     """Judges the clients of one run. `pulse`: who knows of heartbeats without rows; `now`: the run's time; `waivers`: of findings that do
     not count."""
 
-    kinds = KINDS
+    kinds = Auditor.kinds
     routine = True
     pulse = True
     behind = True

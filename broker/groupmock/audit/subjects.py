@@ -9,13 +9,13 @@ than what is open.
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from groupmock_codec import APIS, error_codes
 from groupmock_codec.units import NS_PER_MS
 
+from ..journal.whose import bytes_of
 from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
 from ..rounds.rebalance_model import short_name
 from ..text.printable import one_line
@@ -244,7 +244,7 @@ class Plan:
     def __init__(self, x: Exchange, answer: Json, protocol_type: str) -> None:
         self.generation, self.leader = int(answer["generation_id"]), str(answer["leader"])
         self.protocol, self.protocol_type = str(answer["protocol_name"] or ""), protocol_type
-        self.claims = {str(each["member_id"]): data_of(each["metadata"]) for each in answer["members"]}
+        self.claims = {str(each["member_id"]): bytes_of(each["metadata"]) for each in answer["members"]}
         self.instances = {str(each["member_id"]): each.get("group_instance_id") for each in answer["members"]}
         self.skip = bool(answer.get("skip_assignment"))
         self.brought: dict[str, bytes] | None = None
@@ -364,19 +364,14 @@ def api_name(key: int) -> str:
     return APIS[key].name if key in APIS else f"API {key}"
 
 
-def data_of(value: Any) -> bytes:
-    """Bytes of a message: as a row in memory has them, or in base64 as a file does. None is no bytes."""
-    return b"" if value is None else b64decode(value) if isinstance(value, str) else bytes(value)
-
-
 def protocols_of(join: Exchange) -> dict[str, bytes]:
     """Name -> metadata of a JoinGroup, in the client's order of preference."""
-    return {str(each["name"]): data_of(each["metadata"]) for each in join.asked["protocols"]}
+    return {str(each["name"]): bytes_of(each["metadata"]) for each in join.asked["protocols"]}
 
 
 def assignments_of(sync: Exchange) -> list[tuple[str, bytes]]:
     """What a SyncGroup brings: member and assignment."""
-    return [(str(each["member_id"]), data_of(each["assignment"])) for each in sync.asked["assignments"]]
+    return [(str(each["member_id"]), bytes_of(each["assignment"])) for each in sync.asked["assignments"]]
 
 
 def leavers_of(leave: Exchange) -> list[tuple[str, str | None]]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+from collections.abc import Mapping
 from typing import Any, Final
+
+import msgspec
 
 from groupmock_codec.api_keys import API_VERSIONS
 
@@ -25,6 +29,19 @@ def asks_again(row: ReplyRow) -> bool:
 def field(message: Any, name: str) -> Any:
     """A field of a message, be it the codec's or a dict read back; None if it has none."""
     return message.get(name) if isinstance(message, dict) else getattr(message, name, None)
+
+
+def json_of(message: Any) -> Mapping[str, Any]:
+    """A message with its fields as JSON has them: a row in memory holds the codec's message, a row that was read a dict."""
+    if message is None:
+        return {}
+    found: Mapping[str, Any] = message if message.__class__ is dict else msgspec.to_builtins(message)
+    return found
+
+
+def bytes_of(value: str | bytes | None) -> bytes:
+    """Bytes of a message: as the codec has them, or in base64 as JSON has them. None is no bytes."""
+    return b64decode(value) if isinstance(value, str) else value or b""
 
 
 def group_of(row: Row) -> str | None:

@@ -19,31 +19,22 @@ import msgspec
 
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 
+from ..journal.dispatch import RowReader, takes
 from ..journal.read import UnknownRow
-from ..journal.rows import (
-    AbandonedRow,
-    CloseRow,
-    MemberRow,
-    MovedRow,
-    NoteRow,
-    ReplyRow,
-    RequestRow,
-    Row,
-)
+from ..journal.rows import ROWS, AbandonedRow, CloseRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
+from ..journal.whose import json_of
 from .embedded import Partition
-from .group_fold import GroupFold, JsonRow
+from .group_fold import GroupFold, Json
 from .owners import Changed
 from .rebalance_model import Rebalance
 
 ASKED: Final = (JOIN_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT)
-FRAMES: Final = (RequestRow, ReplyRow, AbandonedRow)
 CREATED, GROWN, DELETED = "topic_created", "topic_grown", "topic_deleted"
 """Notes about topics, whoever made, grew or deleted them: a command, CreateTopics, a Metadata request. The first one has the topic's id."""
 OF_TOPICS: Final = (CREATED, GROWN, DELETED)
-FOLDED: Final[frozenset[type]] = frozenset((*FRAMES, MovedRow, MemberRow, CloseRow, NoteRow))
 
 
-def rebalances(rows: Iterable[JsonRow | Row | UnknownRow], group: str | None = None) -> Iterator[Rebalance]:
+def rebalances(rows: Iterable[Json | Row | UnknownRow], group: str | None = None) -> Iterator[Rebalance]:
     """The rebalances of a journal, each as it ends, those that never end when the rows do. `group`: of this one alone."""
     fold = Rebalances(group)
     for row in rows:
@@ -53,7 +44,7 @@ def rebalances(rows: Iterable[JsonRow | Row | UnknownRow], group: str | None = N
     yield from fold.close()
 
 
-class Rebalances:
+class Rebalances(RowReader):
     """`feed` it rows. `groups`: name -> GroupFold; `counts`: topic -> partitions, `created`: partition -> when (ns), of topics made.
 
     `group`: the only one that is looked at; it is there from the start. `watched`: called with the name of each group, returns who is to be
@@ -70,17 +61,20 @@ class Rebalances:
         self._strangers: dict[str, GroupFold] = {}  # groups that requests name, and nothing says that there are such groups
         self._names: dict[str, str] = {}  # topic id -> name
         self._ids: dict[str, str] = {}  # name -> topic id
-        self._asked: dict[int, JsonRow] = {}  # ticket -> JoinGroup or SyncGroup that has no answer yet
+        self._asked: dict[int, Json] = {}  # ticket -> what a JoinGroup, SyncGroup or heartbeat without an answer says
         self._connections = Connections()
 
-    def feed(self, row: JsonRow | Row | UnknownRow) -> Rebalance | None:
-        """One more row, in the journal's order. Returns the rebalance that is over with it."""
-        found = _json_row(row) if isinstance(row, Row | UnknownRow) else row
-        if found is None:
-            return None
-        self._now = max(self._now, found["t"])
-        take = _TAKE.get(found["kind"])
-        return None if take is None else take(self, found)
+    def feed(self, row: Json | Row | UnknownRow) -> Rebalance | None:
+        """One more row, in the journal's order, as it is or as its JSON has it. Returns the rebalance that is over with it."""
+        take = self.handlers.get(row.__class__)
+        if take is not None:
+            self._now = max(self._now, row.t)  # type: ignore[union-attr]  # only rows have a handler
+            over: Rebalance | None = take(self, row)
+            return over
+        if not isinstance(row, Row | UnknownRow):
+            self._now = max(self._now, row["t"])
+            return self.feed(msgspec.convert(row, ROWS[row["kind"]])) if row["kind"] in self.kinds else None
+        return None
 
     def forget(self, name: str) -> None:
         """A group is gone, and whoever asks has no use for what it was: its number of rebalances begins anew if it comes back."""
@@ -115,61 +109,66 @@ class Rebalances:
     def _fold(self, name: str) -> GroupFold:
         return GroupFold(name, self._watched(name) if self._watched is not None else None)
 
-    def _moved(self, row: JsonRow) -> Rebalance | None:
-        group = self._group(row["group"])
+    @takes
+    def _moved(self, row: MovedRow) -> Rebalance | None:
+        group = self._group(row.group)
         return None if group is None else group.moved(row)
 
-    def _member(self, row: JsonRow) -> None:
-        group = self._group(row["group"])
+    @takes
+    def _member(self, row: MemberRow) -> None:
+        group = self._group(row.group)
         if group is not None:
             group.member(row)
-            if row["what"] == "removed":
-                self._connections.leaves(group.name, row["member_id"])
+            if row.what == "removed":
+                self._connections.leaves(group.name, row.member_id)
 
-    def _request(self, row: JsonRow) -> None:
-        message = row.get("message")
-        if row["api_key"] not in ASKED or not message:
+    @takes
+    def _request(self, row: RequestRow) -> None:
+        message = json_of(row.message) if row.api_key in ASKED else None
+        if not message:
             return
         group = self._named(message["group_id"])
         if group is None:
             return
-        self._asked[row["ticket"]] = message
-        if row["api_key"] == SYNC_GROUP:
+        self._asked[row.ticket] = message
+        if row.api_key == SYNC_GROUP:
             group.syncs(message)
-        elif row["api_key"] == CONSUMER_GROUP_HEARTBEAT:
+        elif row.api_key == CONSUMER_GROUP_HEARTBEAT:
             if message["member_epoch"] == 0 and message["member_id"]:
-                self._connections.joins(group.name, message["member_id"], row["connection"])
-                group.begins_anew(message["member_id"], row["t"])
+                self._connections.joins(group.name, message["member_id"], row.connection)
+                group.begins_anew(message["member_id"], row.t)
         # Without an id nobody has joined yet: the answer reserves one (79, KIP-394) or brings it with success.
         elif message["member_id"]:
-            self._connections.joins(group.name, message["member_id"], row["connection"])
-            group.joins(message, message["member_id"], row["t"])
+            self._connections.joins(group.name, message["member_id"], row.connection)
+            group.joins(message, message["member_id"], row.t)
 
-    def _reply(self, row: JsonRow) -> None:
-        asked = self._asked.pop(row["ticket"], None)
+    @takes
+    def _reply(self, row: ReplyRow) -> None:
+        asked = self._asked.pop(row.ticket, None)
         if asked is None:
             return
-        name, accepted = asked["group_id"], not row.get("error")
-        group = self.groups.get(name) or self._strangers.get(name)
-        if group is None or not row.get("message"):
+        name, accepted = asked["group_id"], not row.error
+        group, message = self.groups.get(name) or self._strangers.get(name), json_of(row.message)
+        if group is None or not message:
             return
         if not accepted:
             self._turned_away(group, asked["member_id"])
         elif name in self._strangers:  # rows that say so are not there, as in a journal that begins later
             self.of(name)
-        if row["api_key"] == CONSUMER_GROUP_HEARTBEAT:
-            self._beaten(group, row, accepted and row.get("delivered", True))
-            return
-        if row["api_key"] == SYNC_GROUP:
-            # An answer that was lost tells its member nothing: it goes on with what it had.
-            if accepted and row.get("delivered", True):
-                group.hears(asked, row)
-            return
-        # Static members and JoinGroup v0-3 get their id with success, never by 79 (SERVER-02, SERVER-03).
-        if accepted and not asked["member_id"]:
-            self._connections.joins(group.name, row["message"]["member_id"], row["connection"])
-        if accepted and row["message"].get("members"):
-            group.begun(row, asked, self.counts)
+        # An answer that was lost tells its member nothing: it goes on with what it had.
+        arrived = accepted and row.delivered
+        if row.api_key == CONSUMER_GROUP_HEARTBEAT:
+            if arrived:
+                self._beaten(group, message, row.t)
+        elif row.api_key == SYNC_GROUP:
+            if arrived:
+                group.hears(asked, message, row.t)
+        elif accepted:
+            # Static members and JoinGroup v0-3 get their id with success, never by 79 (SERVER-02, SERVER-03).
+            if not asked["member_id"]:
+                self._connections.joins(group.name, message["member_id"], row.connection)
+            if message.get("members"):
+                group.begun(message, asked, row.t, self.counts)
 
     def _turned_away(self, group: GroupFold, member: str) -> None:
         """A request of the group was refused. Whoever asked is no member by that, and the group need not be there."""
@@ -178,18 +177,19 @@ class Rebalances:
             self._connections.leaves(group.name, member)
         self._strangers.pop(group.name, None)
 
-    def _beaten(self, group: GroupFold, row: JsonRow, arrived: bool) -> None:
+    def _beaten(self, group: GroupFold, message: Json, at: int) -> None:
         """An answer to a heartbeat tells what its member may have, where that is another than before."""
-        told, member = row["message"].get("assignment"), row["message"].get("member_id")
-        if arrived and told is not None and member:
+        told, member = message.get("assignment"), message.get("member_id")
+        if told is not None and member:
             topics = [(self._names.get(each["topic_id"], each["topic_id"]), each["partitions"]) for each in told["topic_partitions"]]
-            group.may_have(member, frozenset((topic, number) for topic, numbers in topics for number in numbers), row["t"])
+            group.may_have(member, frozenset((topic, number) for topic, numbers in topics for number in numbers), at)
 
-    def _note(self, row: JsonRow) -> None:
-        what = row["what"]
+    @takes
+    def _note(self, row: NoteRow) -> None:
+        what = row.what
         if what not in OF_TOPICS:
             return
-        fields = row["fields"]
+        fields = msgspec.to_builtins(row.fields)  # because a topic's id is bytes in memory and text in messages and files
         topic = str(fields["topic"])
         if what == CREATED:
             self._names[fields["topic_id"]] = topic
@@ -202,17 +202,19 @@ class Rebalances:
         if count:
             self.counts[topic] = count
         for number in range(before, count):
-            self.created.setdefault((topic, number), row["t"])
+            self.created.setdefault((topic, number), row.t)
 
-    def _abandoned(self, row: JsonRow) -> None:
-        asked = self._asked.pop(row["ticket"], None)
+    @takes
+    def _abandoned(self, row: AbandonedRow) -> None:
+        asked = self._asked.pop(row.ticket, None)
         if asked is not None:
             self._strangers.pop(asked["group_id"], None)
 
-    def _close(self, row: JsonRow) -> None:
-        for name, member in self._connections.closed(row["connection"]):
+    @takes
+    def _close(self, row: CloseRow) -> None:
+        for name, member in self._connections.closed(row.connection):
             if (group := self.groups.get(name)) is not None:
-                group.gone(member, row["t"])
+                group.gone(member, row.t)
 
 
 class Connections:
@@ -254,24 +256,3 @@ class Connections:
         for group, member in found:
             self.leaves(group, member)
         return found
-
-
-def _json_row(row: Row | UnknownRow) -> JsonRow | None:
-    """As JSON has it, messages of the codec included; None: a row that says nothing about rebalances."""
-    if row.__class__ not in FOLDED or (isinstance(row, FRAMES) and row.api_key not in ASKED):
-        return None
-    if isinstance(row, NoteRow) and row.what not in OF_TOPICS:
-        return None
-    found: JsonRow = msgspec.to_builtins(row)
-    return found
-
-
-_TAKE: Final[dict[str, Callable[[Rebalances, JsonRow], Rebalance | None]]] = {
-    "request": Rebalances._request,
-    "reply": Rebalances._reply,
-    "abandoned": Rebalances._abandoned,
-    "moved": Rebalances._moved,
-    "member": Rebalances._member,
-    "close": Rebalances._close,
-    "note": Rebalances._note,
-}

@@ -11,19 +11,20 @@ next one is told of it leaves a gap, which counts to the rebalance in which it w
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from groupmock_codec.group_states import ASSIGNING, COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE, RECONCILING, STABLE
 
+from ..journal.rows import MemberRow, MovedRow
+from ..journal.whose import bytes_of
 from .embedded import Claim, Partition, Partitions, claim_of, told_of
 from .owners import Changed, Ownership
 from .rebalance_model import AT_REST, OF_CLASSIC, UNDER_WAY, Arrival, Gap, Generation, Holder, Move, Phase, Rebalance, name_of
 
-JsonRow = Mapping[str, Any]
-"""A row as its JSON has it."""
+Json = Mapping[str, Any]
+"""A row or a message as its JSON has it."""
 BEHIND_THEIR_BACKS: Final = "generation_set"
 """The cause of a move that begins nothing: a command set the generation."""
 LEFT, LOADED = "coordinator_left", "coordinator_loaded"
@@ -101,41 +102,41 @@ class GroupFold:
 
     # The coordinator's own rows
 
-    def moved(self, row: JsonRow) -> Rebalance | None:
+    def moved(self, row: MovedRow) -> Rebalance | None:
         """The group changed its state. Returns the rebalance that is over with it."""
-        at, before, after, cause = row["t"], row["before"], row["after"], row.get("cause") or ""
+        at, before, after, cause = row.t, row.before, row.after, row.cause or ""
         self.spend(at)
         if cause not in LIVES_ON and (not before or after == DEAD):  # it begins anew: generation 1 is another one
             self.generation = None
             self.members.clear()
         newest = self.generation
         # The log has no generation whose plan was not taken: its number is given again after the load.
-        if cause == LOADED and newest is not None and (newest.planned is None or newest.number != row["generation"]):
+        if cause == LOADED and newest is not None and (newest.planned is None or newest.number != row.generation):
             self.generation = None
         self._remembered(row, cause)
         if after in UNDER_WAY:
             self._under_way(row)
         elif self.rebalance is None and self._at_once(row):
             self.rebalance = self._begun(row)
-        size: int = row.get("members", 0)
-        self.state, self.since, self.size, self.epoch = after, at, size, row["generation"]
+        size = row.members
+        self.state, self.since, self.size, self.epoch = after, at, size, row.generation
         self._size_before = size
-        self.leader, self.moved_because = row.get("leader"), cause
-        self.protocol = row.get("protocol_name") or self.protocol
+        self.leader, self.moved_because = row.leader, cause
+        self.protocol = row.protocol_name or self.protocol
         newest = self.generation
-        if after == STABLE and before != STABLE and newest is not None and row["generation"] == newest.number:
+        if after == STABLE and before != STABLE and newest is not None and row.generation == newest.number:
             newest.planned = at  # what the leader brought was taken
         if self.rebalance is None:
             return None
-        self.rebalance.generation_after, self.rebalance.members_after = row["generation"], size
+        self.rebalance.generation_after, self.rebalance.members_after = row.generation, size
         if not self.rebalance.classic:
-            self.rebalance.protocol_type, self.rebalance.protocol = row.get("protocol_type"), row.get("protocol_name")
+            self.rebalance.protocol_type, self.rebalance.protocol = row.protocol_type, row.protocol_name
         return None if after in UNDER_WAY else self._over(self.rebalance, at, after)
 
-    def _remembered(self, row: JsonRow, cause: str) -> None:
+    def _remembered(self, row: MovedRow, cause: str) -> None:
         """What its members have by the last plan, where the move alone tells it, and which members the log has."""
-        before, after = row["before"], row["after"]
-        if cause == LOADED and len(self._stored) == row.get("members", 0):
+        before, after = row.before, row.after
+        if cause == LOADED and len(self._stored) == row.members:
             self.members = set(self._stored)
         if cause == UPGRADED:  # the coordinator assigns from now on, and no row has all of that
             self._assigned = None
@@ -150,39 +151,39 @@ class GroupFold:
         if self.rebalance is not None and self.rebalance.phases:
             self.rebalance.phases[-1].spent = max(0, at - self.since)
 
-    def _at_once(self, row: JsonRow) -> bool:
+    def _at_once(self, row: MovedRow) -> bool:
         """Did a consumer group go from rest to rest by a new epoch?"""
-        rests = row["before"] in AT_REST and row["after"] in AT_REST and row.get("cause") != BEHIND_THEIR_BACKS
-        return rests and self.epoch is not None and row["generation"] > self.epoch
+        rests = row.before in AT_REST and row.after in AT_REST and row.cause != BEHIND_THEIR_BACKS
+        return rests and self.epoch is not None and row.generation > self.epoch
 
-    def _under_way(self, row: JsonRow) -> None:
+    def _under_way(self, row: MovedRow) -> None:
         now = self.rebalance
         if now is None:
             now = self.rebalance = self._begun(row)
-        now.phases.append(Phase(row["after"], row["t"], row["reason"], row.get("cause") or ""))
-        if row["after"] == COMPLETING_REBALANCE:
+        now.phases.append(Phase(row.after, row.t, row.reason, row.cause or ""))
+        if row.after == COMPLETING_REBALANCE:
             now.last_joined = next(reversed(self._joined), None)
-            now.leader, now.protocol_type, now.protocol = row.get("leader"), row.get("protocol_type"), row.get("protocol_name")
+            now.leader, now.protocol_type, now.protocol = row.leader, row.protocol_type, row.protocol_name
 
-    def _begun(self, row: JsonRow) -> Rebalance:
+    def _begun(self, row: MovedRow) -> Rebalance:
         self._number += 1
         # The JoinGroup that began it stands before this row in the journal, with the same time; older ones belong to nothing.
-        self._joined = {member: at for member, at in self._joined.items() if at == row["t"]}
+        self._joined = {member: at for member, at in self._joined.items() if at == row.t}
         lost, self.lost = self.lost, []
         return Rebalance(
-            self.name, self._number, row["t"], row["reason"], row.get("cause") or "", self._generation_before(row),
-            members_before=0 if self._size_before is None and row["before"] in ("", EMPTY) else self._size_before,
-            had=(self._assigned or {}) if row["after"] in OF_CLASSIC else dict(self.given), joined=self._joined, gaps=lost,
-            had_known=self._assigned is not None or row["after"] not in OF_CLASSIC,
+            self.name, self._number, row.t, row.reason, row.cause or "", self._generation_before(row),
+            members_before=0 if self._size_before is None and row.before in ("", EMPTY) else self._size_before,
+            had=(self._assigned or {}) if row.after in OF_CLASSIC else dict(self.given), joined=self._joined, gaps=lost,
+            had_known=self._assigned is not None or row.after not in OF_CLASSIC,
         )  # fmt: skip
 
-    def _generation_before(self, row: JsonRow) -> int:
+    def _generation_before(self, row: MovedRow) -> int:
         """The generation counts up when the join phase ends: a group that is first seen completing has the new one already, and a consumer
         group where it is first seen under way. Mostly that one says what it was."""
-        generation: int = row["generation"]
-        if row["after"] == PREPARING_REBALANCE:
+        generation = row.generation
+        if row.after == PREPARING_REBALANCE:
             return generation
-        return generation - 1 if self.epoch is None or row["after"] == COMPLETING_REBALANCE else self.epoch
+        return generation - 1 if self.epoch is None or row.after == COMPLETING_REBALANCE else self.epoch
 
     def _over(self, now: Rebalance, at: int, state: str) -> Rebalance:
         now.ended, now.ended_in = at, state
@@ -224,27 +225,27 @@ class GroupFold:
                 yield Move(partition, had, holder)
         self._holders |= new
 
-    def member(self, row: JsonRow) -> None:
+    def member(self, row: MemberRow) -> None:
         """Somebody came or went."""
-        member, what = row["member_id"], row["what"]
+        member, what = row.member_id, row.what
         if what in ("added", "replaced"):
-            self._comes(row, replaced_by(member, row["reason"]) if what == "replaced" else None)
+            self._comes(row, replaced_by(member, row.reason) if what == "replaced" else None)
         elif what == "led":
             self.leader = member
         elif what in ("removed", "refused"):
-            self._goes(member, what, row.get("cause") or "")
+            self._goes(member, what, row.cause or "")
         if what == "replaced":
-            member = replaced_by(member, row["reason"])
-        self._on_the_way(member, what, row["t"])
+            member = replaced_by(member, row.reason)
+        self._on_the_way(member, what, row.t)
         if what in GONE:
             self.given.pop(member, None)
-            self.gone(member, row["t"])
+            self.gone(member, row.t)
 
-    def _comes(self, row: JsonRow, before: str | None) -> None:
+    def _comes(self, row: MemberRow, before: str | None) -> None:
         """A new member, or one with a new id in the place of `before`, whose part of the plan and lead it takes over."""
-        member = row["member_id"]
-        self._called[member] = row.get("client_id") or member
-        self._arrived(member, row["t"])
+        member = row.member_id
+        self._called[member] = row.client_id or member
+        self._arrived(member, row.t)
         if before is None:
             self.size = None if self.size is None else self.size + 1
         else:
@@ -295,14 +296,14 @@ class GroupFold:
 
     # What members say
 
-    def joins(self, message: JsonRow, member: str, at: int) -> None:
+    def joins(self, message: Json, member: str, at: int) -> None:
         """A JoinGroup of a member that has an id. Of what it had it keeps what it claims by the protocol that the group had so far."""
         self._arrived(member, at)
         owned = self.ownership.of(member)
         listed = {each["name"]: each["metadata"] for each in message.get("protocols", ())} if owned else {}
         if listed:
             name = self.protocol if self.protocol in listed else next(iter(listed))
-            claim = claim_of(str(message["protocol_type"]), name, b64decode(listed[name]))
+            claim = claim_of(str(message["protocol_type"]), name, bytes_of(listed[name]))
             self._loses(member, owned & claim.owned, at, self.rebalance)
 
     def _arrived(self, member: str, at: int) -> None:
@@ -316,21 +317,21 @@ class GroupFold:
         """Its JoinGroup was refused."""
         self._joined.pop(member, None)
 
-    def begun(self, row: JsonRow, asked: JsonRow, counts: Mapping[str, int]) -> None:
+    def begun(self, message: Json, asked: Json, at: int, counts: Mapping[str, int]) -> None:
         """The leader's answer to JoinGroup. One that repeats a generation's (a leader that joins again unchanged) tells nothing new."""
-        message, kind = row["message"], str(asked["protocol_type"])
+        kind = str(asked["protocol_type"])
         # SERVER-20: the answer has the list and the generation that there was.
         if self.generation is not None and self.generation.number == message["generation_id"]:
             return
         protocol = str(message["protocol_name"])
-        claims = {each["member_id"]: claim_of(kind, protocol, b64decode(each["metadata"])) for each in message["members"]}
+        claims = {each["member_id"]: claim_of(kind, protocol, bytes_of(each["metadata"])) for each in message["members"]}
         topics = {topic for claim in claims.values() for topic in claim.topics}
         universe = frozenset((topic, number) for topic in topics for number in range(counts.get(topic, 0)))
-        self.generation = Generation(message["generation_id"], row["t"], str(message["leader"]), kind, protocol, claims, universe)
+        self.generation = Generation(message["generation_id"], at, str(message["leader"]), kind, protocol, claims, universe)
         if self.rebalance is not None:
             self.rebalance.generations.append(self.generation)
 
-    def syncs(self, message: JsonRow) -> None:
+    def syncs(self, message: Json) -> None:
         """A SyncGroup. What its leader brings a generation whose plan was not taken yet is what its members are told."""
         now = self.generation
         # In Stable a SyncGroup is answered with what is stored, whatever it brings (SERVER-38).
@@ -338,19 +339,19 @@ class GroupFold:
             return
         if "assignments" not in message:  # a row in memory that was made small: nobody knows what it brought
             return
-        brought = {each["member_id"]: b64decode(each["assignment"]) for each in message["assignments"]}
+        brought = {each["member_id"]: bytes_of(each["assignment"]) for each in message["assignments"]}
         for member, claim in now.claims.items():
             # Whom the leader leaves out is answered an empty assignment (docs/kafka/group-protocol.md#s-leader-missing).
             now.told[member] = told_of(now.protocol_type, now.protocol, brought.get(member, b""), claim)
 
-    def hears(self, asked: JsonRow, row: JsonRow) -> None:
+    def hears(self, asked: Json, message: Json, at: int) -> None:
         """An answer to SyncGroup that arrived: all that the member has from now on."""
         now, member = self.generation, asked["member_id"]
-        if now is None or now.number != asked["generation_id"] or "assignment" not in row["message"]:
+        if now is None or now.number != asked["generation_id"] or "assignment" not in message:
             return
-        now.heard[member] = row["t"]
-        told = told_of(now.protocol_type, now.protocol, b64decode(row["message"]["assignment"]), now.claims.get(member, NO_CLAIM))
-        self._loses(member, told.assigned, row["t"], self.last)
+        now.heard[member] = at
+        told = told_of(now.protocol_type, now.protocol, bytes_of(message["assignment"]), now.claims.get(member, NO_CLAIM))
+        self._loses(member, told.assigned, at, self.last)
 
     def begins_anew(self, member: str, at: int) -> None:
         """A heartbeat at epoch 0: whatever it had, it has given up."""

@@ -6,11 +6,11 @@ until when. A client that asked anything else was served, and is left out, unles
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
-from ..journal.read import UnknownRow
-from ..journal.rows import NO_SASL, REMEDIES, UNSERVED, CloseRow, OpenRow, ReplyRow, RequestRow, Row
+from ..journal.dispatch import RowReader, takes
+from ..journal.rows import NO_SASL, REMEDIES, UNSERVED, CloseRow, OpenRow, ReplyRow, RequestRow
 from ..journal.whose import field
 from .exchanged import items, named
 from .folding import Line
@@ -56,7 +56,7 @@ class Client:
         self.errors: dict[str, None] = {}
 
 
-class NotServed:
+class NotServed(RowReader):
     """Give rows to `feed`; `lines` says at the end what came of them."""
 
     def __init__(self) -> None:
@@ -70,12 +70,6 @@ class NotServed:
         self.connected = False
         """Did any client connect?"""
 
-    def feed(self, row: Row | UnknownRow) -> None:
-        """Take one more row."""
-        take = _TAKE.get(row.__class__)
-        if take is not None:
-            take(self, row)
-
     def lines(self, whole: bool) -> list[Line]:
         """Return a line for each kind of failure, in the order in which they began. `whole`: are these all rows of the run? Else what a
         client asked before is not known, and nothing is said of its lookups."""
@@ -86,11 +80,13 @@ class NotServed:
 
     # -- rows
 
+    @takes
     def _opened(self, row: OpenRow) -> None:
         self.connected = True
         if len(self._hosts) < KEPT:
             self._hosts[row.connection] = row.client_host.lstrip("/")
 
+    @takes
     def _ended(self, row: CloseRow) -> None:
         host, answered = self._hosts.pop(row.connection, None), row.connection in self._answered
         self._answered.discard(row.connection)
@@ -99,6 +95,7 @@ class NotServed:
         if not answered or row.reason in UNSERVED.values():
             _count(self._closed, (row.reason, host), row.t)
 
+    @takes
     def _request(self, row: RequestRow) -> None:
         name = row.client_id or ""
         if row.api_name not in LOOKUPS | SASL:
@@ -112,6 +109,7 @@ class NotServed:
             if len(self._asked) < KEPT:
                 self._asked[row.ticket] = client
 
+    @takes
     def _reply(self, row: ReplyRow) -> None:
         if row.connection in self._hosts:
             self._answered.add(row.connection)
@@ -171,11 +169,3 @@ def _coordinator_of(message: Any) -> str:
 def _count(kept: dict[tuple[str, str], Repeated], what: tuple[str, str], at: int) -> None:
     if what in kept or len(kept) < KEPT:
         kept.setdefault(what, Repeated(at)).more(at)
-
-
-_TAKE: Final[dict[type, Callable[[NotServed, Any], None]]] = {
-    OpenRow: NotServed._opened,
-    CloseRow: NotServed._ended,
-    RequestRow: NotServed._request,
-    ReplyRow: NotServed._reply,
-}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ..journal.rows import MemberRow, RequestRow
-from ..journal.whose import field
+from ..journal.whose import bytes_of, field
 from ..rounds.embedded import claim_of
 from .exchanged import items
 from .words import listed, member_text, text
@@ -59,8 +58,7 @@ class Person:
         self.rebalance_ms = rebalance_ms if isinstance(rebalance_ms, int) and rebalance_ms >= 0 else self.session_ms
         kind, first = field(join, "protocol_type"), next(iter(items(join, "protocols")), None)
         if first is not None:
-            data = field(first, "metadata")
-            self.topics = claim_of(str(kind), self.offers[0], b64decode(data) if isinstance(data, str) else bytes(data or b"")).topics
+            self.topics = claim_of(str(kind), self.offers[0], bytes_of(field(first, "metadata"))).topics
 
     def _wants_by_heartbeat(self, beat: Any) -> None:
         """A field that is null says that nothing changed (KIP-848)."""

@@ -13,6 +13,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from ..journal.dispatch import RowReader, takes
 from ..journal.read import UnknownRow
 from ..journal.rows import (
     NODE_RESUMED,
@@ -124,7 +125,7 @@ def obstacles(rows: Iterable[Row], group: str, *, now: int, sessions: Sessions, 
     return list(map(one_line, found))
 
 
-class StoryTeller:
+class StoryTeller(RowReader):
     """`feed` it rows; `sections` tells what they come to. `told`, if given, gets each line at once, with its group (a demo, a log)."""
 
     def __init__(
@@ -157,7 +158,7 @@ class StoryTeller:
 
     def feed(self, row: Row | UnknownRow) -> None:
         """One more row."""
-        take = _TAKE.get(row.__class__)
+        take = self.handlers.get(row.__class__)
         if self._holding and row.t > self._now:
             self._let_go(row.t)
         self._now = max(self._now, row.t)
@@ -273,10 +274,12 @@ class StoryTeller:
 
     # -- rows
 
+    @takes
     def _moved(self, row: MovedRow, over: Any) -> Iterator[tuple[Section, Line]]:
         if (section := self._section(row.group)) is not None:
             yield from ((section, line) for line in section.tale.moved(row, over))
 
+    @takes
     def _of_member(self, row: MemberRow, _: Any) -> Iterator[tuple[Section, Line]]:
         if (section := self._section(row.group)) is None:
             return
@@ -292,6 +295,7 @@ class StoryTeller:
             for reply, asked in self._earlier.pop(client_id, ()):
                 yield from ((section, line) for line in section.tale.answered(reply, asked))
 
+    @takes
     def _request(self, row: RequestRow, _: Any) -> Iterator[tuple[Section, Line]]:
         group, asked = group_of(row), Asked(row, row.message)
         section = self._section(group) if group is not None else self._of_client(row.client_id)
@@ -303,6 +307,7 @@ class StoryTeller:
         elif section is not None and row.api_name == "Fetch":
             yield from ((section, line) for line in section.tale.reads(row))
 
+    @takes
     def _reply(self, row: ReplyRow, _: Any) -> Iterator[tuple[Section, Line]]:
         group, asked, section = self._asked.pop(row.ticket, (None, None, None))
         if asked is None:
@@ -320,14 +325,17 @@ class StoryTeller:
             for topic in items(row.message, "topics"):
                 self._names.learn(field(topic, "topic_id"), field(topic, "name"))
 
+    @takes
     def _abandoned(self, row: AbandonedRow, _: Any) -> Iterator[tuple[Section, Line]]:
         group, asked, section = self._asked.pop(row.ticket, (None, None, None))
         if asked is not None and group is not None and section is not None:
             yield section, section.tale.abandoned(row, asked)
 
+    @takes
     def _opened(self, row: OpenRow, _: Any) -> Iterator[tuple[Section, Line]]:
         yield from ()
 
+    @takes
     def _closed(self, row: CloseRow, _: Any) -> Iterator[tuple[Section, Line]]:
         if row.by == "server" and row.reason.startswith("the server"):  # the run is over
             return
@@ -335,6 +343,7 @@ class StoryTeller:
             yield from ((section, line) for line in section.tale.closed(row))
             self._holding[section] = None
 
+    @takes
     def _command(self, row: CommandRow, _: Any) -> Iterator[tuple[Section, Line]]:
         if row.name in SILENT:
             return
@@ -346,6 +355,7 @@ class StoryTeller:
             yield from ((section, line) for section in self._sections.values() for line in section.tale.ordered(row))
             self._for_all.append(Line(row.t, f"ordered by the test: {text(row.name)} {facts(row.arguments)}".rstrip()))
 
+    @takes
     def _fault(self, row: FaultRow, _: Any) -> Iterator[tuple[Section, Line]]:
         if row.ticket is not None and row.ticket not in self._asked:
             self._unseen = row  # a heartbeat that changed nothing: rows in memory leave it out
@@ -380,16 +390,19 @@ class StoryTeller:
             for line in section.tale.answered(answer, asked) if answer is not None and asked is not None else ():
                 self._line(section, line)
 
+    @takes
     def _finding(self, row: FindingRow, _: Any) -> Iterator[tuple[Section, Line]]:
         section = self._section(row.group) if row.group is not None else None
         if section is not None and row.waived is None:
             yield section, section.tale.found(row)
 
+    @takes
     def _client(self, row: ClientRow, _: Any) -> Iterator[tuple[Section, Line]]:
         told = f"{text(row.client)} says: {text(row.what)} {facts(row.fields)}".rstrip()
         for section in self._sections.values():
             yield section, Line(row.t, told, (), ("says", row.client, row.what))
 
+    @takes
     def _note(self, row: NoteRow, _: Any) -> Iterator[tuple[Section, Line]]:
         if row.what == "topic_created":
             self._names.learn(row.fields.get("topic_id"), row.fields.get("topic"))
@@ -435,19 +448,3 @@ class StoryTeller:
         if not self._member_seen:
             there = listed([person.name for section in self._sections.values() for person in section.tale.people.here.values()])
             raise NotTold(f"nothing is told of a member {text(self._member)!r}: there are {there or 'none'}")
-
-
-_TAKE: Final[dict[type, Callable[[StoryTeller, Any, Any], Iterator[tuple[Section, Line]]]]] = {
-    MovedRow: StoryTeller._moved,
-    MemberRow: StoryTeller._of_member,
-    RequestRow: StoryTeller._request,
-    ReplyRow: StoryTeller._reply,
-    AbandonedRow: StoryTeller._abandoned,
-    CloseRow: StoryTeller._closed,
-    CommandRow: StoryTeller._command,
-    FaultRow: StoryTeller._fault,
-    FindingRow: StoryTeller._finding,
-    ClientRow: StoryTeller._client,
-    NoteRow: StoryTeller._note,
-    OpenRow: StoryTeller._opened,
-}

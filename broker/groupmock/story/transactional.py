@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from ..journal.dispatch import RowReader, takes
 from ..journal.read import UnknownRow
 from ..journal.rows import CommandRow, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.whose import field
@@ -80,7 +81,7 @@ class OneId:
         return f"transactional id {text(self.name)}: {', '.join(parts)}"
 
 
-class Transactions:
+class Transactions(RowReader):
     """Give rows to `feed`. `only`: the one id that is looked at; `names`: of topics; `most`: lines of each; `since`: older lines are
     left out (ns)."""
 
@@ -92,12 +93,6 @@ class Transactions:
         self._names = names or TopicNames()
         self._open: dict[str, set[Partition]] = {}  # id with an open transaction -> the partitions in it
         self._asked: OrderedDict[int, tuple[str, RequestRow]] = OrderedDict()  # ticket -> its id, and the request
-
-    def feed(self, row: Row | UnknownRow) -> None:
-        """Take one more row."""
-        take = _TAKE.get(row.__class__)
-        if take is not None:
-            take(self, row)
 
     def sections(self, now: int) -> Iterator[list[str]]:
         """Return the story of each id that has one: its first line and the others."""
@@ -118,6 +113,7 @@ class Transactions:
             return None
         return self.ids.setdefault(name, OneId(name, self._most, self._since))
 
+    @takes
     def _note(self, row: NoteRow) -> None:
         name, after = row.fields.get("transactional_id"), row.fields.get("after")
         if after in ENDED:
@@ -132,16 +128,19 @@ class Transactions:
         told = of_transaction(row) or f"{text(row.what.replace('_', ' '))}: {text(row.fields.get('reason', ''), SENTENCE)}"
         known.keep(Line(row.t, told))
 
+    @takes
     def _command(self, row: CommandRow) -> None:
         if (known := self._of(row.arguments.get("transactional_id"))) is not None:
             known.keep(Line(row.t, f"ordered by the test: {text(row.name)} {facts(row.arguments)}".rstrip()))
 
+    @takes
     def _request(self, row: RequestRow) -> None:
         if row.api_name in APIS and (name := _id_of(row.message)) is not None:
             self._asked[row.ticket] = name, row
             if len(self._asked) > OPEN_REQUESTS:
                 self._asked.popitem(last=False)
 
+    @takes
     def _reply(self, row: ReplyRow) -> None:
         name, asked = self._asked.pop(row.ticket, (None, None))
         if name is not None and asked is not None:
@@ -199,11 +198,3 @@ def _epochs(message: Any, current: int | None) -> str:
     said = field(listed[0], "producer_epoch") if listed else field(message, "producer_epoch")
     said = field(message, "v3_and_below_producer_epoch") if said is None else said
     return f" (it says epoch {said}, it is {current})" if isinstance(said, int) and current is not None and 0 <= said != current else ""
-
-
-_TAKE: Final[dict[type, Callable[[Transactions, Any], None]]] = {
-    NoteRow: Transactions._note,
-    CommandRow: Transactions._command,
-    RequestRow: Transactions._request,
-    ReplyRow: Transactions._reply,
-}

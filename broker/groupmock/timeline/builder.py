@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from ..journal.dispatch import RowReader, takes
 from ..journal.read import UnknownRow
 from ..journal.rows import (
     NODE_RESUMED,
@@ -77,7 +78,7 @@ class Asked(NamedTuple):
     members: list[str]
 
 
-class TimelineBuilder:
+class TimelineBuilder(RowReader):
     """`feed` it the rows of a journal in its order, then `finish`.
 
     `name`: what the journal is called; `group`: this one alone; `begin`, `end`: ns of the run, what is drawn; `tables`: shared by the
@@ -117,7 +118,7 @@ class TimelineBuilder:
         if self._end is not None and row.t > self._end:
             return
         self._now = max(self._now, row.t)
-        take = _TAKE.get(row.__class__)
+        take = self.handlers.get(row.__class__)
         if take is None:
             return
         try:
@@ -207,6 +208,7 @@ class TimelineBuilder:
 
     # -- requests and answers
 
+    @takes
     def _request(self, row: RequestRow) -> None:
         if row.api_name == "ApiVersions":
             self._learn_library(row)
@@ -217,6 +219,7 @@ class TimelineBuilder:
         if len(self._asked) > OPEN_REQUESTS:
             self._mark(self._asked.popitem(last=False)[1], OPEN, row.t, "")
 
+    @takes
     def _reply(self, row: ReplyRow) -> None:
         asked = self._asked.pop(row.ticket, None)
         if asked is None:
@@ -228,6 +231,7 @@ class TimelineBuilder:
         if row.api_name == "JoinGroup" and (fold := self._rebalances.groups.get(asked.group)) is not None:
             self._tracks[asked.group].generation(fold)
 
+    @takes
     def _abandoned(self, row: AbandonedRow) -> None:
         asked = self._asked.pop(row.ticket, None)
         if asked is not None:
@@ -265,10 +269,12 @@ class TimelineBuilder:
 
     # -- what the coordinator and others do
 
+    @takes
     def _moved(self, row: MovedRow) -> None:
         if (track := self._track(row.group)) is not None:
             track.moved(row)
 
+    @takes
     def _member(self, row: MemberRow) -> None:
         if (track := self._track(row.group)) is None:
             return
@@ -277,6 +283,7 @@ class TimelineBuilder:
             where = (row.group, track.lanes.place(row.member_id))
             self._event(where, Event(row.t, row.t, "refused", "not let in", shortened(row.reason)))
 
+    @takes
     def _closed(self, row: CloseRow) -> None:
         self._libraries.pop(row.connection, None)
         whose = self._spoke.pop(row.connection, {})
@@ -286,6 +293,7 @@ class TimelineBuilder:
             told = Event(row.t, row.t, "closed", f"connection closed by the {text(row.by)}", shortened(row.reason))
             self._event(where, told)
 
+    @takes
     def _fault(self, row: FaultRow) -> None:
         asked = self._asked.get(row.ticket) if row.ticket is not None else None
         told = f"{text(row.action)} {facts(row.fields)}".strip()
@@ -297,6 +305,7 @@ class TimelineBuilder:
         for where in whose or [None]:
             self._event(where, Event(row.t, row.t, "fault", f"fault rule {text(row.rule)}", told))
 
+    @takes
     def _command(self, row: CommandRow) -> None:
         if row.name in SILENT:
             return
@@ -307,6 +316,7 @@ class TimelineBuilder:
         elif (track := self._track(group)) is not None:
             self._event((group, track.lanes.meant(member) if isinstance(member, str) else None), told)
 
+    @takes
     def _client(self, row: ClientRow) -> None:
         meant = ((name, track.lanes.meant(row.client)) for name, track in self._tracks.items())
         where = next(((name, place) for name, place in meant if place is not None), None)
@@ -317,6 +327,7 @@ class TimelineBuilder:
 
         self._pin(where, ("says", row.client, row.what, msgspec.json.encode(row.fields)), row.t, row.t, told)
 
+    @takes
     def _note(self, row: NoteRow) -> None:
         if row.what == NODE_STALLED:
             self._stalled[row.node] = Event(row.t, row.t, "note", f"node {row.node} stalls", facts(row.fields))
@@ -327,6 +338,7 @@ class TimelineBuilder:
         elif row.what == "internal error":
             self._event(None, Event(row.t, row.t, "note", "internal error", facts(row.fields)))
 
+    @takes
     def _found(self, row: FindingRow) -> None:
         if self._findings:
             self.finding(row)
@@ -376,18 +388,3 @@ def _remember(kept: OrderedDict[int, Any], connection: int, value: Any) -> None:
 
 def _unseen(*_: Any) -> None:
     """Of a group that is not drawn."""
-
-
-_TAKE: Final[dict[type, Callable[[TimelineBuilder, Any], None]]] = {
-    RequestRow: TimelineBuilder._request,
-    ReplyRow: TimelineBuilder._reply,
-    AbandonedRow: TimelineBuilder._abandoned,
-    MovedRow: TimelineBuilder._moved,
-    MemberRow: TimelineBuilder._member,
-    CloseRow: TimelineBuilder._closed,
-    FaultRow: TimelineBuilder._fault,
-    CommandRow: TimelineBuilder._command,
-    ClientRow: TimelineBuilder._client,
-    NoteRow: TimelineBuilder._note,
-    FindingRow: TimelineBuilder._found,
-}

@@ -73,8 +73,13 @@ class Story:
 
     def ask(self, t: float, key: int, connection: int, message: dict[str, Any]) -> int:
         self.ticket += 1
-        self.add(t, "request", api_key=key, connection=connection, ticket=self.ticket, message={"group_id": "scenario", **message})
+        said = {"group_id": "scenario", **message}
+        self.frame(t, "request", key, self.ticket, said, connection=connection, received=ns(t), handled=ns(t))
         return self.ticket
+
+    def frame(self, t: float, kind: str, key: int, ticket: int, message: dict[str, Any], connection: int = 0, **fields: Any) -> None:
+        place = {"connection": connection, "ticket": ticket, "correlation_id": ticket, "api_name": "", "api_version": 0, "size": 1}
+        self.add(t, kind, api_key=key, message=message, **place, **fields)
 
     def join(self, t: float, claims: dict[str, Iterable[int]], protocol: str = "cooperative-sticky", took: float = 0.0) -> None:
         """Everybody joins at `t`; the round's answers go out `took` later. The first one leads."""
@@ -96,7 +101,7 @@ class Story:
         for member, ticket in tickets.items():
             members = [{"member_id": each, "metadata": metadata[each]} for each in claims] if member == leader else []
             message = {"generation_id": self.generation, "protocol_name": protocol, "leader": leader, "member_id": member}
-            self.add(t + took, "reply", api_key=11, ticket=ticket, message={**message, "members": members})
+            self.frame(t + took, "reply", 11, ticket, {**message, "members": members})
 
     def sync(self, t: float, told: dict[str, Iterable[int]], unheard: Iterable[str] = ()) -> None:
         """The leader brings this, and everybody hears it at once but for `unheard`."""
@@ -114,7 +119,7 @@ class Story:
         for place, ticket in enumerate(tickets.values()):
             delivered = assignments[place]["member_id"] not in unheard
             message = {"error_code": 0, "assignment": assignments[place]["assignment"]}
-            self.add(t, "reply", api_key=14, ticket=ticket, message=message, delivered=delivered)
+            self.frame(t, "reply", 14, ticket, message, delivered=delivered)
 
 
 def settled(partitions: int = 4, protocol: str = "cooperative-sticky") -> Story:

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from groupmock_codec.api_keys import JOIN_GROUP, SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
+from ...journal.whose import bytes_of
 from ...rounds.embedded import Partitions
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import cooperative_of, named, told_by
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import Exchange, Member, data_of
+from ..subjects import Exchange, Member
 
 
 class Taken(NamedTuple):
@@ -63,7 +64,7 @@ end
         member = x.member
         if member is None or x.answer is None or not x.heard or x.error or member.wish is None or member.wish is not member.joined:
             return
-        claim, told = cooperative_of(member.wish, member.protocol), told_by(member, data_of(x.answer["assignment"]))
+        claim, told = cooperative_of(member.wish, member.protocol), told_by(member, bytes_of(x.answer["assignment"]))
         if claim is None or told is None or x.answered is None or not claim.owned - told:
             return
         self._call_off(member)

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 from groupmock_codec.api_keys import FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, METADATA, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
 
+from ...journal.whose import bytes_of
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import STICKY, Subscribed, cooperative_of, told_by
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import Exchange, Member, data_of
+from ..subjects import Exchange, Member
 
 LOOKED: Final = "A: Metadata topics=[{name: $t1}] -> any\n"
 STAYING: Final = frozenset((STICKY, "coop-d1"))
@@ -58,7 +59,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
         member = x.member
         if member is None or x.answer is None or not x.heard or x.error or member.wish is None or member.wish is not member.joined:
             return
-        claim, told = cooperative_of(member.wish, member.protocol), told_by(member, data_of(x.answer["assignment"]))
+        claim, told = cooperative_of(member.wish, member.protocol), told_by(member, bytes_of(x.answer["assignment"]))
         if claim is None or claim.protocol not in STAYING or told is None or claim.owned - told:
             return
         settled = member.notes[self.code] = Settled(x, claim, self._counts(claim))

@@ -6,11 +6,12 @@ from typing import Final
 
 from groupmock_codec.api_keys import FETCH, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP
 
+from ...journal.whose import bytes_of
 from ...rounds.embedded import Partitions
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import cooperative_of, named, told_by
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import Exchange, Member, committed_of, data_of, fetched_of
+from ..subjects import Exchange, Member, committed_of, fetched_of
 
 ONE_GIVEN_UP: Final = HEADER + ALONE + "A: OffsetFetch require_stable=true topics=[want($t1, 0, 1)] -> any" + JOINED + ONE_TAKEN + GIVEN_UP
 
@@ -66,7 +67,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         member = x.member
         given_up: GivenUp | None = None if member is None else member.notes.get(self.code)
         if given_up is not None and member is not None and x.answer is not None and not x.error:
-            told = told_by(member, data_of(x.answer["assignment"]))
+            told = told_by(member, bytes_of(x.answer["assignment"]))
             given_up.partitions = frozenset() if told is None else given_up.partitions - told
         yield from ()
 

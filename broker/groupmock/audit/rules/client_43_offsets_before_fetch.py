@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from groupmock_codec.api_keys import CONSUMER_GROUP_HEARTBEAT, FETCH, OFFSET_FETCH, SYNC_GROUP
 
+from ...journal.whose import bytes_of
 from ...rounds.embedded import Partition, Partitions
 from ..course import assigned_by, course_of, with_names
 from ..inside import CONSUMER, named, told_by
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import Exchange, Group, Member, data_of, fetched_of, wanted_of
+from ..subjects import Exchange, Group, Member, fetched_of, wanted_of
 
 
 class Added:
@@ -61,7 +62,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         it looked). A member that is older than the journal may have had anything."""
         member = x.member
         if member is not None and x.answer is not None and x.heard and not x.error and member.protocol_type == CONSUMER:
-            told = told_by(member, data_of(x.answer["assignment"]))
+            told = told_by(member, bytes_of(x.answer["assignment"]))
             if member.told is None and not (member.born and member.synced is None):
                 told = None
             self._gets(x, member, told, (member.told or frozenset()) | (member.had or frozenset()))

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from groupmock_codec.api_keys import JOIN_GROUP, SYNC_GROUP
 from groupmock_codec.units import NS_PER_MS
 
+from ...journal.whose import bytes_of
 from ..inside import CONNECT, work
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import Exchange, Member, data_of
+from ..subjects import Exchange, Member
 
 
 class Expected(NamedTuple):
@@ -58,7 +59,7 @@ end
         if member is None or member.protocol_type != CONNECT or x.answer is None or not x.heard or x.error or x.answered is None:
             return
         self._call_off(member)
-        found = work(data_of(x.answer["assignment"]))
+        found = work(bytes_of(x.answer["assignment"]))
         if found is None or found.wrong is not None or found.error or not (found.revoked or found.delay > 0):
             return
         why = f"was told to stop {len(found.revoked)} connectors and tasks" if found.revoked else f"was given a delay of {found.delay} ms"

@@ -1,0 +1,49 @@
+"""The dispatch of journal rows by their class, for everything that reads rows one by one.
+
+A reader marks the methods that take rows. The annotation of the parameter `row` says which rows a method takes, as it does for
+`functools.singledispatch`:
+
+    class Answers(RowReader):
+        @takes
+        def _answered(self, row: ReplyRow | AbandonedRow) -> None: ...
+
+`feed` hands a row to its method. A class of rows that no method takes is none of the reader's business, and that holds for `UnknownRow`
+too, which stands for the rows of later versions: a reader passes over them unless a method takes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, TypeVar
+
+from .read import UnknownRow
+from .rows import ROWS, Row, kind_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+CLASSES: Final[dict[str, type]] = {UnknownRow.__name__: UnknownRow} | {each.__name__: each for each in ROWS.values()}
+MARK: Final = "__takes__"
+
+
+def takes(method: F) -> F:
+    """Mark a method of a `RowReader` that takes the rows of its annotation."""
+    vars(method)[MARK] = [CLASSES[name] for name in method.__annotations__["row"].split(" | ")]
+    return method
+
+
+class RowReader:
+    """`handlers`: class of rows -> the function that takes its rows, self first. `kinds`: the kinds of these rows, as a sink says which it
+    wants."""
+
+    handlers: ClassVar[dict[type, Callable[..., Any]]] = {}
+    kinds: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        marked = [each for each in vars(cls).values() if hasattr(each, MARK)]
+        cls.handlers = cls.handlers | {taken: each for each in marked for taken in getattr(each, MARK)}
+        cls.kinds = frozenset(kind_of(taken) for taken in cls.handlers if taken is not UnknownRow)
+
+    def feed(self, row: Row | UnknownRow) -> Any:
+        """Hand over one more row. Returns what its method returns; None if no method takes such rows."""
+        take = self.handlers.get(row.__class__)
+        return None if take is None else take(self, row)
