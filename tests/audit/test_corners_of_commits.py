@@ -1,4 +1,4 @@
-"""Where rules about commits, leaving, names and retries could blame somebody who kept them, or miss somebody who did not.
+"""Corner cases in which rules about commits, leaving, names and retries could blame a client that kept them, or miss one that did not.
 
 `# stop A` in a text is the row that says that A's process was asked to stop.
 """

@@ -1,4 +1,4 @@
-"""Where rules about consumer groups (KIP-848) could blame somebody who kept them, or miss somebody who did not."""
+"""Corner cases in which rules about consumer groups (KIP-848) could blame a client that kept them, or miss one that did not."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_refusal_that_a_heartbeat_contradicts_is_over() -> None:
 
 
 def _rows(code: str, body: str, stopped: str) -> list[Row]:
-    """Of an exchange, after which that client is asked to stop and hangs up."""
+    """Return the rows of an exchange, after which that client is asked to stop and hangs up."""
     exchange = exchange_named(f"{code}.corner", f"settings: group.consumer.assignment.interval.ms=0\n{body}")
     stage = WireStage(exchange.wanted_settings)
     outcome = play(next(exchange.variants()), stage)

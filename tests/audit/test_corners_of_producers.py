@@ -1,4 +1,4 @@
-"""Where rules about producers could blame somebody who kept them, or miss somebody who did not."""
+"""Corner cases in which rules about producers could blame a client that kept them, or miss one that did not."""
 
 from __future__ import annotations
 

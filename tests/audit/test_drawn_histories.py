@@ -1,4 +1,4 @@
-"""What random histories draw (tests/support/audit_histories.py, played by make live) can be played, whatever comes together."""
+"""Random histories (tests/support/audit_histories.py, played by make live) can be played, whatever is drawn together."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ PATIENCE = "60"
 
 
 def drive(folder: Path, which: str, *command: str, copies: int = 2, patience: str = PATIENCE) -> tuple[int, dict[str, Any]]:
-    """Exit code and table."""
+    """Return the exit code and the table."""
     table = folder / "table.json"
     words = ["--situations", which, "--copies", str(copies), "--seconds-per", patience, "--keep", str(folder), "--table", str(table)]
     code = main(["audit", "--drive", *words, "--seed", "5", "--topic", "orders:4", "--", *(command or MEMBER)])
@@ -123,7 +123,7 @@ def test_bad_use(words: list[str], why: str, capsys: pytest.CaptureFixture[str])
 
 
 def test_situations_of_the_other_protocol_are_left_out(tmp_path: Path) -> None:
-    """What the first one has shown decides; `works` is of either."""
+    """The first situation shows the protocol; the situation `works` fits both."""
     _, table = drive(tmp_path, "works,errors-of-ConsumerGroupHeartbeat,stopped")
     assert [each["name"] for each in table["situations"]] == ["works", "stopped"]
 

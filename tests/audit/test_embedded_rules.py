@@ -285,7 +285,7 @@ def test_a_corner(what: str) -> None:
 
 @pytest.mark.parametrize("code", INSIDE)
 def test_a_journal_that_begins_in_the_middle_blames_nobody(code: str) -> None:
-    """What came before is not known: a member may have been given, told or asked anything."""
+    """A member may have been given, told or asked anything before the journal begins."""
     rows = played(registered()[code], "kept")
     for first_row in range(1, len(rows)):
         assert [str(each) for each in audit(rows[first_row:], INSIDE).findings] == [], first_row

@@ -1,4 +1,4 @@
-"""What an audit knows of connections, processes, groups and members after each row, and that it forgets what is over."""
+"""The audit's model of connections, processes, groups and members after each row; it forgets what is over."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ SESSION = 1000
 
 
 def findings(code: str, *told: Told, joined: bool = True) -> list[str]:
-    """What the rule says of a member m1 that has joined generation 1, and of what follows."""
+    """Return the findings of the rule about a member m1 that joined generation 1, and about what follows."""
     auditor = Auditor([code])
     pen = AuditPen(auditor.feed)
     line = pen.connect()
@@ -200,7 +200,6 @@ def test_whoever_breaks_it_is_blamed_once(code: str, told: tuple[Told, ...]) -> 
 
 
 def refused_metadata(pen: AuditPen, line: Line) -> None:
-    """LEADER_NOT_AVAILABLE."""
     line.told(line.asks(METADATA, topics=[]), topics=[{"name": "t", "error_code": 5, "partitions": []}])
 
 

@@ -20,8 +20,6 @@ from groupmock.server.running import Running
 
 @dataclass
 class Stand:
-    """The server under test."""
-
     running: Running
     rows: KeptRows
     wires: list[AsyncClient] = field(default_factory=list)

@@ -1,5 +1,5 @@
-"""What comes from the network is data: a process that watches itself is asked every API in every version, with paths, code and pickles for
-names and bytes, and tells what was opened, run, loaded or called meanwhile."""
+"""Bytes from the network are data: a process that watches itself is asked every API in every version, with paths, code and pickles for
+names and bytes, and reports what was opened, run, loaded or called meanwhile."""
 
 from __future__ import annotations
 

@@ -34,7 +34,6 @@ class Api:
         self.wires: list[AsyncClient] = []
 
     async def ask(self, method: str, path: str, body: Any = None, **more: Any) -> tuple[int, Any]:
-        """(status, decoded answer)."""
         data = {"json": body} if isinstance(body, dict | list) else {"data": body}
         async with self.session.request(method, self.control.url + path, **data, **more) as answer:
             return answer.status, await (answer.json() if answer.content_type == "application/json" else answer.text())

@@ -1,4 +1,4 @@
-"""What clients were found to do, as the control API and the metrics tell it."""
+"""Findings about clients, as the control API and the metrics show them."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ BAD: dict[str, tuple[str, str, Any, int, str]] = {
 
 
 async def picture(api) -> tuple[Any, ...]:
-    """What a refused request must not change."""
+    """Return what a refused request must not change."""
     health = await api.get("/v1/health")
     groups = [await api.get(f"/v1/groups/{row['group_id']}") for row in await api.get("/v1/groups")]
     return health["seq"], health["nodes"], await api.get("/v1/faults"), [(each["group"], each["held"], each["frozen"]) for each in groups]

@@ -1,4 +1,4 @@
-"""What a cluster does, over HTTP: a node is added, leaders and coordinators move at once, logs are compacted."""
+"""Commands to a cluster over HTTP: a node is added, leaders and coordinators move at once, logs are compacted."""
 
 from __future__ import annotations
 

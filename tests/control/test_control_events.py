@@ -1,4 +1,4 @@
-"""What happens, as server-sent events: every form, going on where one was, who reads slowly, who may not read, and the end."""
+"""Rows as server-sent events: every form, going on where a reader was, slow readers, readers without permission, and the end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Heard:
         raise EOFError
 
     async def data(self, number: int) -> list[Any]:
-        """Of the next so many."""
+        """Return the data of the next events."""
         return [(await self.event())[1] for _ in range(number)]
 
 

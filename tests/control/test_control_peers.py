@@ -1,5 +1,5 @@
-"""What a peer of the control API may do to it: hang, half a request, bodies that are a trap, bytes that are no text. None of it holds up
-Kafka's clients, takes a place for good, or is answered by a traceback."""
+"""Misuse of the control API by a peer: it hangs, sends half a request, bodies that are a trap, bytes that are no text. None of it holds
+up Kafka's clients, keeps a place for ever, or is answered by a traceback."""
 
 from __future__ import annotations
 
@@ -210,7 +210,6 @@ async def broken(pipe: Pipe) -> None:
 
 
 async def test_no_time_runs_while_the_server_works() -> None:
-    """As somebody who waits for rows does."""
     served_one, its = visitor(Patience(SHORT, SHORT, SHORT))
     served_one.whole()
     served_one.data_received(b"the next request")

@@ -1,4 +1,4 @@
-"""Who waits for rows sees what a search would find, and costs the cluster next to nothing."""
+"""A waiter for rows sees what a search would find, and costs the cluster next to nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `groupmock watch` asks for: a group without its story, who was heard when, the rows of the log; and what it shows of a cluster."""
+"""The requests of `groupmock watch`: a group without its story, who was heard when, the rows of the log; and what it shows of a cluster."""
 
 from __future__ import annotations
 

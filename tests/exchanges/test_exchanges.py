@@ -19,7 +19,7 @@ def runnable(exchange: Exchange, release: str) -> bool:
 
 
 def dialogues(release: str) -> Iterator[tuple[Variant, str]]:
-    """What is played of that release."""
+    """Yield the dialogues that are played with that release."""
     return ((variant, release) for exchange in EXCHANGES if runnable(exchange, release) for variant in exchange.variants())
 
 

@@ -140,7 +140,7 @@ def test_the_plan_fenced_member(house: House) -> None:
 
 
 def test_the_plan_slow_revoker(house: House) -> None:
-    """Whoever waits is at its epoch with what it has, which is nothing; after four seconds it is given the rest."""
+    """A waiting member is at its epoch with nothing; after four seconds it is given its partitions."""
     under(house, "slow-revoker")
     house.join("B")
     assert house.beat("A") == (0, 2, [0, 1])

@@ -39,7 +39,7 @@ NAMES: Final = (
     "topic", "topic_name", "key", "transactional_id",
 )  # fmt: skip
 RESOURCES: Final = {"DescribeUserScramCredentials": "user:bills", "DescribeLogDirs": "log_dir:*", "UpdateFeatures": "feature:bills"}
-"""What the resources of these are called; of the others they are those of configs."""
+"""Names of the resources of these APIs; the resources of the others are those of configs."""
 
 
 class House:
@@ -114,7 +114,7 @@ def flat(message: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
 
 
 def name_of(element: Any) -> Any:
-    """What names an element of an answer's list."""
+    """Return the name of an element of an answer's list."""
     for name in NAMES:
         value = getattr(element, name, None)
         if value not in (None, ""):
@@ -130,7 +130,7 @@ def is_chosen(path: tuple[Any, ...], kind: str) -> bool:
 
 
 IDS: Final[dict[Any, str]] = {House().rig.core.cluster.topics.topic_id(topic): topic for topic in TOPICS}
-"""Topic id -> topic. They are the same in every house."""
+"""The topics by topic id. The ids are the same in every house."""
 
 
 def cases() -> Iterator[tuple[int, int, str, str]]:

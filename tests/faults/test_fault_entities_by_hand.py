@@ -256,7 +256,7 @@ def test_a_partition_of_a_fetch_session_is_struck_though_no_request_names_it(sta
 
 
 def test_a_struck_partition_ends_the_wait_of_a_fetch() -> None:
-    """As one with an error of its own does; struck at stage reply it waits first."""
+    """A partition with an error of its own ends the wait; with a fault at stage reply the Fetch waits first."""
     rig = house(refuse("request", 6, api="Fetch", topic="orders", partition=1))
     assert got(ask(rig, 1, 11, fetch([asking("orders", 0, 1)], wait=30_000))) == {0: 0, 1: 6}
 

@@ -14,7 +14,7 @@ from groupmock_codec import APIS
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 
 PAUSE_S = 9
-"""By the server's clock, which the test moves; below the 10 s after which members of occasions would time out."""
+"""The pause by the server's clock, which the test moves; below the 10 s after which members of occasions would time out."""
 
 
 def strike(world: World, asked: Occasion, do: dict[str, Any] | str, stage: str | None = None) -> str:
@@ -184,7 +184,7 @@ def test_swallow(world: World, key: int, version: int) -> None:
 
 
 def test_throttle_time(world: World, key: int, version: int) -> None:
-    """Where the answer has the field; elsewhere the rule is refused with the reason."""
+    """Where an answer has no such field, the rule is refused with the reason."""
     asked = world.occasion(key, version)
     do = {"kind": "throttle_time", "seconds": PAUSE_S}
     response = APIS[key].response
@@ -202,7 +202,7 @@ def test_throttle_time(world: World, key: int, version: int) -> None:
 
 
 NO_THROTTLE = {(8, 0), (9, 0), (10, 0), (11, 0), (12, 0), (13, 0), (14, 0), (15, 0), (16, 0)}
-"""Versions before KIP-124 (docs/kafka/apis.md#field-layouts)."""
+"""The versions before KIP-124 (docs/kafka/apis.md#field-layouts)."""
 
 
 def whole_answer(world: World, asked: Occasion) -> bytes:

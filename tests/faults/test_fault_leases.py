@@ -12,7 +12,7 @@ from fault_script import Run
 SEEDS = 160
 SHARES = 2
 HEARTBEATS = (12, 68)
-"""Of classic groups, of consumer groups."""
+"""The API keys for classic groups and for consumer groups."""
 
 
 def play(seed: int, path: Path, leases: bool) -> tuple[bytes, int]:

@@ -9,7 +9,6 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 
 
 def play(rules: list[dict[str, object]]) -> tuple[WireRig, KeptRows, list[int]]:
-    """Three heartbeats of nobody."""
     rows = KeptRows()
     rig = WireRig.make(sinks=[rows])
     if rules:

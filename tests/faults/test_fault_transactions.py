@@ -58,7 +58,7 @@ class House:
         return self.ask(22, version, InitProducerIdRequest(transactional_id=NAME, transaction_timeout_ms=60_000), self.node)
 
     def adds(self, partition: int = 0, version: int = 3) -> int:
-        """The code of AddPartitionsToTxn."""
+        """Return the error code of AddPartitionsToTxn."""
         topics = [AddPartitionsToTxnTopic(name="t", partitions=[partition])]
         asked = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=NAME, v3_and_below_producer_id=self.pid, v3_and_below_producer_epoch=self.epoch,
@@ -84,7 +84,7 @@ class House:
         return self.ask(26, version, asked, self.node)
 
     def state(self) -> str:
-        """As its coordinator describes it."""
+        """Return the state that the coordinator describes."""
         answers = [self.ask(65, 0, DescribeTransactionsRequest(transactional_ids=[NAME]), node) for node in (1, 2)]
         return next(str(each.transaction_states[0].transaction_state) for each in answers if not each.transaction_states[0].error_code)
 

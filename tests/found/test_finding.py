@@ -29,7 +29,7 @@ GOLDEN = SUPPORT.parent / "golden"
 
 
 def search(machine: type, folder: Path) -> Path:
-    """What a search does with a machine that finds something, but for hypothesis' own shrinking, which takes a minute."""
+    """Search with a machine that finds something, without hypothesis' own shrinking, which takes a minute."""
     with pytest.raises((AssertionError, ExceptionGroup)):
         run_state_machine_as_test(machine, settings=settings(max_examples=200, stateful_step_count=50, phases=[Phase.generate]))
     return found.write(folder, found.SHOWN[0], ABOUT)
@@ -85,7 +85,7 @@ def test_a_difference_from_kafka_is_a_play_that_is_red_until_it_is_mended(tmp_pa
 
 
 def _as_played(play: Golden) -> Played:
-    """As if the broker had just said that."""
+    """Return the play as if the broker had just given its answers."""
     return Played(real=play.transcript, core=play.transcript, states=set(), lag=0.0, crowded=False)
 
 

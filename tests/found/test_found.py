@@ -1,4 +1,4 @@
-"""What chance found (`make search`, docs/proof/search.md), tried again: every file of this folder decides from the day it was written."""
+"""Finds of `make search` (docs/proof/search.md), tried again: every file of this folder decides from the day it was written."""
 
 from __future__ import annotations
 

@@ -11,12 +11,11 @@ from tools.mutations import planted
 from tools.records import RECORDS
 
 MOST_SURVIVORS = 0.05
-"""Of the mutations, this share may survive the golden corpus, each with an explanation."""
+"""The share of mutations that may survive the golden corpus, each with an explanation."""
 
 
 @pytest.fixture(scope="module")
 def data() -> dict[str, Any]:
-    """The last complete run."""
     found: dict[str, Any] = json.loads((RECORDS / "mutations.json").read_text(encoding="utf-8"))
     return found
 

@@ -49,7 +49,7 @@ def shown(finding: Any) -> tuple[Any, ...]:
 
 
 def live(lines: Lines, folder: Path) -> tuple[Told, Auditor]:
-    """What an audit of the file finds, group by group."""
+    """Return the findings of an audit of the file, by group."""
     whole: dict[tuple[str | None, str], Tally] = {}
 
     def over(group: str | None, tallies: dict[str, Tally]) -> None:
@@ -133,7 +133,6 @@ class Crashing(Rule):
 
     @asked(HEARTBEAT)
     def crashes(self, x: Exchange) -> Judgements:
-        """At the first heartbeat."""
         raise ValueError("\x1b[2J")
         yield
 

@@ -1,4 +1,4 @@
-"""What is cached while it is asked, in a session of this process and, by its name, on a Spark Connect server."""
+"""Cached tables while they are asked, in a session of this process and, by its name, on a Spark Connect server."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_a_lake_grows_by_what_it_has_not(spark: SparkSession, tmp_path: Path) ->
 
 
 def test_a_play_that_fails_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Spark's worker runs, run here: one seed raises, one misses its group, one is well."""
+    """The code of Spark's worker runs here: one seed raises, one misses its group, one succeeds."""
 
     def run(job: Job) -> ScenarioResult:
         if job.sizes.seed == 2:

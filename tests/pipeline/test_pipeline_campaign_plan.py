@@ -1,4 +1,4 @@
-"""What a plan file may say, what comes of it, and what a wrong one is answered."""
+"""The content of a plan file, its result, and the answers to a wrong one."""
 
 from __future__ import annotations
 

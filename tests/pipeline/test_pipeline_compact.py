@@ -54,7 +54,7 @@ def files(lake: Path, table: str) -> dict[str, int]:
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Path:
-    """Of two ingests, the second with a journal that grew; and a table that grew with them."""
+    """A lake of two ingests, the second with a journal that grew, and a table that grew with them."""
     for number, rows in enumerate((3, 4)):
         journal(tmp_path / "in" / "a.jsonl", 0, rows)
         journal(tmp_path / "in" / f"b{number}.jsonl", number * DAY, 2)

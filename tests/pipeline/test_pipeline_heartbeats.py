@@ -114,7 +114,7 @@ def test_a_real_run_is_as_a_plain_reading_has_it(journals: dict[str, list[Row]],
 
 
 def _read(rows: list[Row], client: str) -> dict[str, Any]:
-    """Of one client: how many heartbeats, their errors, the gaps."""
+    """Return how many heartbeats a client sent, their errors and the gaps."""
     answers = {row["ticket"]: row for row in rows if row.get("kind") == "reply"}
     alive: dict[tuple[str, int], int] = {}
     gaps, errors, count = [], Counter[str](), 0

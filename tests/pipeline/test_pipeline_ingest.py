@@ -209,7 +209,7 @@ def contents(spark: SparkSession, lake: Path) -> list[set[str]]:
 
 
 def later_journals(folder: Path) -> None:
-    """What arrives, grows, and takes the place of another."""
+    """Add journals that arrive, grow, and replace another."""
     write(folder / "live.jsonl", header("live"), *notes(1, 9), '{"kind":"note","seq":10,"t":100,"what":"end"}')
     dated(folder / "live.jsonl", 86_400)
     write(folder / "begun.jsonl", header("begun"), *notes(1, 5))
@@ -389,7 +389,7 @@ def ended(path: Path) -> None:
 def test_an_ingest_that_is_overtaken_before_its_take_is_counted_counts_it_all_the_same(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, other: str, names: set[str]
 ) -> None:
-    """By one that planned before the take was there and leaves a batch of nothing, or by one that takes another journal and counts both.
+    """The other ingest planned before the take was there and leaves a batch of nothing, or takes another journal and counts both.
     `tools.pipeline_proof` saw two ingests of which each overtook the other, so that neither did its work."""
     commit, beaten = sink.commit, list[int]()
 

@@ -75,7 +75,7 @@ def lake(spark: SparkSession, source: Path, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def files(spark: SparkSession, lake: Path) -> dict[str, Path]:
-    """Run -> its journal."""
+    """Return the journal of each run."""
     return {row.run: Path(row.file) for row in tables.read(spark, str(lake), "runs").collect()}
 
 

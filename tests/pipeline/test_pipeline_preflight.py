@@ -1,4 +1,4 @@
-"""What is known to fail before Spark starts: one sentence, its exit code, and no Java."""
+"""Mistakes that are found before Spark starts: one sentence, its exit code, and no Java."""
 
 from __future__ import annotations
 

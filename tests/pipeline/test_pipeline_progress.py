@@ -1,4 +1,4 @@
-"""What a long job says of itself."""
+"""Messages of a long job about itself."""
 
 from __future__ import annotations
 

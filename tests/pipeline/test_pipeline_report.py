@@ -32,7 +32,7 @@ MEASURED = "trigger string, protocol string, group string, ns bigint, ok boolean
 
 
 class Reader(HTMLParser):
-    """What a browser would make of a page: tags that are not closed, ids, links within, rows of tables."""
+    """Collects a page's unclosed tags, ids, internal links and table rows, as a browser sees them."""
 
     VOID = ("meta", "br")
 
@@ -254,7 +254,7 @@ def test_what_cannot_be_read_is_said_in_its_place() -> None:
 
 
 def luminance(colour: str) -> float:
-    """WCAG 2, relative luminance."""
+    """Return the relative luminance of WCAG 2."""
     channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [each / 12.92 if each <= 0.03928 else ((each + 0.055) / 1.055) ** 2.4 for each in channels]
     return sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))

@@ -16,7 +16,7 @@ from groupmock_pipeline.report.out_folder import out_folder
 
 
 class Bucket(BaseHTTPRequestHandler):
-    """What S3 says to an upload in parts, which is how Arrow writes."""
+    """Answers an upload in parts as S3 does, because that is how Arrow writes."""
 
     protocol_version = "HTTP/1.1"  # its clients ask whether to go on
     uploads: dict[str, tuple[str, str]]
@@ -37,7 +37,7 @@ class Bucket(BaseHTTPRequestHandler):
         self.answer(b"")
 
     def body(self) -> bytes:
-        """Of a known length, or in chunks (RFC 9112, 7.1)."""
+        """Return the body, of a known length or in chunks (RFC 9112, 7.1)."""
         if "chunked" not in self.headers.get("Transfer-Encoding", ""):
             return self.rfile.read(int(self.headers.get("Content-Length") or 0))
         found = b""
@@ -56,7 +56,7 @@ class Bucket(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:  # its names
-        """Nothing."""
+        ...
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def bucket() -> Iterator[tuple[type[Bucket], str]]:
 
 
 def told(**settings: str) -> Any:
-    """Of a session what is asked of it."""
+    """Return a session that answers the questions that are asked of it."""
     names = {f"spark.hadoop.fs.s3a.{name.replace('_', '.')}": value for name, value in settings.items()}
     return SimpleNamespace(conf=SimpleNamespace(get=names.get))
 

@@ -21,7 +21,7 @@ Part = dict[str, Any]
 
 
 def part(day: str, run: str, rule: str | None, library: str | None, version: str | None, kept: int, broken: int, **more: Any) -> Part:
-    """What a worker says of one library, rule and group."""
+    """Return a worker's result about one library, rule and group."""
     findings = [
         {"t": at, "at": 100 + at, "sentence": f"{run} {at}", "instead": "", "library": library, "version": version, "rows": [1]}
         for at in range(broken)

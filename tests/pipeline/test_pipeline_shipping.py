@@ -1,4 +1,4 @@
-"""What Spark's Python workers are sent, and what is said where that, or a client of Spark Connect, is not there."""
+"""Files that are sent to Spark's Python workers, and the messages where they, or a client of Spark Connect, are missing."""
 
 from __future__ import annotations
 

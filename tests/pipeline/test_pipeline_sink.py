@@ -35,7 +35,7 @@ def seen(spark: SparkSession, lake: Path | str, name: str = NAME) -> list[str]:
 
 
 def commit(path: Path, at: sink.Head, lines: DataFrame) -> dict[str, int]:
-    """As `tables.add` does it, for a writer that saw the table `at`."""
+    """Commit as `tables.add` does for a writer that saw the table `at`."""
     told = {tables.LINES: lines.schema}
     counted = {"lines": F.col(sink.PART) == tables.LINES}
     return sink.commit(sink.due(lines.sparkSession, str(path), at, at.edition), sink.parts({tables.LINES: lines}), counted, told)

@@ -48,7 +48,7 @@ def test_a_port_that_is_none_for_it_is_refused(port: int) -> None:
 
 @pytest.fixture
 def restored() -> Iterator[None]:
-    """What SIGTERM did before it does again."""
+    """Restore the handler of SIGTERM."""
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)

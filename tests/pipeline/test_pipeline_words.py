@@ -1,4 +1,4 @@
-"""What the pipeline says on stderr: names come out of journals that others wrote, and stay names."""
+"""The pipeline's output on stderr: names come from journals that others wrote, and stay names."""
 
 from __future__ import annotations
 

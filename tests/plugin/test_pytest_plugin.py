@@ -728,7 +728,7 @@ def test_pictures_go_where_the_option_says_and_into_the_report_of_pytest_html(py
 
 
 def _extras(report: Path) -> list[list[dict[str, str]]]:
-    """Of each failed test, what pytest-html keeps beside it: its page has it all as JSON in an attribute."""
+    """Return what pytest-html keeps beside each failed test: its page has it as JSON in an attribute."""
     (data,) = re.findall(r'data-jsonblob="([^"]*)"', report.read_text(encoding="utf-8"))
     tests = json.loads(unescape(data))["tests"]
     return [run["extras"] for runs in tests.values() for run in runs if run["result"] == "Failed"]

@@ -30,7 +30,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    """What a verb that succeeds prints, decoded."""
+    """Return the decoded output of a verb that succeeds."""
     assert main(words) == 0, capsys.readouterr().err
     return json.loads(capsys.readouterr().out)
 

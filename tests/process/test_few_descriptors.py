@@ -32,7 +32,7 @@ CROWD = 200
 
 @contextmanager
 def server(*words: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """Its port and process."""
+    """Start a server and yield its port and process."""
     with subprocess.Popen([sys.executable, str(SERVER), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

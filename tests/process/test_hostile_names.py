@@ -44,7 +44,7 @@ def hostile(what: str) -> str:
 
 
 def wrong_in(text: str) -> list[str]:
-    """What a terminal would obey, and lines that are not ours."""
+    """Return control sequences that a terminal would obey, and lines that are not ours."""
     obeyed = [
         each
         for each in text

@@ -51,7 +51,7 @@ def written(capsysbinary: pytest.CaptureFixture[bytes], *words: str) -> tuple[in
 
 
 def facts(broker: Broker, name: str) -> list[tuple[int, int]]:
-    """Where each partition's log begins and ends."""
+    """Return where each partition's log begins and ends."""
     return [(each.start_offset, each.end_offset) for each in broker.topics[name].partitions]
 
 

@@ -117,7 +117,7 @@ def framed(data: bytes) -> bytes:
 
 
 def with_heartbeats(lie: Callable[[bytes], bytes | None]) -> Callable[[int, bytes], bytes | None]:
-    """Honest but for Heartbeat."""
+    """Return a broker that is honest but for Heartbeat."""
     return lambda key, correlation: lie(correlation) if key == 12 else framed(correlation + honest(key))
 
 

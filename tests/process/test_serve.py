@@ -24,8 +24,6 @@ PATIENCE = 60
 
 
 class Served:
-    """A running `groupmock serve`."""
-
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
         assert process.stdout is not None

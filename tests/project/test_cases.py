@@ -10,7 +10,7 @@ from cases import SHOWN, for_each
 
 
 def said(test: object, **fixtures: object) -> str:
-    """What the test that `for_each` made fails with."""
+    """Return the message with which a test made by `for_each` fails."""
     assert callable(test)
     with pytest.raises(AssertionError) as failure:
         test(**fixtures)

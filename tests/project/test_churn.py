@@ -1,4 +1,4 @@
-"""What `benchmarks.workers.churn` makes of its minutes."""
+"""The figures of `benchmarks.workers.churn` for its minutes."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def circles(graph: grimp.ImportGraph, modules: Iterable[str]) -> list[list[str]]
 
 
 def reach(module: str, next_to: dict[str, list[str]]) -> set[str]:
-    """What is imported from there, and from there, and so on; the module itself where that leads back."""
+    """Return the modules that a module imports, directly or through others; the module itself if that leads back."""
     reached: set[str] = set()
     ahead = [*next_to[module]]
     while ahead:

@@ -13,7 +13,7 @@ import pytest
 TREE = Path(__file__).resolve().parents[2]
 FOLDERS = ("codec", "broker", "clients", "pipeline", "tests", "tools", "docs", "benchmarks", "docker", "examples", "actions")
 RECORDED = ("tests/data", "tests/golden", "tools/records", "benchmarks/figures")
-"""What was recorded once; its texts are data."""
+"""Recorded files, whose texts are data."""
 TEXT = {".py", ".md", ".exchange", ".toml", ".sh", ".js", ".mjs", ".go", ".java"}
 KAFKA = TREE / "docs/kafka"
 ROWS = "rows.toml"
@@ -35,7 +35,7 @@ NOWHERE = {
     "a KIP in another spelling": r"\bKIP(?: |_)\d",
 }
 RULES_OF_LEADERS = "cooperative.md"
-"""Who cites this page may go on with its rules by number alone."""
+"""A file that cites this page may cite its rules by number alone afterwards."""
 
 
 def texts() -> Iterator[tuple[str, str]]:
@@ -51,7 +51,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """What may follow `#`: explicit anchors and headings, as GitHub and the site spell them."""
+    """Return what may follow `#`: explicit anchors and headings, as GitHub and the site spell them."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     found = set(re.findall(r'<a id="([^"]+)"></a>', text))
     for heading in re.findall(r"^#{1,6} (.+)$", text, re.MULTILINE):

@@ -41,7 +41,7 @@ def ignorefile(tree: Path) -> str:
 
 
 def accepted(words: list[str]) -> argparse.Namespace:
-    """What `groupmock serve` makes of these words; SystemExit when it refuses them."""
+    """Return the flags that `groupmock serve` reads from these words. It raises SystemExit when it refuses them."""
     assert words[0] == "serve"
     parser = argparse.ArgumentParser()
     serve.add_arguments(parser)
@@ -104,7 +104,7 @@ def test_every_stage_that_runs_something_has_an_ordinary_user(dockerfile: str) -
 
 
 def copied(stage: str) -> list[str]:
-    """What the COPY lines of these stages take from the checkout."""
+    """Return what the COPY lines of these stages take from the checkout."""
     return [source for line in re.findall(r"^COPY (?!--from)(.*)$", stage, re.MULTILINE) for source in line.split()[:-1]]
 
 

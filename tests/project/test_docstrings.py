@@ -1,4 +1,4 @@
-"""What docstrings say of a function is what the function does, as far as its own lines show it."""
+"""Functions do what their docstrings say, as far as their own lines show it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 TREE: Final = Path(__file__).resolve().parents[2]
 PACKAGES: Final = ("codec/groupmock_codec", "broker/groupmock", "clients/groupmock_clients", "pipeline/groupmock_pipeline")
 RAISES: Final = re.compile(r"\bRaises ((?:\w+\.)*[A-Z]\w*[a-z].*)", re.DOTALL)
-"""... a class; what raises a RecordsError with a code is told by the code."""
+"""Matches the named exception. A RecordsError with a code is recognized by the code."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -1,4 +1,4 @@
-"""What decides draws the same whatever else is loaded: other orders of tests and other workers load other modules."""
+"""Draws of tests that decide do not depend on the order of tests, because other workers load other modules."""
 
 from __future__ import annotations
 

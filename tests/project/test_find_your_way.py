@@ -22,7 +22,7 @@ def page(tree: Path) -> str:
 
 
 def part(page: str, heading: str) -> str:
-    """What stands below a heading of the second level."""
+    """Return the text below a heading of the second level."""
     return page.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
 
 

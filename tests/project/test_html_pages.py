@@ -175,7 +175,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def _lax(seen: Seen) -> list[str]:
-    """What the policy of a page lets in that it need not."""
+    """Return what the policy of a page allows without need."""
     (style,) = seen.styles
     own = f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'"
     wanted = {"default-src": ["'none'"], "base-uri": ["'none'"], "form-action": ["'none'"]}

@@ -66,7 +66,7 @@ def test_the_table_says(table: dict[str, tuple[str, ...]], importer: str, import
 
 
 def checked(rows: list[str], *imports: tuple[str, str]) -> list[str]:
-    """What the contract finds in a made-up graph."""
+    """Return what the contract finds in a made-up graph."""
     graph = grimp.ImportGraph()
     for importer, imported in imports:
         for module in (importer, imported):

@@ -1,4 +1,4 @@
-"""What a run of pytest writes down of itself: outcomes test by test, seconds folder by folder, and who is over its budget."""
+"""The outcomes of a pytest run, test by test, its seconds by folder, and the tests that are over their budget."""
 
 from __future__ import annotations
 

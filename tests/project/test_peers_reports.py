@@ -19,7 +19,7 @@ def test_nothing_is_broken_where_it_must_not_be(name: str) -> None:
 
 
 def test_reports_are_slim() -> None:
-    """What the page does not need stays out of the repository: transcripts, dialogues that were kept."""
+    """Transcripts and dialogues that were kept are not needed by the page, so they stay out of the repository."""
     for file in DATA.glob("*.json"):
         report = from_json(file.read_bytes())
         assert [each.name for each in report.exchanges if each.verdict != "broken" or each.transcript] == []

@@ -1,4 +1,4 @@
-"""What pyproject.toml asks of other packages is what the tree uses, and said in one way."""
+"""The requirements in pyproject.toml are those that the tree uses, each written in one way."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_list_that_asks_for_a_package_asks_for_the_same_oldest_release(
 
 
 def test_users_are_offered_no_list_of_ours(extras: dict[str, list[Requirement]], groups: dict[str, list[Requirement]]) -> None:
-    """What tests and the gate need is a dependency group, which no wheel names."""
+    """The packages that tests and the gate need are dependency groups, which no wheel names."""
     assert {"test", "dev"} <= groups.keys()
     assert extras.keys() & groups.keys() == set()
     tools = {each.name for name, wanted in groups.items() if name != "test" for each in wanted} | {"hypothesis", "import-linter"}

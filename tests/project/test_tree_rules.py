@@ -22,7 +22,7 @@ TEXT = {".py", ".exchange", ".toml", ".md", ".txt", ".yaml", ".sh", ".json", ".j
 
 
 def files(*folders: str) -> Iterator[Path]:
-    """What the tree holds below these folders, but for what tools leave there."""
+    """Yield the files below these folders, without those that tools leave there."""
     for folder in folders:
         for file in sorted((TREE / folder).rglob("*")):
             if file.is_file() and not set(file.relative_to(TREE).parts) & set(GENERATED):
@@ -114,7 +114,7 @@ def test_a_stem_is_the_key_in_at_least_two_digits_and_the_name() -> None:
 
 
 def test_the_core_reads_no_clock_and_throws_no_dice_of_its_own() -> None:
-    """What import contracts cannot see: uuid and builtins."""
+    """Import contracts cannot see uuid and builtins."""
     forbidden = {"uuid1", "uuid4", "open", "print", "input", "breakpoint"}
     found = [
         f"{shown(file)}:{node.lineno} {name}"
@@ -144,7 +144,8 @@ def lines_with(pattern: re.Pattern[str]) -> list[str]:
 
 
 def test_what_a_member_of_a_classic_group_says_is_written_once() -> None:
-    """Scripted clients use `groupmock.rig.ClassicMember`. The state of the budgets joins by the thousand and reads no answer."""
+    """Scripted clients use `groupmock.rig.ClassicMember`. The state of the budgets is excepted, because it joins by the thousand and
+    reads no answer."""
     made = re.compile(r"(?<!class )\bSyncGroupRequest\(")
     homes = {"broker/groupmock/rig/classic_member.py", "tools/budgets/state.py"}
     assert {shown(file) for file, _ in modules() if made.search(file.read_text())} == homes
@@ -161,7 +162,7 @@ def test_nothing_names_a_package_registry() -> None:
 
 
 SHARED_DOCUMENTS = {"kafka.py"}
-"""What developers have beside the tree; comments cite it."""
+"""Files that developers have beside the tree; comments cite them."""
 MADE_UP = {"block.py", "name.py", "test_lost_sync.py", "test_one_of_several.py", "_page.py"}
 """Files that tools write, or that a reader of a page would."""
 

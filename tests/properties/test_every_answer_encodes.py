@@ -28,7 +28,7 @@ BATCH = encode_batch([NewRecord(value=b"v", timestamp=1), NewRecord(key=b"k", va
 
 
 class Client:
-    """What a client could know of the cluster that it asks, and what it asks."""
+    """A client's knowledge of the cluster that it asks, and its requests."""
 
     def __init__(self, profile: str, seed: int) -> None:
         self.dice = Random(seed)

@@ -38,7 +38,7 @@ def test_offsets_and_records_appear_together(offsets: dict[int, int], seen: list
 
 
 def test_a_reader_leaves_out_what_was_aborted_by_the_list_beside_the_records() -> None:
-    """Of one producer: aborted, committed, aborted; the list is what tells them apart."""
+    """A producer aborts, commits and aborts; only the list of aborted transactions tells them apart."""
     world = OffsetsWorld()
     for commit in (False, True, False):
         pid = world.init()

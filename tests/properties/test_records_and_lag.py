@@ -1,4 +1,4 @@
-"""What is written is read back, and lag is what the log has less what was committed: for whatever chance draws."""
+"""Records are read back as written, and lag is the log's end less the committed offset, for whatever chance draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recording keeps of groups and fetch sessions: nothing of what was refused, and no more than so much of the rest."""
+"""A recording keeps nothing of groups and fetch sessions that were refused, and a bounded amount of the others."""
 
 from __future__ import annotations
 

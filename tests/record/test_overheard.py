@@ -1,7 +1,8 @@
-"""What a coordinator did, told from the wire: every exchange of the suite is played on our own, with an onlooker beside it.
+"""The recorder's view of a coordinator, from the wire: every exchange of the suite is played on our own cluster, with an onlooker beside
+it. The rows of connections are then the same in all of them, and the rebalances in all but those named here, each for a thing that no wire
+shows.
 
-The rows of connections are then the same in all of them, and the rebalances in all but those named here, each for a thing that no wire
-shows. The exchanges are corner cases on purpose; an ordinary life of a group is in `test_own_journal.py`.
+The exchanges are corner cases on purpose; an ordinary life of a group is in `test_own_journal.py`.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ JsonRow = dict[str, Any]
 
 
 def as_read(rows: list[Row]) -> list[JsonRow]:
-    """As a file would have them read back."""
+    """Return the rows as a file would have them read back."""
     found: list[JsonRow] = msgspec.json.decode(msgspec.json.encode(rows))
     return found
 

@@ -28,7 +28,7 @@ from groupmock_codec.records import NewRecord, encode_batch
 
 GROUP, TOPIC = "workers", "orders"
 NUMBERS = ("seq", "t", "connection", "ticket", "received", "handled", "waited", "client_port", "unread_bytes")
-"""What differs by nature: numbers of rows, connections and requests, and times."""
+"""Fields that always differ: numbers of rows, connections and requests, and times."""
 
 
 class Member(ClassicMember):

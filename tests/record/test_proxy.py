@@ -1,4 +1,4 @@
-"""What the proxy does with peers as they are: slow, gone, wrong, unknown, new."""
+"""The proxy with slow, gone, wrong, unknown and new peers."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_what_waits_behind_open_requests_is_dropped_with_its_connection(tmp_path
 
 
 def test_answers_with_addresses_are_handed_on_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many that come in one read, one costs a turn when it costs more than a slice, and the others have the next ones."""
+    """An answer that costs more than a slice takes a turn of its own, and the others of the same read have the next ones."""
     count, asked = relay.MOST_OPEN, []
 
     def together(link: socket.socket, frame: bytes) -> None:
@@ -159,7 +159,7 @@ def test_answers_with_addresses_are_handed_on_in_turns(tmp_path: Path, monkeypat
 
 
 def test_ends_that_come_together_are_dealt_with_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many clients that end in one turn of the loop each costs a turn, when it costs more than a slice."""
+    """Each of many clients that end in one turn of the loop takes a turn of its own when it costs more than a slice."""
     count, serve = 20, relay.Relay.serve
     served: list[int] = []
     before: list[int] = []

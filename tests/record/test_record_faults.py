@@ -53,7 +53,7 @@ def plan_of(do: dict[str, Any], stage: str | None = None, **when: Any) -> dict[s
 
 
 def sees(bootstrap: str, count: int = 2) -> bytes | str:
-    """What a client that sends so many heartbeats at once gets, up to the answer of the second or the end."""
+    """Return what a client gets that sends so many heartbeats at once, up to the answer of the second or the end."""
     host, _, port = bootstrap.rpartition(":")
     got = b""
     try:  # the reset may come while we still connect
@@ -140,7 +140,7 @@ def test_what_is_not_forwarded_did_nothing_to_the_group(tmp_path: Path) -> None:
 
 
 def commit() -> OffsetCommitRequest:
-    """Of three partitions, by nobody's member."""
+    """Return a commit of three partitions by no member."""
     parts = [OffsetCommitRequestPartition(partition_index=each, committed_offset=7) for each in range(3)]
     return OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="orders", partitions=parts)])
 

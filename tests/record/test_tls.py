@@ -26,7 +26,7 @@ CA, NODE = str(DATA / "ca.pem"), str(DATA / "node.pem")
 
 
 class TlsUpstream(ScriptedUpstream):
-    """As the scripted one, behind TLS. `wants_certificate`: of its clients, signed by the same CA."""
+    """The scripted upstream behind TLS. With `wants_certificate` its clients need a certificate signed by the same CA."""
 
     wants_certificate = False
 

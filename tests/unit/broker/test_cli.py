@@ -37,7 +37,7 @@ def test_help_lists_every_verb_with_its_line(capsys: pytest.CaptureFixture[str])
 
 
 def loaded_by(*words: str) -> set[str]:
-    """What of ours `groupmock WORDS` loads, in a process of its own."""
+    """Return our modules that `groupmock WORDS` loads, in a process of its own."""
     code = f"""
 import sys
 from groupmock.cli import main

@@ -1,4 +1,5 @@
-"""What is waited for of a group: when it holds, what is missing while it does not, and what is refused because it never can."""
+"""A wait for a group ends when its condition holds. The tests look at what is missing before, and at conditions that are refused because
+they can never hold."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def kitchen() -> CoreRig:
 
 
 def lacking(rig: CoreRig, **wanted: Any) -> list[str]:
-    """What is missing; nothing: it is reached."""
+    """Return what is missing; an empty list if the condition holds."""
     waited = wanted_of("kitchen", **wanted)
     sight = Sight(rig.core.cluster, "kitchen")
     told = [text for each in waited.conditions if (text := each.lacks(sight)) is not None]
@@ -97,7 +98,7 @@ def test_lag_of_a_group_that_never_committed_is_unknown() -> None:
 
 
 def lag(rig: CoreRig) -> tuple[int | None, list[int | None]]:
-    """Of the whole group, and of each partition."""
+    """Return the lag of the whole group, and of each partition."""
     found = lag_of(rig.core.cluster, rig.group("kitchen").view())
     return found.lag, [each.lag for each in found.partitions]
 
@@ -159,7 +160,7 @@ def test_offsets_that_are_none(text: str) -> None:
 
 
 def commit(group: str, offset: int) -> OffsetCommitRequest:
-    """By somebody who is no member."""
+    """Return a commit by a client that is no member."""
     topic = OffsetCommitRequestTopic(name="orders", partitions=[OffsetCommitRequestPartition(committed_offset=offset)])
     return OffsetCommitRequest(group_id=group, topics=[topic])
 

@@ -121,7 +121,7 @@ def test_bad_questions_are_one_sentence(ran: Ran, capsys: pytest.CaptureFixture[
 
 
 def test_of_a_long_run_only_what_is_open_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 3000 requests that a question passes by, and of 6000 rows that are played again."""
+    """The test asks a question about 3000 requests, and replays 6000 rows."""
     path = write_journal(tmp_path / "long.jsonl", beats=3000)
     requests = FileRequests()
     _, rows = read(path)

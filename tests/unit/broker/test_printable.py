@@ -1,4 +1,4 @@
-"""What of a peer's text is shown as it is, and what is escaped: no text moves the cursor, turns the direction or makes a line."""
+"""Text of a peer is shown as it is, or escaped: no text moves the cursor, turns the direction or makes a line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_what_nobody_sees_is_escaped(pair: tuple[str, str]) -> None:
 
 
 def test_no_character_that_steers_is_left() -> None:
-    """Of all that Unicode has: controls, surrogates, separators of lines, and what turns the direction."""
+    """The test tries all of Unicode: controls, surrogates, line separators, and characters that turn the direction."""
     everything = "".join(map(chr, range(sys.maxunicode + 1)))
     for shown in (printable(everything), one_line(everything)):
         assert len(shown.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""What DescribeConfigs says of a served profile, over TCP: nothing of ours where Kafka has another default."""
+"""DescribeConfigs of a served profile, over TCP, has nothing of ours where Kafka has another default."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest
 
 BROKER, STATIC = 4, 4
 HOST = {"advertised.listeners", "listeners", "broker.id", "node.id", "process.roles"}
-"""What a broker has to be told about itself."""
+"""The configs by which a broker is told about itself."""
 
 
 def told(broker: Broker) -> list[Any]:
-    """DescribeConfigs of node 1."""
     resource = DescribeConfigsResource(resource_type=BROKER, resource_name="1", configuration_keys=None)
     answer: Any = RawMember.ask_once(broker.bootstrap, 32, 3, DescribeConfigsRequest(resources=[resource]))
     configs: list[Any] = answer.results[0].configs
@@ -24,7 +23,7 @@ def told(broker: Broker) -> list[Any]:
 
 
 def started_with(broker: Broker) -> dict[str, str]:
-    """What node 1 says that it was started with, where it is not Kafka's default."""
+    """Return what node 1 was started with, where it is not Kafka's default."""
     return {one.name: one.value for one in told(broker) if one.config_source == STATIC}
 
 

@@ -1,4 +1,4 @@
-"""What is suggested for a word that nobody knows."""
+"""Suggestions for an unknown word."""
 
 from __future__ import annotations
 

@@ -22,12 +22,10 @@ from groupmock.rig import WireRig
 from tools.budgets.meter import MOST_BYTES, MOST_MS, STEPS_PER_MS, counted
 
 STEPS = MOST_MS * STEPS_PER_MS // 60
-"""Of one slice. The requests below have a sixtieth of the lines that a body may have."""
+"""The steps of one slice. The requests below have a sixtieth of the lines that a body may have."""
 
 
 class Target:
-    """What lines are written to."""
-
     def __init__(self) -> None:
         self.rig = WireRig.make(topics={"orders": 3}, settings={"groupmock.cluster.max.partitions": 100})
         self.cluster, self.clock = self.rig.core.cluster, self.rig.clock

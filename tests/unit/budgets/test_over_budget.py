@@ -1,4 +1,4 @@
-"""What is refused because of what it would cost: how it is told, and that nothing of it was done."""
+"""Requests that are refused because they would cost too much: how they are answered, and that they change nothing."""
 
 from __future__ import annotations
 
@@ -37,14 +37,13 @@ def rig_of(profile: str = "groupmock", **settings: Any) -> CoreRig:
 
 
 def create_topics(rig: CoreRig, *counts: int, validate_only: bool = False) -> list[tuple[int, str | None]]:
-    """Topics a, b, ... of so many partitions: code and text of each."""
+    """Create topics a, b, ... of so many partitions and return code and text of each."""
     topics = [CreatableTopic(name=name, num_partitions=count, replication_factor=1) for name, count in zip("abcdef", counts, strict=False)]
     answer = rig.ask(19, 2, CreateTopicsRequest(topics=topics, timeout_ms=1000, validate_only=validate_only))
     return [(row.error_code, row.error_message) for row in answer.topics]
 
 
 def grow(rig: CoreRig, count: int, assignments: list[list[int]] | None = None, validate_only: bool = False) -> tuple[int, str | None]:
-    """Grow `t`."""
     placed = None if assignments is None else [CreatePartitionsAssignment(broker_ids=nodes) for nodes in assignments]
     wanted = CreatePartitionsTopic(name="t", count=count, assignments=placed)
     (row,) = rig.ask(37, 1, CreatePartitionsRequest(topics=[wanted], timeout_ms=1000, validate_only=validate_only)).results

@@ -1,8 +1,6 @@
-"""What falls due together, or follows from one request, is worked off in steps, each of which is cheap however much there is: the state has
-consumer groups, open transactions, a ring of rows and a log that follows.
-
-Each step is counted with what is done with its effects, rows and lines of the log among them.
-"""
+"""Work that falls due together, or follows from one request, is done in steps, each of which is cheap however much there is: the state
+has consumer groups, open transactions, a ring of rows and a log that follows. Each step is counted with what is done with its effects,
+rows and lines of the log among them."""
 
 from __future__ import annotations
 
@@ -49,7 +47,7 @@ SETTINGS: Final = {
 
 
 class Crowd:
-    """The cluster. `wire`: of a peer that has done, and does, all of it."""
+    """The cluster. `wire` is that of a peer that did all of it and goes on."""
 
     def __init__(self) -> None:
         self.slices = StepMeter()

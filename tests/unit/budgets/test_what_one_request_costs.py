@@ -50,7 +50,7 @@ class Asked:
         return made, groups, big and (big.epoch, len(big.members)), many and len(many.offsets)
 
     def cost(self, case: Case) -> tuple[Cost, int]:
-        """What it cost, and the length of its frame."""
+        """Return the cost of a case and the length of its frame."""
         if self._look() != self._before:
             self._make()
         frame = request(case.key, case.version, case.message)
@@ -67,7 +67,7 @@ class Asked:
 
 
 COPIES: Final = 12
-"""What is read of a frame, and said back of it, is its own size: a message of it takes up to so many times its bytes."""
+"""The message of a frame takes up to so many times the frame's bytes, because what is read and answered has the frame's size."""
 
 
 @pytest.mark.parametrize(("profile", "key"), SERVED)

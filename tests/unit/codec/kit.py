@@ -1,4 +1,4 @@
-"""What several codec tests need: every (type, version) of the registry, recorded vectors, and how two decoders answered."""
+"""Helpers for several codec tests: every (type, version) of the registry, recorded vectors, and how two decoders answered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ DATA: Final = Path(__file__).resolve().parents[2] / "data"
 
 
 def every_version() -> list[tuple[str, int]]:
-    """All (type, version) pairs."""
     return [(kind, version) for kind, found in types().items() for version in found.versions()]
 
 

@@ -69,7 +69,7 @@ def test_random_messages_are_the_same_bytes_and_back(kind: str, version: int) ->
 
 @EVERY_VERSION
 def test_every_cut_is_refused(kind: str, version: int) -> None:
-    """By the compiled form at every byte; by the judge, which takes fifty times as long, where the dice say."""
+    """The compiled decoder is tried at every byte; the reference decoder, which takes fifty times as long, at drawn ones."""
     found, dice = types()[kind], random.Random(f"cut {kind} {version}")
     written = found.codec.encode(version, short_message(found, version, dice))
     judged = {dice.randrange(len(written) or 1) for _ in range(JUDGED_CUTS)}

@@ -36,7 +36,7 @@ MILLIONS = b"\x00\x01g\x00\x00\x27\x10\x00\x00\x27\x10\x00\x00\x00\x08consumer" 
 
 
 def tried(decode: Any, *arguments: Any) -> Any:
-    """What came out of it, as a value."""
+    """Return the result or the error as a value."""
     try:
         return decode(*arguments)
     except TooManyElements as refusal:

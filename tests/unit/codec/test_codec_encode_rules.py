@@ -1,4 +1,5 @@
-"""What cannot be written is refused with the field's name, by the compiled form and by the judge; ignorable fields vanish silently."""
+"""Values that cannot be written are refused with the field's name, by the compiled form and by the reference; ignorable fields vanish
+silently."""
 
 from __future__ import annotations
 

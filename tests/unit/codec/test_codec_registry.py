@@ -102,7 +102,8 @@ def structs(message: type[Message]) -> list[type[Message]]:
 
 @for_each("kind", sorted(types()))
 def test_declarations_are_sound(kind: str) -> None:
-    """What no type checker sees: versions in order, tags unique, null defaults only where null may be, no version empty by accident."""
+    """The test checks what no type checker sees: versions in order, tags unique, null defaults only where null may be, no version empty
+    by accident."""
     highest, flexible_from = types()[kind].codec.versions.highest, types()[kind].codec.flexible_from
     for message in structs(types()[kind].codec.message):
         tags = [field.number for field in fields_of(message) if field.tag]

@@ -101,7 +101,7 @@ def test_places_are_counted_in_their_arrays() -> None:
 
 
 def test_what_cannot_hold_an_error_is_not_looked_at() -> None:
-    """Of a Fetch answer neither aborted transactions nor records; of a request nothing."""
+    """In a Fetch answer neither aborted transactions nor records are looked at; in a request nothing is."""
     assert not has_error_codes(APIS["JoinGroup"].request.message, 9)
     looked = error_codes(APIS["Fetch"].response.message, 12).first.__code__.co_names
     assert set(looked) == {"error_code", "responses", "partitions"}

@@ -16,7 +16,7 @@ SIZED = ("string", "bytes", "records", "array")
 
 
 def due(message: type[Message], version: int, flexible: bool, path: str = "") -> Iterator[Sight]:
-    """What a version's vectors must show."""
+    """Yield what a version's vectors must show."""
     for field in fields_of(message):
         if not field.present(version):
             continue
@@ -40,7 +40,7 @@ def cases(field: Field, version: int, flexible: bool) -> Iterator[str]:
 
 
 def seen(message: Message, version: int, flexible: bool) -> Iterator[Sight]:
-    """What one message shows."""
+    """Yield what one message shows."""
     for path, struct in walk(message):
         for field in fields_of(type(struct)):
             if not field.present(version):
@@ -57,7 +57,7 @@ def seen(message: Message, version: int, flexible: bool) -> Iterator[Sight]:
 
 
 def missing(found: Type, stem: str, version: int) -> set[Sight]:
-    """What no vector of that version shows."""
+    """Return what no vector of that version shows."""
     flexible = found.codec.flexible(version)
     of_version = [vector for vector in vectors(stem) if vector["type"] == found.kind and vector["version"] == version]
     shown = {sight for vector in of_version for sight in seen(found.codec.decode(version, bytes.fromhex(vector["hex"])), version, flexible)}

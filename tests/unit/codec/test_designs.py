@@ -215,7 +215,7 @@ def test_lenient_reading_of_subscriptions(data: str, expected: DesignSubscriptio
 
 @for_each("design", [1, 2, 3])
 def test_lenient_reading_never_raises_nor_invents(design: int) -> None:
-    """Of any cut and any spoiled byte; what stands before a cut is read right."""
+    """The test tries every cut and every changed byte; what is before a cut is read right."""
     whole = DesignAssignment(design, T0_T3, [TopicPartitions("U", [1])])
     data = designs.encode_assignment(whole)
     for end in range(2, len(data)):

@@ -1,4 +1,4 @@
-"""What the two adapters refuse, with texts that say what to do; and what a service loads with them."""
+"""Refusals of the two adapters, with texts that name the remedy; and the modules that a service loads with them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_settings_are_checked_at_once(module: str, settings: dict[str, Any]) -> 
 
 @LIBRARIES
 def test_a_service_loads_no_server_with_it(module: str, distribution: str, known: str) -> None:
-    """Nor the other library."""
+    """The service does not load the other library either."""
     other = {"aiokafka": "kafka", "kafka_python": "aiokafka"}[module]
     program = (
         f"import sys, groupmock_clients.cooperative.{module}\n"

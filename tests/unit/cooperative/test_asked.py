@@ -1,4 +1,4 @@
-"""Who hears the reason of an enforce_rebalance."""
+"""Members that hear the reason of an enforce_rebalance."""
 
 from __future__ import annotations
 

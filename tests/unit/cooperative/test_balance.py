@@ -65,7 +65,7 @@ def test_what_few_may_take_is_placed_first() -> None:
 
 
 def fewest_moves(before: dict[Partition, str], loose: list[Partition], members: str) -> int:
-    """By trying everything."""
+    """Find the fewest moves by trying everything."""
     parts = [*before, *loose]
     best = len(parts)
     for owners in itertools.product(members, repeat=len(parts)):

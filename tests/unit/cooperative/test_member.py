@@ -19,7 +19,7 @@ COUNTS = {"T": 4}
 
 
 class Clock:
-    """Seconds, by hand."""
+    """A clock in seconds that the test moves."""
 
     def __init__(self) -> None:
         self.now = 100.0

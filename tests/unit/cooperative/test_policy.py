@@ -198,7 +198,8 @@ def test_rule_11_a_former_follower_keeps_to_the_deadline_it_was_told() -> None:
 
 
 def test_rule_3_a_former_follower_that_had_no_metadata_yet_takes_nothing_for_new() -> None:
-    """As stock kafka-python joins and is told its part before it has any: what the leader had, who just left, would be given at once."""
+    """Stock kafka-python joins and is told its part before it has metadata: the partitions of the leader that just left would be given
+    at once."""
     known = Received("B", None, T, frozenset())
     planned = run(TWO, 3, claims(B="T2"), None, 1000, received=known)
     assert (got(planned)["B"][0], timeouts(planned)) == (held(""), {T1_MS})

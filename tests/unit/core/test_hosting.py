@@ -1,4 +1,4 @@
-"""Who hosts which partition of an internal topic, seen with a second one: nothing of it is about groups."""
+"""Placement of coordinators, with a second kind of coordinator: nothing of it is about groups."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Diary:
         self.told.append(("load", partition, node))
 
     def take(self) -> list[tuple[object, ...]]:
-        """What it was told since the last time."""
+        """Return the calls since the last time."""
         told, self.told = self.told, []
         return told
 

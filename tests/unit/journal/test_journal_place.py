@@ -1,4 +1,4 @@
-"""Where a journal's file goes: folders that are made, a file per run, what was there before, and folders that cannot be."""
+"""The place of a journal's file: folders that are made, a file per run, what was there before, and folders that cannot be made."""
 
 from __future__ import annotations
 

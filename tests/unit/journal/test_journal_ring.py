@@ -29,7 +29,7 @@ def test_bounded_by_rows():
 
 @for_each("length", [1, 1000, 5_000])
 def test_bounded_by_bytes(length):
-    """What is kept are the newest, as many as there is room for."""
+    """The ring keeps the newest rows, as many as fit."""
     ring = Ring(max_bytes=50_000)
     for number in range(992):
         ring.take(request(number, f"{number:0{length}}", length))

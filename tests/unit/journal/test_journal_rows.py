@@ -63,7 +63,7 @@ def test_every_kind_has_a_sentence(kind):
 
 
 class GuestRow(Row, tag="guest", kw_only=True):
-    """Of a kind that has no sentence."""
+    """A row whose kind has no sentence."""
 
     name: str
     node: int | None = None

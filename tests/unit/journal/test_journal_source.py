@@ -1,4 +1,4 @@
-"""What a JOURNAL stands for, and journals that are packed: the same rows, and what is said of one that breaks off."""
+"""The sources that JOURNAL may name, and packed journals: the same rows, and the message about one that breaks off."""
 
 from __future__ import annotations
 

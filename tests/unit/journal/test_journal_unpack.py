@@ -1,4 +1,4 @@
-"""What follows packed data, and is none: every line before it is read once."""
+"""Unpacked data behind packed data: every line before it is read once."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def test_a_journal_from_before_there_were_causes_replays_without_them(recorded, 
 
 
 def test_a_journal_from_before_errors_had_their_paths_replays_without_them(recorded, tmp_path):
-    """Of errors inside an answer such a journal says nothing beside the message."""
+    """Such a journal says nothing about errors inside an answer beside the message."""
 
     def age(rows):
         age.taken = [row.pop("errors") for row in rows if "errors" in row]

@@ -1,4 +1,4 @@
-"""What the ring says it holds and what it holds: rows of every shape, their memory by tracemalloc."""
+"""The ring's count of its bytes and its real memory: rows of every shape, measured by tracemalloc."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ SHAPES: dict[str, Callable[[int], Row]] = {
     "a command with a big argument": lambda n: CommandRow(t=10**12 + n, name="append", arguments={"batch": {"base64": f"{n}" * 20_000}}),
     "a note of many facts": lambda n: NoteRow(t=10**12 + n, what="x", fields={f"fact {each} of {n}": [n + each] * 3 for each in range(30)}),
 }
-"""What makes one row of a shape, no part of which it shares with another row."""
+"""Each function makes one row of a shape, no part of which it shares with another row."""
 
 
 def filled(ring: Ring, make: Callable[[int], Row]) -> None:
@@ -120,7 +120,7 @@ def test_memory_is_what_the_ring_counts(shape: str) -> None:
 
 @for_each("key", APIS)
 def test_every_message_can_be_weighed(key: int) -> None:
-    """Of every API, with an element in each array, in a small frame and in a large one; more elements are more."""
+    """The test takes every API, with an element in each array, in a small frame and in a large one; more elements are more."""
     for half in (APIS[key].request, APIS[key].response):
         one, many = (filled_message(half.message, half.versions[1], elements) for elements in (1, 100))
         for size in (100, 100_000):
@@ -143,7 +143,7 @@ def filled_field(wire: Wire, version: int, elements: int) -> Any:
 
 
 def test_one_frame_does_not_drive_out_the_story() -> None:
-    """What makes it big is not kept; what a sentence says is."""
+    """The big part is not kept; what a sentence says is."""
     ring = Ring(ROOM)
     for number in range(BATCH):
         ring.take(MovedRow(t=number, group="g", before="Empty", after="Stable", generation=number, reason="because"))

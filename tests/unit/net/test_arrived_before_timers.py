@@ -1,4 +1,4 @@
-"""What has arrived when a timer is due is handled before it, and what arrives together is: on both loops, and as a model of a loop."""
+"""Requests that have arrived when a timer is due are handled before it, together, on both loops and in a model of a loop."""
 
 from __future__ import annotations
 

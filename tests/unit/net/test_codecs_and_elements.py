@@ -1,4 +1,4 @@
-"""What a server reads of a request is bounded by count: the limit reaches every decoder of its table, and the headers."""
+"""Reading a request is bounded by count: the limit reaches every decoder of the server's table, and the headers."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_heartbeats_of_consumer_groups_are_repeated() -> None:
 
 
 class Minding(KeptRows):
-    """As the audit: it names no time until which it need not hear of heartbeats of consumer groups."""
+    """Keeps rows like the audit: it names no time until which it need not hear of heartbeats of consumer groups."""
 
     pulse = True
 

@@ -1,4 +1,4 @@
-"""What rides inside messages: decoded copies of subscriptions and assignments, record bytes left out above 1 KiB."""
+"""Embedded messages in rows: decoded copies of subscriptions and assignments, record bytes left out above 1 KiB."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ HEADER = Header(v=1, run="t", product="groupmock", seed=1, epoch_ns=0, profile="
 
 
 class Kept(Sink):
-    """Whatever comes. `routine` False: errors alone, as the log has them."""
+    """Keeps every row. With `routine` False it keeps errors alone, as the log does."""
 
     def __init__(self, routine: bool) -> None:
         self.routine = routine

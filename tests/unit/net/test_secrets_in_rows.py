@@ -1,4 +1,4 @@
-"""What a client authenticates itself with stands in no row, and the journal can be played again all the same."""
+"""Credentials of a client are in no row, and the journal can be replayed all the same."""
 
 from __future__ import annotations
 

@@ -96,13 +96,13 @@ def end(wire: Wire, name: str, given: Any, committed: bool = True) -> int:
 
 
 def fetched(group: str, *partitions: int, topic: str = "wide") -> bytes:
-    """An OffsetFetch as bytes."""
+    """Return an OffsetFetch as bytes."""
     wanted = [OffsetFetchRequestTopics(name=topic, partition_indexes=list(partitions))]
     return request(9, 8, OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=wanted)]))
 
 
 def committed(wire: Wire) -> list[int]:
-    """What an OffsetFetch was answered; nothing: it waits."""
+    """Return the answer of an OffsetFetch, or an empty list while it waits."""
     frames = wire.take()
     if not frames:
         return []

@@ -70,7 +70,7 @@ ASKED: dict[str, tuple[Callable[[Wire], object], str]] = {
 
 
 def test_what_is_said_not_to_be_served_is_not_served() -> None:
-    """Whoever serves it has the sentences of README and of docs/reference/apis.md to correct."""
+    """A change that serves it must correct the sentences of README and of docs/reference/apis.md."""
     assert not UNSERVED.keys() & set(APIS)
 
 

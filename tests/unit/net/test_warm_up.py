@@ -1,4 +1,4 @@
-"""What a server does ahead of its clients, in moments in which nobody asks for anything."""
+"""Work that a server does ahead of its clients, in moments in which nothing is asked."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_a_cause_is_taken_where_a_row_has_one() -> None:
 
 
 def test_a_leader_that_is_answered_again_begins_no_other_generation() -> None:
-    """As a static leader is that comes back (KIP-814), and one whose answer was lost."""
+    """A static leader that comes back (KIP-814) is answered again, and so is one whose answer was lost."""
     pen = story({"m1": [0], "m2": [1]})
     again = pen.at(4_000_000).join(GROUP, "m1", 1)
     pen.joined(again, "m1", 1, "m1", {"m1": [], "m2": []})
@@ -148,7 +148,7 @@ def test_a_join_that_was_refused_was_not_the_last_one() -> None:
 
 
 UNKNOWN_TO_SPARK = {"leader", "unowned", "unowned_ns"}
-"""What the job leaves open in a journal that begins in the middle."""
+"""Fields that the job leaves open in a journal that begins in the middle."""
 
 
 @for_each("corner", CORNERS)

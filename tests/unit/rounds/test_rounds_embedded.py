@@ -1,4 +1,4 @@
-"""What members claimed and were told, by every protocol."""
+"""Claims and assignments of members in every protocol."""
 
 from __future__ import annotations
 

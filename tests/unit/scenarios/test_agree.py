@@ -21,7 +21,7 @@ def job(name: str = "scale-up", named: str = "design-1/aiokafka") -> Job:
 
 
 def live(moved: float, rounds: float, late: float = 0, **more: Any) -> ScenarioResult:
-    """As if measured: the two moves of a scale-up from 3 to 4 are 1 partition, in 2 rounds."""
+    """Return a result as if measured: the two moves of a scale-up from 3 to 4 are 1 partition, in 2 rounds."""
     figures = {"moved": moved, "rounds": rounds, "late": late}
     return ScenarioResult(scenario="scale-up", protocol="design-1", client="aiokafka", figures=figures, **more)
 

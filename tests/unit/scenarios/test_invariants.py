@@ -38,7 +38,7 @@ def found(played: ScenarioRun) -> set[str]:
 
 
 def changed(name: str, protocol: str, change: Callable[[Rows], None], client: str = "scripted") -> set[str]:
-    """What is found in the same run with other rows."""
+    """Return the invariants that are broken in the same run with other rows."""
     before = sound(name, protocol, client)
     assert broken(before) == []
     rows: Rows = copy.deepcopy([dict(row) for row in before.rows])

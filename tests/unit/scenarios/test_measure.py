@@ -341,7 +341,7 @@ def _whole() -> Rows:
 
 
 def test_a_round_in_which_somebody_still_claims_what_it_should_have_given_up_is_late() -> None:
-    """As librdkafka does it: B joins again because A does, with what it was told to give up; a round more hands that over."""
+    """librdkafka does that: B joins again because A does, with what it was told to give up; one more round hands that over."""
     story = settled()
     story.join(12, {A: (0, 1), B: (2, 3), C: ()})
     story.sync(12.1, {A: [0], B: [2], C: []})

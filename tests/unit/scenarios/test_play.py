@@ -1,4 +1,4 @@
-"""What `play` asks of a stage, scenario by scenario."""
+"""Requests of `play` to a stage, scenario by scenario."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Recorder:
 
 
 def done(name: str, protocol: Protocol = DESIGN, **sizes: Any) -> list[tuple[Any, ...]]:
-    """What was asked between the begin and the end, without marks."""
+    """Return the requests between the begin and the end, without marks."""
     stage = Recorder()
     play(scenario(name), Sizes(**({"members": 3} | sizes)), protocol, stage)
     told = [call[1] for call in stage.calls if call[0] == "tell"]

@@ -1,4 +1,4 @@
-"""What `groupmock demo` tells: its words from rows, and the whole tour on the virtual clock."""
+"""The story of `groupmock demo`: its words from rows, and the whole tour on the virtual clock."""
 
 from __future__ import annotations
 

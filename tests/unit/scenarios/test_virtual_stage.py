@@ -130,7 +130,7 @@ def test_another_seed_is_another_run_with_the_same_moves() -> None:
 
 
 def test_an_upgrade_in_one_bounce_is_eager_until_everybody_has_it() -> None:
-    """What aiokafka does: range by name all the way, and after the last bounce nobody gives anything up any more."""
+    """aiokafka does that: it uses range by name all the way, and after the last bounce no member gives anything up any more."""
     protocol = Protocol("design-2", "scripted", (Speaks.BOTH,))
     seen = run("mixed-upgrade", protocol)
     assert [str(each) for each in broken(seen)] == []

@@ -14,7 +14,6 @@ from tools.mistakes.stage import Stage
 
 
 def last_line(stage: Stage, **known: Any) -> str:
-    """Of the story as of now."""
     return list(tell(stage.ring.rows, now=stage.rig.clock.now(), **known))[-1].lstrip()
 
 

@@ -11,14 +11,12 @@ from groupmock.story.teller import tell
 
 
 class Group(ConsumerWire):
-    """With its rows kept."""
-
     def __init__(self, folder: Path) -> None:
         self.kept = KeptRows(heartbeats=True)
         super().__init__(folder / "run.jsonl", [self.kept])
 
     def story(self) -> list[str]:
-        """Without times."""
+        """Return the story without times."""
         return [line.strip().partition("  ")[2] for line in list(tell(self.kept.rows, now=self.rig.clock.now()))[1:]]
 
 

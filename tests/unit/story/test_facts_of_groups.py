@@ -1,4 +1,4 @@
-"""What a story takes for facts of a group: who leads, who is a member, what members had, whether the group is there."""
+"""Facts of groups in a story: who leads, who is a member, what members had, whether the group exists."""
 
 from __future__ import annotations
 

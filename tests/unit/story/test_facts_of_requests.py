@@ -1,4 +1,4 @@
-"""What a story says of requests: what was true when they were handled, however late their answers came, and what came of it."""
+"""Facts of requests in a story: what was true when they were handled, however late their answers came, and what came of it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Cluster:
         return list(tell(self.kept.rows))
 
     def obstacles(self) -> list[str]:
-        """What a wait for a group tells that nobody is in."""
+        """Return what a wait for an empty group says."""
         return obstacles(self.kept.rows, "kitchen", now=self.rig.clock.now(), sessions={}, dropped=0)
 
 
@@ -52,7 +52,7 @@ def test_a_client_that_asks_for_sasl_is_told_with_the_remedy() -> None:
 
 
 def look_up(cluster: Cluster, client_id: str = "anna") -> None:
-    """What a consumer does before it connects to its coordinator."""
+    """Ask what a consumer asks before it connects to its coordinator."""
     wire = cluster.rig.connect()
     wire.ask(METADATA, 9, MetadataRequest(topics=[]), client_id=client_id)
     wire.ask(FIND_COORDINATOR, 2, FindCoordinatorRequest(key="kitchen"), client_id=client_id)

@@ -1,4 +1,4 @@
-"""What happens to readers without an error is told all the same."""
+"""Events that readers meet without an error are told all the same."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class Kitchen(TwoMembers):
         self.by_till(END_TXN, 1, EndTxnRequest(transactional_id="till", **self.who, committed=True))
 
     def fetch(self, offset: int, *, last_fetched_epoch: int = -1, isolation_level: int = 0) -> None:
-        """By anna, of orders/0, without waiting for records."""
+        """Fetch orders/0 as anna, without waiting for records."""
         wanted = FetchPartition(partition=0, fetch_offset=offset, last_fetched_epoch=last_fetched_epoch, partition_max_bytes=1000)
         message = FetchRequest(max_bytes=1000, isolation_level=isolation_level, topics=[FetchTopic(topic="orders", partitions=[wanted])])
         self.ask(FETCH, 12, message, connection="anna/data", client_id="anna")
 
 
 def lines(stage: Stage, of: str) -> list[str]:
-    """Of the story, without their times."""
+    """Return lines of the story without their times."""
     return [line.strip().partition("  ")[2] for line in tell(stage.ring.rows, group="kitchen") if of in line]
 
 

@@ -21,10 +21,10 @@ from tools.story_check.trial import story_of
 SEEDS = (9, 29, 37)
 """Simulated runs in which members commit often, swap partitions and leave records behind, so that every lie has a place."""
 SCENARIOS = ("death-at-once", "scale-up")
-"""Of consumer groups."""
+"""The scenarios of consumer groups."""
 (CONSUMER_PROTOCOL,) = protocols("virtual", "kip-848")
 PLACES = 4
-"""Of each story, so that the test is quick."""
+"""The places of each story that are tried, so that the test is quick."""
 
 
 class Trial(NamedTuple):

@@ -25,7 +25,7 @@ LONG_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
 
 
 def story(stage: Stage, **how: Any) -> list[str]:
-    """Without the times."""
+    """Return the story without the times."""
     return [re.sub(r"^ +[0-9.]+  ", "", line) for line in tell(stage.ring.rows, **how)]
 
 
@@ -274,7 +274,7 @@ def test_messages_that_are_not_what_their_api_has_hurt_nobody(message: Any) -> N
 
 
 def test_transactions_of_its_members_are_told() -> None:
-    """Who is fenced, and what becomes of offsets."""
+    """The story tells which producer is fenced, and what becomes of offsets."""
     stage = TwoMembers()
     by_whom = "producer 7 (epoch 0) was fenced by a newer one with the same transactional id"
     fenced = {"transactional_id": "p-7", "cause": "fenced", "reason": by_whom}

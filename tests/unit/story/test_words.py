@@ -1,4 +1,4 @@
-"""Words of the story."""
+"""Words and phrases of the story."""
 
 from __future__ import annotations
 

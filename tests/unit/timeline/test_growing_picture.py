@@ -30,7 +30,7 @@ def kitchen() -> tuple[Stage, list[Row]]:
 
 
 def facts(picture: Timeline) -> object:
-    """Of its one group, texts instead of their places."""
+    """Return the facts of the picture's one group, with texts instead of their places."""
     (group,) = picture.groups
     texts = picture.texts
     lanes = [  # those in which nothing is seen are left out of one that grows

@@ -1,4 +1,4 @@
-"""What a picture is written as: each form's structure, hostile names that are only text, and the assets that come along."""
+"""Forms of a picture: each form's structure, hostile names that are only text, and the assets that come along."""
 
 from __future__ import annotations
 

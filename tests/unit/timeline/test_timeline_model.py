@@ -35,7 +35,7 @@ Owned = dict[Partition, set[str]]
 
 
 def rows_of(pen: Pen) -> list[Row]:
-    """As a reader of journals has them."""
+    """Return the rows as a reader of journals has them."""
     return [msgspec.convert(row, type=ROWS[row["kind"]]) for row in pen.rows]
 
 
@@ -59,7 +59,7 @@ def lasted(since: int, until: int | None) -> bool:
 
 
 def folded(rows: Iterable[Row]) -> tuple[dict[str, list[tuple[int, str, frozenset[Partition]]]], dict[str, list[Gap]], Rebalances]:
-    """By group, out of the fold alone, looked at after every row: what each member owns from then on, and every gap."""
+    """Return, by group and out of the fold alone, what each member owns after every row, and every gap."""
     fold = Rebalances()
     owned: dict[tuple[str, str], frozenset[Partition]] = {}
     changes: dict[str, list[tuple[int, str, frozenset[Partition]]]] = defaultdict(list)
@@ -308,7 +308,7 @@ def test_rows_that_say_nonsense_are_counted_and_the_rest_is_drawn() -> None:
 
 
 def test_a_lane_names_the_client_library_where_it_said_so() -> None:
-    """By ApiVersions from version 3 on (KIP-511)."""
+    """A client names its library by ApiVersions from version 3 on (KIP-511)."""
     timeline = of_journal(str(JOURNALS / "struck.jsonl.gz"), "calm")
     assert [(lane.client_id, lane.library) for lane in group_of(timeline, "calm").lanes] == [("reader-calm", "kafka-python 3.0.12")]
 

@@ -107,7 +107,7 @@ def pictured() -> Callable[[Row], object]:
     picture = [Growing("steady", None)]
 
     def feed(row: Row) -> None:
-        """As `control.pictures` has it: what ended long ago is forgotten, and a picture that is worn is begun anew."""
+        """Feed a row as `control.pictures` does: what ended long ago is forgotten, and a worn picture is begun anew."""
         if picture[0].worn:
             picture[0] = Growing("steady", None)
         picture[0].feed(row)
@@ -152,7 +152,7 @@ def test_rebalances_keep_no_group_that_was_refused_and_no_topic_that_is_gone(chu
 def test_follower_forgets_what_was_refused_and_what_is_gone(
     churned: tuple[list[Row], list[Row], list[Row]], follower: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is remembered of the last thousand members, clients and refusals is made small, so that it is full after a few of them."""
+    """The memory of the last thousand members, clients and refusals is made small, so that it is full after a few of them."""
     for module, name in ((people, "GONE"), (tally, "KEYS"), (teller, "CLIENTS"), (growing, "MORE_LANES"), (group_fold, "REMEMBERED")):
         monkeypatch.setattr(module, name, 20)
     first, second, third = churned

@@ -23,7 +23,7 @@ JOURNALS = Path(__file__).parents[2] / "data" / "journals"
 
 
 def told(rows: list[Row], ended: bool = False) -> list[str]:
-    """What of the group `kitchen`, without that."""
+    """Return the lines about the group `kitchen`, without that name."""
     maker = Shortened()
     lines = [line for row in rows for line in maker.tell(row)] + (list(maker.rest()) if ended else [])
     return [line.text.removeprefix("group kitchen: ") for line in lines]
@@ -132,7 +132,7 @@ def test_rows_has_a_line_for_each_as_ever(capfd):
 
 
 class Few(KeptRows):
-    """As the log: of requests that are nothing special those alone of which rebalances are made."""
+    """Keeps rows like the log: of requests that are nothing special only those of which rebalances are made."""
 
     routine = False
     apis = LogSink("text").apis

@@ -1,4 +1,4 @@
-"""What a broker tells of itself is a peer's word: nothing of ours may hang or fail on it."""
+"""A broker's words about itself are a peer's words: nothing of ours may hang or fail on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as evidence against a broker: not the way to it, not what another row is about, not a machine that is too busy."""
+"""Evidence against a broker does not include the way to it, what another row is about, or a machine that is too busy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What load can explain is unknown, what no delay can explain is broken. Dialogues on the pure core, with stalls planted in them."""
+"""A failure that load can explain is unknown, and one that no delay can explain is broken. Dialogues are played on the pure core, with
+stalls planted in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not applicable, what may be missing and what may not."""
+"""Rows that are not applicable, versions and APIs that may be missing, and those that may not."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_what_does_not_fit_says_which_setting_it_needs(name: str, settings: Mapp
 
 @for_each("release", ["4.3", "3.9"])
 def test_most_of_the_suite_can_be_judged_with_default_settings(release: str) -> None:
-    """What is fitted is kept by the core under these settings: the probe may expect it of a broker."""
+    """The core passes the dialogues that fit these settings, so the probe may expect that of a broker."""
     fitted = 0
     for exchange in list(SUITE.values())[::7]:
         if exchange.lacking or "core" not in exchange.stages or "tcp" not in exchange.stages or release not in exchange.releases:

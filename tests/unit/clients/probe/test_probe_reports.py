@@ -48,7 +48,7 @@ STEERS = "\x1b[2J\r\nFORGED\x9b\u202e\u2028\ud800 \\x1b"
 
 @for_each("form", [form for form in FORMS if form != "json"])
 def test_a_broker_steers_nobody_who_reads_of_it(form: str) -> None:
-    """What it said is there, escaped; colours are ours alone."""
+    """The broker's text is in the report, escaped; only our colours are used."""
     whole = report()
     broken = BrokenDialogue("x:1", STEERS, STEERS, STEERS, STEERS, (STEERS,))
     first, second, *others = whole.exchanges

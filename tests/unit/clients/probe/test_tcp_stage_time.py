@@ -1,4 +1,4 @@
-"""What a dialogue over TCP makes of time: it keeps its own limit, and knows how late it was itself. On a clock that selecting moves."""
+"""Time in a dialogue over TCP: it keeps its own limit, and measures how late it was itself. The clock moves when the test selects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Clock(selectors.DefaultSelector):
 
 
 class Somewhere:
-    """What a stage needs to know of a broker: an address that takes connections and says nothing."""
+    """An address that takes connections and says nothing, which is what a stage needs to know of a broker."""
 
     release, settings, patience = "4.3", {"group.max.size": "5"}, 1.0
 

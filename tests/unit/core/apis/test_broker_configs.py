@@ -35,7 +35,7 @@ HOST: Final = frozenset(
         "zookeeper.connect",
     }
 )
-"""What a real broker has to be told about its host; not in the vectors."""
+"""Configs by which a real broker is told about its host; they are not in the vectors."""
 
 
 @cache
@@ -103,7 +103,7 @@ def test_broker_configs_are_told_and_changed_as_on_kafka(release: str) -> None:
 
 
 def test_a_node_tells_its_own_ids_and_addresses() -> None:
-    """What a node tells of itself where no vector can: the ids and addresses of this host."""
+    """Vectors cannot have the ids and addresses of this host."""
     world = LogWorld(nodes=2, quirks=resolve({"profile": "kafka-4.3"}).settings.quirks)
     resource = DescribeConfigsResource(resource_type=BROKER, resource_name="2", configuration_keys=["node.id", *HOST])
     found = world.ask(32, 4, DescribeConfigsRequest(resources=[resource]), node=2).results[0].configs

@@ -19,7 +19,6 @@ Outcome = tuple[int, str | None]
 
 
 def describe(world: LogWorld, kind: int, name: str, *keys: str, version: int = 4, node: int = 1, **how: Any) -> dict[str, Any]:
-    """The resource's result, shown."""
     resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=list(keys) or None)
     found: dict[str, Any] = world.show(32, version, DescribeConfigsRequest(resources=[resource], **how), node=node)["results"][0]
     return found

@@ -32,7 +32,6 @@ class Session:
         self.session_id, self.epoch = self.first.session_id, 0
 
     def next(self, *wanted: tuple[str, int, int], forget: dict[str, list[int]] | None = None) -> FetchResponse:
-        """The next incremental fetch."""
         self.epoch += 1
         return self.with_epoch(self.epoch, *wanted, forget=forget)
 
@@ -144,7 +143,7 @@ def test_a_session_keeps_what_a_higher_version_told_it() -> None:
 
 
 def test_a_divergence_that_the_version_cannot_say() -> None:
-    """Of a session that a higher version began: DivergingEpoch is not ignorable, so Kafka cannot write its answer. The epoch is spent."""
+    """A higher version began the session: DivergingEpoch is not ignorable, so Kafka cannot write its answer. The epoch is spent."""
     world = filled()
     first = world.ask(1, 12, fetch_request(("t", 0, 9), session_epoch=0, partition={"last_fetched_epoch": 0}))
     assert rows(first) == [(0, 0, 0)]

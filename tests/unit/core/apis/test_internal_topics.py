@@ -42,7 +42,7 @@ def world_of(profile: str = "kafka-4.3", **settings: Any) -> LogWorld:
 
 
 def find(world: LogWorld, key: str = "g", kind: int = 0) -> tuple[int, int]:
-    """Error code and node."""
+    """Return the error code and the node."""
     found = world.ask(10, 3, FindCoordinatorRequest(key=key, key_type=kind))
     return int(found.error_code), found.node_id
 
@@ -59,7 +59,7 @@ def leaders(world: LogWorld, name: str = OFFSETS) -> dict[int, int]:
 
 
 def commit(world: LogWorld, *indexes: int, group: str = "g", topic: str = OFFSETS, node: int = 1) -> dict[int, int]:
-    """Error codes by partition."""
+    """Return the error codes by partition."""
     partitions = [OffsetCommitRequestPartition(partition_index=index, committed_offset=7) for index in indexes or (0,)]
     asked = OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=partitions)])
     return {row.partition_index: row.error_code for row in world.ask(8, 2, asked, node=node).topics[0].partitions}
@@ -237,7 +237,7 @@ def test_groups_live_where_somebody_put_the_partitions() -> None:
 
 @EACH_PROFILE
 def test_groups_go_with_the_topic(profile: str) -> None:
-    """Who waits gets 16, and so does everybody until the topic is made anew, without the groups."""
+    """Parked requests get 16, and so does every request until the topic is made anew, without the groups."""
     world = world_of(profile, group_initial_rebalance_delay_ms=3000)
     find(world)
     protocols = [JoinGroupRequestProtocol(name="range", metadata=bytes(10))]

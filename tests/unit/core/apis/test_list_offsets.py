@@ -33,7 +33,6 @@ def filled(**how: Any) -> LogWorld:
 def ask(
     world: LogWorld, timestamp: int, version: int = 11, *, topic: str = "t", partition: int = 0, node: int = 1, epoch: int = -1, **how: Any
 ) -> Answer:
-    """One partition's answer, shown."""
     wanted = ListOffsetsPartition(
         partition_index=partition, timestamp=timestamp, current_leader_epoch=epoch, max_num_offsets=how.pop("most", 1)
     )

@@ -1,4 +1,4 @@
-"""What administrators order and then see: leaders and replicas on several nodes, levels of features, quotas; what is bounded."""
+"""Administrators' orders and their effects: leaders and replicas on several nodes, levels of features, quotas, and bounds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def elect(world: LogWorld, kind: int = 0) -> int:
 
 
 def stands(world: LogWorld) -> tuple[int, int, list[int]]:
-    """Leader, leader epoch, replicas."""
+    """Return leader, leader epoch, and replicas."""
     found = world.core.cluster.topics.require_partition("t", 0)
     return found.leader, found.leader_epoch, found.replicas
 

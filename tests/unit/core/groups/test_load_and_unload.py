@@ -21,7 +21,7 @@ def move(world: World, node: int = 1, loading_ms: int = 0) -> None:
 
 
 def codes(world: World, node: int = 1) -> dict[str, object]:
-    """What every API answers at that node."""
+    """Return what every API answers at that node."""
     fetch = OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic(name="orders", partition_indexes=[0])])
     join = world.join("x", node=node)
     return {

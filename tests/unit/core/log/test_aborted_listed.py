@@ -73,7 +73,7 @@ def test_what_was_deleted_takes_its_entries_along() -> None:
 
 
 def test_each_segment_has_an_index_of_its_own() -> None:
-    """What ends with a segment is behind all its entries: then the next one's beginning counts."""
+    """A transaction that ends with a segment is behind all its entries, so the next segment's beginning counts."""
     index = OffsetIndex()
     for number in range(8):  # four batches of 3000 bytes in each
         index.wrote(number // 4 * 4, number, number * 3000, 3000)

@@ -24,7 +24,7 @@ LAG_MS = 5000
 
 
 def world_of(**configs: str) -> LogWorld:
-    """A compacted topic t."""
+    """Return a world with a compacted topic t."""
     world = LogWorld()
     world.topic("t", **{"cleanup_policy": "compact", **configs})
     return world
@@ -278,7 +278,7 @@ def test_after_any_rounds_every_key_has_its_last_value_and_no_record_moved() -> 
 
 
 def _check_log(world: LogWorld, seed: int) -> None:
-    """What a log says of itself fits what it holds."""
+    """Check that the log's figures fit what it holds."""
     log, batches = world.topics.require_partition("t", 0), stored(world)
     assert all(one.crc_holds for one in batches), f"seed {seed}"
     assert log.size == sum(len(one.data) for one in batches) == sum(segment.size for segment in log.segments.kept()), f"seed {seed}"

@@ -21,7 +21,7 @@ KEYLESS = [NewRecord(key=None, value=b"v", timestamp=WALL_MS)]
 
 
 def opening_log(**configs: str) -> LogWorld:
-    """With one topic, t."""
+    """Return a log with one topic, t."""
     world = LogWorld(compression_open=True)
     world.topic("t", **configs)
     return world

@@ -1,4 +1,4 @@
-"""What the rest of the core asks of the topics: names, ids, leaders, appends, commands."""
+"""Questions of the rest of the core to the topics: names, ids, leaders, appends, commands."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MARKER: Final = (
     "0000000000000002 00000042 00000000 02 2c755c4e 0030 00000000 000001a2034d8b9d 000001a2034d8b9d 0000000000000001 0001 ffffffff "
     "00000001 20 00 00 00 08 00000001 0c 000000000000 00"
 )
-"""As Kafka 4.3.0 wrote it: commit at 2 by producer 1 of epoch 1."""
+"""The marker as Kafka 4.3.0 wrote it: commit at 2 by producer 1 of epoch 1."""
 
 
 class TxnWorld(LogWorld):
@@ -197,7 +197,7 @@ def test_aborted_transactions_come_in_the_order_of_their_markers() -> None:
 
 
 def test_an_abort_behind_an_open_transaction_is_listed_where_something_is_read() -> None:
-    """As 4.3.0, 3.9.1 and 2.8.2 list it, up to the next entry of their index of offsets or the end."""
+    """Kafka 4.3.0, 3.9.1 and 2.8.2 list it up to the next entry of their index of offsets or the end."""
     world = TxnWorld()
     world.append(batch(b"plain"))
     world.write(1, 0)

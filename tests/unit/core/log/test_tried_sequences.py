@@ -1,4 +1,5 @@
-"""What a producer tried first in a transaction is not overtaken (docs/kafka/transactions.md, TX-61), as on Apache Kafka 4.3.0 and 3.9.1."""
+"""The first sequence that a producer tried in a transaction is not overtaken (docs/kafka/transactions.md, TX-61), as on Apache Kafka
+4.3.0 and 3.9.1."""
 
 from __future__ import annotations
 
@@ -82,7 +83,7 @@ def test_before_a_new_clients_first_batch_plain_ones_begin_at_0_too() -> None:
 
 
 def test_an_epoch_of_minus_1_is_as_good_as_none() -> None:
-    """As 4.3.0 and 3.9.1 answered it: any sequence, and any again from the next epoch, which counts from then on."""
+    """Kafka 4.3.0 and 3.9.1 accept any sequence, and any again from the next epoch, which counts from then on."""
     for profile in "kafka-4.3", "kafka-3.9":
         world = TransactionWorld(profile)
         epochs = ((-1, 7), (-1, 3), (0, 5), (0, 7), (0, 6), (-1, 8))

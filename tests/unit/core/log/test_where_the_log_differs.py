@@ -1,4 +1,4 @@
-"""Where the data plane knowingly differs from Apache Kafka 4.3: every line of the package's docstring, shown."""
+"""Known differences of the data plane from Apache Kafka 4.3: every line of the package's docstring, shown."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ def opaque(*values: bytes, keys: list[bytes | None] | None = None, timestamp: in
 
 
 def listed(world: LogWorld, version: int, timestamp: int) -> object:
-    """The row of t-0."""
     partition = ListOffsetsPartition(partition_index=0, timestamp=timestamp, max_num_offsets=10)
     return world.ask(2, version, ListOffsetsRequest(topics=[ListOffsetsTopic(name="t", partitions=[partition])])).topics[0].partitions[0]
 

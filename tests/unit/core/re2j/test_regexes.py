@@ -17,7 +17,7 @@ RECORDED: Final = json.loads((Path(__file__).resolve().parents[3] / "data" / "su
 
 
 def refusal(pattern: str) -> str:
-    """What is said of a bad expression."""
+    """Return the error text of a bad expression."""
     with pytest.raises(RegexRefused) as refused:
         compiled(pattern)
     return refused.value.detail

@@ -148,7 +148,8 @@ RESETS: dict[str, tuple[dict[str, Any], dict[tuple[str, int], int]]] = {
     "back beyond the start": ({"shift": -99, "partitions": [0]}, {("t", 0): 1}),
     "one partition": ({"to": "latest", "partitions": [1]}, {("t", 1): 0}),
 }
-"""Of t/0, whose log goes from 1 to 5, with 3 committed, and of t/1, which is empty: as kafka-consumer-groups.sh of 4.3.0 answered."""
+"""Kafka's kafka-consumer-groups.sh of 4.3.0 answered this for t/0, whose log goes from 1 to 5, with 3 committed, and for t/1, which is
+empty."""
 
 
 @for_each(("how", "wanted"), RESETS.values(), ids=RESETS)

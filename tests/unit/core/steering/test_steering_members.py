@@ -91,7 +91,7 @@ def static_pair(world: World) -> list[str]:
 
 @for_each("place", [0, 1], ids=["leader", "follower"])
 def test_a_fenced_instance_in_a_stable_group(place: int) -> None:
-    """As a JoinGroup of the same instance without member id: no rebalance, the old id is fenced, the assignment is inherited."""
+    """A JoinGroup of the same instance without member id does the same: no rebalance, the old id is fenced, the assignment is inherited."""
     world = World.make()
     instance = static_pair(world)[place]
     old = world.group().static_members[instance]

@@ -1,4 +1,4 @@
-"""What cannot be steered is refused with one sentence that says what there is instead, and nothing is changed."""
+"""Commands that cannot be obeyed are refused with one sentence that says what there is instead, and nothing is changed."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ FEATURE: Final = "transaction.version"
 
 
 def told(world: TransactionWorld, version: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """What ApiVersions says of the feature: supported, finalized."""
+    """Return what ApiVersions says of the feature: supported, finalized."""
     answer = world.ask(18, version, ApiVersionsRequest(client_software_name="a", client_software_version="1"))
     return (
         [(each.min_version, each.max_version) for each in answer.supported_features if each.name == FEATURE],
@@ -71,7 +71,7 @@ def aborted_by_time(world: TransactionWorld) -> object:
 
 
 def ended(world: TransactionWorld) -> object:
-    """By a new client, in one transaction that an old one could have begun."""
+    """End a transaction by a new client, which an old one could have begun."""
     pid = world.init()
     world.add(pid)
     return [world.write(pid), world.finish(pid), world.finish(pid)]

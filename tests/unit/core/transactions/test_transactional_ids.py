@@ -67,7 +67,7 @@ def test_another_node_is_not_the_coordinator() -> None:
 
 
 def test_each_node_gives_out_producer_ids_of_its_own_block() -> None:
-    """As three nodes of 4.3.0 do, but for their 14; who was away takes another block."""
+    """Three nodes of 4.3.0 do the same, but for their 14; a node that was away takes another block."""
     world = TransactionWorld(nodes=3)
     plain = [world.init(None, node=node).id for node in (1, 2, 3, 1, 2, 3)]
     node = world.coordinator().node_id
@@ -172,7 +172,6 @@ def test_an_open_transaction_is_aborted_before_the_next_producer_is_let_in(versi
 
 @for_each("profile, wanted", [("groupmock", (0, 0, 1)), ("kafka-4.3", (0, 0, 1)), ("kafka-3.9", (90, -1, -1))])
 def test_who_aborted_itself_by_coming_again(profile: str, wanted: tuple[int, int, int]) -> None:
-    """TX-23."""
     world = TransactionWorld(profile)
     pid = world.init()
     world.add(pid)
@@ -180,7 +179,7 @@ def test_who_aborted_itself_by_coming_again(profile: str, wanted: tuple[int, int
 
 
 def test_epochs_end_and_another_producer_id_follows() -> None:
-    """TX-27, by InitProducerId."""
+    """The new id comes by InitProducerId (TX-27)."""
     world = TransactionWorld()
     old = at_epoch(world, LAST)
     fresh = world.init()
@@ -256,7 +255,6 @@ MAPPED: Final[list[tuple[str, list[tuple[str, list[int]]], list[tuple[str, list[
 
 @for_each(("profile", "asked", "answered"), MAPPED)
 def test_a_refusal_is_answered_in_the_order_of_maps(profile: str, asked: Any, answered: Any) -> None:
-    """As Kafka 4.3.0 and 3.9.1 answer a refusal."""
     world = TransactionWorld(profile)
     for name in ("zeta", "alpha", "m", "t1", "t2"):
         world.topic(name, 3)
@@ -280,7 +278,6 @@ def test_an_empty_list_is_answered_with_one_and_begins_a_transaction() -> None:
 
 
 def test_brokers_ask_only() -> None:
-    """TX-44."""
     world = TransactionWorld()
     pid = world.init()
     world.add(pid, 0)
@@ -312,7 +309,6 @@ def test_old_clients_end_transactions() -> None:
 
 
 def test_new_clients_end_transactions_with_an_epoch_of_their_own() -> None:
-    """TX-52, TX-54, TX-56, TX-81."""
     world = TransactionWorld()
     pid = world.init()
     assert world.finish(pid) == (48, *NOBODY)
@@ -326,7 +322,6 @@ def test_new_clients_end_transactions_with_an_epoch_of_their_own() -> None:
 
 
 def test_a_new_client_whose_answer_was_lost() -> None:
-    """TX-53."""
     for commit in True, False:
         world = TransactionWorld()
         pid = world.init()
@@ -339,7 +334,6 @@ def test_a_new_client_whose_answer_was_lost() -> None:
 
 
 def test_an_old_end_of_a_new_begin_bumps_nothing() -> None:
-    """TX-55, TX-68."""
     world = TransactionWorld()
     pid = world.init()
     assert [world.write(pid, version=12), world.write(pid, 1, version=11), world.end(pid, version=4)] == [0, 0, 0]
@@ -396,7 +390,6 @@ def test_markers_wait_for_who_leads_the_partition() -> None:
 
 
 def test_a_topic_that_is_gone_keeps_nobody() -> None:
-    """TX-58."""
     world = TransactionWorld()
     world.topic("gone")
     pid = world.init()
@@ -450,7 +443,6 @@ def two_writes(world: TransactionWorld, *batches: tuple[int, Pid, int]) -> list[
 
 
 def test_a_request_is_of_one_producer() -> None:
-    """As 4.3.0 and 3.9.1 answer."""
     world = TransactionWorld()
     pid = world.init()
     world.add(pid, 0, 1)
@@ -607,7 +599,6 @@ def test_a_timeout_counts_from_the_first_partition_and_is_looked_for_at_fixed_ti
 
 
 def test_who_timed_out_on_an_older_release_cannot_go_on() -> None:
-    """TX-24."""
     world = TransactionWorld("kafka-3.9")
     pid = world.init(timeout=600)
     world.add(pid)

@@ -77,7 +77,6 @@ def test_a_fence_waits_for_markers_that_come_late() -> None:
 
 
 def test_an_id_that_is_forgotten_is_anybodys() -> None:
-    """TX-93."""
     world = TransactionWorld()
     pid = world.init()
     world.command("expire_transactional_id", transactional_id="x")
@@ -211,7 +210,7 @@ def test_only_so_many_partitions_are_in_a_transaction() -> None:
 
 
 def test_only_so_many_partitions_are_in_all_transactions_together() -> None:
-    """What ends makes room, whether it ends by its producer, by a timeout or with its topic."""
+    """An ended transaction makes room, whether it ends by its producer, by a timeout or with its topic."""
     world = TransactionWorld(cluster_max_transaction_partitions=2)
     x, y = world.init(), world.init("y")
     assert [world.add(x, 0), world.add(y, 0, 1, name="y"), world.add(y, 1, name="y")] == [[0], [44, 44], [0]]

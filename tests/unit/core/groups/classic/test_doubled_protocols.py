@@ -12,7 +12,7 @@ from groupmock.rig import Ask
 
 KAFKA = Quirks(malformed_subscription_hangs=True)
 LISTS = {"A": "x", "B": "yyx", "C": "yx", "b": "xyy"}
-"""Who -> what it lists. `y` is counted three times among A, B and C, and A does not list it."""
+"""Protocols that each member lists. `y` is counted three times among A, B and C, and A does not list it."""
 
 
 def joined(world: World, order: str, protocol_type: str = "consumer") -> dict[str, Ask]:

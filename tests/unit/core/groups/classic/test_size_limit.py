@@ -1,4 +1,4 @@
-"""group.max.size (docs/kafka/group-protocol.md#group-size-limit; P1-c6, P1-d3)."""
+"""The limit group.max.size (docs/kafka/group-protocol.md#group-size-limit; P1-c6, P1-d3)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ TWO_CHOICES: Protocols = [("range", subscription("orders")), ("sticky", subscrip
 OTHER_CHOICE: Protocols = TWO_CHOICES[::-1]
 
 NOBODY = Answer(Do.ANSWER, 25)
-"""What a member's question earns where there are no members: the check of its ids says so, there is no cell."""
+"""The answer to a member's question in a group without members: the check of its ids gives it, so the table has no cell."""
 RESERVES, ADDS, WAITS, IN_PROGRESS = Answer(Do.RESERVE, 79), Answer(Do.REBALANCE), Answer(Do.COMPLETE), Answer(Do.ANSWER, 27)
 AGAIN, FINE, HELD = Answer(Do.REBALANCE), Answer(Do.ANSWER, renews=True), Answer(Do.ANSWER, 68)
 
@@ -41,7 +41,7 @@ KAFKA: dict[Question, tuple[Answer, Answer, Answer, Answer]] = {
     Question.COMMIT_SIMPLE: (Answer(Do.ANSWER), NOBODY, NOBODY, NOBODY),
     Question.DELETE: (Answer(Do.DELETE), HELD, HELD, HELD),
 }
-"""What Kafka does, per state: written from docs/kafka (group-protocol, offsets, admin), not from states.py."""
+"""Kafka's answers per state: written from docs/kafka (group-protocol, offsets, admin), not from states.py."""
 
 
 class Stage(NamedTuple):
@@ -120,7 +120,7 @@ QUESTIONS: dict[Question, Callable[[Stage], Ask]] = {
 
 
 def seen(state: State, ask: Question) -> Answer:
-    """What the group does, in the words of the table."""
+    """Return what the group does, in the words of the table."""
     stage = staged(state, ask)
     world, group = stage.world, stage.world.group()
     marked, reserved = len(world.effects), set(group.pending_joins)

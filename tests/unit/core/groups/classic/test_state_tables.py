@@ -1,7 +1,5 @@
-"""What each API answers in each state, with wrong ids, generations and protocols as well; which state may follow which.
-
-The cells of states.ANSWERS by themselves: test_state_cells.py.
-"""
+"""Answers of each API in each state, with wrong ids, generations and protocols as well; and the states that may follow each. The cells
+of states.ANSWERS are in test_state_cells.py."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What Kafka 4.3.0's coordinator assigned in 180 groups, 1,167 times (tests/data/assignors.jsonl.gz: CG-100 to CG-108).
+"""Kafka 4.3.0's coordinator assigned 1,167 times in 180 groups (tests/data/assignors.jsonl.gz: CG-100 to CG-108).
 
-A story is one group. After each step: the target of every member as ConsumerGroupDescribe told it, members in the order of that answer.
-`heartbeat` is the member whose heartbeat computed it, where it is not the one that the step is of. Topics of a target were sorted by name.
+A story is one group. After each step: the target of every member in ConsumerGroupDescribe, members in the order of that answer. `heartbeat`
+is the member whose heartbeat computed it, if it is not the one that the step is of. Topics of a target were sorted by name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROUND: Final = {"t": (bytes(16), 64 * 12), "u": (bytes(15) + b"\1", 1)}
 
 
 def step_into(story: Story, step: Row) -> None:
-    """What happened, and the heartbeat that computed."""
+    """Return what happened, and the heartbeat that computed."""
     if step["do"] == "leave":
         story.leave(step["member"])
     elif step["do"] == "grow":

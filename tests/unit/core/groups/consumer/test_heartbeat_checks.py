@@ -1,4 +1,4 @@
-"""What of a heartbeat is refused, in which order, and that nothing changes by it (docs/kafka/consumer-groups.md; CG-02, CG-10 to CG-40)."""
+"""Refused heartbeats, the order of the checks, and that nothing changes by them (docs/kafka/consumer-groups.md; CG-02, CG-10 to CG-40)."""
 
 from __future__ import annotations
 

@@ -65,7 +65,6 @@ class MixedWorld(ConsumerWorld):
         return self.answers.get(sent.ticket)
 
     def has(self, member_id: str, generation: int) -> list[int]:
-        """What SyncGroup says."""
         found = self.sync(member_id, generation)
         assert found.error_code == 0, found.error_code
         return sorted(index for topic in decode_assignment(found.assignment).assigned_partitions for index in topic.partitions)
@@ -262,7 +261,8 @@ def test_where_the_policy_forbids_it_stays_what_it_is(policy: str) -> None:
 
 
 def test_a_dynamic_member_that_goes_back_takes_nothing_along() -> None:
-    """By its own id: nobody of the consumer protocol went, so the group of classic members stays what it is (CG-185)."""
+    """The member returns by its own id. No consumer-protocol member left, so the group of classic members stays a consumer group
+    (CG-185)."""
     world = MixedWorld()
     world.join("A")
     back = world.joined("A", ALL)
@@ -433,7 +433,8 @@ def test_who_goes_back_with_other_topics_makes_everybody_join() -> None:
 
 
 def test_a_change_of_type_keeps_the_table_of_offsets() -> None:
-    """What is pending, the order of a listing (its tables have grown and do not shrink), and what is found when a topic is deleted."""
+    """The test looks at what is pending, at the order of a listing (its tables have grown and do not shrink), and at what is found when
+    a topic is deleted."""
     world = MixedWorld()
     world.stable()
     registry, some = world.cluster.groups, Offset(1, -1, "m", 0, 99)

@@ -1,4 +1,4 @@
-"""Who may commit, read and delete offsets of a consumer group, and delete it (docs/kafka/consumer-groups.md; CG-130 to CG-161)."""
+"""Commits, reads and deletions of a consumer group's offsets, and its deletion (docs/kafka/consumer-groups.md; CG-130 to CG-161)."""
 
 from __future__ import annotations
 

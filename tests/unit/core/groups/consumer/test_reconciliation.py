@@ -256,7 +256,7 @@ def test_refused_heartbeats_and_commits_keep_nobody_alive() -> None:
 
 
 def test_a_topic_that_comes_back_is_laid_out_anew_and_one_that_stays_is_not() -> None:
-    """What a member is given lies in Java maps: a copy of the old one is as small as it may be, so that 4 comes before 3 in it."""
+    """A member's partitions lie in Java maps: a copy of the old one is as small as it may be, so that 4 comes before 3 in it."""
     kept, target = {(TOPIC, 0): 2}, {TOPIC: (0, 3, 4)}
     new = {(TOPIC, 3): 3, (TOPIC, 4): 3}
     assert [index for _, index in given(kept, new, target, kept)] == [0, 4, 3]

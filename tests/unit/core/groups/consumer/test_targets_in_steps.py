@@ -68,7 +68,7 @@ class House:
 
 
 def rounds(seed: int) -> list[list[tuple[int, list[str] | None, str | None, str | None, bool]]]:
-    """What members do: in a round several of them have a heartbeat, each once."""
+    """Draw rounds in which several members have a heartbeat, each once."""
     dice = random.Random(seed)
     made = []
     for _ in range(8):
@@ -151,7 +151,7 @@ def test_a_command_finds_no_group_in_the_midst_of_a_target() -> None:
 
 
 def test_a_coordinator_that_moves_finishes_the_target_first() -> None:
-    """As an election or a reassignment moves it, which are requests that name no group."""
+    """An election or a reassignment moves it, and neither request names a group."""
     loop = Loop()
     house = House(loop)
     house.wires[0].send(house.beat(0, ["a", "b"], None, None, False))
