@@ -1,4 +1,4 @@
-"""Stock clients that want what is off here end within a second and say why: group.protocol=consumer (KIP-848), SASL, a transactional id."""
+"""Stock clients that want what is off end within a second and say why: group.protocol=consumer (KIP-848), SASL, a transactional id."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def consumer_of(broker: Broker, **settings: str) -> tuple[confluent_kafka.Consum
 
 def test_librdkafka_is_fatal_where_the_consumer_protocol_is_off() -> None:
     """As on Kafka 4.3.0 with group.coordinator.rebalance.protocols=classic and on 3.9.1."""
-    with Broker(topics={"orders": 1}) as broker:
+    with Broker(topics={"orders": 1}, settings={"group.coordinator.rebalance.protocols": "classic"}) as broker:
         consumer, _ = consumer_of(broker, group_protocol="consumer")
         try:
             message = consumer.poll(PATIENCE)

@@ -17,8 +17,8 @@ from ..play.raw_bytes import Outcome
 Json = Any
 
 UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-OWN: Final = {"cluster_id", "controller_id", "throttle_time_ms", "host", "port"}
-"""Fields that say which broker answers."""
+OWN: Final = {"cluster_id", "controller_id", "throttle_time_ms", "host", "port", "log_dir", "total_bytes", "usable_bytes"}
+"""Fields that say which broker answers, and where and how large its disk is."""
 DRAWN: Final = {(1, "session_id"), (22, "producer_id")}
 """Fields that are drawn: only whether there is one counts."""
 LISTED: Final = {16: ("groups", "group_id"), 3: ("topics", "name"), 75: ("topics", "name")}

@@ -57,10 +57,14 @@ def _check_price(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> No
 
 
 def _failure(asked: ElectLeadersRequest) -> TopicRefused | None:
-    """Why nothing of it is tried."""
+    """Why nothing of it is tried. An empty list is answered before anything else is looked at, and the time before the type."""
+    if asked.topic_partitions == []:
+        return None
+    if asked.timeout_ms <= 0:
+        return TopicRefused(error_codes.REQUEST_TIMED_OUT, "")
     if asked.election_type not in (reassigning.PREFERRED, reassigning.UNCLEAN):
         return TopicRefused(error_codes.INVALID_REQUEST, f"Unknown election type {asked.election_type}")
-    return TopicRefused(error_codes.REQUEST_TIMED_OUT, "") if asked.timeout_ms <= 0 else None
+    return None
 
 
 def _refused(asked: ElectLeadersRequest, failure: TopicRefused) -> list[ReplicaElectionResult]:
