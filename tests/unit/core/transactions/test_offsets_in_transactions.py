@@ -314,6 +314,7 @@ def test_offsets_of_one_transaction_are_listed_as_they_waited() -> None:
 
 
 def test_what_adds_on_the_way_is_checked_whatever_is_set() -> None:
+    """Kafka checks what adds on the way although verification is off (TX-95)."""
     world = OffsetsWorld("kafka-4.3", transaction_partition_verification_enable=False)
     nobody = [Pid(70 + each, 0) for each in range(4)]
     assert [world.write(nobody[0], version=11), world.write(nobody[1], version=12, name="nobody")] == [0, 49]

@@ -172,6 +172,7 @@ def test_an_open_transaction_is_aborted_before_the_next_producer_is_let_in(versi
 
 @for_each("profile, wanted", [("groupmock", (0, 0, 1)), ("kafka-4.3", (0, 0, 1)), ("kafka-3.9", (90, -1, -1))])
 def test_who_aborted_itself_by_coming_again(profile: str, wanted: tuple[int, int, int]) -> None:
+    """Level 2 answers the producer's own id after an abort; older levels fence it (TX-23)."""
     world = TransactionWorld(profile)
     pid = world.init()
     world.add(pid)
@@ -255,6 +256,7 @@ MAPPED: Final[list[tuple[str, list[tuple[str, list[int]]], list[tuple[str, list[
 
 @for_each(("profile", "asked", "answered"), MAPPED)
 def test_a_refusal_is_answered_in_the_order_of_maps(profile: str, asked: Any, answered: Any) -> None:
+    """Kafka 4.3.0 and 3.9.1 answer a refusal in this order."""
     world = TransactionWorld(profile)
     for name in ("zeta", "alpha", "m", "t1", "t2"):
         world.topic(name, 3)
@@ -278,6 +280,7 @@ def test_an_empty_list_is_answered_with_one_and_begins_a_transaction() -> None:
 
 
 def test_brokers_ask_only() -> None:
+    """AddPartitionsToTxn v4 is for brokers: each transaction is answered by itself (TX-44)."""
     world = TransactionWorld()
     pid = world.init()
     world.add(pid, 0)
@@ -309,6 +312,7 @@ def test_old_clients_end_transactions() -> None:
 
 
 def test_new_clients_end_transactions_with_an_epoch_of_their_own() -> None:
+    """EndTxn v5 answers the epoch of the next transaction, and errors carry none (TX-52, TX-54, TX-56, TX-81)."""
     world = TransactionWorld()
     pid = world.init()
     assert world.finish(pid) == (48, *NOBODY)
@@ -322,6 +326,7 @@ def test_new_clients_end_transactions_with_an_epoch_of_their_own() -> None:
 
 
 def test_a_new_client_whose_answer_was_lost() -> None:
+    """A retry of EndTxn v5 carries the epoch before (TX-53)."""
     for commit in True, False:
         world = TransactionWorld()
         pid = world.init()
@@ -334,6 +339,7 @@ def test_a_new_client_whose_answer_was_lost() -> None:
 
 
 def test_an_old_end_of_a_new_begin_bumps_nothing() -> None:
+    """EndTxn v4 may end a transaction that Produce v12 began (TX-55, TX-68)."""
     world = TransactionWorld()
     pid = world.init()
     assert [world.write(pid, version=12), world.write(pid, 1, version=11), world.end(pid, version=4)] == [0, 0, 0]
@@ -390,6 +396,7 @@ def test_markers_wait_for_who_leads_the_partition() -> None:
 
 
 def test_a_topic_that_is_gone_keeps_nobody() -> None:
+    """The other partitions of the transaction get their markers (TX-58)."""
     world = TransactionWorld()
     world.topic("gone")
     pid = world.init()
@@ -443,6 +450,7 @@ def two_writes(world: TransactionWorld, *batches: tuple[int, Pid, int]) -> list[
 
 
 def test_a_request_is_of_one_producer() -> None:
+    """Kafka 4.3.0 and 3.9.1 answer this way."""
     world = TransactionWorld()
     pid = world.init()
     world.add(pid, 0, 1)
@@ -599,6 +607,7 @@ def test_a_timeout_counts_from_the_first_partition_and_is_looked_for_at_fixed_ti
 
 
 def test_who_timed_out_on_an_older_release_cannot_go_on() -> None:
+    """Older levels fence a producer whose transaction timed out (TX-24)."""
     world = TransactionWorld("kafka-3.9")
     pid = world.init(timeout=600)
     world.add(pid)

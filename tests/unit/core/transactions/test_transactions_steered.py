@@ -77,6 +77,7 @@ def test_a_fence_waits_for_markers_that_come_late() -> None:
 
 
 def test_an_id_that_is_forgotten_is_anybodys() -> None:
+    """An idle id is forgotten after transactional.id.expiration.ms (TX-93)."""
     world = TransactionWorld()
     pid = world.init()
     world.command("expire_transactional_id", transactional_id="x")
