@@ -71,7 +71,7 @@ def _add_fields(parser: argparse.ArgumentParser, struct: type, positional: bool)
 
 
 def _how_many(declared: Any) -> dict[str, Any]:
-    """Return argparse's arguments: several words for a list or a table, an optional word for a boolean."""
+    """Return argparse's arguments for a field: several words for a list or a table, an optional word for a boolean."""
     import msgspec
 
     kinds = _kinds(msgspec.inspect.type_info(declared))

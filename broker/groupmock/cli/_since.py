@@ -32,7 +32,7 @@ class Since(NamedTuple):
 
 
 def since(text: str) -> Since:
-    """Parse a moment. Raises ValueError, which lists the forms."""
+    """Parse the text of a moment. Raises ValueError, which lists the forms."""
     if match := SECONDS.fullmatch(text):
         return Since(float(match[2]) * UNITS[match[3]], bool(match[1]))
     for read in (time.fromisoformat, datetime.fromisoformat):

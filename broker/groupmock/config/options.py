@@ -8,8 +8,8 @@ from . import profiles
 
 
 class Option(NamedTuple):
-    """One option: the flag `--name`, the key `name` of the TOML file, and the variable GROUPMOCK_NAME with underscores. An option without
-    a `metavar` is on or off."""
+    """One option of groupmock: the flag `--name`, the key `name` of the TOML file, and the variable GROUPMOCK_NAME with underscores. An
+    option without a `metavar` is on or off."""
 
     name: str
     metavar: str

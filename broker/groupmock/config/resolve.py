@@ -46,7 +46,7 @@ LEAST_JOURNAL: Final = 64 * 1024
 
 
 class ConfigError(ValueError):
-    """The configuration is wrong. The message names the place (flag, file, variable) and the remedy. Exit code 2."""
+    """A value of the configuration is wrong. The message names the place (flag, file, variable) and the remedy. Exit code 2."""
 
 
 class TopicSpec(NamedTuple):

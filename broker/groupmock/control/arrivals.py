@@ -1,5 +1,5 @@
-"""Waits for journal rows. New rows are looked at once per turn of the loop, however many requests wait: a table for each condition in use
-shows a row only to the waiters whose most selective condition it meets, and to each of them once."""
+"""Requests that wait for journal rows. New rows are looked at once per turn of the loop, however many requests wait: a table for each
+condition in use shows a row only to the waiters whose most selective condition it meets, and to each of them once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes about the cluster: health, nodes, groups, reset, seed and metrics."""
+"""Routes about the cluster as a whole: health, nodes, groups, reset, seed and metrics."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ async def health(context: ControlContext, call: ControlCall) -> Health:
 
 
 async def groups(context: ControlContext, call: ControlCall) -> list[GroupRow]:
-    """Every group there is."""
+    """Return one row for each group."""
     cluster = context.running.cluster
     rows = []
     async for group in in_slices(cluster.groups.all()):
@@ -192,16 +192,16 @@ async def groups(context: ControlContext, call: ControlCall) -> list[GroupRow]:
 
 
 async def states(context: ControlContext, call: ControlCall) -> dict[str, list[StateRow]]:
-    """Return one row for each group."""
+    """Return the state machine of each type of group, from the table that the coordinator checks its transitions against."""
     return {
         kind.group_type: [StateRow(str(state), [str(each) for each in kind.may_follow if each in after])
                           for state, after in kind.may_follow.items()]
         for kind in TYPES
-    }  # Return the state machine of each type of group, from the table that the coordinator checks its transitions against.
+    }  # fmt: skip
 
 
 async def group(context: ControlContext, call: ControlCall) -> GroupDetails:
-    """Return one group. Raises NoSuch."""
+    """Return the details of a group. Raises NoSuch."""
     cluster = context.running.cluster
     found = group_of(cluster, call.path.group)
     held = cluster.environment.holds.of(found.group_id)
@@ -217,7 +217,7 @@ async def group(context: ControlContext, call: ControlCall) -> GroupDetails:
 
 
 async def add_node(context: ControlContext, call: ControlCall) -> NodeAdded:
-    """Add a node. Raises NotNow."""
+    """Add a node to the cluster. Raises NotNow."""
     running = context.running
     seq = running.server.journal.sequence + 1
     number = running.add_node(call.body.rack, call.body.port)

@@ -25,7 +25,7 @@ ROWS_AT_ONCE: Final = 200
 
 
 class Done(msgspec.Struct):
-    """A command was done. `seq` is the number of its row. The rows that it caused follow that row."""
+    """The answer after a command. `seq` is the number of its row. The rows that it caused follow that row."""
 
     seq: int
 

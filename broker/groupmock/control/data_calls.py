@@ -48,7 +48,7 @@ async def topics(context: ControlContext, call: ControlCall) -> list[TopicRow]:
 
 
 async def topic(context: ControlContext, call: ControlCall) -> TopicFacts:
-    """Return one topic. Raises NoSuch."""
+    """Return the facts of a topic. Raises NoSuch."""
     cluster = context.running.cluster
     return facts.topic_facts(cluster, topic_of(cluster, call.path.name))
 

@@ -1,5 +1,6 @@
-"""Listeners for journal rows. Nothing is sent to a listener: each reads the ring (`journal.ring`) at its own pace and remembers only how
-far it has come. So a slow listener costs no memory and no time of the loop, and it learns how many rows it has missed."""
+"""Listeners that follow the journal's rows. Nothing is sent to a listener: each reads the ring (`journal.ring`) at its own pace and
+remembers only how far it has come. So a slow listener costs no memory and no time of the loop, and it learns how many rows it has missed.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ class Listeners(Sink):
         return listener
 
     def leave(self, listener: Listener) -> None:
-        """Remove a listener."""
+        """Remove a listener that has ended."""
         self._here.discard(listener)
         if not self._here and not self.over:
             self.journal.remove(self)
@@ -73,7 +74,7 @@ class Listeners(Sink):
 
 
 class Listener:
-    """One listener. `taken` is the number of rows of the run that it has passed."""
+    """One reader of the ring. `taken` is the number of rows of the run that it has passed."""
 
     def __init__(self, among: Listeners) -> None:
         self._among = among

@@ -1,5 +1,5 @@
-"""Metrics for Prometheus: the driver's counters and the present state. They are read when Prometheus scrapes, so that requests of Kafka's
-clients cost nothing more."""
+"""Metrics of a cluster for Prometheus: the driver's counters and the present state. They are read when Prometheus scrapes, so that
+requests of Kafka's clients cost nothing more."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Found(msgspec.Struct):
 
 
 async def count(context: ControlContext, call: ControlCall) -> Counted:
-    """Count the matching rows."""
+    """Count the rows that match the filter."""
     return Counted(len(kept(context.ring, RowTest(call.query))), context.ring.dropped)
 
 

@@ -101,7 +101,7 @@ async def write(context: ControlContext, call: ControlCall) -> RecordsWritten:
 
 
 async def seed_data(context: ControlContext, call: ControlCall) -> Seeded:
-    """Apply seed data. Raises BadSeedData, which says what was done before."""
+    """Apply the seed data of the body. Raises BadSeedData, which says what was done before."""
     running = context.running
     data = SeedData("body")
     await _sliced(data.read(call.raw))

@@ -34,8 +34,8 @@ class NotInTime(Exception):
 
 
 class ControlCall(NamedTuple):
-    """One checked request. `path` and `query` are structures made from texts, `body` from JSON; `raw` is the body as it came; `last_event`
-    is the header Last-Event-ID of a client that resumes a stream."""
+    """One request whose parts were checked. `path` and `query` are structures made from texts, `body` from JSON; `raw` is the body as it
+    came; `last_event` is the header Last-Event-ID of a client that resumes a stream."""
 
     path: Any
     query: Any
@@ -62,8 +62,8 @@ Do = Callable[["ControlContext", ControlCall], Awaitable[Any]]
 
 
 class Route(NamedTuple):
-    """A route: METHOD path -> function. `verb` has the words of the command line that do the same; `answer` is a type for the OpenAPI
-    document."""
+    """A row of the table of routes: METHOD path -> function. `verb` has the words of the command line that do the same; `answer` is a type
+    for the OpenAPI document."""
 
     method: str
     path: str

@@ -48,7 +48,7 @@ class KindField(msgspec.Struct):
 
 
 class KindRow(msgspec.Struct):
-    """A kind of fault. `stages` says where it can be used, the usual stage first."""
+    """A kind of fault that rules may use. `stages` says where it can be used, the usual stage first."""
 
     name: str
     about: str
@@ -86,7 +86,7 @@ class Added(msgspec.Struct):
 
 
 class PlanRow(msgspec.Struct):
-    """A ready plan: what it does and what a correct client must do."""
+    """A ready plan with its rules: what it does and what a correct client must do."""
 
     name: str
     about: str
@@ -100,7 +100,7 @@ async def rules(context: ControlContext, call: ControlCall) -> list[RuleState]:
 
 
 async def rule(context: ControlContext, call: ControlCall) -> RuleState:
-    """Return one rule. Raises UnknownRule."""
+    """Return the state of one rule. Raises UnknownRule."""
     return state_of(context.running.server.driver.rules.registry.report(call.path.name))
 
 
@@ -111,7 +111,7 @@ def state_of(report: RuleReport) -> RuleState:
 
 
 async def add(context: ControlContext, call: ControlCall) -> Added:
-    """Register a rule. Raises BadPlan."""
+    """Register the rule of the body. Raises BadPlan."""
     made = rule_as_data(make_rule(_json(call.raw), "the rule"))
     context.submit("add_faults", rules=[made], origin="the rule")
     # The registered name, because a rule without a name was given one.

@@ -46,11 +46,11 @@ class Control:
 
     @property
     def running(self) -> Running:
-        """The present cluster. A reset replaces it."""
+        """The cluster that serves at present, which a reset replaces."""
         return self.context.running
 
     async def close(self) -> None:
-        """Stop serving. Requests that wait for rows are ended."""
+        """Stop serving, and end requests that wait for rows."""
         await self.visitors.close()
         await self._runner.cleanup()
         await self.context.settle()
@@ -132,8 +132,8 @@ async def _body(request: web.Request, visitors: Reception, most: int) -> bytes |
 
 
 async def _streamed(request: web.Request, stream: Stream) -> web.StreamResponse:
-    """Write a stream. Each write waits until the peer has read most of the earlier ones; `visitor` closes a connection whose peer reads
-    nothing."""
+    """Write a stream of events. Each write waits until the peer has read most of the earlier ones; `visitor` closes a connection whose
+    peer reads nothing."""
     response = web.StreamResponse(headers={"Content-Type": EVENTS, "Cache-Control": "no-store", **page.HEADERS})
     try:
         await response.prepare(request)

@@ -36,7 +36,7 @@ PATIENCE: Final = Patience()
 
 
 class Visitor(asyncio.Protocol):
-    """One connection: it wraps aiohttp's protocol and adds timeouts."""
+    """One connection of the control API: it wraps aiohttp's protocol and adds timeouts."""
 
     def __init__(self, inner: asyncio.Protocol, patience: Patience, here: Callable[[Visitor, bool], None]) -> None:
         self.inner = inner
@@ -121,8 +121,8 @@ class Reception:
         return len(self._visitors)
 
     def open(self, listener: socket.socket, make: Callable[[], asyncio.Protocol], trouble: Callable[[str], None]) -> None:
-        """Accept connections on `listener`. `make` returns the protocol of a connection; `trouble` is called with the reason if none can
-        be accepted."""
+        """Accept connections on a listening socket. `make` returns the protocol of a connection; `trouble` is called with the reason if
+        none can be accepted."""
 
         def adopt(accepted: socket.socket, host: str, port: int) -> None:
             task = asyncio.get_running_loop().create_task(_connect(Visitor(make(), self._patience, self._here), accepted))
@@ -136,7 +136,7 @@ class Reception:
         return self._visitors.get(inner) if inner is not None else None
 
     async def close(self) -> None:
-        """Stop accepting connections."""
+        """Stop accepting connections and wait for pending ones."""
         if self._acceptor is not None:
             self._acceptor.close()
         if self._coming:

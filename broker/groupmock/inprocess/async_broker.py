@@ -124,13 +124,13 @@ class AsyncBroker(AsyncCalls):
         return await self._ask(lambda: {row.transactional_id: row for row in self._up().transactions()})
 
     async def transaction(self, transactional_id: str) -> TransactionDetails:
-        """Return one transactional id: the partitions of its open transaction, the groups whose offsets wait for its end, and its story.
-        Raises CannotSteer for an unknown id."""
+        """Return the details of one transactional id: the partitions of its open transaction, the groups whose offsets wait for its end,
+        and its story. Raises CannotSteer for an unknown id."""
         return await self._run(self._up().transaction(transactional_id))
 
     async def client_says(self, client: str, what: str, /, **fields: Json) -> None:
-        """Journal a `client` row: what a client says about itself. This does not wait; rows of one caller keep their order. Raises
-        TypeError if a value in `fields` has no JSON form."""
+        """Write a `client` row into the journal: what a client says about itself. This does not wait; rows of one caller keep their order.
+        Raises TypeError if a value in `fields` has no JSON form."""
         msgspec.json.encode((client, what, fields))  # checked here, because an error while the row is written would reach no caller
         self._on().call_soon_threadsafe(self._up().server.client_says, client, what, fields)
 
@@ -294,7 +294,7 @@ class AsyncBroker(AsyncCalls):
     async def create_topic(
         self, name: str, partitions: int = 1, replication_factor: int | None = None, configs: ConfigValues | None = None
     ) -> None:
-        """Create a topic. Raises CannotSteer if it exists, or if its name or a config is not valid."""
+        """Create a topic with `partitions`. Raises CannotSteer if it exists, or if its name or a config is not valid."""
         more = {"replication_factor": replication_factor, "configs": config_texts(configs) or None}
         given = {option: value for option, value in more.items() if value is not None}
         await self._command("create_topic", name=name, partitions=partitions, **given)
@@ -314,7 +314,7 @@ class AsyncBroker(AsyncCalls):
         return AsyncUndo(lambda: self.release(group))
 
     async def release(self, group: str) -> None:
-        """Release a held group. Its waiting requests and timers continue now."""
+        """Release a group from its hold. Its waiting requests and timers continue now."""
         await self._command("release_group", group=group)
 
     async def expire(self, group: str, member: str) -> None:
@@ -441,8 +441,7 @@ class AsyncBroker(AsyncCalls):
         return await self._ask(lambda: self._up().add_node(rack, port))
 
     async def stop_node(self, node: int, clean: bool = True, loading: float = 0) -> None:
-        """Stop a node. `clean`: waiting requests are answered first. `loading`: how many seconds its coordinators load at their new nodes.
-        """
+        """Stop a node. `clean` lets it answer waiting requests first. Its coordinators load for `loading` seconds at their new nodes."""
         await self._command("stop_node", node=node, clean=clean, loading_ms=milliseconds(loading))
 
     async def start_node(self, node: int, loading: float = 0) -> None:
@@ -460,7 +459,7 @@ class AsyncBroker(AsyncCalls):
         await self._command("step_clock", ms=milliseconds(seconds))
 
     async def jump_timer(self, timer: str, *subject: str) -> None:
-        """Fire one timer now: ("join", group), ("sync", group), ("session", group, member id), ..."""
+        """Fire one timer of the core now: ("join", group), ("sync", group), ("session", group, member id), ..."""
         await self._command("jump_timer", timer=timer, subject=list(subject))
 
     def fault(

@@ -36,7 +36,7 @@ class HasCluster(ABC):
 
     @abstractmethod
     def _up(self) -> Running:
-        """Return the running cluster. Raises RuntimeError if there is none."""
+        """Return the cluster that is running. Raises RuntimeError if there is none."""
 
     @abstractmethod
     def _on(self) -> asyncio.AbstractEventLoop:

@@ -22,7 +22,7 @@ class Commands(Calls):
     def create_topic(
         self, name: str, partitions: int = 1, replication_factor: int | None = None, configs: ConfigValues | None = None
     ) -> None:
-        """Create a topic. Raises CannotSteer if it exists, or if its name or a config is not valid."""
+        """Create a topic with `partitions`. Raises CannotSteer if it exists, or if its name or a config is not valid."""
         more = {"replication_factor": replication_factor, "configs": config_texts(configs) or None}
         given = {option: value for option, value in more.items() if value is not None}
         self._command("create_topic", name=name, partitions=partitions, **given)
@@ -41,7 +41,7 @@ class Commands(Calls):
         return Undo(lambda: self.release(group))
 
     def release(self, group: str) -> None:
-        """Release a held group. Its waiting requests and timers continue now."""
+        """Release a group from its hold. Its waiting requests and timers continue now."""
         self._command("release_group", group=group)
 
     def expire(self, group: str, member: str) -> None:
@@ -165,8 +165,7 @@ class Commands(Calls):
         return self._ask(lambda: self._up().add_node(rack, port))
 
     def stop_node(self, node: int, clean: bool = True, loading: float = 0) -> None:
-        """Stop a node. `clean`: waiting requests are answered first. `loading`: how many seconds its coordinators load at their new nodes.
-        """
+        """Stop a node. `clean` lets it answer waiting requests first. Its coordinators load for `loading` seconds at their new nodes."""
         self._command("stop_node", node=node, clean=clean, loading_ms=milliseconds(loading))
 
     def start_node(self, node: int, loading: float = 0) -> None:
@@ -183,5 +182,5 @@ class Commands(Calls):
         self._command("step_clock", ms=milliseconds(seconds))
 
     def jump_timer(self, timer: str, *subject: str) -> None:
-        """Fire one timer now: ("join", group), ("sync", group), ("session", group, member id), ..."""
+        """Fire one timer of the core now: ("join", group), ("sync", group), ("session", group, member id), ..."""
         self._command("jump_timer", timer=timer, subject=list(subject))

@@ -58,13 +58,13 @@ class Groups(Calls):
         return self._ask(lambda: {row.transactional_id: row for row in self._up().transactions()})
 
     def transaction(self, transactional_id: str) -> TransactionDetails:
-        """Return one transactional id: the partitions of its open transaction, the groups whose offsets wait for its end, and its story.
-        Raises CannotSteer for an unknown id."""
+        """Return the details of one transactional id: the partitions of its open transaction, the groups whose offsets wait for its end,
+        and its story. Raises CannotSteer for an unknown id."""
         return self._run(self._up().transaction(transactional_id))
 
     def client_says(self, client: str, what: str, /, **fields: Json) -> None:
-        """Journal a `client` row: what a client says about itself. This does not wait; rows of one caller keep their order. Raises
-        TypeError if a value in `fields` has no JSON form."""
+        """Write a `client` row into the journal: what a client says about itself. This does not wait; rows of one caller keep their order.
+        Raises TypeError if a value in `fields` has no JSON form."""
         msgspec.json.encode((client, what, fields))  # checked here, because an error while the row is written would reach no caller
         self._on().call_soon_threadsafe(self._up().server.client_says, client, what, fields)
 

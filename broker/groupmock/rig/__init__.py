@@ -43,7 +43,7 @@ __all__ = ["Ask", "ClassicMember", "ConsumerMember", "CoreRig", "FedDice", "Kept
 
 
 def __getattr__(name: str) -> Any:
-    """Each is loaded when it is asked for: whoever frames a request needs no cluster."""
+    """Import a name when it is first used: framing a request needs no cluster."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{HOMES[name]}", __name__), name)

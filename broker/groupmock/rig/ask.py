@@ -1,4 +1,4 @@
-"""One request of a rig, what became of it, and the connection that it came by."""
+"""A request of a rig with its outcome, and the connection that it came by."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ if TYPE_CHECKING:
     from ..core.effects import Lease
     from ..core.events import Request
 
-WAITING: Final = "waiting"  # behind another request of its connection
-PARKED: Final = "parked"  # the core has it
+WAITING: Final = "waiting"  # queued behind another request of its connection
+PARKED: Final = "parked"  # the core has not answered yet
 ANSWERED: Final = "answered"
 SILENT: Final = "silent"  # done without an answer: Produce with acks=0
-ABANDONED: Final = "abandoned"  # never to be answered, its connection is mute
-CLOSED: Final = "closed"  # its connection was closed by the core
-LOST: Final = "lost"  # its connection hung up first
+ABANDONED: Final = "abandoned"  # never to be answered: its connection is mute
+CLOSED: Final = "closed"  # the core closed its connection
+LOST: Final = "lost"  # its client closed the connection first
 
 
 class Ask:
-    """One request and what became of it. Times are ns on the rig's clock; `drew`: the ids that it made fed dice give."""
+    """One request and its outcome. Times are ns on the rig's clock. `draws` are the ids that the fed dice give, `drew` those that it took.
+    """
 
     __slots__ = ("_then", "answer", "connection", "done", "draws", "drew", "lease", "reason", "request", "sent", "status")
 
@@ -37,29 +38,29 @@ class Ask:
         self.lease: Lease | None = None
         self.done: int | None = None
         self.reason: str | None = None
-        """Why it was abandoned or closed."""
+        """The reason why it was abandoned or closed."""
         self._then: Callable[[Any], object] | None = None
 
     def take(self, answer: Any) -> None:
-        """Note the answer."""
+        """Record the answer and call back."""
         self.status, self.answer = ANSWERED, answer
         if self._then is not None:
             self._then(answer)
 
     def then(self, callback: Callable[[Any], object]) -> None:
-        """Call back with the answer, now if it has come."""
+        """Call back with the answer, at once if it is there."""
         self._then = callback
         if self.answer is not None:
             callback(self.answer)
 
     @property
     def ticket(self) -> int:
-        """Its number in the run."""
+        """The number of the request in the run."""
         return self.request.ticket
 
     @property
     def parked(self) -> bool:
-        """May an answer still come?"""
+        """True if an answer may still come."""
         return self.status in (PARKED, WAITING)
 
     @property
@@ -75,7 +76,7 @@ class Ask:
 
 
 class Connection:
-    """One connection: one request at a time (`flying`; an abandoned one for ever), the others wait."""
+    """A connection, which handles one request at a time (`flying`) while the others wait. An abandoned request stays in flight for ever."""
 
     __slots__ = ("ended", "flying", "number", "waiting")
 

@@ -1,7 +1,7 @@
-"""What a member of a classic group knows, and the requests that it makes of that: without IO, time or a plan.
+"""The state of a member of a classic group, and the requests that it makes from that state, without IO, time or a plan.
 
-A scripted client takes an answer in and sends the next request when it wants to, over a connection and in a version of its own choice. What
-it does about errors is its own business too: client libraries differ in that, and docs/kafka/group-protocol.md says what is right.
+A scripted client passes answers in and sends the next request when it wants to, over a connection and in a version of its choice. It also
+decides itself how to handle errors, because client libraries differ there; docs/kafka/group-protocol.md says what is right.
 """
 
 from __future__ import annotations
@@ -31,15 +31,13 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberId
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 Partition = tuple[str, int]
-"""Topic and number."""
+"""A topic and a partition number."""
 
 
 class ClassicMember:
-    """One member. `member_id`, `generation` (-1: none), `leads`, `protocol` and `members` (a leader's) are what its last JoinGroup told.
-
-    `topics`: what it subscribes to; `instance_id`: of a static member; `protocols`: the names of its assignors, the best first. Durations
-    are ms, as in the requests.
-    """
+    """The state of one member. The last JoinGroup response set `member_id`, `generation` (-1: none), `leads`, `protocol` and `members` (of
+    a leader). `topics` is its subscription, `instance_id` that of a static member, `protocols` the names of its assignors, the best first.
+    Durations are ms, as in the requests."""
 
     def __init__(
         self,
@@ -59,22 +57,20 @@ class ClassicMember:
         self.forget()
 
     def forget(self) -> None:
-        """Be a new member with the next JoinGroup, as after UNKNOWN_MEMBER_ID."""
+        """Become a new member with the next JoinGroup, as after UNKNOWN_MEMBER_ID."""
         self.member_id, self.generation = "", -1
 
     def offers(self) -> Iterable[tuple[str, bytes]]:
-        """Name and metadata of each protocol; by default the topics alone, as range of aiokafka and kafka-python writes them."""
-        # v0: docs/kafka/cooperative-designs.md#byte-layouts.
+        """Return name and metadata of each protocol. The default metadata has only the topics, as the range assignor of aiokafka and
+        kafka-python writes them."""
+        # Version 0: docs/kafka/cooperative-designs.md#byte-layouts.
         metadata = encode_subscription(Subscription(version=0, topics=self.topics))
         return [(name, metadata) for name in self.protocols]
 
-    # -- answers
 
     def joined(self, answer: JoinGroupResponse) -> int:
-        """Learn from the answer to JoinGroup and return its error code.
-
-        With MEMBER_ID_REQUIRED the member knows its id and is to send the same request again (SERVER-01, KIP-394).
-        """
+        """Apply a JoinGroup response and return its error code. After MEMBER_ID_REQUIRED the member knows its id and has to send the same
+        request again (SERVER-01, KIP-394)."""
         if answer.error_code == MEMBER_ID_REQUIRED:
             self.member_id = answer.member_id
         elif not answer.error_code:
@@ -82,10 +78,9 @@ class ClassicMember:
             self.leads, self.members = answer.leader == answer.member_id, answer.members
         return answer.error_code
 
-    # -- requests
 
     def join_request(self) -> JoinGroupRequest:
-        """JoinGroup with all protocols."""
+        """Make a JoinGroup request with all protocols."""
         return JoinGroupRequest(
             group_id=self.group, session_timeout_ms=self.session_ms, rebalance_timeout_ms=self.rebalance_ms, member_id=self.member_id,
             group_instance_id=self.instance_id, protocol_type="consumer",
@@ -93,16 +88,17 @@ class ClassicMember:
         )  # fmt: skip
 
     def sync_request(self, assignments: Mapping[str, bytes] | None = None) -> SyncGroupRequest:
-        """SyncGroup; a leader brings an assignment for each member id."""
+        """Make a SyncGroup request, in which a leader passes an assignment for each member id."""
         brought = [SyncGroupRequestAssignment(member_id=name, assignment=data) for name, data in (assignments or {}).items()]
         return SyncGroupRequest(**self._identity(), protocol_type="consumer", protocol_name=self.protocol, assignments=brought)
 
     def heartbeat_request(self) -> HeartbeatRequest:
-        """Heartbeat in the current generation."""
+        """Make a Heartbeat request of the current generation."""
         return HeartbeatRequest(**self._identity())
 
     def commit_request(self, offsets: Mapping[Partition, int], generation: int | None = None) -> OffsetCommitRequest:
-        """OffsetCommit. `generation`: another one than the current, as of a thread that did not hear of a rebalance."""
+        """Make an OffsetCommit request of these offsets. `generation` replaces the current one, as in a thread that has not noticed a
+        rebalance."""
         topics = [
             OffsetCommitRequestTopic(
                 name=topic,
@@ -116,12 +112,13 @@ class ClassicMember:
         )  # fmt: skip
 
     def offsets_request(self, partitions: Iterable[Partition], stable: bool = False) -> OffsetFetchRequest:
-        """OffsetFetch of these partitions, for versions before 8. `stable`: no answer while a transaction has pending offsets (KIP-447)."""
+        """Make an OffsetFetch request for these partitions, in versions before 8. `stable`: wait for the end of transactions with pending
+        offsets (KIP-447)."""
         topics = [OffsetFetchRequestTopic(name=topic, partition_indexes=numbers) for topic, numbers in by_topic(partitions).items()]
         return OffsetFetchRequest(group_id=self.group, topics=topics, require_stable=stable)
 
     def leave_request(self, reason: str | None = None) -> LeaveGroupRequest:
-        """LeaveGroup of this member alone, for version 3 and later. `reason`: KIP-800's."""
+        """Make a LeaveGroup request of this member, in version 3 or later. `reason` is that of KIP-800."""
         return LeaveGroupRequest(
             group_id=self.group, members=[MemberIdentity(member_id=self.member_id, group_instance_id=self.instance_id, reason=reason)]
         )
@@ -133,22 +130,24 @@ class ClassicMember:
 
 
 def by_topic(partitions: Iterable[Partition]) -> dict[str, list[int]]:
-    """Numbers of each topic, in the order in which they come."""
-    found: dict[str, list[int]] = {}
+    """Return the partition numbers of each topic in their given order."""
+    numbers_of: dict[str, list[int]] = {}
     for topic, number in partitions:
-        found.setdefault(topic, []).append(number)
-    return found
+        numbers_of.setdefault(topic, []).append(number)
+    return numbers_of
 
 
 def dealt_in_turn(members: Iterable[JoinGroupResponseMember], count: Callable[[str], int | None]) -> dict[str, bytes]:
-    """A leader's plan: member id -> assignment. Partitions go to the subscribed members in turn. `count`: how many a topic has."""
-    wanted = {each.member_id: decode_subscription(each.metadata).topics for each in members}
-    shares: dict[str, list[TopicPartitions]] = {name: [] for name in wanted}
+    """Assign the partitions to the subscribed members in turn: member id -> assignment. `count` returns the number of a topic's
+    partitions."""
+    subscriptions = {member.member_id: decode_subscription(member.metadata).topics for member in members}
+    shares: dict[str, list[TopicPartitions]] = {name: [] for name in subscriptions}
     turn = 0
-    for topic in sorted({topic for topics in wanted.values() for topic in topics}):
-        takers = [name for name, topics in wanted.items() if topic in topics]
+    for topic in sorted({topic for topics in subscriptions.values() for topic in topics}):
+        takers = [name for name, topics in subscriptions.items() if topic in topics]
         for index in range(count(topic) or 0):
             shares[takers[turn % len(takers)]].append(TopicPartitions(topic=topic, partitions=[index]))
             turn += 1
-    # For those with no share too: stock clients raise on an assignment of no bytes (docs/kafka/cooperative-designs.md#byte-layouts).
+    # Members without a share get an assignment too, because stock clients raise on one of no bytes
+    # (docs/kafka/cooperative-designs.md#byte-layouts).
     return {name: encode_assignment(Assignment(version=0, assigned_partitions=share)) for name, share in shares.items()}

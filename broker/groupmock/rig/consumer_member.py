@@ -1,4 +1,4 @@
-"""What a member of a consumer group (KIP-848) knows, and the heartbeats that it makes of that: without IO, time or a plan."""
+"""The state of a member of a consumer group (KIP-848), and the heartbeats that it makes from that state, without IO, time or a plan."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import (
 )
 
 JOINING, LEAVING = 0, -1
-"""Member epochs that are no epoch."""
+"""The member epochs by which a member joins and leaves."""
 
 
 class ConsumerMember:
-    """One member. `epoch` is what the coordinator told last; `assigned`: the partitions, None until it told any."""
+    """The state of one member. `epoch` is the coordinator's last one; `assigned` has the assigned partitions, None before the first
+    assignment."""
 
     def __init__(self, group: str, member_id: str, *, topics: Sequence[str] = (), rebalance_ms: int = 300_000) -> None:
         self.group, self.member_id, self.topics, self.rebalance_ms = group, member_id, list(topics), rebalance_ms
         self.forget()
 
     def forget(self) -> None:
-        """Join with the next heartbeat, as after UNKNOWN_MEMBER_ID and FENCED_MEMBER_EPOCH."""
+        """Join again with the next heartbeat, as after UNKNOWN_MEMBER_ID and FENCED_MEMBER_EPOCH."""
         self.epoch = JOINING
         self.assigned: list[TopicPartitions] | None = None
         self._said: frozenset[str] = frozenset()
 
     def told(self, answer: ConsumerGroupHeartbeatResponse) -> int:
-        """Learn from the answer to a heartbeat and return its error code."""
+        """Apply a heartbeat response and return its error code."""
         if not answer.error_code:
             self.epoch = answer.member_epoch
             if answer.assignment is not None:
@@ -37,10 +38,8 @@ class ConsumerMember:
         return answer.error_code
 
     def heartbeat_request(self, owned: Sequence[TopicPartitions] | None = None, **fields: Any) -> ConsumerGroupHeartbeatRequest:
-        """ConsumerGroupHeartbeat with what has changed: the topics, and what the member owns if the caller says it.
-
-        A member that joins says everything. `fields` take the place of what it would say.
-        """
+        """Make a ConsumerGroupHeartbeat with what has changed: the topics, and the owned partitions if the caller passes them. A joining
+        member sends everything. `fields` replace the request's fields."""
         joining = self.epoch == JOINING
         changed, self._said = joining or self._said != set(self.topics), frozenset(self.topics)
         said = {
@@ -52,5 +51,5 @@ class ConsumerMember:
         return ConsumerGroupHeartbeatRequest(group_id=self.group, member_id=self.member_id, **{**said, **fields})
 
     def leave_request(self) -> ConsumerGroupHeartbeatRequest:
-        """The heartbeat that leaves the group."""
+        """Make the heartbeat that leaves the group."""
         return ConsumerGroupHeartbeatRequest(group_id=self.group, member_id=self.member_id, member_epoch=LEAVING)

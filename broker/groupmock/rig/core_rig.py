@@ -1,10 +1,10 @@
-"""The pure core, pumped by hand: requests in, answers out, a clock that moves when it is told to.
+"""The pure core driven by hand: requests in, answers out, and a clock that moves only when the caller moves it.
 
-It keeps the rules that the driver keeps for a served cluster (net/driver.py), and they stand here once for everybody who has no driver:
+It follows the rules that the driver follows for a served cluster (net/driver.py):
 
-- One request at a time per connection: what is sent behind a parked request waits, and goes to the core the moment that one is answered.
-- A request that the core abandons leaves its connection mute: what stands behind it is never handed in (P1-d6).
-- A connection that the core closes, or that hangs up, loses whatever is open on it; answers that come later are lost as well.
+- A connection has one request in flight. Later ones wait and go to the core the moment that it is answered.
+- A request that the core abandons leaves its connection mute: later ones never reach the core (P1-d6).
+- A connection that the core or the client closes loses its open requests; answers that come later are lost as well.
 - Timers fire at their own times, each before the next, however far the clock is moved at once.
 """
 
@@ -40,7 +40,7 @@ HOST: Final = "/127.0.0.1"
 
 
 class _AtOnce(Turn):
-    """Nobody performs its effects, so work that is begun is done there and then."""
+    """A turn whose effects nobody performs, so that long work is done at once."""
 
     def _begin(self, steps: Callable[[Turn], Steps], groups: Container[str] = (), asks: Asks = OF_GROUPS, *, commits: bool = False) -> None:
         for _ in steps(self):
@@ -48,11 +48,10 @@ class _AtOnce(Turn):
 
 
 class CoreRig:
-    """A core and its connections on a virtual clock that starts at 0. `CoreRig.make` makes one of a profile and settings.
+    """A core and its connections on a virtual clock that starts at 0. `CoreRig.make` makes one from a profile and settings.
 
-    `watch` is told what happens when it happens. `coded`: requests and answers go through bytes in their version, as over a socket, so that
-    an answer has what its version carries. `checked`: every group's invariants are looked at after every event. `dice` replace the core's.
-    """
+    `watch` is called when something happens. `coded`: requests and answers are encoded and decoded in their version, so that an answer has
+    only what its version carries. `checked`: every group's invariants are checked after every event. `dice` replace the core's."""
 
     def __init__(
         self, core: Core, *, watch: Watch | None = None, coded: bool = True, checked: bool = True, dice: FedDice | None = None
@@ -62,9 +61,9 @@ class CoreRig:
         if dice is not None:
             core.environment.dice = dice
         self.now = 0
-        """Run time in ns."""
+        """The run time in ns."""
         self.effects: list[Effect] = []
-        """All that the core has said so far, but for answers that came in one effect: those are in their requests."""
+        """The effects of the core so far, without answers that came in one effect: those are in their requests."""
         self.watch = Watch() if watch is None else watch
         self._coded, self._checked = coded, checked
         self._times: list[int] = []
@@ -86,16 +85,14 @@ class CoreRig:
         watch: Watch | None = None,
         dice: FedDice | None = None,
     ) -> CoreRig:
-        """A fresh cluster. `settings`: Kafka's names and values; `topics`: name -> partitions; `epoch_ms`: the wall clock at 0.
-
-        Raises groupmock.ConfigError for a setting or profile that there is not."""
+        """Make a rig with a fresh cluster. `settings`: Kafka's names and values; `topics`: name -> partitions; `epoch_ms`: the wall clock
+        at 0. Raises groupmock.ConfigError for an unknown setting or profile."""
         core = make_core(profile, settings, seed=seed, nodes=nodes, epoch_ms=epoch_ms)
         rig = cls(core, watch=watch, dice=dice)
         for name, partitions in counted(topics, rig.core.environment.settings).items():
             rig.topic(name, partitions)
         return rig
 
-    # -- asking
 
     def send(
         self,
@@ -110,11 +107,11 @@ class CoreRig:
         ticket: int | None = None,
         draws: Sequence[str] = (),
     ) -> Ask:
-        """Send one request; the clock stands still. What it caused is in the result: the answer, if it came at once.
+        """Send one request without moving the clock. The returned request has the answer, if it came at once.
 
-        `connection`: its name, opened at first use; None: one of the request's own. `ticket`: its number in the run, None for the next one.
-        `draws`: what fed dice give it. Requests sent without moving the clock arrive together: what one of them has written (a committed
-        offset) is answered when the clock moves, by `sleep(0)` too."""
+        `connection` is a name, opened at first use; None gives the request a connection of its own. `ticket` is its number in the run,
+        None for the next one. `draws` is what fed dice give it. Requests sent without moving the clock arrive together. A request that
+        commits an offset is answered only when the clock moves, with `sleep(0)` at the earliest."""
         if self._coded:
             api = APIS[key].request
             message = api.decode(version, api.encode(version, message))
@@ -132,32 +129,32 @@ class CoreRig:
         return ask
 
     def ask(self, key: int, version: int, message: Message, **how: Any) -> Any:
-        """`send` what is answered within this moment, and return the answer. AssertionError when it is not."""
+        """Send a request that is answered within this moment, and return the answer. AssertionError if it is not."""
         ask = self.send(key, version, message, **how)
         self.sleep(0)
         assert ask.answer is not None, f"no answer: {ask!r}"
         return ask.answer
 
     def member(self, client_id: str, **how: Any) -> Member:
-        """A scripted member with a connection of its own; `how`: as `groupmock.rig.Member` takes it."""
+        """Make a scripted member with a connection of its own; `how` is passed to `groupmock.rig.Member`."""
         from .member import Member
 
         return Member(self, client_id, **how)
 
     def command(self, name: str, /, **arguments: Any) -> None:
-        """Steer the cluster (docs/reference/control.md). Raises CannotSteer, which is a ValueError, or UnknownCommand, a LookupError."""
+        """Run a command of the core (docs/reference/control.md). Raises CannotSteer (a ValueError) or UnknownCommand (a LookupError)."""
         self._perform(self.core.handle(Command(name, arguments), self.now))
 
     def topic(
         self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None, replicas: Sequence[list[int]] | None = None
     ) -> Topic:
-        """Make a topic. `replicas`: the nodes of each partition, the leader first; None: placed as Kafka does."""
+        """Create a topic and return it. `replicas`: the nodes of each partition, the leader first; None: placed as Kafka does."""
         topics = self.core.cluster.topics
         placed = topics.place(name, partitions, 1) if replicas is None else replicas
         return topics.add(self.turn(), name, placed, configs or {})
 
     def connection(self, name: str | None = None) -> Connection:
-        """The connection of that name, opened if there is none; None: one without a name."""
+        """Return the connection of that name, opened if there is none; None: a new one without a name."""
         link = None if name is None else self._connections.get(name)
         if link is None:
             self._numbers += 1
@@ -167,7 +164,7 @@ class CoreRig:
         return link
 
     def hang_up(self, connection: str) -> None:
-        """The peer is gone: what is open on that connection is lost. The name may be used again, for a new one."""
+        """Close a connection from the client's side. Its open requests are lost. The name may be used again for a new connection."""
         link = self._connections.pop(connection, None)
         if link is None:
             return
@@ -179,15 +176,14 @@ class CoreRig:
             self.watch.ended(ask)
         self._perform(self.core.handle(Disconnected(link.number), self.now))
 
-    # -- the clock
 
     @property
     def now_ms(self) -> float:
-        """Run time in ms."""
+        """The run time in ms."""
         return self.now / NS_PER_MS
 
     def sleep(self, ms: float) -> list[Effect]:
-        """Let time pass, firing every timer on the way at its own time; what happened meanwhile."""
+        """Let time pass, firing each timer at its own time, and return the effects."""
         mark = len(self.effects)
         self.advance(self.now + round(ms * NS_PER_MS))
         return self.effects[mark:]
@@ -198,41 +194,39 @@ class CoreRig:
         assert done(), f"not so after {limit_ms:g} virtual ms"
 
     def advance(self, to: int, done: Callable[[], object] | None = None) -> None:
-        """Move the clock to run time `to` (ns), or until `done` is true, which is asked before every timer."""
+        """Move the clock to run time `to` (ns), or until `done` is true, which is called before every timer."""
         while done is None or not done():
             deadline = self.core.deadline()
             if deadline is None or deadline > to:
                 self.now = max(self.now, to)
                 return
-            # What is overdue fires now: the clock never goes back.
+            # Overdue timers fire now, because the clock never goes back.
             self.now = max(self.now, deadline)
             self._perform(self.core.expire(self.now) or [])
 
-    # -- looking
 
     def group(self, group_id: str) -> GroupType:
-        """The group as the core has it: `state`, `generation`, `members`, `leader_id`. LookupError when there is none."""
+        """Return the group as the core has it: `state`, `generation`, `members`, `leader_id`. LookupError if there is none."""
         group = self.core.cluster.groups.find(group_id)
         if group is None:
             raise LookupError(f"no group {group_id!r}")
         return group
 
     def of(self, kind: type[Any]) -> list[Any]:
-        """The effects of that class so far: Moved, MemberChanged, TimerFired, Note, ... of groupmock.core.effects."""
+        """Return the effects of that class so far: Moved, MemberChanged, TimerFired, Note, ... of groupmock.core.effects."""
         return [effect for effect in self.effects if isinstance(effect, kind)]
 
     def rows(self) -> list[Row]:
-        """State changes, members, timers and notes so far as journal rows (docs/reference/journal.md)."""
+        """Return state changes, members, timers and notes so far as journal rows (docs/reference/journal.md)."""
         from ..net.record import ROW_OF
 
         happened = zip(self.effects, self._times, strict=True)
         return [ROW_OF[type(effect)][1](effect, now) for effect, now in happened if type(effect) in ROW_OF]
 
     def turn(self) -> Turn:
-        """An entry made by hand, for whoever calls a part of the core; its effects are nobody's."""
+        """Return a turn for a direct call to a part of the core. Nobody performs its effects."""
         return _AtOnce(self.core.environment, self.now, [])
 
-    # -- inside
 
     def _dispatch(self, ask: Ask) -> None:
         ask.status = PARKED
@@ -270,7 +264,7 @@ class CoreRig:
         if self._checked:
             busy = self.core.environment.busy
             for group in self.core.cluster.groups.all():
-                if not busy or not on(busy, group.group_id):  # what must hold need not hold in the midst of work on it
+                if not busy or not on(busy, group.group_id):  # invariants need not hold while work on the group is unfinished
                     group.invariants()
 
     def _taken(self, ticket: int) -> Ask:
@@ -310,7 +304,7 @@ class CoreRig:
             self.watch.ended(ask)
             self._next(link)
         elif isinstance(effect, Abandoned):
-            # In flight for ever: its connection is mute, what comes behind it is never handed in (P1-d6).
+            # The request stays in flight for ever, so its connection is mute: later requests never reach the core (P1-d6).
             ask.status, ask.reason, link.flying = ABANDONED, effect.reason, ask
             self.watch.ended(ask)
         else:
@@ -321,5 +315,5 @@ class CoreRig:
             link.waiting.clear()
 
     def open(self) -> Iterator[Ask]:
-        """The requests that the core has and has not answered, oldest first; those of lost connections too."""
+        """Yield the requests that the core has not answered, oldest first, including those of lost connections."""
         return iter(self._open.values())

@@ -1,4 +1,4 @@
-"""Dice that give what somebody else drew: a broker whose run is played again, a test that wants to know the ids beforehand."""
+"""Dice with given values, to replay a run of another broker or to know ids beforehand."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from ..core.dice import Dice
 
 
 class FedDice(Dice):
-    """Gives what is in `fed`, oldest first, and draws of its own when that is empty.
+    """Dice that give the values of `fed`, oldest first, and random ones when that is empty.
 
     `fed` holds texts: a member id's UUID as Java prints it or as 32 hex digits, 16 bytes in base64, a number in decimal. `drew` has the
-    UUID texts that were given, fed or drawn. Ids of its own are 128 drawn bits without the marks of a version-4 UUID.
-    """
+    UUID texts that were given, fed or drawn. Its own ids are 128 random bits without the marks of a version-4 UUID."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -23,7 +22,7 @@ class FedDice(Dice):
         self.drew: list[str] = []
 
     def uuid_text(self) -> str:
-        """A UUID as Java prints it."""
+        """Return a UUID as Java prints it."""
         text = self.fed.popleft() if self.fed else f"{self.random.getrandbits(128):032x}"
         text = text if len(text) >= 32 else b64decode(text).hex()
         text = text if len(text) == 36 else f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
@@ -31,12 +30,12 @@ class FedDice(Dice):
         return text
 
     def uuid_bytes(self) -> bytes:
-        """Sixteen bytes."""
+        """Return sixteen bytes, fed or random."""
         if not self.fed:
             return self.random.getrandbits(128).to_bytes(16, "big")
         text = self.fed.popleft()
         return bytes.fromhex(text.replace("-", "")) if len(text) >= 32 else b64decode(text)
 
     def below(self, limit: int) -> int:
-        """A number in [0, limit)."""
+        """Return a number in [0, limit)."""
         return int(self.fed.popleft()) % limit if self.fed else self.random.getrandbits(64) % limit

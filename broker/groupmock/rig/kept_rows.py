@@ -1,4 +1,4 @@
-"""A sink that keeps rows in memory: what a rig's journal said, to look at afterwards."""
+"""A sink that keeps a rig's journal rows in memory, to look at them afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class KeptRows(Sink):
-    """Every row of these `kinds`. `heartbeats`: those that merely repeat too; `details`: with what rides inside, and frames."""
+    """A sink that keeps rows of these `kinds`. `heartbeats`: also repeated ones; `details`: with embedded structures and frames."""
 
     routine = True
 
@@ -26,17 +26,14 @@ class KeptRows(Sink):
         self.rows: list[Row] = []
 
     def begin(self, header: Header) -> None:
-        """The journal begins."""
         self.header = header
 
     def take(self, row: Row) -> None:
-        """One row."""
         self.rows.append(row)
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """Heartbeats and their answers, as rows."""
+        """Keep the rows of repeated heartbeats and their answers."""
         self.rows.extend(repeated.rows())
 
     def of(self, kind: str) -> list[Any]:
-        """Those of one kind."""
         return [row for row in self.rows if row.__struct_config__.tag == kind]

@@ -1,4 +1,4 @@
-"""A core made of a profile and settings, with nobody around it."""
+"""Functions that make a core from a profile and settings, without a driver."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from ..core.identity import Node
 from ..core.settings import Settings
 
 EPOCH_MS: Final = 1_700_000_000_000
-"""The wall clock (ms since 1970) when a rig's clock stands at 0."""
+"""The wall clock (ms since 1970) at run time 0 of a rig."""
 PORT: Final = 9092
 
 
 Topics = Mapping[str, int] | Iterable[str] | str
-"""Name -> partitions, or a topic NAME or NAME:PARTITIONS, or several; without a number with as many as `num.partitions` says."""
+"""Topics as name -> partitions, or one or several of NAME and NAME:PARTITIONS. A topic without a number gets `num.partitions`."""
 
 
 def counted(topics: Topics | None, settings: Settings) -> dict[str, int]:
-    """Name -> partitions. Raises ConfigError for what is no topic."""
+    """Return the partitions of each topic by name. Raises ConfigError for a wrong topic."""
     return {topic.name: topic.partitions or settings.num_partitions for topic in topics_of(topics or (), "topics")}
 
 
 def make_config(profile: str | None = None, settings: Mapping[str, object] | None = None) -> Config:
-    """`profile`: as `groupmock serve --profile` takes it (None: its default); `settings`: Kafka's names and values. Raises ConfigError."""
+    """Resolve the configuration of a rig. `profile` is that of `groupmock serve --profile` (None: its default), `settings` has Kafka's
+    names and values. Raises ConfigError."""
     return resolve({"profile": profile}, [(name, str(value)) for name, value in (settings or {}).items()])
 
 
@@ -41,7 +42,7 @@ def make_core(
     nodes: int = 1,
     epoch_ms: int = EPOCH_MS,
 ) -> Core:
-    """A core to which nothing has happened, as `make_config` has it. `nodes`: how many, named 127.0.0.1:9092 and on."""
+    """Make a new core from what `make_config` takes. `nodes` are at 127.0.0.1:9092 and the next ports."""
     config = make_config(profile, settings)
     return core_of_profile(config.profile, config.settings, seed=seed, nodes=nodes, epoch_ms=epoch_ms)
 
@@ -55,8 +56,9 @@ def core_of_profile(
     cluster_id: str = "groupmock-rig",
     epoch_ms: int = EPOCH_MS,
 ) -> Core:
-    """The same of parts. `seed`: of its dice, or a generator for them; `nodes`: how many, or which."""
+    """Make a new core from a profile and settings. `seed` is that of its dice, or a generator for them; `nodes` is their number, or the
+    nodes."""
     if isinstance(nodes, int):
-        nodes = [Node(1 + place, "127.0.0.1", PORT + place) for place in range(nodes)]
+        nodes = [Node(1 + index, "127.0.0.1", PORT + index) for index in range(nodes)]
     bits = Random(seed) if isinstance(seed, int) else seed
     return core_of(settings, identity_of(profile, settings, cluster_id, nodes), bits, epoch_ms)

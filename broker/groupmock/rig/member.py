@@ -1,7 +1,7 @@
-"""A scripted member of a classic group: each method is one thing that it does, at the moment when a test says so.
+"""A scripted member of a classic group: each method sends one request at the moment of the call.
 
-It never acts by itself: no heartbeat, no second JoinGroup, unless the script has it. What a real client does:
-docs/kafka/group-protocol.md.
+It never acts by itself: no heartbeat and no second JoinGroup, unless the script sends it. docs/kafka/group-protocol.md says what a real
+client does.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Member(ClassicMember):
-    """A member with a connection of its own to a rig. `assignment` is what its last SyncGroup told."""
+    """A member with a connection of its own to a rig. `assignment` is that of its last SyncGroup response."""
 
     def __init__(self, rig: CoreRig, client_id: str, *, group: str = "g", **how: Any) -> None:
-        """`how`: as `ClassicMember` takes it."""
+        """Pass `how` to `ClassicMember`, and look for the group's coordinator if there are several nodes."""
         super().__init__(group, **how)
         self.rig, self.client_id = rig, client_id
         self._join: Ask | None = None
@@ -39,8 +39,8 @@ class Member(ClassicMember):
             self.node = rig.ask(FIND_COORDINATOR, self._newest(FIND_COORDINATOR, find), find).node_id
 
     def join(self) -> Ask:
-        """JoinGroup; where the answer is MEMBER_ID_REQUIRED, a second one with the id. It is parked until the join phase ends."""
-        self.generation = -1  # a script that goes on meanwhile is in none
+        """Send JoinGroup, and a second one with the id after MEMBER_ID_REQUIRED. It is parked until the join phase ends."""
+        self.generation = -1  # a script that goes on meanwhile is in no generation
         ask = self._send(JOIN_GROUP, self.join_request())
         if ask.answer is not None and self.joined(ask.answer) == MEMBER_ID_REQUIRED:
             ask = self._send(JOIN_GROUP, self.join_request())
@@ -49,7 +49,7 @@ class Member(ClassicMember):
         return ask
 
     def sync(self, assignments: Mapping[str, bytes] | None = None) -> Ask:
-        """SyncGroup. A leader that is told none deals the subscribed partitions out in turn. It is parked until the leader's has come."""
+        """Send SyncGroup, parked until the leader's has come. A leader without `assignments` assigns the subscribed partitions in turn."""
         assert self._join is not None and self._join.answer is not None, f"{self.client_id} has not joined: {self._join!r}"
         if assignments is None and self.leads:
             assignments = dealt_in_turn(self.members, self.rig.core.cluster.topics.partitions)
@@ -57,28 +57,28 @@ class Member(ClassicMember):
         return self._sync
 
     def beat(self) -> int:
-        """Heartbeat: its error code."""
+        """Send Heartbeat and return its error code."""
         return self._send(HEARTBEAT, self.heartbeat_request()).error
 
     def commit(self, offsets: Mapping[Partition, int], generation: int | None = None) -> Ask:
-        """OffsetCommit of (topic, partition) -> offset. Answered when the clock moves, by `rig.sleep(0)` too. `generation`: another
-        one than its last, as of a thread that did not hear of a rebalance."""
+        """Send OffsetCommit of (topic, partition) -> offset. It is answered when the clock moves, with `rig.sleep(0)` at the earliest.
+        `generation` replaces the current one, as in a thread that has not noticed a rebalance."""
         return self._send(OFFSET_COMMIT, self.commit_request(offsets, generation))
 
     def leave(self, reason: str | None = None) -> Ask:
-        """LeaveGroup."""
         return self._send(LEAVE_GROUP, self.leave_request(reason))
 
     def hang_up(self) -> None:
-        """Its connection is gone; the group learns of it when its session expires. What it does next goes over a new one."""
+        """Close the member's connection without LeaveGroup. The group notices when the session expires. The next request uses a new
+        connection."""
         self.rig.hang_up(self.client_id)
 
     @property
     def assignment(self) -> list[Partition]:
-        """The partitions of its last SyncGroup. AssertionError while that is not answered."""
+        """The partitions of its last SyncGroup response. AssertionError while it is not answered."""
         assert self._sync is not None and self._sync.answer is not None, f"{self.client_id} has no assignment: {self._sync!r}"
-        told = decode_assignment(self._sync.answer.assignment)
-        return [(each.topic, index) for each in told.assigned_partitions for index in each.partitions]
+        decoded = decode_assignment(self._sync.answer.assignment)
+        return [(each.topic, index) for each in decoded.assigned_partitions for index in each.partitions]
 
     def _send(self, key: int, message: Any) -> Ask:
         version = self._newest(key, message)

@@ -1,8 +1,8 @@
-"""Replay: a complete journal, played through the same core, must give the same journal.
+"""The replay of a complete journal through the same core, which must give the same journal.
 
-What came from outside is taken from the rows (connections, whole frames with their times, commands, the moments at which time was
-looked at, when answers were drained); everything else must come out again, row by row, field by field. The journal is read as it is
-played: a row is forgotten, here and there, once both were compared.
+Input from outside is taken from the rows: connections, whole frames with their times, commands, the moments at which timers were looked at
+and answers were sent. All other rows must come out again, field by field. The journal is compared while it is read; both rows are dropped
+after each comparison.
 """
 
 from __future__ import annotations
@@ -43,26 +43,26 @@ from ..net.turns import Turns
 Fields = dict[str, Any]
 
 NOT_REPLAYED: Final = frozenset(("cut_bytes", "unread_bytes"))
-"""Bytes that never became a request are not in a journal."""
+"""Fields that count bytes which never became a request and so are not in a journal."""
 SHOWN: Final = 8
-"""Fields of a row that differ, told in its text."""
+"""The number of differing fields that the text of a difference has."""
 SHOWN_LENGTH: Final = 200
-"""Characters of one value there."""
+"""The number of characters of one value in that text."""
 UNLIMITED: Final = Limits(request_max_elements=INT_MAX)
-"""What is in a journal was within the limits of the broker that wrote it."""
+"""The limits of a replay: the rows were within the limits of the broker that wrote them."""
 LATER: Final = frozenset(("cause",))
-"""Fields that rows did not have from the first: an older journal is compared without them."""
+"""Fields added after the first journals. They are ignored when an older journal is replayed."""
 OF_ERRORS: Final = frozenset(("error", "errors", "errors_left_out"))
-"""What an answer's row says of the errors in its message. Older rows have no `errors` and in `error` that of the whole alone; the message,
-which has them all, is compared always."""
+"""Fields of a reply's row about errors in its message. Older rows have no `errors`, and only the top-level one in `error`. The message has
+all errors and is always compared."""
 
 
 class CannotReplay(ValueError):
-    """The journal does not hold what a replay needs; the text says what is missing."""
+    """The journal lacks what a replay needs. The text says what is missing."""
 
 
 class RowDifference(msgspec.Struct):
-    """The first row that came out otherwise. `got` None: nothing came."""
+    """The first row that came out differently. `got` is None if no row came."""
 
     seq: int
     expected: Fields
@@ -76,18 +76,18 @@ class RowDifference(msgspec.Struct):
         return f"row {self.seq} ({self.expected['kind']}) differs: {'; '.join(found[:SHOWN])}{more}"
 
 
-def _leaves(expected: Any, got: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where they differ, as deep as both are alike: path, here, there."""
-    if expected == got:
+def _leaves(expected: Any, actual: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield path, old value and new value of each difference, as deep as both sides have the same shape."""
+    if expected == actual:
         return
-    if isinstance(expected, dict) and isinstance(got, dict):
-        for name in {**expected, **got}:
-            yield from _leaves(expected.get(name), got.get(name), f"{path}.{name}".lstrip("."))
-    elif isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
-        for place, (was, now) in enumerate(zip(expected, got, strict=True)):
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for name in {**expected, **actual}:
+            yield from _leaves(expected.get(name), actual.get(name), f"{path}.{name}".lstrip("."))
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for place, (was, now) in enumerate(zip(expected, actual, strict=True)):
             yield from _leaves(was, now, f"{path}[{place}]")
     else:
-        yield path, expected, got
+        yield path, expected, actual
 
 
 def _shown(value: Any) -> str:
@@ -96,9 +96,9 @@ def _shown(value: Any) -> str:
 
 
 class ReplayResult(msgspec.Struct):
-    """`rows` were played; `difference` is None if all came out the same; `cut`: the journal's last line was not whole; `left_out`: the rows
-    that a limit of its size kept out of the journal, which nobody can play: in words, `str(left_out)`; `unfinished`: why rows may have come
-    behind the last one, in a sentence (`JournalReader.unfinished`), None where there is a difference."""
+    """The result of a replay. `rows` were replayed; `difference` is None if all were equal; `cut`: the journal's last line was incomplete;
+    `left_out`: the rows that a size limit kept out of the journal, in words with `str(left_out)`; `unfinished`: why rows may be missing
+    after the last one (`JournalReader.unfinished`), None after a difference."""
 
     rows: int
     difference: RowDifference | None
@@ -108,18 +108,18 @@ class ReplayResult(msgspec.Struct):
 
 
 def replay(path: str | Path) -> ReplayResult:
-    """Play a journal file, packed or not. Raises CannotReplay, journal.read.NotAJournal, OSError."""
+    """Replay a journal file, packed or not. Raises CannotReplay, journal.read.NotAJournal, OSError."""
     with opened(path) as file:
         return replay_of(file)
 
 
 def replay_of(file: IO[bytes]) -> ReplayResult:
-    """The same of a journal that is open, or in memory."""
+    """Replay a journal that is open, or in memory."""
     return replay_journal(Source(file))
 
 
 def replay_journal(source: Source) -> ReplayResult:
-    """The same of one whose header is read."""
+    """Replay a journal whose header was read."""
     if not source.header.complete:
         raise CannotReplay(f"this journal is not complete: {source.header.incomplete_because or 'it does not say why'}")
     player = _Player(source.header, _all_fields(source))
@@ -129,7 +129,7 @@ def replay_journal(source: Source) -> ReplayResult:
 
 
 class _Window:
-    """Rows by their place in the run, from the one that is compared next on."""
+    """Rows by their index in the run, from the next one to compare on."""
 
     def __init__(self, source: Iterable[Fields] = ()) -> None:
         self.rows: deque[Fields] = deque()
@@ -138,11 +138,11 @@ class _Window:
 
     @property
     def end(self) -> int:
-        """The place behind the last row that is here."""
+        """The index after the last row that is here."""
         return self.first + len(self.rows)
 
     def at(self, place: int) -> Fields | None:
-        """None: there are not so many."""
+        """Return the row of that index, or None if there are fewer rows."""
         while self.end <= place:
             row = next(self._source, None)
             if row is None:
@@ -151,13 +151,14 @@ class _Window:
         return self.rows[place - self.first]
 
     def forget(self) -> None:
-        """The first was compared."""
+        """Drop the first row, because it was compared."""
         self.rows.popleft()
         self.first += 1
 
 
 class _Produced(Sink):
-    """The sink of the second run: rows as they would be read back. The header is not compared: it is what this run was made of."""
+    """The sink of the replay's own run. It keeps rows as they would be read back. The header is not compared, because the replay is made
+    from it."""
 
     routine = True
     heartbeats = True
@@ -175,7 +176,7 @@ class _Produced(Sink):
 
 
 class _Recorded(Backlog):
-    """Answers that came as one effect are sent when the journal says they were: as many as it has at this place."""
+    """A backlog that sends answers of one effect when the journal says so: as many as it has at this place."""
 
     def __init__(self, expects: Callable[[Reply, int], bool]) -> None:
         super().__init__(None)
@@ -183,7 +184,6 @@ class _Recorded(Backlog):
         self._next: Reply | None = None
 
     def send(self, answer: Callable[[Reply, int], None], now: int, more: Iterator[Reply] | None = None) -> None:
-        """See `Backlog.send`."""
         if more is not None:
             self.waiting.append(more)
         while self.waiting:
@@ -196,20 +196,19 @@ class _Recorded(Backlog):
 
 
 class _Paused(Slices):
-    """Slices end where the journal says that they did."""
+    """Slices of work that end where the journal says so."""
 
     def __init__(self, next_row: Callable[[], Fields | None]) -> None:
         super().__init__(None)
         self._next_row = next_row
 
     def over(self) -> bool:
-        """See `Slices.over`."""
         row = self._next_row()
         here = {"slice": self.number, "steps": self.steps}
         return row is not None and row["kind"] == "note" and row["what"] == PAUSES and row["fields"] == here
 
     def order(self) -> None:
-        """The journal says when."""
+        """Do nothing, because the journal says when the next slice comes."""
 
 
 class _Player:
@@ -235,11 +234,11 @@ class _Player:
 
     @property
     def place(self) -> int:
-        """How many rows came again."""
+        """The number of rows that were equal."""
         return self.expected.first
 
     def play(self) -> RowDifference | None:
-        """To the end, or to the first row that comes otherwise."""
+        """Replay to the end, or to the first row that differs."""
         while (row := self.expected.at(self.place)) is not None:
             if self.produced.end <= self.place:
                 self.clock.move_to(row["t"])
@@ -254,10 +253,10 @@ class _Player:
         return None
 
     def next_row(self) -> Fields | None:
-        """The one that is to come out next."""
-        # A peer may stop reading between two answers of one effect, and another effect's rows come behind the second
+        """Return the row that has to come out next."""
+        # A peer may stop reading between two answers of one effect, and the rows of other effects then follow the second.
         while (row := self.expected.at(self.produced.end)) is not None and _of_surroundings(row):
-            self._as_it_was(row)
+            self._copy(row)
         return row
 
     def expects_reply(self, reply: Reply, now: int) -> bool:
@@ -267,13 +266,13 @@ class _Player:
         return bool(row["kind"] in ("reply", "fault") and row.get("ticket") == reply.ticket and row["t"] == now)
 
     def _feed(self, row: Fields) -> None:
-        """What came from outside here? Nothing, if a row that should have come of itself is due."""
+        """Feed the input that this row stands for, if it is input. A row that should have come by itself feeds nothing."""
         feeding = getattr(self, f"_feed_{row['kind']}", None)
         if feeding is None:
             return
         try:
             feeding(row)
-        except (LookupError, TypeError, ValueError) as wrong:  # a connection that was never opened, a command that cannot be
+        except (LookupError, TypeError, ValueError) as wrong:  # a connection that was never opened, or a command that is not possible
             raise CannotReplay(f"row {row['seq']} ({row['kind']}) cannot be played: {_reason(wrong)}") from wrong
 
     def _connection(self, number: int) -> Connection:
@@ -293,16 +292,16 @@ class _Player:
         self.driver.drain(row["t"])
 
     def _feed_fault(self, row: Fields) -> None:
-        """A wait is over; or the answer that a rule strikes is due."""
+        """End a wait of a fault rule, or send the answer that a rule changes."""
         if row["action"] == OVER:
             self.driver.rules.over(row["ticket"], row["t"])
         elif row["stage"] == "reply":
             self.driver.drain(row["t"])
 
     def _feed_close(self, row: Fields) -> None:
-        """The client's doing, or ours because of bytes that are no request, of time or of the end: the row is the event."""
+        """Close a connection as the row says: by the client, or by us because of bytes that are no request, of time or of the end."""
         connection = self._connection(row["connection"])
-        self._as_it_was(row)
+        self._copy(row)
         connection.shut()
         if row["by"] == "client":
             self.driver.forget(connection, row["t"])
@@ -319,37 +318,37 @@ class _Player:
 
     def _feed_note(self, row: Fields) -> None:
         if _of_surroundings(row):
-            self._as_it_was(row)
+            self._copy(row)
         elif row["what"] == DISCONNECTED:
             self.driver.lost(self._connection(row["fields"]["connection"]), None)
         elif row["what"] == GOES_ON:
             self.driver.work_on()
-        elif row["what"] == PAUSES:  # of timers that have told nothing yet
+        elif row["what"] == PAUSES:  # a pause of timers that have not told anything yet
             self.driver.expire(row["t"])
 
     def _feed_client(self, row: Fields) -> None:
-        """A client's own words, which the core never heard."""
-        self._as_it_was(row)
+        """Copy a client's own row, which the core never saw."""
+        self._copy(row)
 
     def _feed_finding(self, row: Fields) -> None:
-        """What an audit made of other rows."""
-        self._as_it_was(row)
+        """Copy an audit's row, which was made from other rows."""
+        self._copy(row)
 
     def _between(self, row: Fields) -> None:
-        """A peer may stop reading in the midst of an entry: of two answers the first fills its buffer. All that the entry made is there
-        already, numbered as if nothing had come between."""
+        """Insert a row between rows that one entry made. A peer may stop reading within an entry, when the first of two answers fills its
+        buffer. The other rows are already numbered as if nothing came between."""
         self.driver.journal.sequence += 1
         number = self.produced.rows[0]["seq"]
         later = [{**each, "seq": each["seq"] + 1} for each in self.produced.rows]
         self.produced.rows = deque([{**row, "seq": number}, *later])
 
-    def _as_it_was(self, row: Fields) -> None:
+    def _copy(self, row: Fields) -> None:
         self.driver.journal.sequence += 1
         self.produced.rows.append({**row, "seq": self.driver.journal.sequence})
 
 
 def _reason(wrong: Exception) -> str:
-    # str() of a KeyError is a name and nothing else: a field that the row has not.
+    # str() of a KeyError is only a name: a field that the row lacks.
     return f"it has no field {wrong}" if isinstance(wrong, KeyError) else str(wrong)
 
 
@@ -366,7 +365,7 @@ def _check_lines(source: Source) -> None:
 
 
 def _fields(row: Row | UnknownRow) -> Fields:
-    """As it stands in the file."""
+    """Return a row's fields as they are in a file."""
     if isinstance(row, UnknownRow):
         raise CannotReplay(f"row {row.seq} is of a kind that this version does not know: {row.kind}")
     fields: Fields = msgspec.json.decode(without_empty_tags(msgspec.json.encode(row)))
@@ -378,7 +377,8 @@ def _of_surroundings(row: Fields) -> bool:
 
 
 def _compared(row: Fields, recorded: Fields) -> Fields:
-    """A row without what a replay cannot know, tracebacks among it, and without what the journal is too old to have."""
+    """Return the fields to compare: without those that a replay cannot know, such as tracebacks, and those that the journal is too old to
+    have."""
     unknown = NOT_REPLAYED | (LATER - recorded.keys()) | (OF_ERRORS if "errors" not in recorded else frozenset())
     kept = {name: value for name, value in row.items() if name not in unknown}
     if isinstance(fields := kept.get("fields"), dict) and "traceback" in fields:

@@ -1,4 +1,4 @@
-"""The versions that scripted members speak. No member has a table of its own, so that a new version of an API is spoken at once."""
+"""The versions that scripted members use. Members have no tables of their own, so that they use a new version of an API at once."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ def highest(key: int, profile: str = DEFAULT) -> int:
 
 
 def newest(key: int, message: Message, profile: str = DEFAULT) -> int:
-    """Return the newest version that brokers of the profile serve and that carries every field of the request.
-
-    A commit that names its topic is not sent in a version that has topic ids, and an OffsetFetch of one group in none that has a list.
-    """
+    """Return the newest version that brokers of the profile serve and that carries every field of the request. A commit that names its
+    topic is not sent in a version that has topic ids, and an OffsetFetch of one group in none that has a list."""
     return APIS[key].request.newest(message, highest(key, profile))

@@ -1,4 +1,4 @@
-"""What happens in a rig, told the moment it happens."""
+"""Callbacks for the events of a rig, at the moment of each event."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 
 class Watch:
-    """Override what is wanted. `rig.now` is the time; nothing may be asked of the rig from here but to look at it."""
+    """Callbacks that a subclass overrides. `rig.now` is the time. A callback may only read the rig."""
 
     def next(self, ask: Ask) -> None:
         """A request that waited behind another one of its connection is about to be handed to the core."""
 
     def handed(self, ask: Ask) -> None:
-        """The core has had it; what it said is performed next."""
+        """The core has handled the request; its effects are performed next."""
 
     def answered(self, ask: Ask) -> None:
-        """The answer is there. A request behind it has not been handed in yet."""
+        """The answer has come. The next request of the connection has not reached the core yet."""
 
     def ended(self, ask: Ask) -> None:
         """There will be no answer: `ask.status` says why."""
 
     def effect(self, effect: Effect) -> None:
-        """Something else that the core wants or tells: a state moved, a timer fired, ..."""
+        """The core gave another effect: a state changed, a timer fired, ..."""

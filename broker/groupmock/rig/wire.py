@@ -1,8 +1,8 @@
-"""The client's side of Kafka's wire: requests and responses as frames, `ClientSide` without IO, and two carriers of it over sockets.
+"""The client's side of Kafka's protocol: requests and responses as frames, `ClientSide` without IO, and two clients over sockets.
 
-`Client` is blocking, `AsyncClient` runs on an event loop; `groupmock.rig.Wire` carries a `ClientSide` to a `WireRig`. None of them is a
-Kafka client: they know no metadata and never try again. They say exactly one thing to a broker, mock or real, and show exactly what comes
-back.
+`Client` is blocking, `AsyncClient` runs on an event loop; `groupmock.rig.Wire` connects a `ClientSide` to a `WireRig`. None of them is a
+Kafka client: they keep no metadata and never retry. They send exactly what they are told to a broker, mock or real, and show exactly what
+comes back.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from groupmock_codec.headers import RequestHeader, encode_request_header
 
 UNSUPPORTED: Final = (35).to_bytes(2, "big")
 LARGEST_ANSWER: Final = 100_000_000
-"""A longer frame is no answer, whatever length a peer announces."""
+"""The largest length of an answer that is believed."""
 PATIENCE_S: Final = 30.0
 
 
 class Unreadable(Exception):
-    """What the broker sent is no answer to what it was asked."""
+    """The broker's bytes are no answer to the request."""
 
 
 class NoFrame(Unreadable):
-    """The broker sent a length that no answer has. `head`: the four bytes that were read as one."""
+    """The broker sent a length that no answer has. `head` has the four bytes of that length."""
 
     def __init__(self, head: bytes) -> None:
         super().__init__(f"a frame of {int.from_bytes(head, 'big', signed=True)} bytes: this is no Kafka broker")
@@ -38,35 +38,35 @@ class NoFrame(Unreadable):
 
 
 class HungUp(ConnectionError):
-    """The peer closed the connection in place of an answer."""
+    """The peer closed the connection instead of answering."""
 
 
 def is_answered(key: int, message: Message | None) -> bool:
-    """Will there be an answer? A Produce with acks=0 has none."""
+    """False for a Produce with acks=0, which has no answer."""
     return key != PRODUCE or bool(getattr(message, "acks", None))
 
 
 def framed(payload: bytes) -> bytes:
-    """With its length in front."""
+    """Return the payload with its length in front."""
     return len(payload).to_bytes(4, "big") + payload
 
 
 def request_frame(key: int, version: int, correlation: int, client_id: str | None, body: bytes) -> bytes:
-    """A whole request frame: length, header, body."""
+    """Return a whole request frame: length, header, body."""
     return framed(encode_request_header(RequestHeader(key, version, correlation, client_id)) + body)
 
 
 def request(key: int, version: int, message: Message | None = None, correlation: int = 1, client_id: str | None = "rig") -> bytes:
-    """A message as a whole request frame; None: one of nothing but defaults. CodecError for what the version cannot carry."""
+    """Return a message as a whole request frame; None stands for a message of defaults. Raises CodecError for what the version cannot
+    carry."""
     api = APIS[key].request
     return request_frame(key, version, correlation, client_id, api.encode(version, api.message() if message is None else message))
 
 
 def read_response(key: int, version: int, frame: bytes, correlation: int | None = None, *, trailing: bool = False) -> tuple[int, Message]:
-    """The version it is written in and the message of a response frame (without its length). Raises Unreadable.
+    """Decode a response frame (without its length) and return its version and message. Raises Unreadable.
 
-    `correlation`: the id that the answer must carry, where it is known; `trailing`: bytes left over are no mistake.
-    """
+    `correlation` is the id that the answer must have, if it is known; `trailing`: bytes left over are allowed."""
     name, response = APIS[key].name, APIS[key].response
     if len(frame) < 4:
         raise Unreadable(f"an answer of {len(frame)} bytes, too short for a header")
@@ -75,7 +75,7 @@ def read_response(key: int, version: int, frame: bytes, correlation: int | None 
         raise Unreadable(f"an answer with correlation id {carried} where {correlation} was due ({name} v{version})")
     if key == API_VERSIONS and (version not in response.versions or frame[4:6] == UNSUPPORTED):
         # Clients rely on it: kafka-python decodes any error answer as v0 and tries again (docs/kafka/clients.md#version-quirks).
-        version = 0  # what a broker answers to a version it does not know
+        version = 0  # a broker answers an unknown version of ApiVersions with v0
     # The header of an ApiVersions answer is never flexible, only its body is (KIP-511, docs/kafka/clients.md#version-quirks).
     head = 5 if response.flexible(version) and key != API_VERSIONS else 4
     try:
@@ -85,12 +85,12 @@ def read_response(key: int, version: int, frame: bytes, correlation: int | None 
 
 
 def frames_of(data: bytes) -> tuple[list[bytes], bytes]:
-    """What came as whole frames, without their lengths, and what is left over."""
-    frames, at = [], 0
-    while at + 4 <= len(data) and at + 4 + (size := int.from_bytes(data[at : at + 4], "big")) <= len(data):
-        frames.append(data[at + 4 : at + 4 + size])
-        at += 4 + size
-    return frames, data[at:]
+    """Split bytes into whole frames, without their lengths, and the rest."""
+    frames, start = [], 0
+    while start + 4 <= len(data) and start + 4 + (size := int.from_bytes(data[start : start + 4], "big")) <= len(data):
+        frames.append(data[start + 4 : start + 4 + size])
+        start += 4 + size
+    return frames, data[start:]
 
 
 class Asked(NamedTuple):
@@ -102,18 +102,16 @@ class Asked(NamedTuple):
     tag: Any = None
 
     def read(self, frame: bytes, *, trailing: bool = False) -> tuple[int, Message]:
-        """As `read_response` does. Raises Unreadable."""
+        """Decode the answer as `read_response` does. Raises Unreadable."""
         return read_response(self.key, self.version, frame, self.correlation, trailing=trailing)
 
 
 class ClientSide:
     """The client's side of one connection without IO: `ask` turns requests into bytes, `receive` cuts bytes into frames and pairs them.
-
-    `pending`: requests without an answer so far, the oldest first, because Kafka answers in order; `correlation`: of the last request.
-    """
+    `pending` has the unanswered requests, oldest first, because Kafka answers in order; `correlation` is the id of the last request."""
 
     def __init__(self, client_id: str | None = "rig", *, first: int = 1) -> None:
-        """`first`: the first correlation id."""
+        """Begin with `first` as the first correlation id."""
         self.client_id = client_id
         self.correlation = first - 1
         self.pending: deque[Asked] = deque()
@@ -121,11 +119,11 @@ class ClientSide:
 
     @property
     def rest(self) -> bytes:
-        """What came of a frame that is not whole."""
+        """The bytes of an incomplete frame."""
         return bytes(self._received)
 
     def ask(self, key: int, version: int, message: Message | None = None, tag: Any = None) -> bytes:
-        """The bytes of the next request. Raises CodecError for what the version cannot carry."""
+        """Return the bytes of the next request. Raises CodecError for what the version cannot carry."""
         frame = request(key, version, message, self.correlation + 1, self.client_id)
         self.correlation += 1
         if is_answered(key, message):
@@ -133,7 +131,8 @@ class ClientSide:
         return frame
 
     def receive(self, data: bytes | bytearray | memoryview) -> Iterator[tuple[Asked | None, bytes]]:
-        """Each frame that these bytes complete, without its length, and what it answers (None: nothing was asked). Raises NoFrame."""
+        """Yield each frame that these bytes complete, without its length, and the request that it answers (None if there is none). Raises
+        NoFrame."""
         received = self._received
         received += data
         while len(received) >= 4:
@@ -148,16 +147,17 @@ class ClientSide:
 
 
 class Client:
-    """One blocking connection. Every call raises OSError when the connection fails, TimeoutError (one of them) after `seconds`."""
+    """One blocking connection to a broker. Every call raises OSError when the connection fails, TimeoutError (one of them) after
+    `seconds`."""
 
     def __init__(self, host: str, port: int, client_id: str | None = "rig", seconds: float = PATIENCE_S, *, first: int = 1) -> None:
-        """Connects. `first`: the first correlation id."""
+        """Connect to the broker, with `first` as the first correlation id."""
         self.side = ClientSide(client_id, first=first)
         self.socket = socket.create_connection((host, port), seconds)
         self._frames: deque[bytes] = deque()
 
     def send(self, key: int, version: int, message: Message | None = None) -> int:
-        """Send one request; its correlation id."""
+        """Send one request and return its correlation id."""
         self.write(self.side.ask(key, version, message))
         return self.side.correlation
 
@@ -166,7 +166,7 @@ class Client:
         self.socket.sendall(data)
 
     def receive(self) -> bytes:
-        """The next frame without its length. Raises HungUp at the end of the stream, NoFrame for a length that no answer has."""
+        """Return the next frame without its length. Raises HungUp at the end of the stream, NoFrame for a length that no answer has."""
         while not self._frames:
             data = self.socket.recv(1 << 16)
             if not data:
@@ -175,12 +175,11 @@ class Client:
         return self._frames.popleft()
 
     def ask(self, key: int, version: int, message: Message | None = None, *, trailing: bool = False) -> Any:
-        """Send, receive, decode. Raises Unreadable for what is no answer to it."""
+        """Send a request and return the decoded answer. Raises Unreadable for what is no answer to it."""
         correlation = self.send(key, version, message)
         return read_response(key, version, self.receive(), correlation, trailing=trailing)[1]
 
     def close(self) -> None:
-        """Hang up."""
         self.socket.close()
 
     def __enter__(self) -> Client:
@@ -191,7 +190,7 @@ class Client:
 
 
 class AsyncClient:
-    """One connection on an event loop; errors as those of `Client`."""
+    """One connection on an event loop. Its errors are those of `Client`."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client_id: str | None = "rig", seconds: float = PATIENCE_S
@@ -202,12 +201,11 @@ class AsyncClient:
 
     @classmethod
     async def connect(cls, host: str, port: int, client_id: str | None = "rig", seconds: float = PATIENCE_S) -> AsyncClient:
-        """A new connection."""
         async with asyncio.timeout(seconds):
             return cls(*await asyncio.open_connection(host, port), client_id, seconds)
 
     def send(self, key: int, version: int, message: Message | None = None) -> int:
-        """Send one request; its correlation id."""
+        """Send one request and return its correlation id."""
         self.write(self.side.ask(key, version, message))
         return self.side.correlation
 
@@ -216,7 +214,7 @@ class AsyncClient:
         self.writer.write(data)
 
     async def receive(self) -> bytes:
-        """The next frame without its length. Raises HungUp at the end of the stream, NoFrame for a length that no answer has."""
+        """Return the next frame without its length. Raises HungUp at the end of the stream, NoFrame for a length that no answer has."""
         async with asyncio.timeout(self.seconds):
             while not self._frames:
                 data = await self.reader.read(1 << 16)
@@ -226,21 +224,20 @@ class AsyncClient:
         return self._frames.popleft()
 
     async def exchange(self, data: bytes) -> bytes:
-        """Send bytes as they are; the next frame."""
+        """Send bytes as they are and return the next frame."""
         self.write(data)
         return await self.receive()
 
     async def ask(self, key: int, version: int, message: Message | None = None, *, trailing: bool = False) -> Any:
-        """Send, receive, decode. Raises Unreadable for what is no answer to it."""
+        """Send a request and return the decoded answer. Raises Unreadable for what is no answer to it."""
         correlation = self.send(key, version, message)
         return read_response(key, version, await self.receive(), correlation, trailing=trailing)[1]
 
     async def ended(self) -> bytes:
-        """Everything until the peer closes that `receive` has not given; a reset raises."""
+        """Return the bytes that the peer sends until it closes and that `receive` has not returned. A reset raises an OSError."""
         async with asyncio.timeout(self.seconds):
             rest = await self.reader.read()
         return b"".join(map(framed, self._frames)) + self.side.rest + rest
 
     def close(self) -> None:
-        """Hang up."""
         self.writer.close()

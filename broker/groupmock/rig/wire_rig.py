@@ -1,7 +1,7 @@
-"""The whole driver without sockets, loop or real time: bytes in, bytes out, a clock that moves when it is told to.
+"""The whole driver without sockets, loop or real time: bytes in, bytes out, and a clock that moves only when the caller moves it.
 
-What is real: decoding, one request at a time per connection, the core, fault rules, journal rows, encoding. What is not: the transport,
-which is a list, and time. Nothing happens behind the caller's back, so that two runs of one test write the same bytes.
+Decoding, one request at a time per connection, the core, fault rules, journal rows and encoding are real. Transport and time are not: the
+transport is a list. Nothing happens in the background, so that two runs of a test write the same bytes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ FIRST_PORT: Final = 40_000
 
 
 class Wire(Unbuffered):
-    """A client's side of one connection to a WireRig. `data`: what the server has written and nobody has taken; `closed`: by the server;
-    `reading`: does the server read, or are there too many bytes waiting?"""
+    """The client's side of one connection to a WireRig. `data` has the bytes that the server wrote and nobody has taken; `closed`: the
+    server closed it; `reading`: the server reads, because few enough bytes wait."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,19 +49,18 @@ class Wire(Unbuffered):
         self.connection: Connection
 
     def open(self, driver: Driver, number: int, node: int, host: str, port: int) -> None:
-        """Be a connection of this driver."""
+        """Attach this wire to the driver as a connection."""
         self.connection = Connection(driver, number, node, host, port)
         self.connection.connection_made(self)
 
-    # -- the client's side
 
     def send(self, data: bytes) -> None:
-        """These bytes arrive, in one piece. Bytes behind the server's closing are lost, as on a socket."""
+        """Pass bytes to the server in one piece. After the server has closed the connection they are lost, as on a socket."""
         if not self.closed:
             self.connection.data_received(data)
 
     def ask(self, key: int, version: int, message: Message | None = None, client_id: str | None = "rig") -> Any:
-        """Send one request and take its answer. AssertionError when there is none at this moment."""
+        """Send one request and return its answer. AssertionError if there is none at this moment."""
         self.side.client_id = client_id
         self.send(self.side.ask(key, version, message))
         frames = self.take()
@@ -69,45 +68,38 @@ class Wire(Unbuffered):
         return self.side.pending.pop().read(frames[0])[1]
 
     def take(self) -> list[bytes]:
-        """The frames that came since the last time, without their lengths."""
+        """Return the frames that came since the last call, without their lengths."""
         frames, self.data = frames_of(self.data)
         return frames
 
     def hang_up(self) -> None:
-        """The client closes its side."""
+        """Close the client's side of the connection."""
         self.closed = True
         self.connection.connection_lost(None)
 
-    # -- what the connection calls
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """asyncio's: whole answers, perhaps several."""
         if not self.closed:
             self.data += bytes(data)
 
     def close(self) -> None:
-        """asyncio's: by the server."""
         self.closed = True
 
     def abort(self) -> None:
-        """asyncio's: the same, without farewell."""
         self.closed = True
 
     def is_closing(self) -> bool:
-        """asyncio's."""
         return self.closed
 
     def pause_reading(self) -> None:
-        """asyncio's: too much waits."""
         self.reading = False
 
     def resume_reading(self) -> None:
-        """asyncio's."""
         self.reading = True
 
 
 def rig_header(clock: VirtualClock, seed: int = 1, profile: str = "rig", run: str = "rig", config: dict[str, str] | None = None) -> Header:
-    """The first line of a rig's journal; the same for every run of one test."""
+    """Return the header of a rig's journal, which is the same for every run of a test."""
     product = f"groupmock {__version__}"
     return Header(
         v=VERSION, run=run, product=product, seed=seed, epoch_ns=clock.epoch_ns, profile=profile, config=config or {}, complete=False
@@ -118,11 +110,11 @@ W = TypeVar("W", bound=Wire)
 
 
 class WireRig:
-    """A driver on a virtual clock. `WireRig.make` makes one of a profile and settings. `sinks` get the journal's rows; `header`: the
-    journal's; `parts` go to the driver: `tickets`, `alarm`, `backlog`, `slices`, `turns`."""
+    """A driver on a virtual clock. `WireRig.make` makes one from a profile and settings. `sinks` get the rows of the journal, whose first
+    line is `header`. `parts` go to the driver: `tickets`, `alarm`, `backlog`, `slices`, `turns`."""
 
     drives: type[Driver] = Driver
-    """What drives; a subclass of the rig may have one of the driver."""
+    """The class of the driver; a subclass of the rig may have a subclass of it."""
 
     def __init__(
         self,
@@ -156,10 +148,8 @@ class WireRig:
         sinks: Iterable[Sink] = (),
         **parts: Any,
     ) -> WireRig:
-        """A fresh cluster. `settings`: Kafka's names and values; `topics`: name -> partitions; `parts`: of the driver.
-
-        Raises groupmock.ConfigError.
-        """
+        """Make a rig with a fresh cluster. `settings`: Kafka's names and values; `topics`: name -> partitions; `parts`: of the driver.
+        Raises groupmock.ConfigError."""
         config = make_config(profile, settings)
         core, clock = core_of_profile(config.profile, config.settings, seed=seed, nodes=nodes), VirtualClock()
         rig = cls(core, clock=clock, sinks=sinks, header=rig_header(clock, seed, config.profile.name), limits=config.limits, **parts)
@@ -168,11 +158,11 @@ class WireRig:
         return rig
 
     def connect(self, node: int = 1) -> Wire:
-        """A new connection to that node."""
+        """Open a connection to a node."""
         return self.plug(Wire(), node)
 
     def plug(self, wire: W, node: int = 1, host: str = HOST) -> W:
-        """A new connection with a wire of one's own."""
+        """Open a connection to a node with a given wire."""
         self._numbers += 1
         wire.open(self.driver, self._numbers, node, host, FIRST_PORT + self._numbers)
         return wire
@@ -183,15 +173,15 @@ class WireRig:
 
     @property
     def now_ms(self) -> float:
-        """Run time in ms."""
+        """The run time in ms."""
         return self.clock.now() / NS_PER_MS
 
     def sleep(self, ms: float) -> None:
-        """Let time pass, every appointment on the way kept at its own time."""
+        """Let time pass, firing each timer at its own time."""
         self.clock.advance(ms)
 
     def close(self) -> None:
-        """The journal is whole from now on."""
+        """Stop the driver and complete the journal."""
         self.driver.stop()
         self.journal.end(self.clock.now())
         self.driver.record.remark(END, self.clock.now())

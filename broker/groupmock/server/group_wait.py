@@ -1,4 +1,4 @@
-"""Waits for a group: the conditions, whether they can hold at all, when they hold, and what is missing when time is up.
+"""Waits for the state of a group: the conditions, whether they can hold at all, when they hold, and what is missing when time is up.
 
 The in-process API, HTTP and the command line share the same words. Nothing polls: a row of the journal says that something changed
 (`Running.until`), and only then are the conditions checked, the cheapest first.

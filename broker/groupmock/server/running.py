@@ -1,4 +1,4 @@
-"""The running cluster: its queries, its commands and its end. The in-process API and the control API call it."""
+"""The cluster while it runs: its queries, its commands and its end. The in-process API and the control API call it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ CHANGES: Final = frozenset(("moved", "member"))
 
 
 class CannotStart(Exception):
-    """The cluster cannot start: a port is taken or a journal cannot be written. The message names it and the remedy. Exit code 3."""
+    """The cluster could not be started: a port is taken or a journal cannot be written. The message names it and the remedy. Exit code 3.
+    """
 
 
 class JournalFailed(Exception):
@@ -58,7 +59,7 @@ class NotAudited(RuntimeError):
 
 
 class Running:
-    """A cluster that serves. All methods are called on the thread of its loop."""
+    """A cluster that serves clients. All methods are called on the thread of its loop."""
 
     def __init__(self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int],
         audit_sink: AuditSink | None = None, journal: str | None = None,

@@ -37,7 +37,7 @@ def bounded(data: str | bytes, most: int = MAX_BYTES) -> str:
 
 
 def toml(data: str | bytes, most: int = MAX_BYTES) -> dict[str, Any]:
-    """Parse a TOML document. Raises BadText."""
+    """Parse a TOML document within the bounds. Raises BadText."""
     import tomllib
 
     try:

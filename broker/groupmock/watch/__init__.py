@@ -1,3 +1,3 @@
-"""What humans see while it runs: log lines rendered from journal rows. Reads rows and nothing else."""
+"""Views of a running cluster: log lines made from journal rows, and the terminal view."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Which rows are worth a line of the log, and how loud: what happened to groups and members, connections that were refused, faults,
-commands, notes. Other requests and replies are in the journal."""
+"""The rows that have a line in the log, and the level of each: events of groups and members, refused connections, faults, commands, notes.
+Other requests and replies are in the journal only."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from ..journal.rows import (
 from ..journal.whose import asks_again
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "finding", "member", "moved", "note", "request", "reply"))
-# Every first JoinGroup of a dynamic member meets the one (KIP-394), and by the other members learn of a round.
+# The first JoinGroup of each dynamic member is answered with the first error (KIP-394); a rebalance tells the other members by the second.
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"))
-"""Errors that every healthy group sees."""
+"""Errors that every healthy group has."""
 UNSAID: Final = frozenset((END, DISCONNECTED))
 NOTES: Final = {"internal error": "error", LEFT_OUT: "warning"}
 ORDERLY: Final = ("the server",)
 ROUNDS: Final = frozenset((11, 14))
-"""JoinGroup and SyncGroup, by Kafka's numbers: of these, answered well or not, rebalances are made."""
+"""JoinGroup and SyncGroup by API key. Rebalances consist of them, whether they are answered well or not."""
 STRANGERS: Final = frozenset((TLS_HELLO, HTTP_REQUEST, *UNSERVED.values(), *REMEDIES.values()))
-"""Reasons and remedies of which the 1st, the 10th, the 100th, ... has a line: such a client comes again and again, and says nothing new."""
+"""Reasons and remedies of which only the 1st, 10th, 100th, ... has a line, because such a client tries again and again with nothing new."""
 
 
 def level_of(row: Row) -> str | None:
-    """debug, info, warning or error; None: not worth a line."""
+    """Return debug, info, warning or error; None for a row without a line."""
     judge = JUDGES.get(row.__class__)
     if judge is not None:
         return judge(row)
@@ -83,18 +83,18 @@ def of_log(row: Row) -> bool:
 
 
 def read_by_log(row: Row) -> bool:
-    """True for rows that the shortened log reads: `of_log`, and the end of a connection, to forget who spoke by it."""
+    """True for rows that the shortened log reads: those of `of_log`, and the end of a connection, which ends its client."""
     return isinstance(row, CloseRow) or of_log(row)
 
 
 class Strangers:
-    """Counts clients that ask for what is not served: another protocol, SASL, ACLs, another type of group."""
+    """Counters of clients that ask for what is not served: another protocol, SASL, ACLs, another type of group."""
 
     def __init__(self) -> None:
         self._times: Counter[str] = Counter()
 
     def told(self, row: Row) -> str | None:
-        """What is said behind the line of a row: the remedy, and how often such a client came; mostly "". None: no line this time."""
+        """Return the text after a row's line: the remedy and how often such a client came; usually "". None: this row has no line."""
         remedy = REMEDIES.get(row.api_key) if isinstance(row, ReplyRow) and row.error else None
         what = row.reason if isinstance(row, CloseRow) else remedy
         if what not in STRANGERS:

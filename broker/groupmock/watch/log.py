@@ -1,7 +1,6 @@
-"""Log lines on stderr, rendered from journal rows by structlog. `text`: a sentence a line, a line per rebalance (`shortened`); `json`: the
-same as objects, in printable ASCII; `rows`, `json-rows`: a line per row that is worth one. No text of a peer makes a line of its own or
-reaches the terminal as a command (`groupmock.text.printable`).
-"""
+"""Log lines on stderr, made from journal rows by structlog. `text`: one sentence to a line, one line to a rebalance (`shortened`); `json`:
+the same as objects, in printable ASCII; `rows`, `json-rows`: one line to a row. Texts of peers are escaped, so that none makes a line of
+its own or reaches the terminal as a command (`groupmock.text.printable`)."""
 
 from __future__ import annotations
 
@@ -23,9 +22,11 @@ EventDict = MutableMapping[str, Any]
 
 
 class LogSink(Sink):
-    """Writes to stderr. structlog and the words of the story are loaded with the first line, what tells of groups with the first
-    row of one, unless `load` was called before: a server starts without, and loads them soon after. `alarm`, `now`: by them a rebalance
-    that lasts is told of though no row comes (None: only when one comes). Raises ValueError for a form that there is not."""
+    """A sink that writes log lines to stderr.
+
+    structlog and the story's sentences are imported for the first line, and the code about groups for the first row of a group, unless
+    `load` was called before: a server starts without them and loads them soon after. With `alarm` and `now`, a long rebalance is reported
+    even if no row comes. Raises ValueError for an unknown form."""
 
     kinds = KINDS
 
@@ -42,16 +43,17 @@ class LogSink(Sink):
             alarm.ring = self._look
 
     def load(self) -> None:
-        """Import now what the first line and the first row of a group would import: that takes longer than a client should wait."""
+        """Import now what the first line and the first row of a group need. It takes longer than a client should wait."""
         self._logger = self._logger or _logger(self._json)
         import_module(".shortened" if self._lines is None else "..story.sentences", __package__)
 
     def take(self, row: Row) -> None:
-        """The lines that come of it."""
+        """Write the lines of a row."""
         if self._lines is None:
             if not of_log(row):
                 return
-            if isinstance(row, CommandRow | NoteRow):  # those of the start, before any group: a server starts without the rest
+            # Rows of the start come before any group, so the code about groups is not imported for them.
+            if isinstance(row, CommandRow | NoteRow):
                 from ..story.sentences import plain
 
                 self._write([LogLine(row.t, level_of(row) or "info", plain(row), row)])
@@ -63,11 +65,11 @@ class LogSink(Sink):
         self._set()
 
     def end(self, now: int) -> None:
-        """What is under way is said."""
+        """Write the rebalances that are under way, because the run ends."""
         self._finish(now)
 
     def close(self) -> None:
-        """The same, where nobody said that the end comes."""
+        """Write the rebalances that are under way, if `end` was not called before."""
         self._finish()
 
     def _finish(self, now: int | None = None) -> None:
@@ -93,7 +95,7 @@ class LogSink(Sink):
 
 
 def _logger(as_json: bool) -> Any:
-    """structlog loads rich where that is installed, and takes more than 100 ms then."""
+    """Return a logger of structlog. It is made late, because structlog imports rich if it is installed, which takes more than 100 ms."""
     import structlog
 
     return structlog.wrap_logger(
@@ -105,13 +107,14 @@ def _logger(as_json: bool) -> Any:
 
 
 class _Stderr:
-    """File descriptor 2 itself: a log line must not get lost in the buffers of a replaced sys.stderr, nor end a server without one."""
+    """A writer to file descriptor 2 itself: a replaced sys.stderr could lose lines in its buffer, and a missing one could end the server.
+    """
 
     def msg(self, text: str) -> None:
-        """One line."""
+        """Write one line to stderr."""
         try:
             os.write(2, text.encode("utf-8", "replace") + b"\n")
-        except OSError:  # nobody reads our log: that is no reason to stop serving
+        except OSError:  # nobody reads the log, which is no reason to stop serving
             pass
 
     debug = info = warning = error = msg

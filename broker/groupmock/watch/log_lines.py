@@ -1,4 +1,4 @@
-"""What a line of the log is, and the plainest way to make lines: one per row that is worth it (`--log rows`)."""
+"""The type of a log line, and the simplest maker of lines: one line for each row that is worth it (`--log rows`)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ NEVER_SHOWN: Final = frozenset(("raw", "message"))
 
 
 class LogLine(NamedTuple):
-    """`at`: ns of the run; `level`: info, warning or error; `text`: one printable line without its time; `about`: the row, or the fields
-    of what it tells instead, with their `kind`."""
+    """One line of the log. `at` is ns of the run; `level` is info, warning or error; `text` is one printable line without its time;
+    `about` is the row, or fields with a `kind`."""
 
     at: int
     level: str
@@ -24,30 +24,30 @@ class LogLine(NamedTuple):
     about: Row | Mapping[str, Any]
 
     def fields(self) -> Mapping[str, Any]:
-        """For a program: the row's, frames and messages left out."""
+        """Return the line's fields for programs, without frames and messages."""
         if not isinstance(self.about, Row):
             return self.about
-        told: Mapping[str, Any] = msgspec.to_builtins(self.about)
-        return {name: value for name, value in told.items() if name not in NEVER_SHOWN}
+        values: Mapping[str, Any] = msgspec.to_builtins(self.about)
+        return {name: value for name, value in values.items() if name not in NEVER_SHOWN}
 
 
 class LineMaker(Protocol):
-    """Rows to lines. `due`: when there is something to tell though no row comes (ns of the run)."""
+    """A maker of log lines from rows. `due` is the run time (ns) at which there is a line even if no row comes."""
 
     due: int
 
     def tell(self, row: Row) -> Iterator[LogLine]:
-        """The lines that come of one more row, in the journal's order."""
+        """Yield the lines of the next row, in the journal's order."""
 
     def overdue(self, now: int) -> Iterator[LogLine]:
-        """What is due at `now` or was before."""
+        """Yield the lines that are due at `now`."""
 
     def rest(self, now: int | None = None) -> Iterator[LogLine]:
-        """What is not told yet: there are no more rows. `now`: ns of the run, None: the last row's."""
+        """Yield the remaining lines when there are no more rows. `now` is ns of the run; None stands for the last row's time."""
 
 
 class EveryRow:
-    """A line per row that is worth one."""
+    """The log form with one line for each row that has a level."""
 
     due = NEVER
 
@@ -55,18 +55,15 @@ class EveryRow:
         self._strangers = Strangers()
 
     def tell(self, row: Row) -> Iterator[LogLine]:
-        """See `LineMaker`."""
         level = level_of(row)
         if level is None or (times := self._strangers.told(row)) is None:
             return
-        from ..story.sentences import sentence  # with the first line: a server starts without it
+        from ..story.sentences import sentence  # imported for the first line, because a server should start without it
 
         yield LogLine(row.t, level, sentence(row) + times, row)
 
     def overdue(self, now: int) -> Iterator[LogLine]:
-        """Nothing is."""
         yield from ()
 
     def rest(self, now: int | None = None) -> Iterator[LogLine]:
-        """Nothing waits."""
         yield from ()

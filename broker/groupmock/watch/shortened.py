@@ -1,8 +1,8 @@
-"""The shortened log: a line per rebalance, members by name, faults, commands, refusals, findings and expiries in lines of their own.
+"""The maker of the shortened log: one line for each rebalance, and lines for members, faults, commands, refusals, findings and expiries.
 
-What a rebalance was comes from `groupmock.rounds`, its words from the story (`story.rebalancing`). A member's whole id stands in the line
-in which it comes; from then on it is `anna#d7e8`. Those that come and leave while a group rebalances are told in the line of the rebalance;
-one that lasts is told of after `PATIENCE`, then twice as late again and again, and when the rows end.
+The facts of a rebalance come from `groupmock.rounds`, its sentence from the story (`story.rebalancing`). The line of a new member has its
+whole id, and later lines its short name (`anna#d7e8`). Members that join or leave while a group rebalances are in the line of the
+rebalance. A long rebalance is reported after `PATIENCE`, then after twice the time again and again, and when the rows end.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from .levels import Strangers, level_of
 from .log_lines import LogLine
 
 PATIENCE: Final = 10 * NS_PER_S
-"""After so long a rebalance that has not ended is told of."""
+"""The time after which a rebalance that has not ended is reported."""
 TOLD_BY_WHO: Final = ("member_joined", "member_left", "instance_removed", "session_expired", "member_silent")
-"""Causes that need no sentence where it is told who came and went."""
+"""Causes that need no sentence of their own, because the line names the members that joined or left."""
 ASSIGNED: Final = 100
-"""Members whose partitions stand in the JSON of a rebalance."""
+"""The number of members whose partitions are in the JSON of a rebalance."""
 
 
 class Here:
-    """A group: who came and went since it was at rest, and when its rebalance is to be told of though it lasts."""
+    """The state of a group: the members that joined and left since its last rebalance, and when a running rebalance is reported."""
 
     __slots__ = ("came", "due", "fold", "gone", "patience", "people")
 
@@ -60,19 +60,18 @@ class Here:
 
 
 class Shortened:
-    """See `LineMaker`. Keeps what a group is, not what it was."""
+    """The maker of the shortened log's lines. It keeps the present state of a group and no history."""
 
     def __init__(self) -> None:
         self._rebalances = Rebalances()
         self._groups: dict[str, Here] = {}
         self._strangers = Strangers()
-        self._speaks: dict[int, tuple[str | None, str | None]] = {}  # connection -> group and member whose SyncGroup came by it last
-        self._loose: str | None = None  # a group that somebody left at this moment: perhaps it rebalances
+        self._speaks: dict[int, tuple[str | None, str | None]] = {}  # connection -> group and member of the last SyncGroup that came by it
+        self._loose: str | None = None  # a group that a member left at this moment; perhaps a rebalance follows
         self._now = 0
         self.due = NEVER
 
     def tell(self, row: Row) -> Iterator[LogLine]:
-        """See `LineMaker`."""
         if self._loose is not None and row.t != self._now:
             yield from self._left_quietly()
         self._now = max(self._now, row.t)
@@ -91,7 +90,6 @@ class Shortened:
             self._speaks.pop(row.connection, None)
 
     def rest(self, now: int | None = None) -> Iterator[LogLine]:
-        """See `LineMaker`."""
         yield from self._left_quietly()
         self.due = NEVER
         for name, here in self._groups.items():
@@ -102,7 +100,7 @@ class Shortened:
     def _folded(self, row: Row) -> Rebalance | None:
         try:
             return self._rebalances.feed(row)
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # recorded elsewhere: messages may be anything
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # a recorded journal's messages may have any form
             return None
 
     def _here(self, group: str) -> Here:
@@ -112,12 +110,12 @@ class Shortened:
         return here
 
     def open(self, now: int) -> dict[str, str]:
-        """Group -> its rebalance that is under way, in words; `now`: ns of the run."""
+        """Return the running rebalance of each group in words; `now` is ns of the run."""
         under = {name: here for name, here in self._groups.items() if here.fold.rebalance is not None}
         return {name: waiting_for(here.fold, here.people, (), now) or "" for name, here in under.items()}
 
     def _sentence(self, row: Row) -> str:
-        """In the log nothing has bytes and nobody a long id, and an answer says whose it is."""
+        """Return a row's sentence in the log's form: without bytes and long ids, and with the member that an answer is for."""
         if isinstance(row, CommandRow | NoteRow):
             return plain(row)
         if isinstance(row, ReplyRow):
@@ -126,14 +124,13 @@ class Shortened:
         return self._by(row.connection, told) if isinstance(row, FaultRow | CloseRow) else told
 
     def _by(self, connection: int | None, told: str) -> str:
-        """With the member that speaks by the connection."""
+        """Insert the name of the member that uses the connection."""
         group, member = self._speaks.get(connection, (None, None)) if connection is not None else (None, None)
         here = self._groups.get(group) if group is not None else None
         if here is None or not member:
             return told
         return told.replace(f"connection {connection}: ", f"connection {connection} ({here.people.name(member)}): ", 1)
 
-    # -- members
 
     def _member(self, row: MemberRow) -> Iterator[LogLine]:
         here, member = self._here(row.group), row.member_id
@@ -152,7 +149,7 @@ class Shortened:
             yield from self._removed(row, here)
         elif row.what == "refused":
             yield self._said(row, f"{here.people.name(member, row.client_id)} {member_did(row)}")
-            if member in here.people.here:  # it had joined, and there is no room for it any more
+            if member in here.people.here:  # it had joined, and the group has no room for it any more
                 here.people.goes(member, row.t, "")
                 here.came[:] = [each for each in here.came if each != member]
 
@@ -169,7 +166,7 @@ class Shortened:
             yield self._said(row, f"{name} is gone: {how_gone(row)}")
 
     def _left_quietly(self) -> Iterator[LogLine]:
-        """Somebody left, and no rebalance came of it."""
+        """Yield the lines of members that left without a rebalance."""
         name, self._loose = self._loose, None
         here = self._groups.get(name) if name is not None else None
         if here is not None and here.fold.rebalance is None:
@@ -180,16 +177,15 @@ class Shortened:
     def _said(self, row: MemberRow | MovedRow, told: str) -> LogLine:
         return LogLine(row.t, "info", f"group {text(row.group)}: {told}", row)
 
-    # -- rebalances
 
     def _moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[LogLine]:
         here = self._here(row.group)
         if over is not None:
-            here.due, here.patience = NEVER, PATIENCE  # `self.due` may be too early by that: then nothing is overdue
+            here.due, here.patience = NEVER, PATIENCE  # `self.due` may be too early now, which only means that nothing is overdue then
             yield LogLine(row.t, "info", f"group {text(row.group)}: {self._round(row, here, over)}", as_fields(row, over, here))
             here.came.clear()
             here.gone.clear()
-            here.fold.last = None  # what answers add to it later has no line, and many groups are at rest for ever
+            here.fold.last = None  # dropped, because later answers have no line and groups may stay stable for ever
         elif row.after in UNDER_WAY:
             if here.due == NEVER:
                 here.due = row.t + here.patience
@@ -226,7 +222,7 @@ class Shortened:
         return told + ("; the group is new" if over.generation_before == 0 and not over.members_before else "")
 
     def _who(self, here: Here) -> str:
-        """Who came and went."""
+        """Name the members that joined and left."""
         name = here.people.name
         parts = []
         if here.came:
@@ -238,7 +234,6 @@ class Shortened:
         return ", ".join(parts)
 
     def overdue(self, now: int) -> Iterator[LogLine]:
-        """See `LineMaker`."""
         for name, here in self._groups.items():
             if now >= here.due:
                 here.patience *= 2
@@ -255,14 +250,14 @@ class Shortened:
 
 
 def _whole(row: MemberRow) -> str:
-    """The id as it is, once."""
+    """Return the whole member id, which only the first line of a member has."""
     host = f", from {text(row.client_host.lstrip('/'))}" if row.client_host else ""
     return f"{text(row.member_id, 300)}{host}"
 
 
 def as_fields(row: MovedRow, over: Rebalance, here: Here) -> dict[str, Any]:
-    """A rebalance for programs: times are ns of the run, members their ids, `assignment` member id -> topic -> partitions, of the first
-    `ASSIGNED` members, null where no plan was seen."""
+    """Return a rebalance as fields for programs. Times are ns of the run, members their ids. `assignment` has member id -> topic ->
+    partitions of the first `ASSIGNED` members, or null if no assignment was seen."""
     plan = over.plan
     told = list(plan.told.items()) if plan is not None else []
     return {
@@ -277,13 +272,13 @@ def as_fields(row: MovedRow, over: Rebalance, here: Here) -> dict[str, Any]:
 
 
 def _arrivals(over: Rebalance) -> dict[str, dict[str, int | None]]:
-    """Of members of a consumer group: when each was told to give something up, when it had, and when it was at the target."""
+    """Return for members of a consumer group when each was told to revoke partitions, when it had, and when it reached its target."""
     some = list(over.arrivals.items())[:ASSIGNED]
     return {member: {"told": each.told, "gave_up": each.gave_up, "arrived": each.arrived} for member, each in some}
 
 
 def _by_topic(partitions: Any) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    numbers_of: dict[str, list[int]] = {}
     for topic, number in sorted(partitions):
-        found.setdefault(topic, []).append(number)
-    return found
+        numbers_of.setdefault(topic, []).append(number)
+    return numbers_of

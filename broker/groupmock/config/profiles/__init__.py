@@ -1,4 +1,5 @@
-"""Profiles: the versions that a release advertises, its defaults and its quirks, as data. Each file of this folder is a profile.
+"""Profiles of Kafka releases: the versions that a release advertises, its defaults and its quirks, as data. Each file of this folder is a
+profile.
 
 `groupmock` (the default) has Kafka's newest semantics on the widest versions of Kafka 2.8 to 4.3, and starts quickly. The others are one
 release each, with rows copied from the ApiVersions responses of running brokers (4.3.0 and 3.9.1).
@@ -33,7 +34,8 @@ class FeatureLevel(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """One profile. `versions`: API key -> (lowest, highest); `settings`: Kafka's names; `quirks`: names of `core.settings.Quirks`."""
+    """The profile of a release. `versions`: API key -> (lowest, highest); `settings`: Kafka's names; `quirks`: names of
+    `core.settings.Quirks`."""
 
     name: str
     about: str

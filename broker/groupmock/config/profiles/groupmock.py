@@ -1,4 +1,4 @@
-"""groupmock's own profile: every version that any of Kafka 2.8 to 4.3 advertises, settings as `core.settings` declares them."""
+"""groupmock's own, widest profile: every version that any of Kafka 2.8 to 4.3 advertises, settings as `core.settings` declares them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The live view, by textual. A thread asks the control API again and again (`poll`), what it brings is shown; nothing else is known here.
+"""The live view, made with textual. A thread asks the control API again and again (`poll`), and the app shows the answers.
 
-Every text of a peer is put in as plain text, never as textual's markup. NO_COLOR is textual's own affair.
+Texts of peers are shown as plain text, never as textual's markup. textual itself obeys NO_COLOR.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from .shown_tables import (
 )
 
 NARROW: Final = 100
-"""Columns of a terminal below which tables leave out what is told elsewhere."""
+"""The number of columns below which tables leave out what is shown elsewhere."""
 SHOWN: Final = 500
-"""Lines of the tail."""
+"""The number of lines in the tail."""
 STYLES: Final = {"warning": "yellow", "error": "bold red", "debug": "dim"}
 HELP: Final = """\
 up, down    choose a group; its members are shown below it
@@ -57,7 +57,7 @@ Any key closes this."""
 
 
 def _indented(line: LogLine, style: str) -> Grid:
-    """A line of the tail; where it is too long for one it goes on below its text, not below its time."""
+    """Lay out a line of the tail. A long line is continued below its text, not below its time."""
     grid = Grid.grid(padding=(0, 1))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
@@ -67,7 +67,7 @@ def _indented(line: LogLine, style: str) -> Grid:
 
 
 class Looked(NamedTuple):
-    """What one look brought: the answers, the tail (at most `SHOWN` lines), how many lines there were so far, and which tail it is."""
+    """The result of one poll: the answers, the tail (at most `SHOWN` lines), the total number of lines, and which tail it is."""
 
     snapshot: Snapshot
     lines: Sequence[LogLine]
@@ -76,7 +76,7 @@ class Looked(NamedTuple):
 
 
 class Help(ModalScreen[None]):
-    """Which keys there are."""
+    """A screen that lists the keys."""
 
     CSS = """
     Help { align: center middle; }
@@ -84,16 +84,14 @@ class Help(ModalScreen[None]):
     """
 
     def compose(self) -> ComposeResult:
-        """One box."""
         yield Static(Text(HELP), id="help")
 
     def on_key(self) -> None:
-        """Any key."""
         self.dismiss()
 
 
 class WatchApp(App[None]):
-    """`poll`: what asks; `where`: the address, for people; `group`: which one is chosen at first; `interval`: seconds between two looks."""
+    """The live view of a cluster. `poll` asks the control API at `where`; `group` is selected at first; `interval` is in seconds."""
 
     TITLE = "groupmock watch"
     ENABLE_COMMAND_PALETTE = False
@@ -126,10 +124,9 @@ class WatchApp(App[None]):
         self.looked: Looked | None = None
         self._asking = False
         self._timer: Timer | None = None
-        self._written: tuple[tuple[int, bool], int] | None = None  # which tail is on the screen, and how many lines of it
+        self._written: tuple[tuple[int, bool], int] | None = None  # the tail on the screen, and how many of its lines
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
         yield Static(id="head")
         yield Static(id="state")
         yield DataTable(id="groups", cursor_type="row", zebra_stripes=True)
@@ -141,23 +138,20 @@ class WatchApp(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begin to ask."""
         self.query_one("#groups").focus()
         self.query_one("#tail").can_focus = True
         self._timer = self.set_interval(self._interval, self.look)
         self._tell_state()
         self.look()
 
-    # -- asking
 
     def look(self) -> None:
-        """Ask, unless somebody asks already or nothing is to change."""
+        """Poll the cluster, unless a poll runs already or the view is paused."""
         if not (self._asking or self.paused):
             self._asking = True
             self.run_worker(self._ask, thread=True)
 
     def _ask(self) -> None:
-        """In a thread."""
         looked, trouble = None, None
         try:
             snapshot = self._poll.look(self.group)
@@ -176,12 +170,11 @@ class WatchApp(App[None]):
             self._show(looked)
         self._tell_state()
 
-    # -- showing
 
     def _show(self, looked: Looked) -> None:
         snapshot, narrow = looked.snapshot, self.size.width < NARROW
         tail = self.query_one("#tail", RichLog)
-        if tail.is_vertical_scroll_end:  # tables may grow and take its room: who read the end goes on to do so
+        if tail.is_vertical_scroll_end:  # tables may grow and take room from the tail: a tail at its end has to stay at its end
             self.call_after_refresh(tail.scroll_end, animate=False)
         names = [each.row["group_id"] for each in snapshot.groups]
         if self.group is None and names:
@@ -199,7 +192,7 @@ class WatchApp(App[None]):
         self._write(looked)
 
     def _about(self, snapshot: Snapshot) -> str:
-        """What stands above the members."""
+        """Return the line above the members."""
         if self.group is None:
             return "no group yet: none of the clients has joined one"
         chosen = next((each for each in snapshot.groups if each.row["group_id"] == self.group), None)
@@ -208,7 +201,7 @@ class WatchApp(App[None]):
         return f"group {text(self.group)}{f': {chosen.under_way}' if chosen.under_way else ''}"
 
     def _fill(self, name: str, table: Table, columns: tuple[str, ...], keys: Sequence[str] | None = None) -> None:
-        """A table anew; it is not there where it has no rows. The cursor stays on its key."""
+        """Fill a table; without rows it is hidden. The cursor stays on its key."""
         widget = self.query_one(f"#{name}", DataTable)
         table = narrowed(table, columns) if columns else table
         widget.set_class(not table.rows and keys is None, "gone")
@@ -221,7 +214,7 @@ class WatchApp(App[None]):
                 widget.move_cursor(row=keys.index(self.group))
 
     def _write(self, looked: Looked, anew: bool = False) -> None:
-        """What is new of the tail."""
+        """Append the new lines to the tail."""
         tail, lines = self.query_one("#tail", RichLog), looked.lines
         if self._written is None or self._written[0] != looked.which or anew:
             tail.clear()
@@ -249,10 +242,9 @@ class WatchApp(App[None]):
             said = f"live from {text(self._where, 200)}, every {self._interval:g} s"
         self.query_one("#state", Static).update(Text(text(said, 400), style="bold red" if self.trouble is not None else ""))
 
-    # -- keys
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Another group is chosen."""
+        """Select the group of the highlighted row."""
         if event.data_table.id == "groups" and event.row_key.value not in (None, self.group):
             self.group = event.row_key.value
             self.look()
@@ -260,53 +252,50 @@ class WatchApp(App[None]):
                 self._show(self.looked)
 
     def on_resize(self, event: Resize) -> None:
-        """Lines are broken anew."""
         if self.looked is not None:
             self._show(self.looked)
             self._write(self.looked, anew=True)
             self.call_after_refresh(self.query_one("#tail", RichLog).scroll_end, animate=False)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """The filter, letter by letter."""
+        """Apply the filter after each letter."""
         self.wanted = event.value
         if self.looked is not None:
             self._write(self.looked, anew=True)
 
     def on_input_submitted(self) -> None:
-        """It stays."""
         self._leave_filter()
 
     def action_step(self, by: int) -> None:
-        """The next group, or the one before."""
+        """Select the next or the previous group."""
         names = [each.row["group_id"] for each in self.looked.snapshot.groups] if self.looked is not None else []
         if names:
             at = names.index(self.group) if self.group in names else -1
             self.query_one("#groups", DataTable).move_cursor(row=(at + by) % len(names))
 
     def action_pause(self) -> None:
-        """What is shown stays, until it is asked for again."""
+        """Pause the view, or go on."""
         self.paused = not self.paused
         self._tell_state()
         self.look()
 
     def action_filter(self) -> None:
-        """Words that lines are to have."""
+        """Open the filter, which takes words that lines have to contain."""
         field = self.query_one("#filter", Input)
         field.remove_class("gone")
         field.focus()
 
     def action_clear(self) -> None:
-        """No filter any more."""
+        """Remove the filter and its field."""
         self.query_one("#filter", Input).value = ""
         self._leave_filter()
 
     def action_every_row(self) -> None:
-        """A line per row, or the log's lines again."""
+        """Switch between a line for each row and the log's lines."""
         self._poll.every_row = not self._poll.every_row
         self.look()
 
     def action_help(self) -> None:
-        """Which keys there are."""
         self.push_screen(Help())
 
     def _leave_filter(self) -> None:

@@ -1,4 +1,4 @@
-"""A snapshot as plain text: for `--once`, for pipes, and where there is no textual."""
+"""A snapshot as plain text, for `--once`, for pipes, and for a terminal without textual."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .shown_tables import Table, faults_table, findings_table, groups_table, hea
 
 
 def told(snapshot: Snapshot, lines: Sequence[LogLine], group: str | None = None) -> Iterator[str]:
-    """Line by line. `lines`: the end of the tail; `group`: this one alone."""
-    shown = [each for each in snapshot.groups if group in (None, each.row["group_id"])]
+    """Yield the snapshot line by line. `lines` is the end of the tail; `group` restricts the output to one group."""
+    shown = [group_shown for group_shown in snapshot.groups if group in (None, group_shown.row["group_id"])]
     yield headline(snapshot)
     yield ""
     yield from aligned(groups_table(Snapshot(snapshot.health, shown))) if shown else ["no groups"]
-    for each in shown:
-        yield from _members(each)
+    for group_shown in shown:
+        yield from _members(group_shown)
     if snapshot.transactions:
         yield ""
         yield from aligned(transactions_table(snapshot))
@@ -43,12 +43,12 @@ def _members(group: Group) -> Iterator[str]:
 
 
 def aligned(table: Table) -> list[str]:
-    """Columns of a table, as wide as their widest text in a terminal."""
+    """Align the columns of a table. The width is that in a terminal."""
     rows = [table.columns, *table.rows]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell + " " * (wide - width(cell)) for cell, wide in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def width(shown: str) -> int:
-    """Cells of a terminal: letters of East Asia take two, accents that join the letter before none."""
+    """Return the width of a text in terminal cells: letters of East Asia take two, combining accents none."""
     return len(shown) if shown.isascii() else sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in shown)

@@ -1,6 +1,6 @@
-"""What a control API says at one moment, and the journal's tail as it grows: routes that curl has too.
+"""Polling of the control API: the present state, and the journal's tail as it grows.
 
-A cluster that was reset, or another one at the same address, counts its rows anew: then the tail begins again.
+A cluster that was reset, or another one at the same address, numbers its rows anew. Then the tail begins again.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from ..log_lines import LogLine
 from ..shortened import Shortened
 
 KEPT: Final = 2000
-"""Lines of the tail."""
+"""The number of lines kept for the tail."""
 AT_FIRST: Final = 10_000
-"""Rows that are asked for: what is in memory when the watching begins."""
+"""The number of rows of the first poll: those that were in memory before."""
 AT_ONCE: Final = 500
-"""Rows of any kind that one look asks for; the log has a few, all rows of a busy cluster are more than anybody reads."""
+"""The number of rows of any kind in one poll. A busy cluster has more than anybody reads."""
 GROUPS: Final = 50
-"""Groups whose members are asked for where all are wanted."""
+"""The number of groups whose members are asked for when all are wanted."""
 TRANSACTIONS: Final = 50
-"""Transactional ids that are shown: a transaction that goes on comes before one that is over."""
+"""The number of transactional ids that are shown. Ids with an open transaction come first."""
 LAGS: Final = 8
-"""Groups whose lag is asked for whether or not they are chosen."""
+"""The number of groups whose lag is asked for even if they are not selected."""
 NOT_AUDITED: Final = 409
 GONE: Final = 404
 
 
 class Asks(Protocol):
-    """A control API, as `control.client.ControlClient` is one."""
+    """The control API's client, as `control.client.ControlClient` implements it."""
 
     def ask(self, method: str, address: str, data: bytes | None = None, load: Callable[[bytes], Any] = ...) -> Any:
-        """The answer. Raises NobodyAnswers, Refused."""
+        """Return the answer of a route. Raises NobodyAnswers, Refused."""
 
 
 class _Found(msgspec.Struct):
@@ -53,8 +53,8 @@ _found: Final = msgspec.json.Decoder(_Found)
 
 @dataclass
 class Group:
-    """`row`: its line of GET /groups; `details`, `lag`: of GET /groups/{group} and /lag, None where nobody asked or it was gone by then;
-    `under_way`: its rebalance in words, "" mostly."""
+    """The answers about one group. `row` is its row of GET /groups; `details` and `lag` are answers of GET /groups/{group} and /lag, None
+    if they were not asked for or the group was gone; `under_way` describes its running rebalance, or is ""."""
 
     row: dict[str, Any]
     details: dict[str, Any] | None = None
@@ -64,7 +64,7 @@ class Group:
 
 @dataclass
 class Snapshot:
-    """Answers of GET /health, /groups, /transactions, /faults and /audit/findings (None: nobody is audited), as JSON has them."""
+    """The answers of GET /health, /groups, /transactions, /faults and /audit/findings (None without an audit), as JSON data."""
 
     health: dict[str, Any]
     groups: list[Group] = field(default_factory=list)
@@ -74,8 +74,8 @@ class Snapshot:
 
 
 class Poll:
-    """`look` asks once. `lines`: the tail, the log's lines; `every`: a line per row, while `every_row` is set. `begins`: how often the tail
-    began anew."""
+    """The poller of a cluster. `lines` is the log's tail; `every` has a line for each row, while `every_row` is set; `begins` counts how
+    often the tail began anew."""
 
     def __init__(self, api: Asks) -> None:
         self._api = api
@@ -85,15 +85,15 @@ class Poll:
         self._begin(0)
 
     def look(self, group: str | None = None, everything: bool = False) -> Snapshot:
-        """What there is now; see `_look`. Raises NobodyAnswers too where something else than such a control API answers."""
+        """Poll once, as `_look` does. Raises NobodyAnswers also for an answer that no control API gives."""
         try:
             return self._look(group, everything)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as odd:
             raise NobodyAnswers(f"what answers there is no control API of this version: {type(odd).__name__}: {odd}") from odd
 
     def _look(self, group: str | None, everything: bool) -> Snapshot:
-        """What there is now. `group`: whose members are wanted, None: nobody's; `everything`: those of all groups. Raises NobodyAnswers,
-        Refused."""
+        """Poll the control API once. `group` is the group whose members are wanted (None: no group's); `everything`: those of all groups.
+        Raises NobodyAnswers, Refused."""
         health = self._get("/health")
         if health["seq"] < self._last or health["t"] < self._at:
             self._begin(self.begins + 1)
@@ -113,7 +113,7 @@ class Poll:
         self.begins = begins
         self.lines: deque[LogLine] = deque(maxlen=KEPT)
         self.every: deque[LogLine] = deque(maxlen=KEPT)
-        self.told = self.told_every = 0  # lines so far, those that are no longer kept included
+        self.told = self.told_every = 0  # the number of lines so far, including those that are no longer kept
         self._lines_of = Shortened()
         self._last = self._last_every = self._at = 0
 
@@ -125,7 +125,7 @@ class Poll:
         group.lag = self._asked("/groups/{group}/lag", group)
 
     def _asked(self, path: str, group: Group, **query: Any) -> Any:
-        """None: it has gone since the groups were listed."""
+        """Ask a route of a group. Returns None if the group is gone."""
         try:
             return self._get(path, {"group": group.row["group_id"]}, **query)
         except Refused as refused:
@@ -142,7 +142,7 @@ class Poll:
             return None
 
     def _read(self) -> None:
-        """The tail."""
+        """Read the new rows and append their lines to the tail."""
         for row in self._rows(self._last, AT_FIRST, log="true"):
             self._last = row.seq
             for line in self._lines_of.tell(row):

@@ -1,4 +1,4 @@
-"""Answers of the control API as tables of printable text: what stands where, for the live view and for plain text."""
+"""Tables of printable text from answers of the control API, for the live view and for plain text."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ Rows = list[tuple[str, ...]]
 
 
 class Table(NamedTuple):
-    """`columns`: their heads; `rows`: as many texts each."""
+    """A table with the heads of its columns, and rows with as many texts."""
 
     columns: tuple[str, ...]
     rows: Rows
 
 
 def headline(snapshot: Snapshot) -> str:
-    """The cluster in one line."""
+    """Describe the cluster in one line."""
     health = snapshot.health
     nodes = Counter(each["state"] for each in health["nodes"])
-    told = ", ".join(f"{number} {state}" for state, number in nodes.items())
+    states = ", ".join(f"{number} {state}" for state, number in nodes.items())
     parts = [f"groupmock {text(health['version'])} at {text(health['bootstrap'], 200)}", text(health["profile"]), f"seed {health['seed']}"]
-    parts += [f"{count(len(health['nodes']), 'node')} ({text(told)})", count(len(health["topics"]), "topic"), f"{seconds(health['t'])} s"]
+    parts += [f"{count(len(health['nodes']), 'node')} ({text(states)})", count(len(health["topics"]), "topic"), f"{seconds(health['t'])} s"]
     return " · ".join(parts)
 
 
 def groups_table(snapshot: Snapshot) -> Table:
-    """A row per group, in the order of the answer."""
+    """Return one row for each group, in the order of the answer."""
     rows: Rows = []
     for each in snapshot.groups:
         row = each.row
@@ -43,7 +43,7 @@ def groups_table(snapshot: Snapshot) -> Table:
 
 
 def members_table(group: Group) -> Table:
-    """A row per member; `*` leads."""
+    """Return one row for each member. The leader has a `*`."""
     lags: dict[str, int | None] = {}
     for each in (group.lag or {}).get("partitions", ()):
         before = lags.get(each["member_id"], 0)
@@ -66,20 +66,20 @@ def _member(member: dict[str, Any], details: dict[str, Any], lags: dict[str, int
 
 
 def _lag(lag: int | None) -> str:
-    """A lag as kafka-consumer-groups.sh shows it, "-" where it is unknown."""
+    """Return a lag as kafka-consumer-groups.sh shows it, "-" if it is unknown."""
     return "-" if lag is None else str(lag)
 
 
 def _heard(silent_ms: int | None, session_ms: int) -> str:
-    """When something was heard of it; past half of its session, of how much."""
+    """Say how long ago the member was heard of, with its session timeout after half of that."""
     if silent_ms is None:
         return "waits"
-    told = f"{silent_ms / 1000:.1f} s ago"
-    return f"{told} of {session_ms / 1000:g} s" if 2 * silent_ms > session_ms else told
+    since = f"{silent_ms / 1000:.1f} s ago"
+    return f"{since} of {session_ms / 1000:g} s" if 2 * silent_ms > session_ms else since
 
 
 def transactions_table(snapshot: Snapshot) -> Table:
-    """A row per transactional id; those with a transaction come first."""
+    """Return one row for each transactional id. Ids with an open transaction come first."""
     rows: Rows = []
     for each in snapshot.transactions:
         who = (text(each["transactional_id"]), text(each["state"]), str(each["producer_id"]), str(each["epoch"]))
@@ -88,15 +88,15 @@ def transactions_table(snapshot: Snapshot) -> Table:
 
 
 def _open(transaction: dict[str, Any]) -> str:
-    """For how long; past half of its time, of how much."""
+    """Say how long the transaction has been open, with its timeout after half of that."""
     if transaction["open_ms"] is None:
         return "-"
-    told = f"{transaction['open_ms'] / 1000:.1f} s"
-    return f"{told} of {transaction['timeout_ms'] / 1000:g} s" if 2 * transaction["open_ms"] > transaction["timeout_ms"] else told
+    open_for = f"{transaction['open_ms'] / 1000:.1f} s"
+    return f"{open_for} of {transaction['timeout_ms'] / 1000:g} s" if 2 * transaction["open_ms"] > transaction["timeout_ms"] else open_for
 
 
 def faults_table(snapshot: Snapshot) -> Table:
-    """A row per rule; where it never fired, what came nearest."""
+    """Return one row for each fault rule. A rule that never fired has the call that came nearest."""
     rows: Rows = []
     for each in snapshot.faults:
         miss = each["near_miss"]
@@ -108,7 +108,7 @@ def faults_table(snapshot: Snapshot) -> Table:
 
 
 def findings_table(snapshot: Snapshot) -> Table:
-    """A row per finding, the newest last."""
+    """Return one row for each finding, the newest last."""
     rows: Rows = []
     for each in snapshot.findings or ():
         who = (text(each.get("group") or "-"), text(each.get("member") or each.get("client_id") or "-"))
@@ -117,22 +117,21 @@ def findings_table(snapshot: Snapshot) -> Table:
 
 
 def line_parts(line: LogLine) -> tuple[str, str]:
-    """When and how loud, and what, as the log has them."""
+    """Return a line's time and level, and its text, as the log has them."""
     return f"{seconds(line.at):>9} s {line.level if line.level != 'debug' else '':<7}", line.text
 
 
 def line_text(line: LogLine) -> str:
-    """The whole line."""
     return " ".join(line_parts(line))
 
 
 def matching(lines: Iterable[LogLine], wanted: str) -> list[LogLine]:
-    """Those in whose text every word of `wanted` occurs, whatever its case."""
+    """Return the lines whose text has every word of `wanted`, in any case."""
     words = wanted.casefold().split()
     return [line for line in lines if all(word in line_text(line).casefold() for word in words)]
 
 
 def narrowed(table: Table, columns: tuple[str, ...]) -> Table:
-    """With these columns alone, for a narrow terminal."""
+    """Return the table with only these columns, for a narrow terminal."""
     places = [place for place, column in enumerate(table.columns) if column in columns]
     return Table(tuple(table.columns[place] for place in places), [tuple(row[place] for place in places) for row in table.rows])
