@@ -1,4 +1,4 @@
-"""What stands in a cluster, written and read from outside: records as JSON Lines, offsets and lag, facts of topics, seed data.
+"""Reading and writing of a cluster's data from outside: records as JSON Lines, offsets and lag, facts of topics, seed data.
 
-Changes are commands (core.steering), hence rows of the journal that replay by themselves; what is read changes nothing and is no row.
+Changes are commands (core.steering), which become rows of the journal and are replayed. Reading changes nothing and writes no row.
 """

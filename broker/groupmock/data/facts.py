@@ -24,7 +24,7 @@ SOURCES: Final = {
 
 
 class TopicRow(msgspec.Struct):
-    """A topic in a line. `records`: end offsets less start offsets; `size`: bytes kept."""
+    """A topic in one line. `records` is the sum of end offsets minus start offsets; `size` is the number of bytes kept."""
 
     name: str
     partitions: int
@@ -35,7 +35,7 @@ class TopicRow(msgspec.Struct):
 
 
 class SegmentFacts(msgspec.Struct):
-    """A segment: where it begins, how large it is, the newest timestamp in it (ms since 1970), from which retention.ms counts."""
+    """A segment: its first offset, its size in bytes, and its newest timestamp (ms since 1970), from which retention.ms counts."""
 
     base_offset: int
     size: int
@@ -43,8 +43,8 @@ class SegmentFacts(msgspec.Struct):
 
 
 class PartitionFacts(msgspec.Struct):
-    """A partition. `leader` -1: none; `isr`: replicas in sync; `offline`: replicas on stopped nodes; `epochs`: leader epoch -> first offset
-    that it wrote; `size`: bytes kept."""
+    """A partition. `leader` is -1 without one; `isr` are the replicas in sync; `offline` those on stopped nodes; `epochs` maps a leader
+    epoch to the first offset that it wrote; `size` is the number of bytes kept."""
 
     partition: int
     leader: int
@@ -60,7 +60,7 @@ class PartitionFacts(msgspec.Struct):
 
 
 class TopicFacts(msgspec.Struct):
-    """A topic. `topic_id` as Kafka's tools write it; `configs`: what was set on it."""
+    """A topic. `topic_id` has the form of Kafka's tools; `configs` are those set on the topic."""
 
     name: str
     topic_id: str
@@ -71,7 +71,7 @@ class TopicFacts(msgspec.Struct):
 
 
 class ConfigRow(msgspec.Struct):
-    """A config. `value` null: none, or a secret; `source`: topic, node, all nodes, start or default."""
+    """A config. `value` is null for a secret or a missing value; `source` is topic, node, all nodes, start or default."""
 
     value: str | None
     source: str
@@ -79,14 +79,14 @@ class ConfigRow(msgspec.Struct):
 
 
 def topic_row(topic: Topic) -> TopicRow:
-    """In short."""
+    """Return the topic in one line."""
     records = sum(each.end - each.start for each in topic.partitions)
     size = sum(each.size for each in topic.partitions)
     return TopicRow(topic.name, len(topic.partitions), topic.replication_factor, topic.internal, records, size)
 
 
 def topic_facts(cluster: Cluster, topic: Topic) -> TopicFacts:
-    """In full."""
+    """Return the topic with its partitions, segments and configs."""
     return TopicFacts(
         name=topic.name,
         topic_id=id_text(topic.topic_id),
@@ -114,7 +114,7 @@ def _partition(cluster: Cluster, found: Partition) -> PartitionFacts:
 
 
 def topic_configs(cluster: Cluster, topic: Topic) -> dict[str, ConfigRow]:
-    """Every config of a topic, as its partition leaders' node sees it."""
+    """Return the configs of a topic as the node of its first partition's leader has them."""
     leader = topic.partitions[0].leader
     node = cluster.topics.controller() if leader == NO_LEADER else leader
     found = TopicConfigs(cluster.topics.broker_overrides(node), cluster.environment.settings).of(topic.configs)
@@ -122,7 +122,7 @@ def topic_configs(cluster: Cluster, topic: Topic) -> dict[str, ConfigRow]:
 
 
 def configs_of_node(cluster: Cluster, node: int | None) -> dict[str, ConfigRow]:
-    """Every config of a node; of None what was set for all of them at run time."""
+    """Return the configs of a node. For None, return what was set for all nodes at run time."""
     environment = cluster.environment
     if node is None:
         overrides = cluster.topics.broker_overrides(NO_LEADER)  # no node has that id

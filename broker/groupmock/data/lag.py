@@ -1,4 +1,4 @@
-"""How far a group is behind: what it has committed, what there is, and who reads it (kafka-consumer-groups.sh --describe)."""
+"""The lag of a group: committed offsets, end offsets and owners, as kafka-consumer-groups.sh --describe shows them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 MOST_MARKERS: Final = 1000
-"""The most offsets at the end of a log that are searched for the last record."""
+"""The number of offsets at the end of a log that are searched for the last record."""
 
 
 class PartitionLag(msgspec.Struct):
-    """One partition. `committed` null: nothing was committed. `end_offset` null: there is no such partition any more. `lag` null: unknown,
-    because there is no such partition, or because it has records and nothing was committed, so that the client's auto.offset.reset decides
-    what it reads (kafka-consumer-groups.sh shows "-"). `member_id`, `client_id`, `client_host`: who it is assigned to, null where nobody
-    is."""
+    """The lag of one partition. `committed` is null without a commit. `end_offset` is null for a partition that no longer exists. `lag` is
+    null if it is unknown: for a missing partition, or for one with records and without a commit, because the client's auto.offset.reset
+    decides what it reads (kafka-consumer-groups.sh shows "-"). `member_id`, `client_id` and `client_host` are the owner's, null without
+    one."""
 
     topic: str
     partition: int
@@ -33,8 +33,8 @@ class PartitionLag(msgspec.Struct):
 
 
 class GroupLag(msgspec.Struct):
-    """A group's lag; `lag`: of all partitions together, null where it is unknown: of a group without partitions and commits, and as long as
-    the lag of one partition is unknown."""
+    """The lag of a group. `lag` is the sum over its partitions, null while it is unknown for one of them, and for a group without
+    partitions and commits."""
 
     group_id: str
     state: str
@@ -43,7 +43,7 @@ class GroupLag(msgspec.Struct):
 
 
 def lag_of(cluster: Cluster, view: GroupView) -> GroupLag:
-    """Every partition that the group has committed or that is assigned in it, in order."""
+    """Return the lag of each partition that the group has committed or owns, in order."""
     holders = {(topic, index): member for member in view.members for topic, all_of in member.assignment.items() for index in all_of}
     committed = {(topic, index): offset for topic, all_of in view.offsets.items() for index, offset in all_of.items()}
     rows = [_row(cluster, at, committed.get(at), holders.get(at)) for at in sorted({*holders, *committed})]
@@ -53,7 +53,7 @@ def lag_of(cluster: Cluster, view: GroupView) -> GroupLag:
 
 
 def readable_end(partition: Partition) -> int:
-    """Return where the records end that a consumer is given: behind it are only transaction markers."""
+    """Return the end of the records that a consumer is given: after it are only transaction markers."""
     end = partition.end
     if partition.producers.transactions is None:  # nobody ever wrote a transaction there
         return end
@@ -65,13 +65,13 @@ def readable_end(partition: Partition) -> int:
 
 
 def lag_of_markers(cluster: Cluster, lag: GroupLag) -> list[PartitionLag]:
-    """Return the partitions whose lag is only transaction markers."""
-    found = []
-    for each in lag.partitions:
-        partition = cluster.topics.find(each.topic, each.partition)
-        if each.lag and each.committed is not None and partition is not None and each.committed >= readable_end(partition):
-            found.append(each)
-    return found
+    """Return the partitions whose lag consists only of transaction markers."""
+    only_markers = []
+    for row in lag.partitions:
+        partition = cluster.topics.find(row.topic, row.partition)
+        if row.lag and row.committed is not None and partition is not None and row.committed >= readable_end(partition):
+            only_markers.append(row)
+    return only_markers
 
 
 def _row(cluster: Cluster, at: tuple[str, int], committed: int | None, holder: MemberView | None) -> PartitionLag:
@@ -82,7 +82,7 @@ def _row(cluster: Cluster, at: tuple[str, int], committed: int | None, holder: M
         if committed is not None:
             row.lag = max(0, partition.end - committed)
         elif partition.start == partition.end:
-            row.lag = 0  # wherever auto.offset.reset begins, there is nothing to read
+            row.lag = 0  # a consumer has nothing to read, wherever auto.offset.reset begins
     if holder is not None:
         row.member_id, row.client_id, row.client_host = holder.member_id, holder.client_id, holder.client_host
     return row

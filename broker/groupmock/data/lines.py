@@ -1,8 +1,8 @@
-"""One record as one line of JSON, and back.
+"""Conversion of one record to one line of JSON and back.
 
-A key or a value is a text, any JSON, or base64, and `key_as`, `value_as` say which; null is Kafka's null whatever they say. Where they say
-nothing a string is a text and everything else is JSON, so a line that somebody types says what it means. What is read says `key_as` and
-`value_as` wherever it is no text, so that each line that was read can be written again and gives the same bytes (JSON but for its blanks).
+A key or a value is a text, any JSON, or base64, as `key_as` and `value_as` say; null is always Kafka's null. Without them a string is a
+text and everything else is JSON, so a typed line means what it looks like. A line that was read has `key_as` and `value_as` wherever the
+value is not a text, so that it can be written again and gives the same bytes (blanks in JSON excepted).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ NULL: Final = b"null"
 HEADER_LINE: Final = 'headers are [{"key": ..., "value": ...}] or {name: text}'
 NOT_BLANK: Final = re.compile(rb"\S")
 LONGEST_LINE: Final = 2 * 1024 * 1024
-"""Bytes; more than the largest record that a topic takes by default."""
+"""The largest number of bytes of a line, more than the largest record that a topic takes by default."""
 LONGEST_TEXT: Final = 600
-"""Characters of what is said of a line, in which a field's name or value may be as long as the line."""
+"""The number of characters of an error about a line. A field's name or value in it may be as long as the line."""
 Count = Annotated[int, Meta(ge=0)]
 Milliseconds = Annotated[int, Meta(ge=-1, le=2**63 - 1)]
 
 
 class BadLine(ValueError):
-    """A line that is no record; the text names the line, the field and what to do."""
+    """A line is no record. The text names the line, the field and the remedy."""
 
     def __init__(self, number: int, text: str) -> None:
         super().__init__(f"line {number}: {text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + ' ...'}")
@@ -41,7 +41,7 @@ class BadLine(ValueError):
 
 
 class NewHeader(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A header; `value` and `value_as` as a record's."""
+    """A header of a record to be written. `value` and `value_as` are as in the record."""
 
     key: str
     value: Annotated[msgspec.Raw | msgspec.UnsetType, Meta(description="text, JSON, base64, or null")] = msgspec.UNSET
@@ -49,7 +49,7 @@ class NewHeader(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class RecordLine(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, gc=False):
-    """A record to be written."""
+    """A record to be written, as a line of JSON."""
 
     topic: Annotated[str | None, Meta(description="where it goes")] = None
     partition: Annotated[
@@ -68,7 +68,7 @@ class RecordLine(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, gc=Fa
 
 
 class ShownHeader(msgspec.Struct, omit_defaults=True):
-    """A header. `value_as`: how its value is written; text where it is not said."""
+    """A header of a shown record. `value_as` is the form of its value, by default text."""
 
     key: str
     value: Any
@@ -76,8 +76,9 @@ class ShownHeader(msgspec.Struct, omit_defaults=True):
 
 
 class ShownRecord(msgspec.Struct, omit_defaults=True):
-    """A record that was read. `timestamp`: ms since 1970, -1 for none; `key_as`, `value_as`: how they are written, text where not said;
-    `transaction`: what became of the transaction that it was written in, left out without one; `marker`: it ends the transaction."""
+    """A record that was read. `timestamp` is ms since 1970, -1 for none; `key_as` and `value_as` are the forms of key and value, by
+    default text; `transaction` is the outcome of the record's transaction, left out without one; `marker`: the record ends a transaction.
+    """
 
     partition: int
     offset: int
@@ -92,16 +93,16 @@ class ShownRecord(msgspec.Struct, omit_defaults=True):
 
 
 class Numbered(msgspec.Struct, gc=False):
-    """A line that says something, and its number in the file, from 1."""
+    """A line that is not blank, and its number in the file, from 1."""
 
     number: int
     text: bytes
 
 
 def numbered(data: bytes, first: int = 1) -> Iterator[Numbered]:
-    """The lines that are not blank, the first one having that number. Raises BadLine for one that is too long."""
+    """Yield the lines that are not blank; `first` is the number of the first line. Raises BadLine for one that is too long."""
     at, number = 0, first
-    # Over blanks in one go: four megabytes of line ends one by one take four seconds, in which nothing is yielded
+    # Blanks are skipped in one search: four megabytes of line ends would take four seconds one by one, without a yield.
     while (found := NOT_BLANK.search(data, at)) is not None:
         number += data.count(b"\n", at, found.start())
         end = data.find(b"\n", found.start())
@@ -113,7 +114,7 @@ def numbered(data: bytes, first: int = 1) -> Iterator[Numbered]:
 
 
 def lines_of(given: str | bytes | Iterable[Mapping[str, Any]]) -> bytes:
-    """JSON Lines of Python data, in which bytes are what they are. Raises BadLine for what JSON has no word for."""
+    """Convert Python data, which may have bytes, to JSON Lines. Raises BadLine for a value that JSON cannot have."""
     if isinstance(given, str | bytes):
         return given.encode() if isinstance(given, str) else given
     if isinstance(given, Mapping):
@@ -124,20 +125,20 @@ def lines_of(given: str | bytes | Iterable[Mapping[str, Any]]) -> bytes:
 def _as_json(number: int, line: Mapping[str, Any]) -> bytes:
     if not isinstance(line, Mapping):
         raise BadLine(number, f"{line!r} is no mapping of a line's fields")
-    told = dict(line)
+    fields = dict(line)
     for name in ("key", "value"):
-        if isinstance(told.get(name), bytes):
-            told[f"{name}_as"] = "base64"  # as msgspec writes bytes
-    if isinstance(told.get("headers"), list | tuple):
-        told["headers"] = [_as_header(each) for each in told["headers"]]
+        if isinstance(fields.get(name), bytes):
+            fields[f"{name}_as"] = "base64"  # msgspec encodes bytes as base64
+    if isinstance(fields.get("headers"), list | tuple):
+        fields["headers"] = [_as_header(each) for each in fields["headers"]]
     try:
-        return msgspec.json.encode(told)
+        return msgspec.json.encode(fields)
     except (TypeError, UnicodeEncodeError) as wrong:
         raise BadLine(number, str(wrong)) from None
 
 
 def _as_header(given: Any) -> Any:
-    """A pair (name; bytes, text or None), as `Broker.produce` takes it, or what it is."""
+    """Return a header as a mapping. It may be a pair (name; bytes, text or None), as in `Broker.produce`."""
     if not isinstance(given, tuple):
         return given
     name, value = given
@@ -145,7 +146,7 @@ def _as_header(given: Any) -> Any:
 
 
 def read_line(line: Numbered, into: type[msgspec.Struct]) -> Any:
-    """A line as that struct. Raises BadLine with the field and what it takes."""
+    """Parse a line as that struct. Raises BadLine with the field and what it takes."""
     try:
         return msgspec.json.decode(line.text, type=into)
     except msgspec.ValidationError as wrong:
@@ -157,8 +158,8 @@ def read_line(line: Numbered, into: type[msgspec.Struct]) -> Any:
 
 
 def new_record(number: int, line: RecordLine, key_as: Form | None, value_as: Form | None, now_ms: int) -> NewRecord:
-    """The record that a line means; `key_as` and `value_as` where the line does not say. Raises BadLine, also for a record that was read
-    out of a transaction that is not committed, because outside of a transaction it would count."""
+    """Return the record of a line. `key_as` and `value_as` apply if the line has none. Raises BadLine, also for a record of a transaction
+    that is not committed, because it would count as committed when it is written outside of one."""
     if line.transaction not in (None, "committed"):
         otherwise = 'read with isolation "read_committed", or leave the field out'
         raise BadLine(number, f"transaction: the record is {line.transaction}: {otherwise}")
@@ -198,7 +199,7 @@ def _bytes(number: int, field: str, raw: msgspec.Raw | msgspec.UnsetType, form: 
 
 
 def _compact(number: int, field: str, data: bytes) -> bytes:
-    """The JSON without blanks, numbers and the order of fields as they were written."""
+    """Return JSON without blanks. Numbers and the order of fields stay as they were written."""
     try:
         return msgspec.json.format(data, indent=-1)
     except msgspec.DecodeError as broken:
@@ -215,7 +216,7 @@ def shown(
     transaction: Outcome | None = None,
     marker: bool = False,
 ) -> ShownRecord:
-    """A record to be shown; the forms that are wished for hold where the bytes can be shown so."""
+    """Return a record to be shown, in the wished form if its bytes have that form."""
     key, key_form = _shown(record.key, key_as)
     value, value_form = _shown(record.value, value_as)
     headers = [ShownHeader(name, *_shown(each, None)) for name, each in record.headers]
@@ -228,8 +229,8 @@ def _shown(data: bytes | None, form: Form | None) -> tuple[Any, Form]:
     if form == "json":
         try:
             compact = msgspec.json.format(data, indent=-1)
-            if compact != NULL:  # which would be read as Kafka's null
-                msgspec.json.decode(compact)  # `format` does not look into strings
+            if compact != NULL:  # null would be read as Kafka's null
+                msgspec.json.decode(compact)  # `format` does not check strings
                 return msgspec.Raw(compact), "json"
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass

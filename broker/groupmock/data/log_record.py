@@ -1,4 +1,4 @@
-"""What a test sees of a log: plain frozen values, copied on the server's thread. (Of groups: core.groups.view.)"""
+"""The record that a test reads from a log: a plain frozen value, copied on the server's thread. (Of groups: core.groups.view.)"""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Literal
 import msgspec
 
 Isolation = Literal["read_uncommitted", "read_committed"]
-"""What a reader is given of transactions, by the names of the consumer's isolation.level."""
+"""The isolation levels of a reader, named as in the consumer's isolation.level."""
 Outcome = Literal["open", "committed", "aborted"]
-"""How a transaction ended so far."""
+"""The present outcome of a transaction."""
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One record of a log. `timestamp` is ms since 1970. `transaction`: whether the transaction that it was written in is open, committed
-    or aborted, None where it was written in none; `marker`: it is the control record that ends the transaction."""
+    """One record of a log. `timestamp` is ms since 1970. `transaction` says whether the record's transaction is open, committed or
+    aborted, None without one. `marker`: it is the control record that ends the transaction."""
 
     topic: str
     partition: int

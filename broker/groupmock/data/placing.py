@@ -1,4 +1,4 @@
-"""Which partition a record goes to that names none: what Kafka's producers choose (BuiltInPartitioner, Utils.murmur2)."""
+"""The choice of a partition for a record that names none, as Kafka's producers choose it (BuiltInPartitioner, Utils.murmur2)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ POSITIVE: Final = 0x7FFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """Kafka's hash of a key, as an unsigned 32-bit number."""
+    """Return Kafka's hash of a key as an unsigned 32-bit number."""
     h = (SEED ^ len(data)) & MASK
     whole = len(data) & ~3
-    for at in range(0, whole, 4):
-        k = int.from_bytes(data[at : at + 4], "little") * MIX & MASK
+    for start in range(0, whole, 4):
+        k = int.from_bytes(data[start : start + 4], "little") * MIX & MASK
         k = (k ^ (k >> 24)) * MIX & MASK
         h = (h * MIX & MASK) ^ k
     if whole < len(data):
@@ -25,16 +25,16 @@ def murmur2(data: bytes) -> int:
 
 
 class Placing:
-    """Partitions for the records of one topic. Records without a key go to them in turn, from 0 on, where a producer would stay with one
-    drawn by lot for a while (KIP-794): the same file is the same log."""
+    """The chooser of partitions for one topic. Records without a key go to all partitions in turn from 0 on, so that the same file gives
+    the same log. A producer would stay with a random partition for a while (KIP-794)."""
 
     def __init__(self, partitions: int) -> None:
         self._partitions = partitions
         self._next = 0
 
     def choose(self, key: bytes | None) -> int:
-        """The partition of a record with that key."""
+        """Return the partition of a record with that key."""
         if key is not None:
             return (murmur2(key) & POSITIVE) % self._partitions
-        found, self._next = self._next, (self._next + 1) % self._partitions
-        return found
+        chosen, self._next = self._next, (self._next + 1) % self._partitions
+        return chosen

@@ -1,4 +1,4 @@
-"""Records read from logs, a bounded number at a time, from where the last answer ended."""
+"""Reading of records from logs: a bounded number at a time, resumed where the last answer ended."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 PLACE: Final = re.compile(r"(\d{1,9}):(\d{1,19})")
 MOST_PARTITIONS: Final = 200
-"""Of a topic that is read as a whole: `next` names each, and it has to fit into an address."""
+"""The number of partitions of a topic that is read as a whole. `next` names each of them and has to fit into a URL."""
 SLICE: Final = 200
-"""So many records are read between two turns of the loop."""
+"""The number of records read between two turns of the loop."""
 MOST_OPENED: Final = 16 * 1024 * 1024
-"""Bytes that one batch may have out of compression."""
+"""The number of bytes to which one batch may be decompressed."""
 MOST_WORK: Final = 4 * MOST_OPENED
-"""Bytes that one walk takes out of compression, also in vain."""
+"""The number of bytes that one reading decompresses, including batches that fail."""
 
 
 def starts(
     cluster: Cluster, topic: Topic, partition: int | None, offset: int | None, timestamp: int | None, place: str | None
 ) -> dict[int, int]:
-    """Where to begin: at `place`, where an earlier walk ended, or in that partition (None: in all), from that offset or time on, else from
-    the start. Raises NoSuch, BadArguments, NotNow."""
+    """Return the first offset to read in each partition: from `place`, where an earlier reading ended, or in one partition (None: in all)
+    from that offset or time on, or from the start. Raises NoSuch, BadArguments, NotNow."""
     if sum(each is not None for each in (offset, timestamp, place)) > 1 or (place is not None and partition is not None):
         raise BadArguments("name one of offset, timestamp and next, and no partition beside next")
     if place is not None:
@@ -75,7 +75,7 @@ class Unread(msgspec.Struct):
 
 
 class Found(NamedTuple):
-    """A record that was read. `transaction`: how its transaction ended so far, None without one; `marker`: does it end a transaction?"""
+    """A record that was read. `transaction` is its transaction's outcome, None without one; `marker`: it ends a transaction."""
 
     partition: int
     record: Record
@@ -84,11 +84,10 @@ class Found(NamedTuple):
 
 
 class Reading:
-    """One walk through a topic: `starts` says from which offset on in which partitions. What was found so far stands in the fields.
+    """One reading of a topic, from the offsets of `starts` on. The fields have what was read so far.
 
-    `next`: where the next walk begins; `more`: is there anything left that this one had no room for? `isolation`: as a consumer's, so that
-    read_committed ends where the oldest open transaction begins; `markers`: read control records too.
-    """
+    `next` is where the next reading begins; `more`: records were left out for lack of room. `isolation` is a consumer's: read_committed
+    ends where the oldest open transaction begins. `markers`: control records are read too."""
 
     def __init__(
         self,
@@ -110,21 +109,21 @@ class Reading:
 
     @property
     def more(self) -> bool:
-        """Do the logs go on behind `next`?"""
+        """True if there are records after `next`."""
         return any(offset < self._end(self._topic.partitions[partition]) for partition, offset in self.next.items())
 
     def place(self) -> str:
-        """`next` as a text, which `starts` reads: PARTITION:OFFSET, comma separated."""
+        """Return `next` as a text that `starts` reads: PARTITION:OFFSET, separated by commas."""
         return ",".join(f"{partition}:{offset}" for partition, offset in self.next.items())
 
     def all(self) -> Reading:
-        """Read to the end or to the bounds at once."""
+        """Read at once until the end or the limits."""
         for _ in self.slices():
             pass
         return self
 
     def slices(self) -> Iterator[None]:
-        """The same with a stop every SLICE records."""
+        """Read until the end or the limits, with a yield after each SLICE records."""
         for partition in self.next:
             log = self._topic.partitions[partition]
             self.next[partition] = max(self.next[partition], log.start)
@@ -136,7 +135,7 @@ class Reading:
                     return
 
     def _end(self, log: Partition) -> int:
-        """The offset at which this walk ends."""
+        """Return the offset at which this reading ends."""
         return log.stable() if self._committed else log.end
 
     def _batch(self, partition: int, log: Partition, batch: Batch) -> Iterator[None]:
@@ -163,7 +162,7 @@ class Reading:
                 yield
 
     def _skip(self, unread: Unread) -> None:
-        """Batches of one kind one behind the other are told as one."""
+        """Note records that cannot be read. Adjacent batches with the same reason become one entry."""
         last = self.unread[-1] if self.unread else None
         if last is not None and (last.partition, last.last_offset + 1, last.reason) == (unread.partition, unread.offset, unread.reason):
             last.last_offset = unread.last_offset
@@ -171,7 +170,7 @@ class Reading:
             self.unread.append(unread)
 
     def _take(self, found: Found) -> bool:
-        """A record, unless that would be too much; the first is never too much, or nobody would get beyond it."""
+        """Keep a record if there is room. The first one always has room, because a reader could not get past it otherwise."""
         record = found.record
         size = len(record.key or b"") + len(record.value or b"") + sum(len(name) + len(value or b"") for name, value in record.headers)
         if self.records and (len(self.records) >= self._most or size > self._bytes):
@@ -184,7 +183,7 @@ class Reading:
 
 
 def _outcome(log: Partition, batch: Batch) -> Outcome | None:
-    """How the transaction of a batch ended so far; None without one. A marker says it itself."""
+    """Return the present outcome of a batch's transaction, None without one. A marker's own content says it."""
     if batch.control:
         committed = marker_of(batch)
         return None if committed is None else "committed" if committed else "aborted"

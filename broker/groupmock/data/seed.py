@@ -1,4 +1,4 @@
-"""Seed data: what a cluster has before its clients come. JSON Lines, a thing a line, done in the order of the file.
+"""Seed data: the state of a cluster before its clients come. It is JSON Lines, one thing to a line, applied in the order of the file.
 
     {"topic": "orders", "partitions": 3, "configs": {"cleanup.policy": "compact"}}      a topic
     {"topic": "orders", "key": "k1", "value": {"amount": 3}}                            a record (lines)
@@ -6,11 +6,11 @@
     {"group": "kitchen", "topic": "orders", "partition": 0, "offset": 1}                a committed offset
     {"node": 1, "configs": {"message.max.bytes": 2000}}                                 configs of a node, of all where it is 0
 
-Which one a line is, its fields say: `group`, `node`, `next_offset`, then any of `key`, `value` and `headers`; what is left is a topic. A
-record whose topic is not there makes it, as an auto-created topic is made, where auto.create.topics.enable is on.
+The fields of a line decide its kind: `group`, `node`, `next_offset`, then any of `key`, `value` and `headers`; anything else is a topic. A
+record creates its missing topic, as an auto-created topic, if auto.create.topics.enable is on.
 
-Everything is read and checked before anything is done. What a line asks for is then a command, which the cluster may still refuse (a config
-that there is not, a record that is too large): the error says which line it was and how many were done before it.
+All lines are read and checked before any is applied. Each then becomes a command, which the cluster may still refuse (an unknown config, a
+record that is too large): the error says which line it was and how many were applied before it.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 MOST_BYTES: Final = 256 * 1024 * 1024
 RECORD_FIELDS: Final = ("key", "value", "headers")
 AT_ONCE: Final = 1_000
-"""So many records are one command."""
+"""The number of records of one command."""
 SLICE: Final = 200
 Parsed = tuple[Numbered, Any]
-"""A line, and the struct that it is."""
+"""A line and the struct that was made from it."""
 Count = Annotated[int, Meta(ge=1)]
 Plain = str | int | float | bool
 Source = str | Path | Iterable[Mapping[str, Any]]
-"""A file's name, or the lines as Python data: bytes as key or value are what they are."""
+"""A file's name, or the lines as Python data, which may have bytes as key or value."""
 
 
 class BadSeedData(ValueError):
-    """Seed data that cannot be; the text names the file, the line, the field and the remedy."""
+    """Seed data is wrong. The text names the file, the line, the field and the remedy."""
 
 
 class TopicLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A topic to be made."""
+    """A line of seed data that creates a topic."""
 
     topic: Annotated[str, Meta(description="its name", min_length=1)]
     partitions: Annotated[Count | None, Meta(description="how many; null: num.partitions")] = None
@@ -60,7 +60,8 @@ class TopicLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class OffsetLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """Where a partition's log goes on: its next record gets that offset. One without records begins at `start_offset`, or there too."""
+    """A line of seed data that sets the offset of a partition's next record. A log without records begins at `start_offset`, or at that
+    offset."""
 
     topic: Annotated[str, Meta(description="topic name", min_length=1)]
     partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
@@ -71,7 +72,7 @@ class OffsetLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class CommitLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """An offset that a group has committed."""
+    """A line of seed data with an offset that a group has committed."""
 
     group: Annotated[str, Meta(description="group id", min_length=1)]
     topic: Annotated[str, Meta(description="topic name", min_length=1)]
@@ -81,14 +82,14 @@ class CommitLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class NodeLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """Broker configs that are set at run time."""
+    """A line of seed data with broker configs that are set at run time."""
 
     node: Annotated[int, Meta(description="node id; 0: all of them", ge=0)]
     configs: Annotated[dict[str, Plain], Meta(description="broker configs by Kafka's names", min_length=1)]
 
 
 class Seeded(msgspec.Struct):
-    """What was done."""
+    """The numbers of things that seed data has made."""
 
     topics: int = 0
     records: int = 0
@@ -108,11 +109,11 @@ SeedLine: Final = msgspec.defstruct(
     forbid_unknown_fields=True,
     namespace={"__doc__": "A line of seed data: a topic, a record, a committed offset or configs of a node. Which, its fields say."},
 )
-"""Every field that a line can have, for documents and errors."""
+"""A struct with all fields that a line can have, for documents and errors."""
 
 
 class _Kind(msgspec.Struct, gc=False):
-    """The fields by which a line says what it is."""
+    """The fields that decide which kind a line is."""
 
     topic: Any = msgspec.UNSET
     group: Any = msgspec.UNSET
@@ -133,7 +134,7 @@ class _Kind(msgspec.Struct, gc=False):
 
 
 class SeedData:
-    """Lines of seed data: read, then done. `origin` is what errors call them; `done`: what was done so far."""
+    """Lines of seed data, first read and then applied. `origin` is their name in errors; `done` counts what was applied so far."""
 
     def __init__(self, origin: str) -> None:
         self.done = Seeded()
@@ -141,7 +142,7 @@ class SeedData:
         self._lines: list[Parsed] = []
 
     def read(self, data: bytes) -> Iterator[None]:
-        """Read them, with a stop every so many. Raises BadSeedData."""
+        """Read the lines, with a yield after each SLICE lines. Raises BadSeedData."""
         try:
             for line in numbered(data):
                 self._lines.append((line, _read(line)))
@@ -151,7 +152,7 @@ class SeedData:
             raise BadSeedData(f"{self._origin}: {bad}") from None
 
     def slices(self, target: Target) -> Iterator[None]:
-        """Do what they say, with a stop after each step. Raises BadSeedData."""
+        """Apply the lines, with a yield after each step. Raises BadSeedData."""
         self.done = Seeded()
         try:
             yield from _check(target, self._lines)
@@ -163,25 +164,26 @@ class SeedData:
             raise BadSeedData(f"{self._origin}: {bad}{before}") from None
 
     def apply(self, target: Target) -> Seeded:
-        """The same without a stop."""
+        """Apply the lines without a yield."""
         for _ in self.slices(target):
             pass
         return self.done
 
 
 def _read(line: Numbered) -> Any:
-    """The line as what it is. One that is nothing at all is told of all that a line can have."""
+    """Parse a line by its kind. The error of a line of no kind lists all fields that a line can have."""
     kind = read_line(line, _Kind).struct()
     if kind is TopicLine and not msgspec.json.decode(line.text, type=dict[str, msgspec.Raw]).keys() <= TOPIC_FIELDS:
         read_line(line, SeedLine)
     found = read_line(line, kind)
     if isinstance(found, RecordLine):
-        new_record(line.number, found, None, None, 0)  # what is wrong with its bytes is said now, not when half of the file is done
+        # checked now, so that an error in its bytes does not come after half of the file was applied
+        new_record(line.number, found, None, None, 0)
     return found
 
 
 def read_seed_data(given: Source) -> SeedData:
-    """From a file, or from Python data. Raises BadSeedData."""
+    """Read seed data from a file or from Python data. Raises BadSeedData."""
     if not isinstance(given, str | Path):
         if isinstance(given, Mapping) or not isinstance(given, Iterable):
             raise BadSeedData(f"seed_data: a file, or its lines as mappings, not {given!r}")
@@ -200,18 +202,15 @@ def read_seed_data(given: Source) -> SeedData:
 
 
 def seed_data_of(data: bytes, origin: str) -> SeedData:
-    """From the bytes of such a file. Raises BadSeedData."""
-    found = SeedData(origin)
-    for _ in found.read(data):
+    """Read seed data from the bytes of a file. Raises BadSeedData."""
+    data_read = SeedData(origin)
+    for _ in data_read.read(data):
         pass
-    return found
-
-
-# -- checking ----------------------------------------------------------------------------------------------------------
+    return data_read
 
 
 def _check(target: Target, lines: Iterable[Parsed]) -> Iterator[None]:
-    """Does every line name what there is, or will be by then? With a stop every so many. Raises BadLine."""
+    """Check that each line names what exists or will exist by then, with a yield after each SLICE lines. Raises BadLine."""
     topics, settings = target.cluster.topics, target.config.settings
     made: dict[str, int] = {}
     for number, (line, given) in enumerate(lines, 1):
@@ -238,10 +237,8 @@ def _check_place(line: Numbered, given: RecordLine | CommitLine | OffsetLine, co
         raise BadLine(line.number, f"partition: {given.partition}: topic {given.topic!r} has 0 to {count - 1}: {before} with more")
 
 
-# -- doing -------------------------------------------------------------------------------------------------------------
-
 Step = list[Parsed]
-"""Lines that are done together: records of one topic, commits of one group, or one line."""
+"""Lines that are applied together: records of one topic, commits of one group, or one line."""
 
 
 def _steps(lines: Iterable[Parsed]) -> Iterator[Step]:
@@ -285,20 +282,20 @@ def _do(target: Target, step: Step, done: Seeded) -> None:
 def _write(target: Target, topic: str, step: Step) -> int:
     if topic not in target.cluster.topics:
         _submit(target, "create_topic", name=topic, partitions=target.config.settings.num_partitions)
-    found = target.cluster.topics.require(topic)
-    reader = Reader(target, topic, len(found.partitions))
+    topic_log = target.cluster.topics.require(topic)
+    reader = Reader(target, topic, len(topic_log.partitions))
     for line, given in step:
         reader.add(line, given)
-    write(target, found, reader.lines)
+    write(target, topic_log, reader.lines)
     return len(reader.lines)
 
 
 def _commit(target: Target, group: str, step: Step) -> int:
-    """The last line of a partition wins, as of commits it does."""
-    wanted = {(each.topic, each.partition): each for _, each in step}
+    """Commit the offsets. If a partition has several lines the last one counts, as with commits."""
+    by_partition = {(each.topic, each.partition): each for _, each in step}
     offsets = [
         {"topic": each.topic, "partition": each.partition, "offset": each.offset} | ({"metadata": each.metadata} if each.metadata else {})
-        for each in wanted.values()
+        for each in by_partition.values()
     ]
     _submit(target, "commit_offsets", group=group, offsets=offsets)
     return len(step)
@@ -309,5 +306,5 @@ def _submit(target: Target, name: str, /, **arguments: Any) -> None:
 
 
 def as_texts(configs: Mapping[str, Plain]) -> dict[str, str]:
-    """Kafka's configs are texts."""
+    """Return config values as texts, which is Kafka's form."""
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in configs.items()}

@@ -1,4 +1,4 @@
-"""A group as its server has it, for the first line of its story."""
+"""The view of a group that the first line of its story shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def server_view(cluster: Cluster, group: GroupType) -> ServerView:
-    """Return the group's state, who is in it, what it has committed, and its lag."""
+    """Return the group's state, its members, its committed offsets and its lag."""
     view = group.view()
     lag = lag_of(cluster, view)
     markers = sum(part.lag or 0 for part in lag_of_markers(cluster, lag))

@@ -1,4 +1,4 @@
-"""What records and seed data are written to: as much of a running cluster as that needs."""
+"""The part of a running cluster that records and seed data are written to."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 class Target(Protocol):
-    """A cluster that takes commands; every call is made on its thread."""
+    """A cluster that takes commands. All calls are made on its thread."""
 
     @property
     def cluster(self) -> Cluster:
-        """Its parts."""
+        """The parts of the cluster."""
 
     @property
     def config(self) -> Config:
-        """What it was started with."""
+        """The configuration that the cluster was started with."""
 
     @property
     def clock(self) -> Clock:
-        """Its run time."""
+        """The clock of the run."""
 
     def submit(self, command: Command) -> object:
-        """Run a command. Raises what that raises; nothing was changed then."""
+        """Run a command. If it raises an error, nothing was changed."""

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class TransactionRow(msgspec.Struct, frozen=True):
-    """A transactional id in a line. `state`: as DescribeTransactions has it; `coordinator`: its node; `started_ms`: when its last
-    transaction began, ms since 1970, null before there was one; `partitions`: of the open transaction, those without a marker while it
-    ends; `open_ms`: how long its transaction has been open, null: none is; `held`: are its markers held back?"""
+    """A transactional id in one line. `state` is that of DescribeTransactions; `coordinator` is its node; `started_ms` is the start of its
+    last transaction (ms since 1970), null before the first; `partitions` counts those of the open transaction, or those still without a
+    marker while it ends; `open_ms` is how long the transaction has been open, null without one; `held`: its markers are held back."""
 
     transactional_id: str
     state: str
@@ -32,7 +32,7 @@ class TransactionRow(msgspec.Struct, frozen=True):
 
 
 class TransactionDetails(msgspec.Struct, frozen=True):
-    """A transactional id, what is in its open transaction, and its story. `partitions`: topic -> partitions; `groups`: those whose offsets
+    """A transactional id with its open transaction and its story. `partitions` is topic -> partitions; `groups` are those whose offsets
     wait for the end of the transaction."""
 
     transaction: TransactionRow
@@ -42,7 +42,7 @@ class TransactionDetails(msgspec.Struct, frozen=True):
 
 
 def transaction_row(cluster: Cluster, known: TransactionalId, wall_ms: int) -> TransactionRow:
-    """The id in a line; `wall_ms`: now."""
+    """Return the id in one line; `wall_ms` is the present time."""
     return TransactionRow(
         known.name,
         str(known.state),
@@ -58,7 +58,7 @@ def transaction_row(cluster: Cluster, known: TransactionalId, wall_ms: int) -> T
 
 
 def transaction_details(cluster: Cluster, known: TransactionalId, wall_ms: int, story: list[str]) -> TransactionDetails:
-    """The id in full."""
+    """Return the id with its transaction's partitions and groups."""
     partitions: dict[str, list[int]] = {}
     for topic, partition in sorted(known.partitions):
         partitions.setdefault(topic, []).append(partition)

@@ -1,4 +1,4 @@
-"""Records as lines, made ready and written: all of them by one command, or none."""
+"""Writing of records from lines: they are prepared first and then written by one command, all or none."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LOOKED_AT_ONCE: Final = 10_000
 LARGEST_BATCH: Final = 512 * 1024
 MOST_IN_A_BATCH: Final = 500
 AROUND: Final = 40
-"""Bytes of a record beside its key, value and headers, and of a header beside its own, at most: lengths, times, offsets."""
+"""The most bytes of a record besides its key, value and headers, and of a header besides its own: lengths, times, offsets."""
 SLICE: Final = 200
 MOST_RECORDS: Final = 50_000
-"""Of one request over HTTP: all of them are checked and written in one turn of the loop, a microsecond each."""
+"""The number of records of one HTTP request: they are checked and written in one turn of the loop, at a microsecond each."""
 
 
 class Written(msgspec.Struct):
-    """Where records of one partition went: `first_offset` is that of the first, `records` how many there are."""
+    """The records written to one partition: the offset of the first, and their number."""
 
     partition: int
     first_offset: int
@@ -37,7 +37,7 @@ class Written(msgspec.Struct):
 
 
 class Line(NamedTuple):
-    """A record and the line that it stood in."""
+    """A record, its partition, and the number of its line."""
 
     number: int
     record: NewRecord
@@ -45,7 +45,8 @@ class Line(NamedTuple):
 
 
 class Reader:
-    """The lines of records of one topic. `records`: so far; BadLine is raised for the first that is wrong, or goes nowhere."""
+    """The reader of one topic's lines; `lines` has what was read so far. BadLine is raised for the first line that is wrong or has no
+    partition."""
 
     def __init__(self, target: Target, topic: str, partitions: int, key_as: Form | None = None, value_as: Form | None = None) -> None:
         self.topic = topic
@@ -56,7 +57,7 @@ class Reader:
         self._now_ms = target.cluster.environment.wall_ms(target.clock.now())
 
     def read(self, data: bytes, partition: int | None = None, first_line: int = 1) -> Iterator[None]:
-        """Read them, with a stop every so many; `partition`: for lines that name none."""
+        """Read the lines, with a yield after each SLICE lines. `partition` is for lines that name none."""
         for count, line in enumerate(numbered(data, first_line)):
             if count == MOST_RECORDS:
                 raise BadLine(line.number, f"more than {MOST_RECORDS} records: write those from this line on in another request")
@@ -65,7 +66,7 @@ class Reader:
                 yield
 
     def add(self, line: Numbered, given: RecordLine, partition: int | None = None) -> None:
-        """One more."""
+        """Add the record of a line. Raises BadLine."""
         if given.topic not in (None, self.topic):
             raise BadLine(line.number, f"topic: {given.topic!r} is not {self.topic!r}, to which these records are written")
         record = new_record(line.number, given, *self._forms, self._now_ms)
@@ -78,7 +79,7 @@ class Reader:
 
 
 class Writing:
-    """Lines on their way into a log: first they are made batches, then all of them are written at once."""
+    """Lines on their way into a log: batches are made first, and then all of them are written at once."""
 
     def __init__(self, target: Target, topic: Topic, lines: Sequence[Line]) -> None:
         self._target, self._topic = target, topic
@@ -87,7 +88,7 @@ class Writing:
         self._data: list[bytes] = []
 
     def slices(self) -> Iterator[None]:
-        """Make the batches, with a stop after each, and after some lines of which none is whole yet."""
+        """Make the batches, with a yield after each and also after some lines without a full batch."""
         for batch in _batches(self._topic, self._target, self._lines):
             if batch:
                 self._batches.append(batch)
@@ -95,7 +96,8 @@ class Writing:
             yield
 
     def submit(self) -> list[Written]:
-        """Write them; where they are now, by partition. Raises BadLine for a record that its log refuses, CannotSteer; then none was."""
+        """Write the batches and return their offsets by partition. If a log refuses a record, BadLine or CannotSteer is raised and none is
+        written."""
         if not self._batches:
             return []
         logs, places = self._topic.partitions, [batch[0].partition for batch in self._batches]
@@ -109,7 +111,7 @@ class Writing:
 
 
 def write(target: Target, topic: Topic, lines: Sequence[Line]) -> list[Written]:
-    """Write them, without a stop. Raises as `Writing.submit`."""
+    """Write the lines without a yield. It raises what `Writing.submit` raises."""
     writing = Writing(target, topic, lines)
     for _ in writing.slices():
         pass
@@ -117,17 +119,18 @@ def write(target: Target, topic: Topic, lines: Sequence[Line]) -> list[Written]:
 
 
 def _batches(topic: Topic, target: Target, lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Each partition's records in the order of the lines, as many in a batch as its topic surely takes; [] now and then on the way."""
+    """Yield batches of each partition's records in the order of the lines, each small enough for the topic, and sometimes an empty one to
+    let other work run."""
     by_partition: dict[int, list[Line]] = {}
     for count, line in enumerate(lines):
         by_partition.setdefault(line.partition, []).append(line)
         if count % LOOKED_AT_ONCE == LOOKED_AT_ONCE - 1:
             yield []
-    for partition, mine in by_partition.items():
+    for partition, records in by_partition.items():
         most = min(LARGEST_BATCH, target.cluster.topics.limits(topic, topic.partitions[partition].leader).max_message_bytes)
         batch: list[Line] = []
         size = HEADER_BYTES
-        for line in mine:
+        for line in records:
             more = _size(line.record)
             if batch and (size + more > most or len(batch) == MOST_IN_A_BATCH):
                 yield batch

@@ -1,10 +1,10 @@
-"""A journal file: JSON Lines in printable ASCII, every frame, flushed at least every quarter of a second and at the end.
+"""The sink that writes a journal file: JSON Lines in printable ASCII, with every frame, flushed every quarter of a second and at the end.
 
-A journal that was asked for is never silently incomplete: the first write that fails is reported once to `failed`, which ends the
-server with exit code 3; nothing is written after it, and the missing last row (`note`, "end") shows it in the file too.
+A journal is never silently incomplete. The first write that fails is reported once to `failed`, which ends the server with exit code 3.
+Nothing is written after it, and the missing last row (`note`, "end") shows it in the file too.
 
-With `max_bytes` the file stays below it, whole rows only: where the next row does not fit a note (`rows.LEFT_OUT`) says so at once, for who
-follows the file or finds it after a kill -9, and when the run is over another one says how many are not there.
+With `max_bytes` the file stays below that size and has only whole rows. When a row does not fit, a note (`rows.LEFT_OUT`) says so at once,
+for readers that follow the file or find it after a kill -9. At the end another note says how many rows are missing.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from .rows import LEFT_OUT, Header, NoteRow, ReplyRow, RequestRow, Row
 _one_id: Final = Struct(">i").unpack_from
 FLUSH_BYTES: Final = 128 * 1024
 LAST_BYTES: Final = 512
-"""Kept for the two notes about what is left out, whose numbers have at most 19 digits."""
+"""The room for the two notes about what is left out, whose numbers have at most 19 digits."""
 IN_USE: Final = "another groupmock writes it now: give each its own file, or a folder (a path that ends in a slash)"
 NO_TAGS: Final = b',"unknown_tags":{}'
 ONLY_NO_TAGS: Final = b'"unknown_tags":{}'
 
-# Numbers that stand for what differs between repeated heartbeats while their template is made; none can be a real one's text.
+# These numbers stand for what differs between repeated heartbeats while their template is made. No real row has them.
 SEQUENCE, REPLY_SEQUENCE, TICKET, NOW, CORRELATION, THEN, WAITED = (-9_111_111_111_111_111_110 - place for place in range(7))
 FRAME: Final = "\0frame\0"
 ORDER: Final = [str(mark) for mark in (SEQUENCE, NOW, TICKET, CORRELATION, NOW, NOW, FRAME, REPLY_SEQUENCE, NOW, TICKET, CORRELATION)]
-"""What varies, in the order in which the fields of both rows are written."""
+"""The varying values in the order of the fields of both rows."""
 LATER: Final = [*ORDER[:8], str(THEN), *ORDER[9:], str(WAITED)]
-"""The same where the answer came later than its heartbeat."""
+"""The varying values where the answer came later than its heartbeat."""
 VARYING: Final = re.compile("|".join(sorted({*ORDER, *LATER})))
 
 
 class Template(NamedTuple):
-    """What stands between the varying texts of two rows, and the frame's bytes before and after the correlation id. `later`: the text for
-    `%`, where the answer comes later than its heartbeat."""
+    """The constant texts between the varying values of two rows, and the frame's bytes before and after the correlation id. `later` is a
+    format string for an answer that comes later than its heartbeat."""
 
     pieces: list[str]
     before: bytes
@@ -59,7 +59,7 @@ Unfilled = tuple[Template, bytes, int, int, int, int]
 
 
 class Place(msgspec.Struct):
-    """Number and time of a row."""
+    """The number and the time of a row."""
 
     seq: int
     t: int
@@ -69,8 +69,8 @@ _place: Final = msgspec.json.Decoder(Place).decode
 
 
 class FileSink(Sink):
-    """Writes every row to `path`, which is made anew; at most `max_bytes` of them (None: no limit). `full` is called with the number of the
-    first row that finds no room. Raises OSError if the file cannot be opened."""
+    """A sink that writes every row to the new file `path`, at most `max_bytes` (None: no limit). `full` is called with the number of the
+    first row without room. Raises OSError if the file cannot be opened."""
 
     routine = True
     heartbeats = True
@@ -82,34 +82,34 @@ class FileSink(Sink):
         self.path = path
         self.max_bytes = max_bytes
         self.left_out = 0
-        """Rows that found no room."""
+        """The number of rows that found no room."""
         self.failure: OSError | None = None
         self.written = 0
         self._failed = failed
         self._full = full
-        self._first = 0  # number of the first row that is left out
-        self._end: Place | None = None  # of the last one; None: there is room
+        self._first = 0  # the number of the first row that is left out
+        self._end: Place | None = None  # the place of the last row; None while there is room
         self._file = _opened_alone(path)
         self._lines: list[bytes | Unfilled] = []
         self._waiting = 0
         self._encode = msgspec.json.Encoder().encode
 
     def begin(self, header: Header) -> None:
-        """The header is on disk before anything is served. Raises OSError."""
+        """Write the header to disk before anything is served. Raises OSError."""
         line = ascii_json(self._encode(header)) + b"\n"
         if self.max_bytes is not None and len(line) + LAST_BYTES > self.max_bytes:
             raise OSError(errno.EFBIG, f"its header alone has {len(line)} bytes, and it may have {self.max_bytes}")
         self._write(line)
 
     def take(self, row: Row) -> None:
-        """One row."""
+        """Write a row, or count it if there is no room."""
         if self._end is not None:
             self._skip(1, row.seq, row.t)
             return
         self._add(without_empty_tags(self._encode(row)) + b"\n")
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """Heartbeats that repeat the last one: their two rows are a template with a few numbers in it, filled in when written."""
+        """Write repeated heartbeats. Their two rows are a template with a few numbers, filled in when they are flushed."""
         if self._end is not None:
             rows = len(repeated.identifiers) >> 1  # a request and a reply for four bytes
             self._skip(rows, repeated.first + rows - 1, repeated.now)
@@ -119,13 +119,13 @@ class FileSink(Sink):
             template = repeated.template = self._template(repeated)
         identifiers = repeated.identifiers
         self._lines.append((template, identifiers, repeated.now, repeated.first, repeated.first_ticket, repeated.waited))
-        # Two bits to the right: every heartbeat has four bytes in `identifiers`, and one `length` of text.
+        # Divided by four: each heartbeat has four bytes in `identifiers` and `length` characters of text.
         self._waiting += template.length * len(identifiers) >> 2
         if self._waiting >= FLUSH_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        """Hand what waits to the kernel."""
+        """Write the waiting rows to the file."""
         data = ascii_json(b"".join([line if isinstance(line, bytes) else filled_in(*line) for line in self._lines]))
         self._lines.clear()
         self._waiting = 0
@@ -134,14 +134,14 @@ class FileSink(Sink):
         self._write_on(data)
 
     def close(self) -> None:
-        """Raises OSError if the file is not whole. Safe to call twice."""
+        """Write the waiting rows and close the file. Raises OSError if the file is not complete. It may be called twice."""
         if self._file < 0:
             return
         self.flush()
         if self._end is not None:
-            # By the file alone: as a row of the journal it would be counted among those that are not there.
+            # Written to the file alone: as a row of the journal the note would count as a missing row.
             self._write_on(self._last_note(Place(self._end.seq + 1, self._end.t), self._first, rows=self.left_out))
-        # Closing alone keeps the lock where a process that was forked meanwhile still has the file.
+        # Unlocked explicitly, because closing keeps the lock while a forked process has the file open.
         fcntl.flock(self._file, fcntl.LOCK_UN)
         os.close(self._file)
         self._file = -1
@@ -149,7 +149,7 @@ class FileSink(Sink):
             raise self.failure
 
     def _whole_rows(self, data: bytes, room: int) -> bytes:
-        """Those that fit and the note that stands for all others, of which none is kept from now on."""
+        """Return the rows that fit and the note about the missing ones. From now on no row is kept."""
         fitting = data.rfind(b"\n", 0, max(room, 0)) + 1
         lines = data[fitting:].splitlines()
         if not lines:
@@ -168,7 +168,7 @@ class FileSink(Sink):
         return self._encode(NoteRow(seq=place.seq, t=place.t, what=LEFT_OUT, fields=fields)) + b"\n"
 
     def _write_on(self, data: bytes) -> None:
-        # After a failed write nothing follows: rows behind a gap would look like a whole journal.
+        # Nothing follows a failed write, because rows after a gap would look like a complete journal.
         if data and self.failure is None:
             try:
                 self._write(data)
@@ -179,7 +179,7 @@ class FileSink(Sink):
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)
         while rest:
-            # One write may take less than it was given, as on a disk that fills up: the next one then says why.
+            # One write may take less than it was given, as on a disk that fills up; the next one then says why.
             done = os.write(self._file, rest)
             self.written += done
             rest = rest[done:]
@@ -191,14 +191,14 @@ class FileSink(Sink):
             self.flush()
 
     def _template(self, repeated: Repeated) -> Template:
-        """Made from real rows with unmistakable numbers, so that there is no second description of a row."""
+        """Make the template from real rows with unmistakable numbers, so that a row is described in one place only."""
         request, reply = repeated.sample()
         raw = request.raw or b""
         encoded = base64(raw)
         mark_all(request, SEQUENCE)
         mark_all(reply, REPLY_SEQUENCE)
         lines = b"".join(without_empty_tags(self._encode(row)) + b"\n" for row in (request, reply))
-        # base64 goes by three bytes: the correlation id is bytes 4 to 7, so bytes 3 to 8, characters 4 to 11, are what differs.
+        # base64 encodes three bytes at a time: the correlation id is bytes 4 to 7, so bytes 3 to 8, characters 4 to 11, differ.
         text = ascii_json(lines).decode().replace(encoded, encoded[:4] + FRAME + encoded[12:])
         assert VARYING.findall(text) == (LATER if reply.waited else ORDER), "the fields of rows changed: ORDER and filled_in must follow"
         pieces = VARYING.split(text)
@@ -206,7 +206,7 @@ class FileSink(Sink):
 
 
 def _opened_alone(path: str) -> int:
-    """Open the file for writing, emptied and locked: of two writers each would overwrite what the other wrote. Raises OSError."""
+    """Open the file for writing, emptied and locked, because two writers would overwrite each other. Raises OSError."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         if stat.S_ISREG(os.fstat(file).st_mode):  # a pipe and a device have nothing to overwrite
@@ -226,7 +226,7 @@ def _lock(file: int) -> None:
 
 
 def filled_in(template: Template, identifiers: bytes, now: int, sequence: int, ticket: int, waited: int) -> bytes:
-    """Request and reply rows of heartbeats that repeat the last one. Joining texts takes half the time of formatting numbers."""
+    """Return request and reply rows of repeated heartbeats. Joining texts takes half the time of formatting numbers."""
     pieces, before, after, _, later = template
     if waited:
         number, frame = _one_id(identifiers)[0], base64(before + identifiers + after)
@@ -253,7 +253,7 @@ def _pair(pieces: list[str], t: str, sequence: int, ticket: str, correlation: st
 
 
 def base64(data: bytes) -> str:
-    """Without a line's end. Six bytes give eight characters, whatever stands around them."""
+    """Return base64 without a line end. Six bytes give eight characters, whatever is around them."""
     return b2a_base64(data, newline=False).decode()
 
 
@@ -267,5 +267,5 @@ def mark_all(row: RequestRow | ReplyRow, sequence: int) -> None:
 
 
 def without_empty_tags(line: bytes) -> bytes:
-    """Drop `"unknown_tags":{}`, which nearly every message ends in. Inside a JSON string these quotes would be escaped."""
+    """Remove `"unknown_tags":{}`, in which nearly every message ends. Within a JSON string these quotes would be escaped."""
     return line.replace(NO_TAGS, b"").replace(ONLY_NO_TAGS, b"")

@@ -1,4 +1,5 @@
-"""Appends rows and fans them out. A sink says which kinds it wants, and only those are built (docs/reference/architecture.md#rule-2)."""
+"""The journal, which numbers rows and passes them to sinks. A sink says which kinds it wants, and only those are built
+(docs/reference/architecture.md#rule-2)."""
 
 from __future__ import annotations
 
@@ -11,92 +12,93 @@ from .rows import KINDS, ROWS, Header, ReplyRow, RequestRow, Row
 
 LATE: Final = "the run had begun before this journal"
 ALWAYS: Final = -1
-"""Until when nobody need hear of heartbeats where somebody wants each of them."""
+"""The answer of `Sink.silence` if every heartbeat is wanted."""
 NEVER: Final = 1 << 62
-"""... and where nobody wants any."""
+"""The answer of `Sink.silence` if no heartbeat is wanted."""
 BARE: Final = "frames are not kept"
 
 
 class Repeated(Protocol):
-    """Heartbeats on one connection that repeat the last one, but for correlation id, ticket and time.
+    """Heartbeats on one connection that repeat the last one, except for correlation id, ticket and time.
 
-    A sink may write their rows without ever making them: each pair is `sample()` with other numbers, and the frame's bytes 4 to 8
-    are the correlation id.
-    """
+    A sink may write their rows without making them: each pair is `sample()` with other numbers, and bytes 4 to 8 of the frame are the
+    correlation id."""
 
-    first: int  # number of the first row; set by `append_repeated`
+    first: int  # the number of the first row, set by `append_repeated`
     first_ticket: int
     identifiers: bytes  # correlation ids, four bytes each
     now: int
-    waited: int  # ns until the answers; above 0 there is one heartbeat alone
+    waited: int  # ns until the answers; above 0 there is only one heartbeat
     template: object  # for a sink to keep: the same object for every repetition of this heartbeat
 
     def sample(self) -> tuple[RequestRow, ReplyRow]:
-        """The first pair of rows."""
+        """Return the first pair of rows."""
 
     def rows(self) -> Iterable[Row]:
-        """Request and reply rows in turn, numbered."""
+        """Return request and reply rows in turn, numbered."""
 
 
 class Sink:
-    """Where rows go. A subclass says what it wants and does something in `take`; the rest is that nothing waits and nothing is open."""
+    """A receiver of rows. A subclass says what it wants and overrides `take`; the other methods do nothing here."""
 
     kinds: frozenset[str] = frozenset(KINDS)
-    """What it takes; fixed while it is attached."""
+    """The kinds of rows that it takes, fixed while it is attached."""
     routine: bool = False
-    """Also requests without a note and answers without an error (with request and reply in `kinds`)?"""
+    """True to get requests without a note and answers without an error, too (with request and reply in `kinds`)."""
     apis: frozenset[int] = frozenset()
-    """Kafka's numbers of the APIs of which it wants those too, where it is not `routine`."""
+    """API keys whose requests and answers it wants as well if it is not `routine`."""
     heartbeats: bool = False
-    """Also heartbeats that changed nothing (with `routine`)?"""
+    """True to get heartbeats that changed nothing, too (with `routine`)."""
     pulse: bool = False
-    """Of heartbeats that changed nothing, those alone that are no mere repetition (with `routine`, without `heartbeats`): the first of a
-    run of equal ones on a connection with nothing between them, and every one that comes after the time which `silence` names."""
+    """True to get some of the heartbeats that changed nothing (with `routine`, without `heartbeats`): the first of a run of equal ones on
+    a connection with nothing between them, and each that comes after the time that `silence` returns."""
     details: bool = False
-    """Does it want what costs something: embedded copies, payload digests, raw frames?"""
+    """True if it wants what is expensive: embedded copies, payload digests, raw frames."""
     behind: bool = False
-    """Is it handed rows after all others? One that appends rows of its own is: theirs are in order then."""
+    """True to get rows after all other sinks. A sink that appends rows of its own needs it, because the others then get the rows in order.
+    """
 
     def load(self) -> None:
-        """Import now what the first rows would import; may be called on another thread, while rows come."""
+        """Import what the first rows would import. It may be called on another thread while rows come."""
 
     def begin(self, header: Header) -> None:
-        """Before any row."""
+        """Receive the header before any row."""
 
     def take(self, row: Row) -> None:
-        """One row, numbered."""
+        """Receive one numbered row."""
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """Heartbeats that changed nothing; only if `heartbeats`, or if `pulse` and the first of them is to be told."""
+        """Receive heartbeats that changed nothing: with `heartbeats`, or with `pulse` and if the first of them has to be reported."""
 
     def silence(self, connection: int) -> int:
-        """Until when (ns of the run) it need not hear of heartbeats that are as the last one on this connection; only if `pulse`."""
+        """Return the time (ns of the run) until which heartbeats equal to the last one on this connection need not be reported (with
+        `pulse`)."""
         return ALWAYS
 
     def flush(self) -> None:
-        """Let nothing wait in memory."""
+        """Write what waits in memory."""
 
     def end(self, now: int) -> None:
-        """The last row comes next: whoever has rows of its own to append does it now."""
+        """Append own rows now, because the last row comes next."""
 
     def close(self) -> None:
-        """The run is over."""
+        """Release resources, because the run is over."""
 
 
 class Alarm(Protocol):
-    """Rings when it is time."""
+    """A timer that calls back at a deadline."""
 
     ring: Callable[[], None]
 
     def set(self, deadline: int | None) -> None:
-        """Ring at `deadline` (ns of the run) or a little later; None: there is none."""
+        """Call `ring` at `deadline` (ns of the run) or a little later; None removes the deadline."""
 
     def cancel(self) -> None:
-        """Ring no more."""
+        """Remove the deadline for good."""
 
 
 class Journal:
-    """Numbers rows and gives each to the sinks that want it. The flags say what is worth building at all."""
+    """The journal numbers rows and passes each to the sinks that want it. Its flags say what is worth building at all."""
 
     def __init__(self, header: Header, sinks: Sequence[Sink] = ()) -> None:
         self.header = header
@@ -104,26 +106,26 @@ class Journal:
         self._sinks: list[Sink] = []
         self._begun = False
         self._takers: dict[type[Row], list[Sink]] = {}
-        self.wanted: frozenset[str] = frozenset()  # kinds that some sink takes
-        self.routine = False  # does any sink want requests and answers that are nothing special?
-        self.apis: frozenset[int] = frozenset()  # ... and if none does, of which APIs alone?
-        self.heartbeats = False  # does any sink want heartbeats that changed nothing?
-        self.pulse = False  # does any sink want those of them that are no mere repetition?
-        self.rearranged: Callable[[], None] = lambda: None  # called when either has changed
+        self.wanted: frozenset[str] = frozenset()  # the kinds that some sink takes
+        self.routine = False  # True if a sink wants requests and answers without anything special
+        self.apis: frozenset[int] = frozenset()  # the APIs of which some sink wants those, if `routine` is false
+        self.heartbeats = False  # True if a sink wants heartbeats that changed nothing
+        self.pulse = False  # True if a sink wants some of these heartbeats
+        self.rearranged: Callable[[], None] = lambda: None  # called when one of the flags has changed
         self.details = False
         self._arrange()
         for sink in sinks:
             self.add(sink)
 
     def add(self, sink: Sink) -> None:
-        """Attach a sink; from now on it gets what it wants. One that comes late cannot have a complete journal."""
+        """Attach a sink, which gets rows from now on. A sink that is attached late cannot have a complete journal."""
         self._sinks.append(sink)
         if self._begun:
             sink.begin(structs.replace(self.header, complete=False, incomplete_because=LATE))
         self._arrange()
 
     def remove(self, sink: Sink) -> None:
-        """Detach a sink; it is not closed."""
+        """Detach a sink without closing it."""
         self._sinks.remove(sink)
         self._arrange()
 
@@ -133,7 +135,7 @@ class Journal:
             sink.load()
 
     def begin(self, cluster: dict[str, Any] | None = None) -> None:
-        """Write the header, once. `cluster`: what the core is made of; with it and whole frames a replay is possible."""
+        """Write the header once. `cluster` describes the core; a replay needs it and whole frames."""
         self._begun = True
         if cluster is not None:
             self.header = structs.replace(
@@ -143,14 +145,14 @@ class Journal:
             sink.begin(self.header)
 
     def append(self, row: Row) -> None:
-        """Number a row and hand it out."""
+        """Number a row and pass it to the sinks."""
         self.sequence += 1
         row.seq = self.sequence
         for sink in self._takers[row.__class__]:
             sink.take(row)
 
     def append_quiet(self, row: Row, told: bool = False) -> None:
-        """A heartbeat's row that changed nothing: only for sinks that want these too; `told`: it is no mere repetition."""
+        """Append a row of a heartbeat that changed nothing, for sinks that want these. `told`: it does not merely repeat the last one."""
         self.sequence += 1
         row.seq = self.sequence
         for sink in self._takers[row.__class__]:
@@ -158,8 +160,8 @@ class Journal:
                 sink.take(row)
 
     def append_repeated(self, repeated: Repeated, rows: int) -> None:
-        """Number `rows` rows, a request and a reply for each repeated heartbeat, and tell the sinks that want heartbeats."""
-        # Numbered although perhaps nobody takes them: every sink calls a row by the same number, whoever else listens.
+        """Number `rows` rows, a request and a reply for each repeated heartbeat, and pass them to the sinks that want heartbeats."""
+        # Numbered even if no sink takes them, so that a row has the same number in every sink.
         repeated.first = self.sequence + 1
         self.sequence += rows
         for sink in self._sinks:
@@ -167,7 +169,8 @@ class Journal:
                 sink.take_repeated(repeated)
 
     def tell_repeated(self, repeated: Repeated) -> None:
-        """The first of these heartbeats is no mere repetition. They are numbered already if some sink wants heartbeats."""
+        """Report that the first of these heartbeats does not merely repeat the last one. They have numbers already if a sink wants
+        heartbeats."""
         if not self.heartbeats:
             repeated.first = self.sequence + 1
             self.sequence += 2
@@ -176,21 +179,21 @@ class Journal:
                 sink.take_repeated(repeated)
 
     def silence(self, connection: int) -> int:
-        """Until when no sink with `pulse` need hear of heartbeats that are as the last one on this connection."""
+        """Return the time until which no sink with `pulse` wants heartbeats that equal the last one on this connection."""
         return min((sink.silence(connection) for sink in self._sinks if sink.pulse), default=NEVER)
 
     def flush(self) -> None:
-        """Let nothing wait in memory."""
+        """Let every sink write what waits in memory."""
         for sink in self._sinks:
             sink.flush()
 
     def end(self, now: int) -> None:
-        """The last row comes next."""
+        """Tell every sink that the last row comes next."""
         for sink in list(self._sinks):
             sink.end(now)
 
     def close(self) -> None:
-        """The run is over: every sink is closed, even if one of them cannot."""
+        """Close every sink, even if one of them raises an error."""
         failures: list[Exception] = []
         for sink in self._sinks:
             try:

@@ -1,4 +1,4 @@
-"""Where the file of a journal goes: its folder is made, a folder gets a file per run, what is there and is to stay makes way."""
+"""The path of a journal's file: its folder is made, each run gets a file of its own in a folder, and an existing file is renamed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9._+=-]+|^\.+")
 
 
 def names_by_run(path: str) -> bool:
-    """Does it mean a folder, where every run has a file of its own? It ends in a slash, or is one."""
+    """True if the path means a folder with a file for each run: it ends in a slash or is a folder."""
     return path.endswith(os.sep) or os.path.isdir(path)
 
 
 def placed(path: str, run: str) -> str:
-    """The file to write. In a folder it is a new one, RUN.jsonl or the next of RUN-2.jsonl, RUN-3.jsonl ... that is not there, whoever else
-    writes into it at that moment. Raises OSError, which says so if it is the folder that cannot be made."""
+    """Return the path of the file to write. In a folder it is the first unused of RUN.jsonl, RUN-2.jsonl, RUN-3.jsonl ..., even if other
+    runs write there at the same moment. Raises OSError, which names the folder if that cannot be made."""
     if not names_by_run(path):
         make_folder(os.path.dirname(path))
         return path
@@ -28,7 +28,7 @@ def placed(path: str, run: str) -> str:
 
 
 def _made(name: str) -> bool:
-    """Was it made by us? Two runs that begin at the same moment never get the same file."""
+    """Create the file. Returns False if it exists, so that two runs that begin at the same moment never get the same file."""
     try:
         os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
     except FileExistsError:
@@ -37,8 +37,8 @@ def _made(name: str) -> bool:
 
 
 def make_way(path: str) -> None:
-    """The next journal has the same path: give the one that was closed another name, PATH.1 or the next that is free. In a folder each has
-    its own already; a device has none to give."""
+    """Rename the closed journal to PATH.1 or the next unused name, because the next journal has the same path. A folder has a file for
+    each run, and a device cannot be renamed."""
     if names_by_run(path) or not os.path.isfile(path):
         return
     number = next(number for number in count(1) if not os.path.exists(f"{path}.{number}"))
@@ -46,7 +46,7 @@ def make_way(path: str) -> None:
 
 
 def make_folder(folder: str) -> None:
-    """With all above it; nothing to do for one that is there, or for none. Raises OSError, which says that it is about the folder."""
+    """Make the folder with all its parents, if it is missing. Raises OSError, which says that it is about the folder."""
     if not folder:
         return
     try:

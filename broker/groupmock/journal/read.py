@@ -1,5 +1,5 @@
-"""Reads a journal back, line by line: the header, then rows as their classes. A cut last line is reported, the rest is read; unknown kinds
-are kept."""
+"""The reader of journals: the header, then rows as their classes, line by line. A cut last line is reported and the rest is read; rows of
+unknown kinds are kept."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from .source import opened
 from .unpack import CannotUnpack, DamagedFile, Unpacked
 
 LONGEST_LINE: Final = 512 * 1024 * 1024
-"""Bytes; longer ones are no rows. A frame of 100 MiB (socket.request.max.bytes) has 133 MiB in base64, and its message beside it."""
+"""The largest number of bytes of a row. A frame of 100 MiB (socket.request.max.bytes) has 133 MiB in base64, and its decoded message
+besides."""
 
 
 NOT_A_ROW: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for a line that is not the JSON that was asked for; the last two are for bytes that are not UTF-8 and for deep
-nesting."""
+"""The exceptions of msgspec for a line that is not the expected JSON. The last two are for bytes that are not UTF-8 and for deep nesting.
+"""
 
 
 def reason_of(refusal: Exception) -> str:
-    """Why a line was not read, in a sentence without its stop. `refusal`: one of NOT_A_ROW."""
+    """Return why a line was not read, as a sentence without a full stop. `refusal` is one of NOT_A_ROW."""
     if isinstance(refusal, UnicodeDecodeError):
         return f"not UTF-8: {refusal.reason}"
     return "nested too deep" if isinstance(refusal, RecursionError) else str(refusal)
 
 
 class NotAJournal(ValueError):
-    """The file is no journal, or one of a format we do not know; the text says why."""
+    """The file is no journal, or one of an unknown format. The text says why."""
 
 
 class UnknownRow(msgspec.Struct):
-    """A row of a kind that this version does not know, with all its fields; or one that was not to be read, without them."""
+    """A row of a kind that this version does not know, with all its fields; or a row that was skipped, without fields."""
 
     kind: str
     seq: int
@@ -47,14 +48,15 @@ class UnknownRow(msgspec.Struct):
 
 
 def line_of(row: Row | UnknownRow) -> bytes:
-    """A row as it stands in a file, without the line's end."""
+    """Return a row as it is in a file, without the line end."""
     if isinstance(row, UnknownRow):
         return ascii_json(msgspec.json.encode({"kind": row.kind, "seq": row.seq, "t": row.t, **row.fields}))
     return ascii_json(without_empty_tags(msgspec.json.encode(row)))
 
 
 def row_of(line: bytes | msgspec.Raw) -> Row | None:
-    """One row of a file or of an answer of the control API; None: of a kind that this version does not know, or none at all."""
+    """Parse one row of a file or of an answer of the control API. Returns None for a row of an unknown kind and for a line that is no row.
+    """
     try:
         row: Row = _row.decode(line)
     except NOT_A_ROW:
@@ -63,7 +65,7 @@ def row_of(line: bytes | msgspec.Raw) -> Row | None:
 
 
 class BrokenRow(msgspec.Struct):
-    """A line that is no row, in the middle of a journal."""
+    """A line in the middle of a journal that is no row."""
 
     line: int
     reason: str
@@ -81,11 +83,11 @@ _PLACE: Final = re.compile(
     rb'\{"kind":"(?P<kind>request|reply)","seq":(?P<seq>\d+),"t":(?P<t>\d+),(?:"node":\d+,)?"connection":\d+,"ticket":\d+,'
     rb'"correlation_id":-?\d+,"api_key":(?P<api>\d+),'
 )
-"""How such a row begins as we write it. One that is written otherwise is read."""
+"""The beginning of such a row as we write it. A row written otherwise is parsed."""
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """What a journal of limited size has not: the rows from number `first` on; `rows`: how many, None where the run did not end."""
+    """The rows that a size limit kept out of a journal: from number `first` on. `rows` is their number, None if the run did not end."""
 
     first: int
     max_bytes: int
@@ -97,10 +99,10 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class JournalReader:
-    """Iterate over it for rows. `only`: of requests and answers those of these APIs (Kafka's numbers), the others come unread. After that:
-    `cut` (the last line was not whole, its text), `damage` (of packed data, behind which nothing can be had), `ended` (closed properly, and
-    whole), `left_out` (by a limit of its size), `broken`, `count`, `last` (number of the last row). The notes about what is left out are no
-    rows. Raises NotAJournal, OSError."""
+    """An iterator of a journal's rows. `only`: the APIs whose requests and answers are parsed; others are skipped. After the iteration it
+    has `cut` (the text of an incomplete last line), `damage` (of packed data, which cannot be read further), `ended` (closed properly and
+    complete), `left_out` (by a size limit), `broken`, `count` and `last` (number of the last row). Notes about left-out rows are not
+    returned. Raises NotAJournal, OSError."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source
@@ -115,7 +117,7 @@ class JournalReader:
 
     def __iter__(self) -> Iterator[Row | UnknownRow]:
         decode = _row.decode
-        # From 2: the header is line 1 and was read before.
+        # Numbered from 2, because the header is line 1 and was read before.
         for number, line in enumerate(iter(partial(self._source.readline, LONGEST_LINE), b""), 2):
             if not line.endswith(b"\n"):
                 if len(line) < LONGEST_LINE or self._skip_line():
@@ -125,7 +127,7 @@ class JournalReader:
                 continue
             try:
                 row: Row | UnknownRow | None = (self._unread(line) if self.only is not None else None) or decode(line)
-                # Set anew by every row: a run that went on behind END was not closed by it.
+                # Set for each row, because a run that went on after END was not closed by it.
                 self.ended = False
                 if row.__class__ is NoteRow:
                     row = self._noted(row)
@@ -139,12 +141,12 @@ class JournalReader:
 
     @property
     def damage(self) -> DamagedFile | None:
-        """What is wrong with the packed data, as far as they are read."""
+        """The damage of the packed data, as far as they were read."""
         return self._source.damage if isinstance(self._source, Unpacked) else None
 
     @property
     def unfinished(self) -> str | None:
-        """Why rows may have come behind the last one, in a sentence without its stop; None: the journal has its end."""
+        """The reason why rows may be missing after the last one, as a sentence without a full stop; None if the journal has its end."""
         if self.left_out is not None:
             return str(self.left_out)
         if self.damage is not None:
@@ -154,21 +156,21 @@ class JournalReader:
         return None if self.ended else f"it has no end after row {self.last}: the run goes on, or was killed"
 
     def _unread(self, line: bytes) -> UnknownRow | None:
-        """The place of a row that nobody wants; None: it is to be read."""
-        found = _PLACE.match(line)
-        if found is None or self.only is None or int(found["api"]) in self.only or not line.endswith(b"}\n"):
+        """Return the place of a row that is skipped, or None for a row to parse."""
+        match = _PLACE.match(line)
+        if match is None or self.only is None or int(match["api"]) in self.only or not line.endswith(b"}\n"):
             return None
-        return UnknownRow(found["kind"].decode(), int(found["seq"]), int(found["t"]), {})
+        return UnknownRow(match["kind"].decode(), int(match["seq"]), int(match["t"]), {})
 
     def _skip_line(self) -> bool:
-        """To the end of a line that is too long; returns whether it has none."""
+        """Skip the rest of a line that is too long. Returns True if the line has no end."""
         while rest := self._source.readline(LONGEST_LINE):
             if rest.endswith(b"\n"):
                 return False
         return True
 
     def _noted(self, note: Any) -> NoteRow | None:
-        """A note, which may be about the journal itself. Raises DecodeError."""
+        """Read a note, which may be about the journal itself. Raises DecodeError."""
         if note.what == LEFT_OUT:
             self.left_out = msgspec.convert(note.fields, LeftOut)
             return None
@@ -178,7 +180,7 @@ class JournalReader:
     def _unknown(self, number: int, line: bytes, reason: str) -> UnknownRow | None:
         try:
             fields = _any.decode(line)
-            # A later version may know more kinds; they are to be kept (docs/reference/journal.md).
+            # A later version may have more kinds of rows, which are kept (docs/reference/journal.md).
             if fields.get("kind") not in ROWS:
                 return UnknownRow(str(fields.pop("kind")), int(fields.pop("seq")), int(fields.pop("t")), fields)
         except NOT_A_ROW as refusal:
@@ -190,7 +192,7 @@ class JournalReader:
 
 
 def read(path: str | Path) -> tuple[JournalReader, list[Row | UnknownRow]]:
-    """The whole journal at once. Raises NotAJournal, OSError."""
+    """Read the whole journal at once. Raises NotAJournal, OSError."""
     with opened(path) as source:
         journal = JournalReader(source)
         return journal, list(journal)
@@ -205,7 +207,7 @@ def _read_header(source: IO[bytes]) -> Header:
         damage = source.damage if isinstance(source, Unpacked) else None
         raise NotAJournal("it is empty" if damage is None else f"its data are {damage}, before the first line ends")
     try:
-        # Its version first: what else a header of another one has is not known.
+        # The version first, because the header of another version may have any other fields.
         version = _format.decode(line).v
         if version != VERSION:
             raise NotAJournal(f"journal format {version}: this version reads {VERSION}")

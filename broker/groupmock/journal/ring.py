@@ -1,7 +1,8 @@
-"""The last rows in memory, for stories and queries: bounded in rows and bytes, everything but heartbeats that changed nothing.
+"""The sink that keeps the last rows in memory, for stories and queries: limited in rows and bytes, without heartbeats that changed
+nothing.
 
-Bytes are those of memory (`journal.weight`), not of frames. A row that alone would take an eighth of the room, as the leader's answer in a
-group of thousands, is kept without what makes it big, so that no frame drives the story out.
+Bytes are those in memory (`journal.weight`), not those of frames. A row that alone would take an eighth of the room, such as a leader's
+answer in a group of thousands, is kept without its large fields, so that no frame displaces the whole story.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from .weight import NUMBER, WEIGHERS, held, learn, slim
 from .whose import group_of
 
 ENTRY: Final = NUMBER + 2 * 8
-"""The row's cost as a number, and a place in both queues."""
+"""The size of the row's cost as a number, and of an entry in both queues."""
 LARGEST: Final = 8
-"""The share of the room that one row may have."""
+"""The share of the room that one row may have is one in this number."""
 KEPT_BYTES: Final = 1024
-"""Of a field of a row that would be larger."""
+"""The number of bytes that are kept of a field that is too large."""
 BATCH: Final = 16
-"""Rows that are weighed together, which takes half the time that each alone would."""
+"""The number of rows that are weighed together, which takes half the time of weighing each alone."""
 MODEST: Final[frozenset[type[Row]]] = frozenset((OpenRow, CloseRow, AbandonedRow, MovedRow, MemberRow, TimerRow))
-"""Rows that have a few strings of the protocol, of at most 32 kB: they can wait until their batch is full."""
+"""Kinds of rows with a few strings of the protocol, of at most 32 kB. They wait until their batch is full."""
 MODEST_FRAME: Final = 4096
 
 
 class Ring(Sink):
-    """Keeps rows of at most `max_bytes` of memory, and at most `max_rows`."""
+    """A ring of rows that takes at most `max_bytes` of memory and has at most `max_rows`."""
 
     routine = True
 
@@ -39,14 +40,14 @@ class Ring(Sink):
         self.max_bytes = max_bytes
         self.max_rows = max_rows
         self.rows: deque[Row] = deque()
-        self._costs: deque[int] = deque()  # beside the rows: a row that goes is old, and reading it once more would fetch it from far away
+        self._costs: deque[int] = deque()  # kept apart, because reading an old row again would fetch it from distant memory
         self._batch = min(BATCH, max(1, max_rows // BATCH))
-        self._fresh: list[Row] = []  # the last ones, not weighed yet
+        self._fresh: list[Row] = []  # the last rows, not weighed yet
         self.bytes = 0
         self.dropped = 0
 
     def take(self, row: Row) -> None:
-        """Keep one; the oldest go when there are too many."""
+        """Keep a row and drop the oldest ones if there are too many."""
         self.rows.append(row)
         self._fresh.append(row)
         if len(self._fresh) >= self._batch or (row.__class__ not in MODEST and getattr(row, "size", MODEST_FRAME) >= MODEST_FRAME):
@@ -54,11 +55,12 @@ class Ring(Sink):
 
     @property
     def taken(self) -> int:
-        """So many rows came until now, those that are no longer kept among them."""
+        """The number of rows so far, including those that are no longer kept."""
         return self.dropped + len(self.rows)
 
     def after(self, taken: int, most: int | None = None) -> list[Row]:
-        """The rows that came when so many had been taken, the oldest `most` of them (None: all), as far as they are still kept."""
+        """Return the rows that came after the first `taken` ones, at most the oldest `most` of them (None: all), as far as they are kept.
+        """
         behind = min(self.taken - taken, len(self.rows))
         newer = list(islice(reversed(self.rows), behind))
         newer.reverse()
@@ -75,7 +77,7 @@ class Ring(Sink):
         self._fresh.clear()
         self._costs.extend(costs)
         self.bytes += sum(costs) + ENTRY * len(costs)
-        # There is to be room for the rest of a batch that is not weighed until it is full.
+        # Room is left for the rest of a batch, which is not weighed until it is full.
         most = self.max_rows - self._batch + 1
         while self.bytes > self.max_bytes or len(rows) > most:
             rows.popleft()
@@ -83,19 +85,19 @@ class Ring(Sink):
             self.dropped += 1
 
     def of_group(self, group: str) -> list[Row]:
-        """The rows of one group: its moves, members and timers, requests that name it, and what became of these."""
+        """Return the rows of one group: its state changes, members and timers, requests that name it, and the answers to these."""
         tickets: set[int] = set()
-        found = []
+        rows_of_group = []
         for row in self.rows:
             if isinstance(row, ReplyRow | AbandonedRow | FaultRow):
-                mine = row.ticket in tickets
+                belongs = row.ticket in tickets
             else:
-                mine = group_of(row) == group
-                if mine and isinstance(row, RequestRow):
+                belongs = group_of(row) == group
+                if belongs and isinstance(row, RequestRow):
                     tickets.add(row.ticket)
-            if mine:
-                found.append(row)
-        return found
+            if belongs:
+                rows_of_group.append(row)
+        return rows_of_group
 
 
 def _slim(row: Row) -> Row:

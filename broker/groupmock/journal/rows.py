@@ -14,50 +14,50 @@ from msgspec import Meta
 
 VERSION: Final = 1
 MOST_ERRORS: Final = 100
-"""Of an answer so many errors stand in its row by their paths."""
+"""The number of an answer's errors that its row has by their paths."""
 END: Final = "end"
-"""`what` of the note that is the last row of a journal that was closed properly."""
+"""The `what` of the last row's note in a journal that was closed properly."""
 NOT_READING: Final = "the peer does not read its answers: it is not served until it does"
 CANNOT_ACCEPT: Final = "cannot accept connections"
 DISCONNECTED: Final = "disconnected"
-"""`what` of the note, in complete journals, that a connection we closed is gone: now the core was told."""
+"""The `what` of a note, in complete journals, that the core learned now of the end of a connection that we closed."""
 PAUSES: Final = "work pauses"
-"""`what` of the note, in complete journals, that a slice of time ended before all was done that was begun, or due. `slice`: its number in
-the run; `steps`: how many it had."""
+"""The `what` of a note, in complete journals, that a slice of time ended before all started or due work was done. `slice` is its number in
+the run, `steps` how many steps it had."""
 GOES_ON: Final = "work goes on"
-"""`what` of the note, in complete journals, with which a later slice of such work begins. Rows behind it are of that work."""
+"""The `what` of a note, in complete journals, with which a later slice of such work begins. The rows after it are of that work."""
 LEFT_OUT: Final = "the journal is full: rows are left out"
-"""`what` of the note with which a journal file of limited size ends: `first` is the number of the first row that is not there, and, once
-the run is over, `rows` how many are not. Its own number is that of the row in whose place it stands."""
+"""The `what` of the note with which a journal file of limited size ends. `first` is the number of the first missing row, and `rows`, once
+the run is over, is how many are missing. The note's own number is that of the row it replaces."""
 NOT_SERVED: Final = "{api} version {version} is not served: {lowest} to {highest} are"
-"""`reason` of the close row of a connection that asked for an API in a version that is not advertised: Kafka hangs up, so do we."""
+"""The `reason` of a close row for an API version that is not advertised. Kafka closes the connection, and so do we."""
 TLS_HELLO: Final = "a TLS hello instead of a request: this port speaks plain Kafka, set security.protocol=PLAINTEXT in the client"
 HTTP_REQUEST: Final = "an HTTP request instead of Kafka's: this is the port of a broker; the control API has one of its own"
-"""`reason` of the close row of a peer that speaks another protocol."""
+"""The `reason` of a close row for a peer that speaks another protocol."""
 NO_SASL: Final = "groupmock serves plain Kafka without SASL: set security.protocol=PLAINTEXT in the client"
 NO_ACLS: Final = "groupmock has no ACLs, as a broker without an authorizer: everybody may do everything"
 _NO_SHARE_GROUPS: Final = "groupmock serves no share groups (KIP-932): consume in a consumer group instead"
 _NO_STREAMS_GROUPS: Final = "groupmock serves no streams groups (KIP-1071): set group.protocol=classic in the Streams application"
 REMEDIES: Final[dict[int, str]] = {17: NO_SASL, 36: NO_SASL, 29: NO_ACLS, 30: NO_ACLS, 31: NO_ACLS}
-"""Number of an API that is answered with an error because groupmock has not what it is about -> what to do about that."""
+"""The remedy for each API key that is answered with an error because groupmock lacks its feature."""
 UNSERVED: Final[dict[int, str]] = {
     76: f"ShareGroupHeartbeat: {_NO_SHARE_GROUPS}", 77: f"ShareGroupDescribe: {_NO_SHARE_GROUPS}", 78: f"ShareFetch: {_NO_SHARE_GROUPS}",
     79: f"ShareAcknowledge: {_NO_SHARE_GROUPS}", 88: f"StreamsGroupHeartbeat: {_NO_STREAMS_GROUPS}",
     89: f"StreamsGroupDescribe: {_NO_STREAMS_GROUPS}", 90: f"DescribeShareGroupOffsets: {_NO_SHARE_GROUPS}",
     91: f"AlterShareGroupOffsets: {_NO_SHARE_GROUPS}", 92: f"DeleteShareGroupOffsets: {_NO_SHARE_GROUPS}",
 }  # fmt: skip
-"""Number of an API that is not served -> `reason` of the close row of a connection that asked for it."""
+"""The `reason` of a close row for each API key that is not served."""
 ASKED_TO_STOP: Final = "asked to stop"
-"""`what` of a client row: the process whose client id is `client` is to end in good order now. The wire cannot tell an end from a crash."""
+"""The `what` of a client row: the process of client id `client` is asked to end in good order, which the wire cannot tell from a crash."""
 NODE_STALLED: Final = "node_stalled"
 NODE_RESUMED: Final = "node_resumed"
-"""`what` of notes about a node of ours: between them it handles nothing, and what it has answered does not go out."""
+"""The `what` of notes about a stalled node of ours: between them it handles nothing and sends no answer."""
 SURROUNDINGS: Final = (END, NOT_READING, CANNOT_ACCEPT)
-"""Notes about the world outside, which a replay takes as they are."""
+"""Notes about the environment, which a replay copies as they are."""
 
 
 def about(text: str) -> Meta:
-    """One sentence of documentation for a field."""
+    """Return the documentation of a field, one sentence."""
     return Meta(description=text)
 
 
@@ -262,11 +262,11 @@ KINDS: Final = tuple(ROWS)
 
 
 def kind_of(row: Row | type[Row]) -> str:
-    """The kind of a row or of a class of rows: request, moved, ..."""
+    """Return the kind of a row or of a class of rows: request, moved, ..."""
     return str(row.__struct_config__.tag)
 
 
 def documentation(kind: str) -> dict[str, str]:
-    """Field name -> its sentence, for one kind, in order."""
+    """Return the documentation of each field of a kind, in order."""
     hints = get_type_hints(ROWS[kind], include_extras=True)
     return {name: hints[name].__metadata__[0].description for name in ROWS[kind].__struct_fields__}

@@ -1,4 +1,5 @@
-"""What a JOURNAL of the command line stands for, and the one way to open it: files, patterns, folders, standard input; plain or packed."""
+"""The journals that an argument of the command line names, and the way to open them: files, patterns, folders, standard input; plain or
+packed."""
 
 from __future__ import annotations
 
@@ -13,33 +14,33 @@ from .unpack import GZIP, ZSTD, Unpacked
 
 STANDARD: Final = "-"
 ENDINGS: Final = (".jsonl", ".jsonl.gz", ".jsonl.zst")
-"""How the names of journals end; in a folder the others are left out."""
+"""The endings of a journal's name. Other files of a folder are ignored."""
 
 
 class NoSuchJournal(ValueError):
-    """Nothing is there by that name; the text says what was looked for."""
+    """No journal has that name. The text says what was looked for."""
 
 
 def journals(words: Iterable[str]) -> list[str]:
-    """The files that are meant, in order: a file, `-` (standard input), a folder (its journals, by name), or a pattern as a shell has them
-    (`**` for folders in folders). Raises NoSuchJournal; that a file can be read is not looked at."""
+    """Return the named files in order. An argument is a file, `-` (standard input), a folder (its journals, by name), or a shell pattern
+    (`**` for nested folders). Raises NoSuchJournal; whether a file can be read is not checked."""
     return [name for word in words for name in _meant(word)]
 
 
 def called(name: str) -> str:
-    """A journal's name in texts."""
+    """Return a journal's name for texts."""
     return "standard input" if name == STANDARD else name
 
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[IO[bytes]]:
-    """A journal's bytes, unpacked if need be (gzip and zstd are told by their first bytes). Raises OSError, unpack.CannotUnpack when it is
+    """Open a journal's bytes, unpacked if their first bytes are those of gzip or zstd. Raises OSError, and unpack.CannotUnpack when it is
     read."""
     if path == STANDARD:
         yield Unpacked(sys.stdin.buffer)
         return
     with open(path, "rb") as file:
-        # A pipe need not have the first bytes yet.
+        # A pipe may not have its first bytes yet.
         plain = file.seekable() and not file.peek(len(ZSTD)).startswith((GZIP, ZSTD))
         yield file if plain else Unpacked(file)
 

@@ -1,6 +1,6 @@
-"""The bytes of a journal file, piece by piece: plain, gzip or zstd, told by their first bytes, in bounded memory.
+"""The bytes of a journal file in pieces, unpacked from gzip or zstd if its first bytes say so, in bounded memory.
 
-gzip is Python's own; zstd is Python's own from 3.14 on and before that the package zstandard, which is looked for when a file wants it.
+gzip is Python's own. zstd is Python's own from 3.14 on and before that the package zstandard, which is imported when a file needs it.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, Final, NamedTuple
 
 PIECE: Final = 1 << 20
-"""Bytes of plain text, or at most of unpacked gzip, at a time."""
+"""The number of bytes of plain text, or the most of unpacked gzip, at a time."""
 PACKED: Final = 1 << 10
-"""Bytes of zstd data at a time. It cannot be told to stop; one piece unpacks to 32 MiB at worst, and to 20 KiB in a journal."""
+"""The number of bytes of zstd data at a time. zstd cannot be told to stop: one piece unpacks to 32 MiB at worst, to 20 KiB in a journal."""
 GZIP: Final = b"\x1f\x8b"
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
 WITH_HEADER: Final = 16 + zlib.MAX_WBITS
 
 Unpack = Callable[[bytes], Iterator[bytes]]
-"""Given data, what it unpacks to; given none (the end), raises EOFError if a whole stream was not seen."""
+"""A function from packed to unpacked bytes. Called without bytes (the end), it raises EOFError if a stream is incomplete."""
 
 
 class DamagedFile(ValueError):
-    """The compressed data ends too early or is damaged; what came before it was given. The text says where."""
+    """The packed data end too early or are damaged. The bytes before were returned. The text says where."""
 
 
 class CannotUnpack(ValueError):
-    """Nothing here unpacks such a file; the text says what is missing."""
+    """No library here can unpack such a file. The text says what is missing."""
 
 
 class _Form(NamedTuple):
-    """A form of compression: `make` begins a file, `damage` are the errors that it raises."""
+    """A form of compression: `make` begins a file, `damage` is the class of its errors."""
 
     name: str
     make: Callable[[], Unpack]
@@ -39,7 +39,7 @@ class _Form(NamedTuple):
 
 
 class Unpacked(io.BufferedReader):
-    """The unpacked bytes of a file that is open, as a stream to read lines from. Where they end before their time it just ends."""
+    """The unpacked bytes of an open file, as a stream to read lines from. It just ends where the data are cut or damaged."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._pieces = _Pieces(source)
@@ -47,7 +47,7 @@ class Unpacked(io.BufferedReader):
 
     @property
     def damage(self) -> DamagedFile | None:
-        """Why it ended before its time, once it has."""
+        """The reason why the stream ended too early, after it has."""
         return self._pieces.damage
 
 
@@ -76,7 +76,7 @@ class _Pieces(io.RawIOBase):
 
 
 def unpacked_bytes(source: IO[bytes]) -> Iterator[bytes]:
-    """The unpacked bytes of a file that is open. Raises OSError, CannotUnpack, and DamagedFile after the last byte that could be had."""
+    """Yield the unpacked bytes of an open file. Raises OSError, CannotUnpack, and DamagedFile after the last readable byte."""
     begin = source.read(4)
     if begin.startswith(GZIP):
         yield from _unpacked(source, begin, _Form("gzip", _gunzip, zlib.error))
@@ -97,21 +97,22 @@ def _unpacked(source: IO[bytes], begin: bytes, form: _Form) -> Iterator[bytes]:
     unpack, packed, done = form.make(), begin, 0
     try:
         while packed:
-            yield from list(unpack(packed))  # all of it or nothing: what damage takes back is given below
+            yield from list(unpack(packed))  # all of a piece or nothing: what comes before damage is yielded below
             done += len(packed)
             packed = source.read(PACKED)
         yield from unpack(b"")
     except EOFError:
         raise DamagedFile(f"cut: the {form.name} data ends too early, after {done} bytes") from None
     except form.damage as error:
-        if not source.seekable():  # standard input: what the piece with the damage may have had before it is lost
+        if not source.seekable():  # standard input cannot be read again, so the bytes before the damage in that piece are lost
             raise DamagedFile(f"damaged {form.name} data behind byte {done}: {_reason(error)}") from None
         source.seek(0)
         yield from _until_damage(source, form, done)
 
 
 def _until_damage(source: IO[bytes], form: _Form, done: int) -> Iterator[bytes]:
-    """Once more: a piece with damage in it gave nothing, its bytes one by one give all that comes before."""
+    """Read the file once more up to the damage: a damaged piece gave nothing, but byte by byte it gives all that comes before the damage.
+    """
     unpack = form.make()
     for size in [4, *[PACKED] * ((done - 4) // PACKED)] if done else []:
         for _ in unpack(source.read(size)):
@@ -129,7 +130,7 @@ def _reason(error: Exception) -> str:
 
 
 def _gunzip() -> Unpack:
-    """Members one after the other are one file, as for gzip(1)."""
+    """Unpack gzip members one after the other as one file, as gzip(1) does."""
     stream = zlib.decompressobj(WITH_HEADER)
     begun = True
 
@@ -138,7 +139,7 @@ def _gunzip() -> Unpack:
         if not packed and begun:
             yield stream.flush()
             raise EOFError
-        while packed := packed if begun else packed.lstrip(b"\0"):  # between members: padding of tapes and disks
+        while packed := packed if begun else packed.lstrip(b"\0"):  # tapes and disks pad with zeros between members
             if stream.eof:
                 stream, begun = zlib.decompressobj(WITH_HEADER), True
             piece = stream.decompress(packed, PIECE)
@@ -150,7 +151,7 @@ def _gunzip() -> Unpack:
 
 
 def _zstd() -> _Form:
-    """Raises CannotUnpack."""
+    """Return the form zstd. Raises CannotUnpack."""
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
 
@@ -167,7 +168,7 @@ def _zstd() -> _Form:
 
 
 def _unzstd(begin: Callable[[], Any]) -> Unpack:
-    """Frames one after the other are one file, as for zstd(1). `begin`: one frame, as either library has it."""
+    """Unpack zstd frames one after the other as one file, as zstd(1) does. `begin` begins one frame in either library."""
     begun = False
     stream = begin()
 

@@ -1,8 +1,8 @@
-"""What a row holds in memory, in bytes, messages included: what a sink that keeps rows counts.
+"""The memory of a row in bytes, messages included, for sinks that keep rows.
 
-A frame's size says little: a protocol of three bytes on the wire is a struct, its fields and a slot in a list. A class of rows or
-messages is looked at once, by `msgspec.inspect`, and becomes flat code that adds up sizes. Strings that all rows share (names of APIs, of
-errors) count for nothing; what a row shares with a group or a log counts in full, as it may be the last to hold it.
+The size of a frame says little: a protocol of three bytes on the wire is a struct, its fields and a slot in a list. A class of rows or
+messages is inspected once, by `msgspec.inspect`, and becomes flat code that adds up sizes. Strings that all rows share (names of APIs and
+errors) count nothing. What a row shares with a group or a log counts in full, because the row may be the last to hold it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from .rows import ReplyRow, RequestRow
 
 Weigher = Callable[[Any, int], int]
 Text = Callable[[str, bool], str]
-"""(expression of a string, may it be null) -> expression of what it has."""
+"""A function from the expression of a string, and whether it may be null, to the expression of its size."""
 
 NUMBER: Final = 32
 HEADER: Final = getsizeof("")
 LIST: Final = getsizeof([])
 SLOT: Final = 9
-"""In a list, which keeps some for later."""
+"""The bytes of a list's slot. A list keeps some spare slots."""
 SMALL: Final = 256
-"""Bytes of a frame up to which its strings are not looked at but counted twice: a string with one wide character takes four times as much,
-and the row as a whole even then at most a third more than is said."""
+"""The bytes of a frame up to which its strings are not inspected but counted twice. A string with one wide character takes four times as
+much, so the whole row takes at most a third more than is counted."""
 SHARED: Final = frozenset((
     "node", "api_key", "api_version", "error_code", "throttle_time_ms", "trailing_bytes",
     "api_name", "error", "before", "after", "cause", "timer", "client_host",
@@ -36,20 +36,20 @@ SHARED: Final = frozenset((
 
 
 def held(value: Any, enough: int) -> int:
-    """Bytes that a value keeps alive. Whatever is above `enough` is only said to be: counting ends there."""
+    """Return the bytes that a value keeps alive. Above `enough` the count ends early."""
     kind = value.__class__
     return (WEIGHERS.get(kind) or learn(kind))(value, enough)
 
 
 def learn(kind: type) -> Weigher:
-    """What weighs values of this class, kept in `WEIGHERS`."""
+    """Return the weigher of a class, and keep it in `WEIGHERS`."""
     weigher = _of_frame(kind) if kind in (RequestRow, ReplyRow) else _of_struct(kind) if issubclass(kind, msgspec.Struct) else _own_size
     WEIGHERS[kind] = weigher
     return weigher
 
 
 def _of_frame(kind: type) -> Weigher:
-    """Of the row of a frame. Of a small one, as most are, the frame's size says what its strings have."""
+    """Return the weigher of a row with a frame. For a small frame, its size stands for that of its strings."""
     whole, fixed = _of_struct(kind), kind.__basicsize__ + 7 * NUMBER + 2 * HEADER  # times, numbers, client id, frame
 
     def weigh(row: RequestRow | ReplyRow, enough: int) -> int:
@@ -96,7 +96,7 @@ def _of_dict(value: dict[Any, Any], enough: int) -> int:
 WEIGHERS: Final[dict[type, Weigher]] = {
     type(None): _nothing, bool: _nothing, list: _of_items, tuple: _of_items, set: _of_items, frozenset: _of_items, dict: _of_dict,
 }  # fmt: skip
-"""By class; those of structs are added when the first of them comes."""
+"""The weigher of each class. That of a struct is added when its first value comes."""
 
 
 def _of_struct(kind: type) -> Weigher:
@@ -104,12 +104,12 @@ def _of_struct(kind: type) -> Weigher:
 
 
 def _of_small(kind: type) -> Weigher:
-    """As `_of_struct`, but of strings their headers alone: for messages whose bytes on the wire are few and known."""
+    """Return a weigher that counts only the headers of strings, for messages whose few bytes on the wire are counted elsewhere."""
     return _made(kind, lambda value, null: "0" if null else str(HEADER)) if issubclass(kind, msgspec.Struct) else held
 
 
 def _made(kind: type, text: Text) -> Weigher:
-    """A function made for this class. `text`: the expression for what a string has."""
+    """Compile the weigher of a class. `text` gives the expression of a string's size."""
     described = inspect.type_info(kind)
     assert isinstance(described, inspect.StructType)
     fixed, parts, more = _fields(described, "x", text)
@@ -122,7 +122,7 @@ def _made(kind: type, text: Text) -> Weigher:
 
 
 def _fields(described: inspect.StructType, x: str, text: Text) -> tuple[int, list[str], list[str]]:
-    """(bytes that every one has, expressions for its strings, statements for what it nests)."""
+    """Return the bytes of every struct, expressions for its strings, and statements for its nested values."""
     fixed, parts, more = described.cls.__basicsize__, [], []
     for field in described.fields:
         value, (wire, null) = f"{x}.{field.name}", _bare(field.type)
@@ -133,7 +133,7 @@ def _fields(described: inspect.StructType, x: str, text: Text) -> tuple[int, lis
         elif isinstance(wire, inspect.StrType | inspect.BytesType):
             parts.append(text(value, null))
         elif isinstance(wire, inspect.ListType | inspect.VarTupleType) and (flat := _flat(wire.item_type, text)) is not None:
-            # The fixed part of all elements first: of a million empty ones not one is looked at.
+            # The fixed part of all elements first, so that a million empty elements are not visited.
             each, strings = flat
             more.append(f"several = {value}\nif several:\n    total += {LIST} + {SLOT + each} * len(several)")
             if strings:
@@ -144,7 +144,8 @@ def _fields(described: inspect.StructType, x: str, text: Text) -> tuple[int, lis
 
 
 def _flat(wire: inspect.Type, text: Text) -> tuple[int, str] | None:
-    """Of elements that nest nothing: bytes that each has, and a statement that adds what `y` has beside them. None: they nest something."""
+    """Return the size of an element without nested values, and a statement that adds the strings of `y`. Returns None if elements nest
+    values."""
     element, null = _bare(wire)
     if isinstance(element, inspect.IntType):
         return NUMBER, ""
@@ -163,13 +164,13 @@ def _flat(wire: inspect.Type, text: Text) -> tuple[int, str] | None:
 
 
 SMALL_ONES: Final[dict[type, Weigher]] = {}
-"""As `WEIGHERS`, of messages in small frames."""
+"""The weighers of messages in small frames."""
 TAGS: Final = "unknown_tags"
 """A dict in every struct of a message, nearly always empty and shared."""
 
 
 def _bare(wire: inspect.Type) -> tuple[inspect.Type, bool]:
-    """Without what is said about it; and whether it may be null."""
+    """Return a type without its metadata, and whether it may be null."""
     if isinstance(wire, inspect.Metadata):
         return _bare(wire.type)
     if isinstance(wire, inspect.UnionType):
@@ -182,8 +183,8 @@ MOST_FIELDS: Final = 64
 
 
 def slim(value: Any, most: int) -> Any:
-    """For who cannot keep the whole: what has at most `most` bytes as it is, texts cut to so many characters, of structs and dicts a dict
-    of what is small in them, of anything else nothing (None)."""
+    """Shorten a value for a sink that cannot keep it whole. A value of at most `most` bytes stays; a text is cut to so many characters; of
+    structs and dicts the small values stay in a dict; anything else becomes None."""
     if held(value, most) <= most:
         return value
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Whose a row is: the group that it names itself, a field of its message, however that was read, and a refusal that is none."""
+"""The group of a row, a field of a message in either form, and the refusal that is no error."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ UNKNOWN_VERSION = "UNSUPPORTED_VERSION"
 
 
 def asks_again(row: ReplyRow) -> bool:
-    """Is it the answer to ApiVersions in a version that the broker has not? The client asks again in one that it has (KIP-511)."""
+    """True for the answer to ApiVersions in a version that the broker lacks: the client asks again in one that the broker has (KIP-511)."""
     return row.api_key == API_VERSIONS and row.error == UNKNOWN_VERSION
 
 
 def field(message: Any, name: str) -> Any:
-    """A field of a message, be it the codec's or a dict read back; None if it has none."""
+    """Return a field of a message, which is the codec's or a dict read back; None if it has none."""
     return message.get(name) if isinstance(message, dict) else getattr(message, name, None)
 
 
@@ -45,7 +45,7 @@ def bytes_of(value: str | bytes | None) -> bytes:
 
 
 def group_of(row: Row) -> str | None:
-    """The group a row names itself. (A reply names none: it belongs to the group of its request's ticket.)"""
+    """Return the group that a row names. A reply names none: it belongs to the group of its request's ticket."""
     if isinstance(row, MovedRow | MemberRow | FindingRow):
         return row.group
     if isinstance(row, RequestRow) and row.api_name in GROUP_APIS:
@@ -56,7 +56,8 @@ def group_of(row: Row) -> str | None:
 
 
 def _asked_of(message: Any) -> str | None:
-    """OffsetFetch names a list of groups from version 8 on (KIP-709): the row is the first one's, as consumers ask for one."""
+    """Return the group of a request. OffsetFetch names a list of groups from version 8 on (KIP-709), of which the first counts, because
+    consumers ask for one."""
     groups = field(message, "groups")
     group = field(groups[0], "group_id") if groups else field(message, "group_id")
     return group if isinstance(group, str) else None

@@ -1,1 +1,1 @@
-"""A cluster that is like another one: what a real cluster has, asked through its admin API, told as seed data (`groupmock.data.seed`)."""
+"""Copies of a real cluster: its state, read through the admin API and written as seed data (`groupmock.data.seed`)."""

@@ -1,12 +1,11 @@
-"""What a real cluster has, as lines of seed data: topics with their ids, configs and offsets, groups with what they committed.
+"""The state of a real cluster as lines of seed data: topics with ids, configs and offsets, groups with committed offsets.
 
-What is asked, of whom: Metadata and DescribeConfigs of the node that was named, ListOffsets and Fetch of each partition's leader,
-ListGroups and OffsetFetch of every node (each lists the groups that it coordinates). Nothing is written there. No record is copied unless
-it is asked for. A partition begins and ends at the offsets of the real one, and what was not copied is a hole: a consumer gets past it
-without a record, a committed offset and its lag mean what they mean there. Kafka's internal topics are left out, as every cluster makes
-its own.
+Metadata and DescribeConfigs go to the named node, ListOffsets and Fetch to each partition's leader, ListGroups and OffsetFetch to every
+node, because each lists the groups that it coordinates. Nothing is written there, and no record is copied by default. A partition begins
+and ends at the real offsets, and what was not copied is a hole: a consumer passes it without a record, and a committed offset and its lag
+keep their meaning. Kafka's internal topics are left out, because every cluster makes its own.
 
-Whatever is left out is said, a sentence a reason.
+Whatever is left out is reported, one sentence for each reason.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ SET_ON_TOPIC: Final = 1
 EARLIEST: Final = -2
 LATEST: Final = -1
 AT_ONCE: Final = 200
-"""Topics in one DescribeConfigs, partitions in one ListOffsets."""
+"""The number of topics in one DescribeConfigs, or partitions in one ListOffsets."""
 NAMED: Final = 5
 Line = dict[str, Any]
 Place = tuple[str, int]
 
 
 class Bounds(NamedTuple):
-    """Where a partition's log begins and ends, and who leads it."""
+    """The first and last offset of a partition's log, and its leader."""
 
     start: int
     end: int
@@ -55,26 +54,27 @@ class Bounds(NamedTuple):
 
 
 class Copy:
-    """One copying. `keys`: the topic configs that the mock knows; `nodes`: how many nodes it has. `left`: what was left out, and why."""
+    """The copying of one cluster. `keys` are the topic configs that the mock knows; `nodes` is its number of nodes; `left` says what was
+    left out, and why."""
 
     def __init__(self, source: Source, keys: Mapping[str, ConfigKey], nodes: int) -> None:
         self._source, self._keys, self._nodes = source, keys, nodes
         self.nodes: dict[int, Where] = {}
         self.topics: dict[str, Any] = {}
-        """Name -> its row of Metadata."""
+        """The row of Metadata for each topic by name."""
         self.bounds: dict[Place, Bounds] = {}
         self._left: dict[str, list[str]] = defaultdict(list)
 
     def leave(self, why: str, what: str) -> None:
-        """Say that this was left out."""
+        """Note that something was left out."""
         self._left[why].append(what)
 
     def left(self) -> list[str]:
-        """A sentence for each reason."""
+        """Return one sentence for each reason why something was left out."""
         return [f"{why}: {_listed(what)}" for why, what in self._left.items()]
 
     async def learn(self) -> None:
-        """Which nodes, topics and partitions there are, and where their logs begin and end."""
+        """Ask for the nodes, topics and partitions, and for the first and last offsets of their logs."""
         answer = await self._source.ask(METADATA, MetadataRequest(topics=None), 12)
         self.nodes = {broker.node_id: Where(broker.host, broker.port) for broker in answer.brokers}
         for topic in answer.topics:
@@ -85,11 +85,11 @@ class Copy:
         await self._learn_bounds()
 
     def places(self) -> Iterator[Place]:
-        """Every partition, by topic."""
+        """Yield every partition, topic by topic."""
         return ((name, index) for name, topic in self.topics.items() for index in range(len(topic.partitions)))
 
     async def topic_lines(self) -> list[Line]:
-        """A line for each topic: its id, partitions, replicas, and the configs that were set on it."""
+        """Return a line for each topic: its id, partitions, replicas, and the configs that were set on it."""
         configs = await self._configs()
         lines = []
         for name, topic in self.topics.items():
@@ -102,7 +102,7 @@ class Copy:
         return lines
 
     async def commit_lines(self) -> list[Line]:
-        """A line for each committed offset."""
+        """Return a line for each committed offset."""
         lines: list[Line] = []
         for where in self.nodes.values():
             listed = await self._until_loaded(LIST_GROUPS, ListGroupsRequest(), 5, where)
@@ -123,20 +123,20 @@ class Copy:
                 self.bounds |= {place: Bounds(starts[place], ends[place], leader) for place in some if place in starts and place in ends}
 
     def _by_leader(self) -> dict[Where, list[Place]]:
-        found: dict[Where, list[Place]] = defaultdict(list)
+        by_leader: dict[Where, list[Place]] = defaultdict(list)
         for name, topic in self.topics.items():
             for partition in topic.partitions:
                 if partition.leader_id in self.nodes:
-                    found[self.nodes[partition.leader_id]].append((name, partition.partition_index))
+                    by_leader[self.nodes[partition.leader_id]].append((name, partition.partition_index))
                 else:
                     self.leave("partitions that begin at 0, as nobody leads them there", f"{name}/{partition.partition_index}")
-        return found
+        return by_leader
 
     async def _offsets(self, leader: Where, places: list[Place], timestamp: int) -> dict[Place, int]:
-        wanted: dict[str, list[ListOffsetsPartition]] = defaultdict(list)
+        by_topic: dict[str, list[ListOffsetsPartition]] = defaultdict(list)
         for name, index in places:
-            wanted[name].append(ListOffsetsPartition(partition_index=index, timestamp=timestamp))
-        topics = [ListOffsetsTopic(name=name, partitions=partitions) for name, partitions in wanted.items()]
+            by_topic[name].append(ListOffsetsPartition(partition_index=index, timestamp=timestamp))
+        topics = [ListOffsetsTopic(name=name, partitions=partitions) for name, partitions in by_topic.items()]
         answer = await self._source.ask(LIST_OFFSETS, ListOffsetsRequest(replica_id=CONSUMER, topics=topics), 6, leader)
         found = {}
         for topic in answer.topics:
@@ -188,7 +188,7 @@ class Copy:
         return [line for topic in answer.topics for row in topic.partitions if (line := self._commit(group, topic.name, row)) is not None]
 
     async def _until_loaded(self, key: int, message: Message, highest: int, where: Where) -> Any:
-        """Asked again while a coordinator loads or is about to move."""
+        """Ask again while a coordinator loads or is about to move."""
         answer = await self._source.ask(key, message, highest, where)
         for _ in range(TRIES):
             if answer.error_code not in LATER:
@@ -209,7 +209,7 @@ class Copy:
 
 
 def _portions(names: list[Any]) -> Iterator[list[Any]]:
-    return (names[at : at + AT_ONCE] for at in range(0, len(names), AT_ONCE))
+    return (names[start : start + AT_ONCE] for start in range(0, len(names), AT_ONCE))
 
 
 def _listed(names: list[str]) -> str:

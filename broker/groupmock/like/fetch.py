@@ -1,4 +1,4 @@
-"""From the address of a real cluster to seed data, for `serve --like` and for the verb that writes it down."""
+"""The way from the address of a real cluster to seed data, for `serve --like` and for the verb `like`."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from .source import Source
 
 
 class Copied(NamedTuple):
-    """`lines`: the seed data, JSON Lines; `left`: what was left out, a sentence a reason."""
+    """The seed data as JSON Lines, and one sentence for each reason why something was left out."""
 
     lines: bytes
     left: list[str]
 
 
 CALLED: Final = Called("cluster", "--like", "--like-tls")
-"""What sentences of `serve` and its like name."""
+"""The names that error messages of `serve` use."""
 
 
 async def copied_for(config: Config, like: Like) -> Copied:
-    """What the cluster that a configuration names has. Raises CannotStart, ConfigError."""
+    """Copy the cluster that a configuration names. Raises CannotStart, ConfigError."""
     tls = tls_context(like.tls, like.ca, like.certificate, like.key, CALLED.tls)
     return await copied(address(like.address, CALLED.flag), tls, CALLED, config, like.records)
 
 
 async def copied(where: Where, tls: ssl.SSLContext | None, called: Called, config: Config, most_records: int) -> Copied:
-    """What that cluster has, for a mock with this configuration; `most_records` of each partition. Raises CannotStart."""
+    """Copy a cluster for a mock with this configuration, with `most_records` of each partition. Raises CannotStart."""
     source = Source(where, tls, called)
     try:
         copy = Copy(source, topic_keys(config.settings.quirks), config.nodes)

@@ -1,7 +1,7 @@
-"""The newest records of a real cluster's partitions, as lines of seed data, bounded for each partition and for all together.
+"""The newest records of a real cluster's partitions as lines of seed data, limited for each partition and for all together.
 
-Offsets stay: a hole (what was compacted away there, a transaction's marker, what cannot be read) is a line that says where the log goes on.
-Of transactions only what was committed is copied (isolation level read_committed).
+Offsets stay: a hole (compacted records, a transaction's marker, unreadable records) becomes a line with the next offset of the log. Only
+committed transactions are copied (isolation level read_committed).
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 READ_COMMITTED: Final = 1
 FETCH_BYTES: Final = 1024 * 1024
 MOST_OPENED: Final = 64 * 1024 * 1024
-"""Bytes of a batch out of compression."""
+"""The number of bytes to which a batch may be decompressed."""
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""Of keys and values, of all partitions."""
+"""The number of bytes of keys and values of all partitions."""
 
 
 class Records:
-    """What is still allowed, and how it is read."""
+    """The reader of records and its remaining limits."""
 
     def __init__(self, source: Source, copy: Copy, most_each: int) -> None:
         self._source, self._copy, self._most_each = source, copy, most_each
         self._records, self._bytes = MAX_COPIED, MOST_BYTES
 
     async def lines(self) -> list[Line]:
-        """Of every partition: where it begins, its newest records, where it ends."""
+        """Return the lines of every partition: its start, its newest records, its end."""
         found: list[Line] = []
         for place in self._copy.places():
             bounds = self._copy.bounds.get(place)
@@ -73,18 +73,18 @@ class Records:
                 self._copy.leave(f"records left out, {error_name(row.error_code)}", _named(place))
                 break
             after = offset
-            open_aborts.told(row.aborted_transactions or [])
+            open_aborts.note(row.aborted_transactions or [])
             for batch in iter_batches(row.records or b"", cut=True):
                 after = batch.next_offset
                 if not open_aborts.drops(batch) and not self._take(place, batch, offset, bounds, found):
                     return found
-            if after == offset:  # an unfinished transaction lies there
+            if after == offset:  # an unfinished transaction follows
                 break
             offset = after
         return found
 
     def _take(self, place: Place, batch: Batch, offset: int, bounds: Bounds, found: list[Record]) -> bool:
-        """False: no more is allowed."""
+        """Add the records of a batch. Returns False if the limit is reached."""
         try:
             records = list(iter_records(batch, opened(batch, MOST_OPENED)))
         except RecordsError as error:
@@ -111,19 +111,20 @@ class Records:
 
 
 class _Aborted:
-    """Which batches belong to aborted transactions (KIP-98): from the first offset that a Fetch tells to the producer's marker."""
+    """The aborted transactions of a partition (KIP-98): each lasts from the first offset that a Fetch response names to the producer's
+    marker."""
 
     def __init__(self) -> None:
         self._open: set[tuple[int, int]] = set()
 
-    def told(self, transactions: Iterable[Any]) -> None:
-        """By an answer; the next one may tell some of them again."""
+    def note(self, transactions: Iterable[Any]) -> None:
+        """Note the aborted transactions of a response. A later response may name some of them again."""
         self._open |= {(each.producer_id, each.first_offset) for each in transactions}
 
     def drops(self, batch: Batch) -> bool:
-        """Is it a marker, or aborted? Batches come in order."""
+        """True for a marker and for an aborted batch. Batches have to be passed in order."""
         mine = {each for each in self._open if each[0] == batch.producer_id and each[1] <= batch.last_offset}
-        if batch.control:  # it ends the producer's transaction
+        if batch.control:  # the marker ends the producer's transaction
             self._open -= mine
         return batch.control or (batch.transactional and bool(mine))
 

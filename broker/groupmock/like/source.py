@@ -1,4 +1,5 @@
-"""The cluster that is copied: one connection a node, requests in the newest version that both sides know, errors in a sentence each."""
+"""Requests to the cluster that is copied: one connection to each node, in the newest version that both sides know, with errors as
+sentences."""
 
 from __future__ import annotations
 
@@ -23,13 +24,13 @@ LATER: Final = (
     error_codes.NOT_LEADER_OR_FOLLOWER,
     error_codes.LEADER_NOT_AVAILABLE,
 )
-"""Codes of what passes by itself: it is asked once more for them."""
+"""Error codes that pass by themselves, after which a request is repeated."""
 TRIES: Final = 10
 PAUSE_S: Final = 0.3
 
 
 class Source:
-    """Raises CannotStart for whatever keeps it from answering."""
+    """The connections to a cluster. Raises CannotStart for whatever prevents an answer."""
 
     def __init__(self, where: Where, tls: ssl.SSLContext | None, called: Called) -> None:
         self.where = where
@@ -38,7 +39,7 @@ class Source:
         self._highest: dict[Where, dict[int, tuple[int, int]]] = {}
 
     async def ask(self, key: int, message: Message, highest: int, where: Where | None = None) -> Any:
-        """The answer of a node (None: the one that was named), in that version or the highest below it that the node knows."""
+        """Return the answer of a node (None: the named one), in that version or in the highest below it that the node knows."""
         node = where or self.where
         client = await self._client(node)
         lowest, known = self._highest[node].get(key, (0, -1))
@@ -57,7 +58,7 @@ class Source:
             raise CannotStart(f"the cluster {node} did not answer {name}: {str(trouble) or 'no answer in time'}") from None
 
     def close(self) -> None:
-        """Hang up everywhere."""
+        """Close the connections to all nodes."""
         for client in self._clients.values():
             client.close()
 
@@ -68,7 +69,7 @@ class Source:
         return self._clients[where]
 
     async def _versions(self, where: Where, client: AsyncClient) -> dict[int, tuple[int, int]]:
-        """Version 0, which every broker reads."""
+        """Return the node's versions of each API, asked by ApiVersions v0, which every broker reads."""
         try:
             async with asyncio.timeout(CONNECT_S):
                 answer = await client.ask(API_VERSIONS, 0, trailing=True)
