@@ -24,7 +24,7 @@ CALLS: Final = {"_ask", "_run", "_wait", "_command"}
 TWINS: Final = {"Undo": "AsyncUndo", "FaultBlock": "AsyncFaultBlock", "Faults": "AsyncBroker", "Broker": "AsyncBroker"}
 """Class -> what stands for it in the twin."""
 BLOCKS: Final = {"__enter__": "__aenter__", "__exit__": "__aexit__"}
-HEAD: Final = '''"""`Broker` with coroutines. Written by tools/pages/async_broker_page.py (`make docs`): do not edit."""
+HEAD: Final = '''"""The twin of `Broker` with coroutines. Written by tools/pages/async_broker_page.py (`make docs`): do not edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console script. Only verbs read argv and the environment.
+"""The console script of groupmock. Only verbs read argv and the environment.
 
 A verb is a module with `add_arguments(parser)`, `run(arguments) -> int` and a docstring whose first line is its help. The broker's own
 verbs are the files of this folder. All others are beside what they run and are found by the entry-point group `groupmock.verbs`, so that

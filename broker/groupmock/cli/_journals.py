@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ABOUT: Final = "journal file, plain, .gz or .zst; a folder: all in it; a pattern in quotes; -: standard input"
 WORST: Final = (BROKEN, BAD_USE, UNKNOWN, OK)
-"""Exit codes by rank. For several journals, the first of these that occurred is returned."""
+"""Exit codes in order of rank. For several journals, the first of these that occurred is returned."""
 
 
 class CannotRead(ValueError):

@@ -44,7 +44,7 @@ def is_part(path: str) -> bool:
 
 
 async def index(context: ControlContext, call: ControlCall) -> Document:
-    """Return the live page. It says whether a token is needed, and nothing else of the cluster."""
+    """Return the live page's document. It says whether a token is needed, and nothing else of the cluster."""
     return Document(HTML, _home(context.running.config.token is not None))
 
 

@@ -43,8 +43,8 @@ class SegmentFacts(msgspec.Struct):
 
 
 class PartitionFacts(msgspec.Struct):
-    """A partition. `leader` is -1 without one; `isr` are the replicas in sync; `offline` those on stopped nodes; `epochs` maps a leader
-    epoch to the first offset that it wrote; `size` is the number of bytes kept."""
+    """A partition as its leader has it. `leader` is -1 without one; `isr` are the replicas in sync; `offline` those on stopped nodes;
+    `epochs` maps a leader epoch to the first offset that it wrote; `size` is the number of bytes kept."""
 
     partition: int
     leader: int
@@ -60,7 +60,7 @@ class PartitionFacts(msgspec.Struct):
 
 
 class TopicFacts(msgspec.Struct):
-    """A topic. `topic_id` has the form of Kafka's tools; `configs` are those set on the topic."""
+    """A topic with its partitions. `topic_id` has the form of Kafka's tools; `configs` are those set on the topic."""
 
     name: str
     topic_id: str
@@ -71,7 +71,7 @@ class TopicFacts(msgspec.Struct):
 
 
 class ConfigRow(msgspec.Struct):
-    """A config. `value` is null for a secret or a missing value; `source` is topic, node, all nodes, start or default."""
+    """A config and its origin. `value` is null for a secret or a missing value; `source` is topic, node, all nodes, start or default."""
 
     value: str | None
     source: str

@@ -199,7 +199,7 @@ def _bytes(number: int, field: str, raw: msgspec.Raw | msgspec.UnsetType, form: 
 
 
 def _compact(number: int, field: str, data: bytes) -> bytes:
-    """Return JSON without blanks. Numbers and the order of fields stay as they were written."""
+    """Return the JSON without its blanks. Numbers and the order of fields stay as they were written."""
     try:
         return msgspec.json.format(data, indent=-1)
     except msgspec.DecodeError as broken:

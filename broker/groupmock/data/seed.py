@@ -44,7 +44,7 @@ Source = str | Path | Iterable[Mapping[str, Any]]
 
 
 class BadSeedData(ValueError):
-    """Seed data is wrong. The text names the file, the line, the field and the remedy."""
+    """A part of the seed data is wrong. The text names the file, the line, the field and the remedy."""
 
 
 class TopicLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -291,7 +291,7 @@ def _write(target: Target, topic: str, step: Step) -> int:
 
 
 def _commit(target: Target, group: str, step: Step) -> int:
-    """Commit the offsets. If a partition has several lines the last one counts, as with commits."""
+    """Commit the offsets of these lines. If a partition has several lines the last one counts, as with commits."""
     by_partition = {(each.topic, each.partition): each for _, each in step}
     offsets = [
         {"topic": each.topic, "partition": each.partition, "offset": each.offset} | ({"metadata": each.metadata} if each.metadata else {})

@@ -27,4 +27,4 @@ class Target(Protocol):
         """The clock of the run."""
 
     def submit(self, command: Command) -> object:
-        """Run a command. If it raises an error, nothing was changed."""
+        """Run a command of the core. If it raises an error, nothing was changed."""

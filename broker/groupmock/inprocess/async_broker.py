@@ -1,4 +1,4 @@
-"""`Broker` with coroutines. Written by tools/pages/async_broker_page.py (`make docs`): do not edit."""
+"""The twin of `Broker` with coroutines. Written by tools/pages/async_broker_page.py (`make docs`): do not edit."""
 
 from __future__ import annotations
 
@@ -441,7 +441,8 @@ class AsyncBroker(AsyncCalls):
         return await self._ask(lambda: self._up().add_node(rack, port))
 
     async def stop_node(self, node: int, clean: bool = True, loading: float = 0) -> None:
-        """Stop a node. `clean` lets it answer waiting requests first. Its coordinators load for `loading` seconds at their new nodes."""
+        """Stop a node of the cluster. `clean` lets it answer waiting requests first. Its coordinators load for `loading` seconds at their
+        new nodes."""
         await self._command("stop_node", node=node, clean=clean, loading_ms=milliseconds(loading))
 
     async def start_node(self, node: int, loading: float = 0) -> None:

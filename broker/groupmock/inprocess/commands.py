@@ -165,7 +165,8 @@ class Commands(Calls):
         return self._ask(lambda: self._up().add_node(rack, port))
 
     def stop_node(self, node: int, clean: bool = True, loading: float = 0) -> None:
-        """Stop a node. `clean` lets it answer waiting requests first. Its coordinators load for `loading` seconds at their new nodes."""
+        """Stop a node of the cluster. `clean` lets it answer waiting requests first. Its coordinators load for `loading` seconds at their
+        new nodes."""
         self._command("stop_node", node=node, clean=clean, loading_ms=milliseconds(loading))
 
     def start_node(self, node: int, loading: float = 0) -> None:

@@ -109,7 +109,7 @@ class FileSink(Sink):
         self._add(without_empty_tags(self._encode(row)) + b"\n")
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """Write repeated heartbeats. Their two rows are a template with a few numbers, filled in when they are flushed."""
+        """Write the rows of repeated heartbeats. Their two rows are a template with a few numbers, filled in when they are flushed."""
         if self._end is not None:
             rows = len(repeated.identifiers) >> 1  # a request and a reply for four bytes
             self._skip(rows, repeated.first + rows - 1, repeated.now)

@@ -39,7 +39,7 @@ class Repeated(Protocol):
 
 
 class Sink:
-    """A receiver of rows. A subclass says what it wants and overrides `take`; the other methods do nothing here."""
+    """A receiver of the journal's rows. A subclass says what it wants and overrides `take`; the other methods do nothing here."""
 
     kinds: frozenset[str] = frozenset(KINDS)
     """The kinds of rows that it takes, fixed while it is attached."""
@@ -65,7 +65,7 @@ class Sink:
         """Receive the header before any row."""
 
     def take(self, row: Row) -> None:
-        """Receive one numbered row."""
+        """Receive one row with its number."""
 
     def take_repeated(self, repeated: Repeated) -> None:
         """Receive heartbeats that changed nothing: with `heartbeats`, or with `pulse` and if the first of them has to be reported."""
@@ -135,7 +135,7 @@ class Journal:
             sink.load()
 
     def begin(self, cluster: dict[str, Any] | None = None) -> None:
-        """Write the header once. `cluster` describes the core; a replay needs it and whole frames."""
+        """Write the journal's header once. `cluster` describes the core; a replay needs it and whole frames."""
         self._begun = True
         if cluster is not None:
             self.header = structs.replace(

@@ -77,7 +77,7 @@ class Header(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Row(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, tag_field="kind"):
-    """What every row has; `kind` says which class it is."""
+    """Every row has these fields; `kind` says which class it is."""
 
     seq: Annotated[int, about("number of the row, from 1")] = 0
     t: Annotated[int, about("when, ns since epoch_ns")]
@@ -85,7 +85,7 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, tag_field=
 
 
 class OpenRow(Row, tag="open", kw_only=True):
-    """A client connected."""
+    """A client opened a connection."""
 
     connection: Annotated[int, about("number of the connection in this run")]
     client_host: Annotated[str, about("as Java prints an address: /10.0.0.7")]
@@ -93,7 +93,7 @@ class OpenRow(Row, tag="open", kw_only=True):
 
 
 class CloseRow(Row, tag="close", kw_only=True):
-    """A connection ended. One row, with the reason, whoever closed it."""
+    """A connection came to its end. One row, with the reason, whoever closed it."""
 
     connection: Annotated[int, about("number of the connection")]
     by: Annotated[str, about("client or server")]
@@ -103,7 +103,7 @@ class CloseRow(Row, tag="close", kw_only=True):
 
 
 class FramePlace(Row, kw_only=True):
-    """What request, reply and abandoned rows share."""
+    """Request, reply and abandoned rows share these fields."""
 
     connection: Annotated[int, about("number of the connection")]
     ticket: Annotated[int, about("number of the request in this run; its reply has the same")]
@@ -196,7 +196,7 @@ class MemberRow(Row, tag="member", kw_only=True):
 
 
 class TimerRow(Row, tag="timer", kw_only=True):
-    """A deadline passed. Without `timer`: time was looked at and nothing was due after all (replay needs to know)."""
+    """The deadline of a timer passed. Without `timer`: time was looked at and nothing was due after all (replay needs to know)."""
 
     timer: Annotated[str | None, about("its name, one of those that `POST /v1/clock/jump` takes (docs/reference/control.md)")] = None
     subject: Annotated[tuple[str, ...], about("what it was set for, as group and member id")] = ()
@@ -214,7 +214,7 @@ class FaultRow(Row, tag="fault", kw_only=True):
 
 
 class CommandRow(Row, tag="command", kw_only=True):
-    """Somebody steered."""
+    """A command steered the cluster or its fault rules."""
 
     name: Annotated[str, about("name of the command")]
     arguments: Annotated[dict[str, Any], about("its arguments; bytes as base64")]

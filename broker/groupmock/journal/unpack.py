@@ -151,7 +151,7 @@ def _gunzip() -> Unpack:
 
 
 def _zstd() -> _Form:
-    """Return the form zstd. Raises CannotUnpack."""
+    """Return the form of zstd data. Raises CannotUnpack."""
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
 

@@ -19,7 +19,7 @@ class Watch:
         """The core has handled the request; its effects are performed next."""
 
     def answered(self, ask: Ask) -> None:
-        """The answer has come. The next request of the connection has not reached the core yet."""
+        """The answer of a request has come. The next request of the connection has not reached the core yet."""
 
     def ended(self, ask: Ask) -> None:
         """There will be no answer: `ask.status` says why."""

@@ -83,7 +83,7 @@ class Running:
         self.seed_data: SeedData | None = None
         """The seed data of the start. A reset applies it again."""
         self.not_copied: list[str] = []
-        """What `--like` did not copy from the other cluster, one sentence for each reason."""
+        """The parts of the other cluster that `--like` did not copy, one sentence for each reason."""
         self.closed = False
         self._ports = ports
 
