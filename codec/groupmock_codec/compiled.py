@@ -1,7 +1,7 @@
-"""The fast path: a declaration made into flat Python, per message class and version, when it is first used.
+"""The compiled codec: flat Python generated from a declaration, per message class and version, at first use.
 
-`decoder(cls, version, flexible)` and `encoder(...)` generate, execute and remember. Generated functions are strict on every
-length; what they refuse is explained (field path, offset) by the judge in `reference.py`, and only when somebody asks.
+`decoder(cls, version, flexible)` and `encoder(...)` generate, execute and cache functions. These check every length. When they refuse a
+message, the slow codec in `reference.py` explains field path and offset, but only if somebody asks.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .errors import DecodeError, EncodeError, Place, TooManyElements
 
 M = TypeVar("M", bound=Message)
 EXPLAINED_BYTES: Final = 4096
-"""The judge takes 6 us per byte of small fields: a server that asks it why must not stand still for a hostile frame."""
+"""The largest number of bytes that are explained. The reference codec takes 6 us per byte of small fields, and a server must not stall for
+a hostile frame."""
 Decoder = Callable[[bytes, int], tuple[M, int]]
 Encoder = Callable[[M], bytes]
 
 
 @cache
 def decoder(message: type[M], version: int, flexible: bool, max_elements: int | None = None) -> Decoder[M]:
-    """`(data, offset) -> (message, end)`; raises DecodeError. Bytes after `end` are the caller's business.
+    """Return `(data, offset) -> (message, end)`, which raises DecodeError. The caller handles bytes after `end`.
 
-    `max_elements`: so many array elements and tagged fields the whole message may have; more raise TooManyElements.
-    """
+    `max_elements` limits the array elements and tagged fields of the whole message; more raise TooManyElements."""
 
     def explain(data: bytes, start: int) -> DecodeError:
         def place() -> Place:
@@ -57,7 +57,7 @@ def decoder(message: type[M], version: int, flexible: bool, max_elements: int | 
 
 @cache
 def encoder(message: type[M], version: int, flexible: bool) -> Encoder[M]:
-    """`message -> bytes`; raises EncodeError."""
+    """Return `message -> bytes`, which raises EncodeError."""
 
     def explain(value: M) -> EncodeError:
         def place() -> Place:
@@ -73,7 +73,7 @@ def encoder(message: type[M], version: int, flexible: bool) -> Encoder[M]:
 
 
 def _executed(source: Source, name: str, message: type[Message], version: int, **raised: Callable[..., Exception]) -> Any:
-    """Run the generated module; tracebacks and profilers show its lines."""
+    """Execute the generated module so that tracebacks and profilers show its lines."""
     filename = f"<{name} {message.__module__}.{message.__name__} v{version}>"
     names = source.names | raised | {"StructError": struct.error}
     exec(compile(source.text, filename, "exec"), names)  # made of this package's declarations only

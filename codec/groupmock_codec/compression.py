@@ -1,4 +1,4 @@
-"""What compresses records: none and gzip are opened here, the others are kept as they are. Never more is unpacked than was allowed."""
+"""Compression of records: none and gzip are unpacked here, other formats are kept as they are. Unpacking never exceeds the given limit."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FED_AT_ONCE: Final = 256 * 1024
 GZIP_MAGIC: Final = b"\x1f\x8b"
 COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 MOST_MEMBERS: Final = 16
-"""Of a gzip stream: what follows one is copied to look at the next, and stock producers write one."""
+"""The largest number of members of a gzip stream. What follows a member is copied to look at the next, and stock producers write one."""
 MAX_DECOMPRESSED: Final = 104_857_600
 
 
 class RecordsError(ValueError):
-    """Records that a log refuses. `error_code` is what Kafka answers for the partition."""
+    """The records are refused by the log. `error_code` is Kafka's answer for the partition."""
 
     def __init__(self, error_code: int, reason: str) -> None:
         super().__init__(f"{error_name(error_code)}: {reason}")
@@ -31,7 +31,7 @@ class RecordsError(ValueError):
 
 
 class OverLimit(RecordsError):
-    """Records that would cost more than their reader allows. A Java producer that is told MESSAGE_TOO_LARGE splits the batch."""
+    """The records would cost more than their reader allows. A Java producer splits its batch after MESSAGE_TOO_LARGE."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(error_codes.MESSAGE_TOO_LARGE, reason)
@@ -41,7 +41,7 @@ class OverLimit(RecordsError):
 
 
 def compress(data: bytes, code: int) -> bytes:
-    """`data` under compression NONE or GZIP; UNSUPPORTED_COMPRESSION_TYPE for others."""
+    """Return `data` under compression NONE or GZIP; UNSUPPORTED_COMPRESSION_TYPE for others."""
     if code == NONE:
         return data
     if code == GZIP:
@@ -50,16 +50,16 @@ def compress(data: bytes, code: int) -> bytes:
 
 
 def decompress(data: bytes, code: int, limit: int = MAX_DECOMPRESSED) -> bytes:
-    """The inverse of `compress`; never more than `limit` bytes (a bomb is MESSAGE_TOO_LARGE), CORRUPT_MESSAGE if it is no gzip."""
+    """Return the inverse of `compress`, at most `limit` bytes: more are MESSAGE_TOO_LARGE, and data that is no gzip is CORRUPT_MESSAGE."""
     if code == NONE:
         return data
     if code != GZIP:
         raise _unsupported(code)
-    if limit <= 0:  # which zlib takes for no limit
+    if limit <= 0:  # zlib would take 0 for no limit
         raise OverLimit("no more bytes may be decompressed")
     parts: list[bytes] = []
     rest = memoryview(data)
-    # As Java's GZIPInputStream: one member behind the other, what follows is left alone
+    # As in Java's GZIPInputStream: one member after the other, and what follows them is ignored.
     while bytes(rest[: len(GZIP_MAGIC)]) == GZIP_MAGIC or not parts:
         if len(parts) == MOST_MEMBERS:
             raise OverLimit(f"more than {MOST_MEMBERS} members of gzip")
@@ -70,21 +70,21 @@ def decompress(data: bytes, code: int, limit: int = MAX_DECOMPRESSED) -> bytes:
 
 
 def _member(data: memoryview, limit: int) -> tuple[bytes, memoryview]:
-    """What the first member holds, and what comes behind it. Fed in pieces, because zlib copies all that it was given and does not need."""
-    unzip, found, size, at = zlib.decompressobj(wbits=31), [], 0, 0
+    """Unpack the first member and return the bytes after it. It is fed in pieces, because zlib copies the input that it does not need."""
+    unzip, unpacked, size, at = zlib.decompressobj(wbits=31), [], 0, 0
     while at < len(data) and not unzip.eof:
         piece = data[at : at + FED_AT_ONCE]
         try:
-            found.append(unzip.decompress(piece, max(1, limit - size)))  # zlib takes 0 for no limit
+            unpacked.append(unzip.decompress(piece, max(1, limit - size)))  # zlib takes 0 for no limit
         except zlib.error as error:
             raise RecordsError(error_codes.CORRUPT_MESSAGE, f"bad gzip: {error}") from None
-        size += len(found[-1])
+        size += len(unpacked[-1])
         if unzip.unconsumed_tail or size > limit:
             raise OverLimit(f"more than {limit} bytes when decompressed")
         at += len(piece) - len(unzip.unused_data)
     if not unzip.eof:
         raise RecordsError(error_codes.CORRUPT_MESSAGE, "gzip ends too early")
-    return b"".join(found), data[at:]
+    return b"".join(unpacked), data[at:]
 
 
 def _unsupported(code: int) -> RecordsError:

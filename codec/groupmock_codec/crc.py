@@ -11,7 +11,7 @@ CHECKED_AT_ONCE: Final = 256 * 1024
 
 @cache
 def crc32c() -> Callable[[bytes], int]:
-    """The CRC-32C function; its C library is imported at the first record, not at start."""
+    """Return the CRC-32C function. Its C library is imported for the first record, not at the start."""
     import google_crc32c
 
     function: Callable[[bytes], int] = google_crc32c.value
@@ -19,12 +19,12 @@ def crc32c() -> Callable[[bytes], int]:
 
 
 def checksum(data: bytes, begin: int, crc: int = 0) -> int:
-    """The CRC-32C of `data` from `begin` on, behind bytes with that CRC (0: behind none). The library wants bytes of their own, which are
-    copied a piece at a time: a copy of 63 MB takes as long as all that is done with them."""
+    """Return the CRC-32C of `data` from `begin` on; `crc` is that of preceding bytes (0: none). The library needs `bytes`, so the data are
+    copied in pieces: one copy of 63 MB takes as long as all other work on it."""
     if not crc and len(data) <= CHECKED_AT_ONCE:
         return crc32c()(bytes(data[begin:]))
     from google_crc32c import extend
 
-    for at in range(begin, len(data), CHECKED_AT_ONCE):
-        crc = extend(crc, bytes(data[at : at + CHECKED_AT_ONCE]))
+    for start in range(begin, len(data), CHECKED_AT_ONCE):
+        crc = extend(crc, bytes(data[start : start + CHECKED_AT_ONCE]))
     return crc

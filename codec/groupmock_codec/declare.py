@@ -27,7 +27,7 @@ ZERO_UUID: Final = bytes(16)
 
 
 class NoTags(dict[int, bytes]):
-    """The one shared, unwritable `unknown_tags` of messages that carried none (saves a dict per struct)."""
+    """The shared, read-only `unknown_tags` of messages without any, which saves a dict for each struct."""
 
     def _refuse(self, *_: object) -> NoReturn:
         raise TypeError("NO_TAGS is shared by all messages: assign a dict of your own to unknown_tags")
@@ -41,24 +41,25 @@ TAGS: Final = "unknown_tags"
 
 
 class Message(msgspec.Struct, gc=False, kw_only=True):
-    """Base of every message and of every struct inside one. `unknown_tags`: tag number -> raw bytes, kept as received."""
+    """The base class of every message and of every struct inside one. `unknown_tags` has the raw bytes of each tag number, as received."""
 
     unknown_tags: dict[int, bytes] = NO_TAGS
 
 
 class FrozenMessage(Message, frozen=True):  # type: ignore[misc]  # msgspec allows what dataclasses do not
-    """A struct that is the default of a tagged field: unchangeable, so that all messages without the field share one."""
+    """The base class of a struct that is the default of a tagged field. It is immutable, so that all messages without the field share one.
+    """
 
 
 class Wire(msgspec.Struct, frozen=True):
-    """A wire type. `kind` is Kafka's name for it; `element` is what an array or a struct holds."""
+    """A wire type. `kind` is Kafka's name of the type; `element` is the type inside an array or a struct."""
 
     kind: str
     element: Wire | type[Message] | None = None
 
     @property
     def struct(self) -> type[Message]:
-        """The message class of a `struct`."""
+        """The message class of a wire type `struct`."""
         assert isinstance(self.element, type)
         return self.element
 
@@ -77,19 +78,19 @@ INT32: Final = Wire("int32")
 UINT32: Final = Wire("uint32")
 INT64: Final = Wire("int64")
 FLOAT64: Final = Wire("float64")
-UUID: Final = Wire("uuid")  # 16 raw bytes in Python too
+UUID: Final = Wire("uuid")  # Python has 16 raw bytes, too
 STRING: Final = Wire("string")
 BYTES: Final = Wire("bytes")
-RECORDS: Final = Wire("records")  # bytes on the wire; always nullable in Kafka's schemas where it matters
+RECORDS: Final = Wire("records")  # bytes on the wire; nullable in Kafka's schemas wherever it matters
 
 
 def array(element: Wire | type[Message]) -> Wire:
-    """An array of a wire type or of a message class."""
+    """Return the wire type of an array of a wire type or of a message class."""
     return Wire("array", element)
 
 
 def struct(element: type[Message]) -> Wire:
-    """A struct in place; nullable ones carry an int8 marker (docs/kafka/apis.md#wire-conventions)."""
+    """Return the wire type of an embedded struct. A nullable one has an int8 marker (docs/kafka/apis.md#wire-conventions)."""
     return Wire("struct", element)
 
 
@@ -119,27 +120,27 @@ class Tag(msgspec.Struct, frozen=True):
 
 
 class Ignorable(msgspec.Struct, frozen=True):
-    """A field that a version without it drops silently; others make the encoder refuse a non-default value
+    """A field that is silently dropped by versions without it. For other fields the encoder refuses a value that is not the default
     (docs/kafka/apis.md#wire-conventions)."""
 
 
 def since(version: int) -> Since:
-    """The first version that has the field."""
+    """Mark the first version that has the field."""
     return Since(version)
 
 
 def until(version: int) -> Until:
-    """The last version that has the field."""
+    """Mark the last version that has the field."""
     return Until(version)
 
 
 def nullable(version: int = 0) -> Nullable:
-    """The first version in which the field may be null."""
+    """Mark the first version in which the field may be null."""
     return Nullable(version)
 
 
 def tag(number: int, version: int = 0) -> Tag:
-    """The field travels in the tagged section, from `version` on, and only when it differs from its default."""
+    """Mark a field of the tagged section, from `version` on. It is written only if it differs from its default."""
     return Tag(number, version)
 
 
@@ -147,7 +148,7 @@ IGNORABLE: Final = Ignorable()
 
 
 class Versions(NamedTuple):
-    """Inclusive range of versions, as Kafka writes it: `str(Versions(0, 9)) == "0-9"`."""
+    """An inclusive range of versions, printed as Kafka does: `str(Versions(0, 9)) == "0-9"`."""
 
     lowest: int
     highest: int
@@ -173,25 +174,25 @@ class Field(msgspec.Struct, frozen=True):
 
     @property
     def number(self) -> int:
-        """The tag of a tagged field."""
+        """The tag number of a tagged field."""
         assert self.tag is not None
         return self.tag.number
 
     def present(self, version: int) -> bool:
-        """Does this version carry the field at all?"""
+        """True if this version has the field."""
         return self.since <= version <= self.until
 
     def nullable(self, version: int) -> bool:
-        """May the field be null in this version?"""
+        """True if the field may be null in this version."""
         return self.nullable_since is not None and version >= self.nullable_since
 
     def tagged(self, version: int) -> bool:
-        """Does the field travel in the tagged section in this version?"""
+        """True if this version has the field in the tagged section."""
         return self.tag is not None and version >= self.tag.since
 
 
 class ApiDeclaration(NamedTuple):
-    """What a message file declares: both halves of one API and the versions they exist in (`flexible_from` None: never)."""
+    """The declaration of an API in a message file: both halves and the versions that exist (`flexible_from` None: none is flexible)."""
 
     key: int
     name: str
@@ -205,7 +206,7 @@ _FIELDS: dict[type[Message], tuple[Field, ...]] = {}
 
 
 def fields_of(message: type[Message]) -> tuple[Field, ...]:
-    """The declared fields of a message class in wire order, `unknown_tags` left out. Resolved once per class."""
+    """Return the declared fields of a message class in wire order, without `unknown_tags`. They are resolved once for each class."""
     if message not in _FIELDS:
         hints = get_type_hints(message, include_extras=True)
         _FIELDS[message] = tuple(
@@ -217,7 +218,8 @@ def fields_of(message: type[Message]) -> tuple[Field, ...]:
 
 
 def misplaced_tags(message: type[Message], version: int) -> frozenset[int]:
-    """Tags that the message declares for other versions only; Kafka's readers refuse them: "Tag 1 is not valid for version 12"."""
+    """Return the tags that the message declares only for other versions. Kafka's readers refuse them: "Tag 1 is not valid for version 12".
+    """
     fields = [field for field in fields_of(message) if field.tag is not None]
     here = {field.number for field in fields if field.present(version) and field.tagged(version)}
     return frozenset(field.number for field in fields) - here
@@ -228,9 +230,9 @@ def _default(info: msgspec.structs.FieldInfo) -> Any:
 
 
 def _field(name: str, marks: tuple[object, ...], default: Any) -> Field:
-    found = {type(mark): mark for mark in marks}
-    first, last, null, tagged = found.get(Since), found.get(Until), found.get(Nullable), found.get(Tag)
-    wire = found[Wire]
+    by_type = {type(mark): mark for mark in marks}
+    first, last, null, tagged = by_type.get(Since), by_type.get(Until), by_type.get(Nullable), by_type.get(Tag)
+    wire = by_type[Wire]
     assert isinstance(wire, Wire)
     return Field(
         name=name,
@@ -239,6 +241,6 @@ def _field(name: str, marks: tuple[object, ...], default: Any) -> Field:
         until=last.version if isinstance(last, Until) else ANY_VERSION,
         nullable_since=null.since if isinstance(null, Nullable) else None,
         tag=tagged if isinstance(tagged, Tag) else None,
-        ignorable=Ignorable in found,
+        ignorable=Ignorable in by_type,
         default=default,
     )

@@ -1,4 +1,4 @@
-"""What both emitters share: indented lines, fresh names, and objects bound to names of the generated module."""
+"""The base of both emitters: indented lines, fresh names, and objects bound to global names of the generated module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CODES: Final[Mapping[str, str]] = {
 
 
 class Source:
-    """Source text under construction, with the names it needs when executed."""
+    """Source text under construction, with the names that it needs when executed."""
 
     def __init__(self, names: Mapping[str, object]) -> None:
         self.lines: list[str] = []
@@ -41,7 +41,7 @@ class Source:
 
     @contextmanager
     def block(self, head: str = "") -> Iterator[None]:
-        """Lines inside are one level deeper, below `head` if given."""
+        """Indent the lines inside by one level, below `head` if given."""
         if head:
             self.line(head)
         self._depth += 1
@@ -51,19 +51,19 @@ class Source:
     here = staticmethod(nullcontext)
 
     def fresh(self, prefix: str = "v") -> str:
-        """A local name that was not used before."""
+        """Return a local name that was not used before."""
         self._count += 1
         return f"{prefix}{self._count}"
 
     def bind(self, prefix: str, value: object, key: object) -> str:
-        """The global name of `value`, the same for the same `key`."""
+        """Return the global name of `value`, the same for the same `key`."""
         if key not in self._bound:
             self._bound[key] = f"{prefix}_{len(self._bound)}"
             self.names[self._bound[key]] = value
         return self._bound[key]
 
     def default(self, field: Field) -> str:
-        """An expression of the field's default: fresh where it can be changed, shared where it cannot."""
+        """Return an expression of the field's default: a fresh object if it can be changed, a shared one otherwise."""
         value = field.default
         if isinstance(value, list):
             return "[]"

@@ -1,11 +1,11 @@
-"""Flat Python source that reads one message class in one version: `(data, offset) -> (message, end)`.
+"""The emitter of decoders: flat Python source that reads one message class in one version, `(data, offset) -> (message, end)`.
 
-What pays (measured, see benchmarks): fixed-width fields that follow each other are one `unpack_from`, which also takes the next
-length prefix; varints below 128 are inlined; structs are inlined and arrays are local loops, so that a message is one function;
-an end beyond the buffer is checked once, since a slice past the end is short, and every later read then fails or ends beyond.
+Optimizations that were measured (see benchmarks): adjacent fixed-width fields are one `unpack_from`, which also takes the next length
+prefix; varints below 128 are inlined; structs are inlined and arrays are local loops, so that a message is one function; the end of the
+buffer is checked once, because a slice past the end is short and every later read then fails or ends beyond it.
 
-With `max_elements` the function counts down `left`, over the whole message: array elements, nested ones too, and tagged fields. What a
-byte makes of itself is bounded by that: an empty element of three bytes becomes an object of 150 in 0.3 us.
+With `max_elements` the function counts down `left` over the whole message: array elements, nested ones included, and tagged fields. This
+bounds what bytes turn into: an empty element of three bytes becomes an object of 150 bytes in 0.3 us.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ READERS: Final[Mapping[str, object]] = {
 
 
 class DecodeSource(Source):
-    """Writes the body. `o` is the offset variable; the next byte to read is always at `o + self.ahead`."""
+    """The writer of a decoder's body. `o` is the offset variable; the next byte to read is always at `o + self.ahead`."""
 
     def __init__(self, version: int, flexible: bool, max_elements: int | None = None) -> None:
         super().__init__(READERS)
         self.version, self.flexible, self.max_elements = version, flexible, max_elements
-        self.viewed = False  # are records views of the frame?
+        self.viewed = False  # True if records are views of the frame
         self.path = ""
         self.run: list[tuple[str, str]] = []
         self.ahead = 0
 
     def function(self, message: type[Message]) -> None:
-        """The whole function `decode(data, o)`."""
-        self.viewed = message.__name__.endswith("Request")  # records of answers are for clients, who may expect bytes
-        # A default of a parameter costs nothing where nothing is counted
+        """Write the whole function `decode(data, o)`."""
+        self.viewed = message.__name__.endswith("Request")  # records of responses are for clients, which may expect bytes
+        # Without a limit there is no parameter, because even a default would cost time.
         self.line("def decode(data, o):" if self.max_elements is None else f"def decode(data, o, left={self.max_elements}):")
         with self.block():
             self.line("start = o")
@@ -66,29 +66,29 @@ class DecodeSource(Source):
 
     @contextmanager
     def below(self, name: str) -> Iterator[None]:
-        """What is read inside belongs to that field, or with "[]" to each element of an array."""
+        """Add a field's name, or "[]" for an array's elements, to the path of what is read inside."""
         outer = self.path
         self.path += name if name == "[]" or not outer else f".{name}"
         yield
         self.path = outer
 
     def count(self, count: str, above_zero: bool) -> None:
-        """Refuse a count of elements that cannot be true, or of more than are left, before the first is built."""
+        """Refuse an impossible count of elements, or one above what is left, before the first element is built."""
         wrong = f"{count} >" if above_zero else f"0 > {count} or {count} >"
         if self.max_elements is None:
             self.line(f"if {wrong} z - o: raise Refused")
         else:
-            # One comparison in place of the other: of a count within `left` that is not true the bytes soon end
+            # One comparison replaces the other: a false count within `left` soon reaches the end of the bytes.
             self.line(f"if {wrong} left: raise unfit({self.path!r}, {count}, left, o - start, z - o)")
             self.line(f"left -= {count}")
 
     def at(self, more: int = 0) -> str:
-        """The offset expression of the byte `more` after the next one."""
+        """Return the offset expression of the byte `more` after the next one."""
         ahead = self.ahead + more
         return f"o + {ahead}" if ahead else "o"
 
     def fixed(self, code: str, name: str) -> str:
-        """Put a fixed-width value into the current run; it has its value after `flush`."""
+        """Add a fixed-width value to the current run. Its name has the value after `flush`."""
         self.run.append((code, name))
         return name
 
@@ -107,14 +107,14 @@ class DecodeSource(Source):
         self.run.clear()
 
     def settle(self) -> None:
-        """Make `o` itself the next byte: where branches and loop turns meet."""
+        """Let `o` itself be the next byte, as needed where branches and loop turns meet."""
         self.flush()
         if self.ahead:
             self.line(f"o += {self.ahead}")
             self.ahead = 0
 
     def value(self, wire: Wire, nullable: bool) -> str:
-        """Read one value, whatever its type; returns the name that holds it (after `flush` for fixed-width ones)."""
+        """Read one value of any type and return its name, which has the value after `flush` for fixed-width types."""
         if wire.kind in CODES:
             return self.fixed(CODES[wire.kind], self.fresh())
         if wire.kind == "array":
@@ -126,7 +126,7 @@ class DecodeSource(Source):
         return self.compact(text, nullable, viewed) if self.flexible else self.prefixed(text, nullable, viewed)
 
     def prefixed(self, text: str, nullable: bool, viewed: bool) -> str:
-        """String (int16 length) or bytes (int32 length) of the non-flexible versions; negative is null."""
+        """Read a string (int16 length) or bytes (int32 length) of versions that are not flexible; a negative length is null."""
         length = self.fixed("h" if text else "i", self.fresh("n"))
         self.flush()
         name, begin = self.fresh(), self.at()
@@ -143,7 +143,7 @@ class DecodeSource(Source):
         return name
 
     def compact(self, text: str, nullable: bool, viewed: bool) -> str:
-        """Compact string or bytes: the first byte of the varint length joins the run before it."""
+        """Read a compact string or bytes. The first byte of the varint length joins the run before it."""
         length = self.fixed("B", self.fresh("n"))
         self.flush()
         name, before = self.fresh(), self.at(-1)
@@ -158,7 +158,7 @@ class DecodeSource(Source):
         return name
 
     def array(self, wire: Wire, nullable: bool) -> str:
-        """An array: its count is never trusted beyond the bytes that are left."""
+        """Read an array. Its count is never believed beyond the bytes that are left."""
         count = self.fixed("B" if self.flexible else "i", self.fresh("n"))
         self.settle()
         name = self.fresh()
@@ -175,7 +175,7 @@ class DecodeSource(Source):
         return name
 
     def elements(self, wire: Wire, name: str, count: str) -> None:
-        """The elements of an array into the list `name`; begins and ends settled."""
+        """Read the elements of an array into the list `name`. It begins and ends settled."""
         element = wire.element_wire
         if element.kind == "uuid":
             self.line(f"p = o + 16 * {count}; {name} = [data[i:i + 16] for i in range(o, p, 16)]; o = p")
@@ -192,7 +192,7 @@ class DecodeSource(Source):
                 self.line(f"{append}({each})")
 
     def nullable_struct(self, wire: Wire) -> str:
-        """A struct behind an int8 marker: negative is null, anything else present."""
+        """Read a struct after an int8 marker: negative is null, anything else present."""
         marker = self.fixed("b", self.fresh("n"))
         self.settle()
         name = self.fresh()
@@ -203,7 +203,7 @@ class DecodeSource(Source):
         return name
 
     def struct(self, message: type[Message]) -> str:
-        """Read the fields of a struct and build it; begins anywhere, ends settled."""
+        """Read the fields of a struct and build it. It ends settled."""
         fields = fields_of(message)
         values: dict[str, str] = {}
         tagged: list[Field] = []
@@ -235,19 +235,19 @@ class DecodeSource(Source):
         return name
 
     def spend_tags(self, count: str) -> None:
-        """Tagged fields count as elements; a count of 2^31 and more is negative, hence no tag at all, and gives nothing back."""
+        """Count tagged fields as elements. A count of 2^31 and more is negative, so there is no tag, and nothing is given back."""
         if self.max_elements is not None:
             self.line(f"if {count} < 0: {count} = 0")
             self.line(f"if {count} > left: raise too_many({self.path!r}, {count}, left, o - start)")
             self.line(f"left -= {count}")
 
     def built(self, message: type[Message], fields: tuple[Field, ...], values: Mapping[str, str], tags: str = "") -> str:
-        """The constructor call, positional: msgspec's fastest way."""
+        """Return the constructor call with positional arguments, which is msgspec's fastest way."""
         arguments = [values[field.name] for field in fields] + ([f"unknown_tags={tags}"] if tags else [])
         return f"{self.bind(message.__name__, message, message)}({', '.join(arguments)})"
 
     def known_tags(self, tagged: list[Field], values: dict[str, str], count: str, tags: str, misplaced: frozenset[int]) -> None:
-        """The tagged section of a struct that knows some tags. As in Kafka a known tag's size is not looked at."""
+        """Read the tagged section of a struct that declares some tags. As in Kafka, the size of a known tag is ignored."""
         for field in tagged:
             values[field.name] = self.fresh()
             self.line(f"{values[field.name]} = {self.default(field)}")

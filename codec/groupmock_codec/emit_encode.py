@@ -1,8 +1,8 @@
-"""Flat Python source that writes one message class in one version: `message -> bytes`.
+"""The emitter of encoders: flat Python source that writes one message class in one version, `message -> bytes`.
 
-Fixed-width fields that follow each other are one `pack`, together with the next int16 / int32 length; everything goes into one
-list that is joined once. Out of range, null where not nullable and wrong types make `pack`, `encode` or `join` fail by
-themselves; only what they would let through (a 15-byte uuid, a field the version has not) is tested in the source.
+Adjacent fixed-width fields are one `pack`, together with the next int16 / int32 length; everything goes into one list that is joined once.
+Values out of range, null where it is not allowed and wrong types make `pack`, `encode` or `join` fail by themselves. The source tests only
+what they would accept (a 15-byte uuid, a field that the version lacks).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WRITERS: Final[Mapping[str, object]] = {
 
 
 class EncodeSource(Source):
-    """Writes the body. Values pile up in `run` (one pack), packs and bytes in `items` (one extend of the list `sink`)."""
+    """The writer of an encoder's body. Values pile up in `run` (one pack), packs and bytes in `items` (one extend of the list `sink`)."""
 
     def __init__(self, version: int, flexible: bool) -> None:
         super().__init__(WRITERS)
@@ -37,7 +37,7 @@ class EncodeSource(Source):
         self.sink = "o"
 
     def function(self, message: type[Message]) -> None:
-        """The whole function `encode(m)`."""
+        """Write the whole function `encode(m)`."""
         self.line("def encode(m):")
         with self.block():
             self.line("try:")
@@ -54,18 +54,18 @@ class EncodeSource(Source):
                 self.line("raise explain(m) from None")
 
     def result(self, has_list: bool) -> str:
-        """The return statement: one item needs no join, and only loops and branches need the list."""
+        """Return the return statement. One item needs no join, and only loops and branches need the list."""
         items, self.items = self.items, []
         if not has_list:
             return f"return {items[0]}" if len(items) == 1 else f"return b''.join(({', '.join(items)},))" if items else "return b''"
         return f"o += ({', '.join(items)},); return b''.join(o)" if items else "return b''.join(o)"
 
     def fixed(self, code: str, value: str) -> None:
-        """A fixed-width value joins the current run."""
+        """Add a fixed-width value to the current run."""
         self.run.append((code, value))
 
     def close_run(self) -> None:
-        """Turn the run into one item."""
+        """Turn the current run into one item."""
         if self.run:
             layout = ">" + "".join(code for code, _ in self.run)
             pack = self.bind("pack", struct.Struct(layout).pack, layout)
@@ -73,19 +73,19 @@ class EncodeSource(Source):
             self.run.clear()
 
     def item(self, value: str) -> None:
-        """An expression of bytes."""
+        """Add an expression of bytes as an item."""
         self.close_run()
         self.items.append(value)
 
     def settle(self) -> None:
-        """Everything so far is in the list: where branches and loops begin and end."""
+        """Put all items into the list, as needed where branches and loops begin and end."""
         self.close_run()
         if self.items:
             self.line(f"{self.sink} += ({', '.join(self.items)},)")
             self.items.clear()
 
     def value(self, wire: Wire, nullable: bool, source: str) -> None:
-        """Write one value found at the expression `source`."""
+        """Write the value that the expression `source` gives."""
         if wire.kind == "uuid":
             self.line(f"if len({source}) != 16: raise Refused")
         if wire.kind in CODES:
@@ -98,18 +98,18 @@ class EncodeSource(Source):
             self.sized(wire.kind == "string", nullable, source)
 
     def local(self, source: str) -> str:
-        """A local variable holding `source`."""
+        """Assign `source` to a local variable and return its name."""
         name = self.fresh()
         self.line(f"{name} = {source}")
         return name
 
     def length(self, name: str, text: bool) -> str:
-        """An expression of the compact length prefix of the bytes in `name`."""
+        """Return an expression of the compact length prefix of the bytes in `name`."""
         function = "text_length" if text else "uvarint"
         return f"UVARINTS[k] if (k := len({name}) + 1) < {runtime.SHORT} else {function}(k)"
 
     def sized(self, text: bool, nullable: bool, source: str) -> None:
-        """A string or bytes with its length."""
+        """Write a string or bytes with its length."""
         encode = ".encode()" if text else ""
         name = self.local(source if nullable else source + encode)
         length = self.length(name, text) if self.flexible else f"len({name})"
@@ -129,7 +129,7 @@ class EncodeSource(Source):
         self.item(name)
 
     def array(self, wire: Wire, nullable: bool, source: str) -> None:
-        """An array: its count, then one call for numbers or a loop for everything else."""
+        """Write an array: its count, then one call for numbers or a loop for everything else."""
         name, count = self.local(source), self.fresh("n")
         length = f"({self.length(name, False)})" if self.flexible else f"len({name})"
         if nullable:
@@ -153,7 +153,7 @@ class EncodeSource(Source):
             self.settle()
 
     def nullable_struct(self, wire: Wire, source: str) -> None:
-        """A struct behind an int8 marker, -1 for null and 1 for present."""
+        """Write a struct after an int8 marker, -1 for null and 1 for present."""
         name = self.local(source)
         self.settle()
         self.line(f"if {name} is None: {self.sink} += (b'\\xff',)")
@@ -164,7 +164,7 @@ class EncodeSource(Source):
             self.settle()
 
     def struct(self, message: type[Message], name: str) -> None:
-        """All fields of a struct held by `name`, then its tagged section."""
+        """Write all fields of a struct held by `name`, then its tagged section."""
         tagged: list[Field] = []
         for field in fields_of(message):
             source = f"{name}.{field.name}"
@@ -183,12 +183,12 @@ class EncodeSource(Source):
             self.item(f"write_tags({{}}, t) if (t := {name}.unknown_tags) else Z")
 
     def differs(self, field: Field, source: str) -> str:
-        """An expression: has the field another value than its default?"""
+        """Return an expression that is true if the field's value is not its default."""
         default = self.default(field)
         return f"{source} is not None" if default == "None" else f"{source} != {default}"
 
     def known_tags(self, tagged: list[Field], name: str) -> None:
-        """Known tags are written only when they differ from their defaults, merged with the unknown ones in order of number."""
+        """Write known tags that differ from their defaults, merged with the unknown ones in order of number."""
         self.settle()
         tags, outer = self.fresh("t"), self.sink
         self.line(f"{tags} = None")

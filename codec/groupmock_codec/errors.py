@@ -1,4 +1,4 @@
-"""The typed errors of the codec. Each names the field and the byte where a message went wrong."""
+"""The errors of the codec. Each names the field and the byte at which a message went wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 
 class Place(NamedTuple):
-    """Where and why a message was refused: `path` as in `protocols[2].metadata`, `offset` in bytes from the message's start."""
+    """The reason and the place of an error: `path` as in `protocols[2].metadata`, `offset` in bytes from the message's start."""
 
     reason: str
     path: str = ""
@@ -15,10 +15,11 @@ class Place(NamedTuple):
 
 
 class CodecError(ValueError):
-    """Base of both. Finding the place costs a second, slow pass, so it is made only when somebody asks (or prints)."""
+    """The base class of both errors. The place needs a second, slow pass, so it is computed only when somebody asks for it or prints the
+    error."""
 
     budget: ClassVar[bool] = False
-    """Refused for what it would cost, and not because it is wrong?"""
+    """True if the message was refused for its cost and not because it is wrong."""
 
     def __init__(self, what: str, place: Place | Callable[[], Place]) -> None:
         super().__init__(what)
@@ -27,24 +28,24 @@ class CodecError(ValueError):
 
     @property
     def place(self) -> Place:
-        """Reason, path and offset together."""
+        """The reason, path and offset together."""
         if callable(self._place):
             self._place = self._place()
         return self._place
 
     @property
     def reason(self) -> str:
-        """What is wrong, in a few words."""
+        """The reason in a few words."""
         return self.place.reason
 
     @property
     def path(self) -> str:
-        """The field, as in `protocols[2].metadata`; empty for the message as a whole."""
+        """The path of the field, as in `protocols[2].metadata`; empty for the message as a whole."""
         return self.place.path
 
     @property
     def offset(self) -> int:
-        """Bytes from the start of the message to the value that could not be read (0 when encoding)."""
+        """The bytes from the start of the message to the value that could not be read (0 when encoding)."""
         return self.place.offset
 
     def __str__(self) -> str:
@@ -57,14 +58,14 @@ class CodecError(ValueError):
 
 
 class DecodeError(CodecError):
-    """These bytes are no such message. Kafka closes the connection of who sent them."""
+    """These bytes are no such message. Kafka closes the sender's connection."""
 
 
 class TooManyElements(DecodeError):
-    """A message of more array elements and tagged fields than its reader allows. Known before the first of them is built."""
+    """The message has more array elements and tagged fields than its reader allows. This is known before the first of them is built."""
 
     budget = True
 
 
 class EncodeError(CodecError):
-    """This value cannot be written in that version: null, too long, out of range, or a field the version has not."""
+    """This value cannot be written in that version: null, too long, out of range, or a field that the version lacks."""

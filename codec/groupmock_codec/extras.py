@@ -1,4 +1,4 @@
-"""How to install an extra of this distribution: a command that works in any folder, wherever pip took the distribution from (PEP 610)."""
+"""The command that installs an extra of this distribution, valid in any folder, from wherever pip took the distribution (PEP 610)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ DISTRIBUTION: Final = "groupmock"
 
 
 def pip_install(*extras: str) -> str:
-    """The command for a shell: `pip install 'groupmock[control]'`, or the same of the checkout, file or repository that pip took."""
+    """Return a shell command: `pip install 'groupmock[control]'`, or the same for the checkout, file or repository that pip took."""
     from shlex import quote
 
     wanted, origin = f"[{','.join(extras)}]", _origin()
@@ -20,7 +20,7 @@ def pip_install(*extras: str) -> str:
 
 
 def _origin() -> dict[str, Any]:
-    """What direct_url.json says; {} where pip took the distribution from an index, and where the file or folder is gone."""
+    """Return the content of direct_url.json; {} if pip took the distribution from an index, or if the file or folder is gone."""
     import json
     import os
     from importlib import metadata

@@ -1,4 +1,4 @@
-"""Length-prefixed frames out of a byte stream, refused as soon as their four length bytes are there."""
+"""The framer: it cuts length-prefixed frames from a byte stream, and refuses a bad length as soon as its four bytes have arrived."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _read_length = Struct(">i").unpack_from
 
 
 class FrameError(ValueError):
-    """The length of a frame is negative or above the limit: Kafka closes such a connection at once. `length` is what was read."""
+    """The length of a frame is negative or above the limit, for which Kafka closes the connection at once. `length` is the value read."""
 
     def __init__(self, length: int, limit: int) -> None:
         super().__init__(f"frame length {length} is outside 0..{limit} (socket.request.max.bytes)")
@@ -22,29 +22,28 @@ class FrameError(ValueError):
 
 
 class Framer:
-    """Cuts a stream into frames; the four length bytes are not part of them.
+    """The framer of one stream; the four length bytes are not part of the frames.
 
-    Good frames before a bad length in the same read are still given: the error is raised by the next `feed`, or found at once
-    in `broken`. A frame that is still incomplete grows in one buffer: neither many small reads nor a slow 100 MB frame hurt. That buffer is
-    the frame in the end (BytesIO gives away what it has): to copy 63 MB takes 30 ms, and as much memory again.
-    """
+    Good frames before a bad length in the same read are still returned: the error is raised by the next `feed`, or is found at once in
+    `broken`. An incomplete frame grows in one buffer, so that many small reads or a slow frame of 100 MB are cheap. BytesIO returns its
+    buffer as the frame without a copy: copying 63 MB takes 30 ms and as much memory again."""
 
     __slots__ = ("_body", "_head", "_missing", "broken", "limit")
 
     def __init__(self, limit: int = SOCKET_REQUEST_MAX_BYTES) -> None:
         self.limit = limit
         self.broken: FrameError | None = None
-        self._head = b""  # length bytes, as long as some are missing
+        self._head = b""  # the length bytes, while some are missing
         self._body: BytesIO | None = None
-        self._missing = 0  # bytes of the length, or of the body once there is one
+        self._missing = 0  # the missing bytes of the length, or of the body once its length is known
 
     @property
     def buffered(self) -> int:
-        """Bytes held of a frame that is not complete."""
+        """The bytes of an incomplete frame."""
         return len(self._head) if self._body is None else 4 + self._body.tell()
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The frames that `data` completes, in order. Raises FrameError for a bad length with no good frame before it."""
+        """Return the frames that `data` completes, in order. Raises FrameError for a bad length without a good frame before it."""
         size = len(data)
         if not self.buffered and not self.broken and size >= 4 and _read_length(data)[0] == size - 4 <= self.limit:
             return [data[4:]]
@@ -62,10 +61,8 @@ class Framer:
         return frames
 
     def next(self, data: bytes, at: int) -> tuple[bytes | None, int]:
-        """One frame of `data` from offset `at` on, and where the rest begins. None: `data` ends in the midst of a frame, which is held.
-
-        So that many small frames in one read need not become many objects before somebody has a use for them. Raises FrameError.
-        """
+        """Return one frame of `data` from offset `at` on, and where the rest begins; None if `data` ends within a frame, which is kept.
+        Many small frames of one read thus become objects only when they are needed. Raises FrameError."""
         if self.broken:
             raise self.broken
         if self._head or self._body is not None:
@@ -89,7 +86,7 @@ class Framer:
         return length
 
     def _rest(self, data: bytes, at: int) -> tuple[bytes | None, int]:
-        """What is held goes on with `data`: first its length, then the rest of the frame."""
+        """Continue the incomplete frame with `data`: first its length, then the rest of its bytes."""
         if self._body is None:
             end = min(at + self._missing, len(data))
             self._head += data[at:end]
@@ -104,7 +101,7 @@ class Framer:
         return self._fill(data, at)
 
     def _fill(self, data: bytes, at: int) -> tuple[bytes | None, int]:
-        """The body goes on with `data`."""
+        """Continue the body of the incomplete frame with `data`."""
         assert self._body is not None
         end = min(at + self._missing, len(data))
         self._body.write(memoryview(data)[at:end])

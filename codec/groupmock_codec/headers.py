@@ -1,7 +1,7 @@
-"""Request headers v0-v2 and response headers v0-v1, and which of them an (api, version) has.
+"""Request headers v0-v2 and response headers v0-v1, and the choice of the header for an (api, version).
 
-A request header's first eight bytes are the same in every version; the client id stays an int16-length string in v2, where
-only a tagged section is added (KIP-482). ApiVersions answers always with header v0, so that any client can read them (KIP-511).
+The first eight bytes of a request header are the same in every version; the client id stays an int16-length string in v2, which only adds
+a tagged section (KIP-482). ApiVersions is always answered with header v0, so that any client can read the answer (KIP-511).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _start_and_length = Struct(">hhih")
 
 
 class RequestHeader(msgspec.Struct, frozen=True, gc=False):
-    """`client_id` None means null on the wire (any negative length is read so)."""
+    """A request header. `client_id` None is null on the wire (any negative length is read so)."""
 
     api_key: int
     api_version: int
@@ -34,7 +34,8 @@ class RequestHeader(msgspec.Struct, frozen=True, gc=False):
 
 
 def request_header_version(api_key: int, api_version: int) -> int:
-    """0, 1 or 2. An unknown version of ApiVersions has a header too: v2 from version 3 on, else v1 (seen on brokers)."""
+    """Return the header's version: 0, 1 or 2. An unknown version of ApiVersions has one too: v2 from version 3 on, else v1 (seen on
+    brokers)."""
     if api_key == CONTROLLED_SHUTDOWN and api_version == 0:
         return 0
     api = APIS.get(api_key)
@@ -42,12 +43,12 @@ def request_header_version(api_key: int, api_version: int) -> int:
 
 
 def response_header_version(api_key: int, api_version: int) -> int:
-    """0 or 1; ApiVersions always 0."""
+    """Return the header's version: 0 or 1. That of ApiVersions is always 0."""
     return 0 if api_key == API_VERSIONS else max(0, request_header_version(api_key, api_version) - 1)
 
 
 def peek(data: bytes) -> tuple[int, int, int]:
-    """(api key, api version, correlation id) of a request frame; DecodeError if it is shorter than eight bytes."""
+    """Return (api key, api version, correlation id) of a request frame. DecodeError if it is shorter than eight bytes."""
     try:
         return _start.unpack_from(data)
     except StructError:
@@ -55,10 +56,8 @@ def peek(data: bytes) -> tuple[int, int, int]:
 
 
 def decode_request_header(data: bytes, version: int | None = None, max_tags: int | None = None) -> tuple[RequestHeader, int]:
-    """The header of a request frame and the offset of its body. `version` is that of the header, by default the api's own.
-
-    More than `max_tags` tagged fields raise TooManyElements (None: any number).
-    """
+    """Return the header of a request frame and the offset of its body. `version` is that of the header, by default the API's own. More
+    than `max_tags` tagged fields raise TooManyElements (None: any number)."""
     try:
         key, api_version, correlation, length = _start_and_length.unpack_from(data)
     except StructError:
@@ -82,7 +81,7 @@ def decode_request_header(data: bytes, version: int | None = None, max_tags: int
 
 
 def _short_header(data: bytes, version: int | None) -> tuple[RequestHeader, int]:
-    """A frame of less than ten bytes: header v0 has room in it, others have not."""
+    """Decode a frame of less than ten bytes. Header v0 fits into it, others do not."""
     key, api_version, correlation = peek(data)
     if (request_header_version(key, api_version) if version is None else version) > 0:
         raise DecodeError("request header cannot be read", Place("cut in the length of the client id", "client_id", 8))
@@ -90,7 +89,7 @@ def _short_header(data: bytes, version: int | None) -> tuple[RequestHeader, int]
 
 
 def encode_request_header(header: RequestHeader, version: int | None = None) -> bytes:
-    """The bytes before a request's body (without the frame's length)."""
+    """Return the bytes before a request's body (without the frame's length)."""
     if version is None:
         version = request_header_version(header.api_key, header.api_version)
     try:
@@ -105,7 +104,7 @@ def encode_request_header(header: RequestHeader, version: int | None = None) -> 
 
 
 def decode_response_header(data: bytes, version: int) -> tuple[int, dict[int, bytes], int]:
-    """(correlation id, unknown tags, offset of the body) of a response frame."""
+    """Return (correlation id, unknown tags, offset of the body) of a response frame."""
     if len(data) < 4:
         raise DecodeError("response header cannot be read", Place(f"{len(data)} bytes, 4 are needed"))
     correlation = int.from_bytes(data[:4], signed=True)
@@ -116,7 +115,7 @@ def decode_response_header(data: bytes, version: int) -> tuple[int, dict[int, by
 
 
 def encode_response_header(correlation_id: int, version: int, unknown_tags: dict[int, bytes] = NO_TAGS) -> bytes:
-    """The bytes before a response's body (without the frame's length)."""
+    """Return the bytes before a response's body (without the frame's length)."""
     try:
         start = correlation_id.to_bytes(4, signed=True)
         return start + (write_tags({}, unknown_tags) if unknown_tags else b"\0") if version else start

@@ -1,6 +1,6 @@
-"""Messages as the JSON of Kafka's own tools: camelCase names, base64 bytes, only the fields that a version has.
+"""Messages as JSON of Kafka's own tools: camelCase names, base64 bytes, only the fields that a version has.
 
-Tagged fields appear only when they differ from their defaults, as Kafka writes them. Unknown tagged fields have no JSON.
+Tagged fields appear only if they differ from their defaults, as Kafka writes them. Unknown tagged fields have no JSON.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from typing import Any, Final, TypeVar
 from .declare import Message, Wire, fields_of
 
 M = TypeVar("M", bound=Message)
-Json = Any  # what json.loads gives: dict, list, str, int, float, bool, None
+Json = Any  # the result of json.loads: dict, list, str, int, float, bool, None
 RAW: Final = ("bytes", "records")
 
 
 @cache
 def kafka_name(name: str) -> str:
-    """`throttle_time_ms` -> `throttleTimeMs`."""
+    """Convert a field's name: `throttle_time_ms` -> `throttleTimeMs`."""
     return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
 
 
 def to_kafka_json(message: Message, version: int, flexible: bool, every_tag: bool = False) -> dict[str, Json]:
-    """A message as Kafka's JsonConverter writes it in that version; `every_tag`: tagged fields at their defaults too, as it reads it."""
+    """Return a message as Kafka's JsonConverter writes it in that version. `every_tag` adds tagged fields at their defaults, which the
+    converter needs to read it."""
     shown: dict[str, Json] = {}
     for field in fields_of(type(message)):
         value = getattr(message, field.name)
@@ -34,7 +35,7 @@ def to_kafka_json(message: Message, version: int, flexible: bool, every_tag: boo
 
 
 def from_kafka_json(message: type[M], version: int, flexible: bool, shown: dict[str, Json]) -> M:
-    """The message of such a JSON; a field that is not there has its default. KeyError names what no field is called."""
+    """Return the message of such a JSON. A missing field gets its default. KeyError names a key that is no field."""
     fields = {kafka_name(field.name): field for field in fields_of(message) if field.present(version)}
     return message(**{fields[name].name: _value(fields[name].wire, value, version, flexible) for name, value in shown.items()})
 

@@ -13,12 +13,10 @@ _MARKER_KEY: Final = Struct(">hh")
 _MARKER_VALUE: Final = Struct(">hi")
 
 
-@lru_cache(maxsize=1)  # one for each partition of a transaction, all alike
+@lru_cache(maxsize=1)  # a transaction has one for each partition, all of them equal
 def marker_batch(committed: bool, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp: int) -> Batch:
-    """The control batch that ends a transaction: one record, of 78 bytes with its header (KIP-98; EndTransactionMarker).
-
-    Its key is a version and what it says (0 abort, 1 commit), its value a version and the epoch of the coordinator that says so.
-    """
+    """Return the control batch that ends a transaction: one record, of 78 bytes with its header (KIP-98; EndTransactionMarker). Its key is
+    a version and the outcome (0 abort, 1 commit), its value a version and the epoch of the coordinator."""
     key, value = _MARKER_KEY.pack(MARKER_VERSION, committed), _MARKER_VALUE.pack(MARKER_VERSION, coordinator_epoch)
     record = NewRecord(key, value, timestamp=timestamp)
     bits = TRANSACTIONAL_BIT | CONTROL_BIT
@@ -27,7 +25,8 @@ def marker_batch(committed: bool, producer_id: int, producer_epoch: int, coordin
 
 
 def marker_of(batch: Batch) -> bool | None:
-    """What a control batch says of its transaction: True, it is committed; False, it is aborted. None: it is none that does."""
+    """Return the outcome that a control batch gives its transaction: True for committed, False for aborted, None for other control
+    batches."""
     record = next(iter(decode_records(batch)), None)
     if record is None or record.key is None or len(record.key) < _MARKER_KEY.size:
         return None

@@ -27,7 +27,7 @@ SIZE_ENDS: Final = 12
 
 
 class Entry(NamedTuple):
-    """One message as it lies in a set; `value` of a compressed one is a whole set."""
+    """One message of a set. The `value` of a compressed message is a whole set."""
 
     offset: int
     magic: int
@@ -38,16 +38,15 @@ class Entry(NamedTuple):
 
 
 def read_message_set(data: bytes, room: Room | None = None) -> list[Record]:
-    """The records of a message set, wrappers opened, offsets absolute. Raises CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE, OverLimit."""
+    """Return the records of a message set, wrappers unpacked, with absolute offsets. Raises CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE,
+    OverLimit."""
     room = room or any_room()
     return [record for entry in list(_walk(data, room)) for record in _opened(entry, room)]
 
 
 def up_convert(data: bytes, base_offset: int = 0, leader_epoch: int = -1, room: Room | None = None) -> bytes:
-    """A produced message set as one v2 batch, as Kafka's log does: same compression, magic 0 has no timestamps (-1).
-
-    `room`: what it may cost, a message CONVERTED; OverLimit beyond.
-    """
+    """Convert a produced message set to one v2 batch, as Kafka's log does: with the same compression; magic 0 has no timestamps (-1).
+    `room` limits the cost, CONVERTED for each message; OverLimit beyond."""
     room = room or any_room()
     entries = list(_walk(data, room))
     records = [record for entry in entries for record in _opened(entry, room)]
@@ -58,11 +57,9 @@ def up_convert(data: bytes, base_offset: int = 0, leader_epoch: int = -1, room: 
 
 
 def down_convert(batches: Iterable[Batch], magic: int, first_offset: int = 0, room: Room | None = None) -> bytes:
-    """Stored batches as a message set of that magic (0 or 1); headers and control batches are left out.
-
-    Of uncompressed batches the records before `first_offset` are left out too, as Kafka does. Where `room` ends the set does, and if that
-    is in the first batch, then in the middle of it: from `first_offset` on as many as there is room for, so that a reader gets on.
-    """
+    """Convert stored batches to a message set of that magic (0 or 1); headers and control batches are left out. In uncompressed batches
+    the records before `first_offset` are left out too, as in Kafka. The set ends with `room`. If that is within the first batch, its
+    records from `first_offset` on are included as far as there is room, so that a reader makes progress."""
     room = room or any_room()
     parts: list[bytes] = []
     for batch in batches:
@@ -98,7 +95,7 @@ def _down(batch: Batch, records: list[Record], magic: int, first_offset: int) ->
 
 
 def encode_message_set(records: Iterable[Record], magic: int, compression: str = "none") -> bytes:
-    """A message set as an old client would produce it."""
+    """Return a message set as an old client would produce it."""
     listed = list(records)
     code = COMPRESSIONS.index(compression)
     if code == NONE:
@@ -149,7 +146,7 @@ def _opened(entry: Entry, room: Room) -> list[Record]:
     found = list(_walk(room.opened(entry.value, code), room, inner=True))
     if not found:
         raise RecordsError(error_codes.INVALID_RECORD, "a compressed message with nothing inside")
-    # Offsets inside are relative since magic 1 (KIP-31); some producers leave the outer one at 0, which then says nothing.
+    # Inner offsets are relative since magic 1 (KIP-31). Some producers leave the outer one at 0, which then means nothing.
     shift = entry.offset - found[-1].offset if entry.magic == 1 and entry.offset else 0
     if shift < 0:
         raise RecordsError(error_codes.INVALID_RECORD, f"inner offset {found[-1].offset} is above the outer one, {entry.offset}")

@@ -1,8 +1,8 @@
-"""Records out of any compression: snappy, lz4 and zstd are opened by cramjam where that is installed.
+"""Decompression of records in any format: snappy, lz4 and zstd use cramjam, if it is installed.
 
-Who wants to see records opens them with this; a log does so only where it is told to (`Room.opens_all`), so that what a broker answers
-does not hang on what is installed beside it. Never more is unpacked than was allowed. What Kafka's streams refuse is refused: empty
-snappy, lz4 whose blocks depend on each other (docs/kafka/seen-on-brokers.md#packed-records).
+Programs that show records use this. A log does so only if it is told to (`Room.opens_all`), so that a broker's answers do not depend on
+what is installed. Unpacking never exceeds the given limit. What Kafka's streams refuse is refused: empty snappy, lz4 whose blocks depend
+on each other (docs/kafka/seen-on-brokers.md#packed-records).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from .records import Batch
 
 XERIAL: Final = b"\x82SNAPPY\0"
-"""How snappy-java's streams begin, which Kafka's producers write: then two versions, then blocks, each behind its length."""
+"""The start of a stream by snappy-java, which Kafka's producers use. Two versions follow, then blocks with a length before each."""
 XERIAL_BYTES: Final = 16
 LENGTH_BYTES: Final = 4
 FIRST_GUESS: Final = 64 * 1024
 LIBRARY: Final = "cramjam"
 NO_MORE_ROOM: Final = "failed to write whole buffer"
-"""What cramjam says when the room was too small, whatever the compression."""
+"""The message of cramjam when the output did not fit, for every format."""
 FEW_BLOCKS: Final = 16
 SMALLEST_BLOCK: Final = 1024
-"""Bytes that come out of a block. Neither snappy-java (SnappyOutputStream.MIN_BLOCK_SIZE) nor lz4 (64 KiB) writes smaller ones but where it
-is flushed: of more than FEW_BLOCKS the average must be that, or a megabyte of empty ones would be work that nothing pays for."""
+"""The least average of bytes that a block unpacks to. Neither snappy-java (SnappyOutputStream.MIN_BLOCK_SIZE) nor lz4 (64 KiB) writes
+smaller blocks except at a flush. The average is checked above FEW_BLOCKS, because a megabyte of empty blocks would be unpaid work."""
 LZ4_FLAGS_AT: Final = 4
 LZ4_SMALLEST: Final = 7  # magic, flags, a byte of sizes, a checksum (LZ4 frame format, version 1.6)
 LZ4_INDEPENDENT: Final = 0x20
@@ -41,17 +41,17 @@ LZ4_PLAIN: Final = 0x80000000
 
 
 def available() -> bool:
-    """Is the library here that opens snappy, lz4 and zstd?"""
+    """True if the library that unpacks snappy, lz4 and zstd is installed."""
     return find_spec(LIBRARY) is not None
 
 
 def opened(batch: Batch, most: int) -> bytes:
-    """The batch's records, `most` bytes at most. Raises as `unpacked`."""
+    """Return the batch's unpacked records, at most `most` bytes. It raises what `unpacked` raises."""
     return unpacked(batch.data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK, most)
 
 
 def unpacked(data: bytes, code: int, most: int) -> bytes:
-    """`data` out of any compression, `most` bytes at most. Raises RecordsError: UNSUPPORTED_COMPRESSION_TYPE with what to install,
+    """Unpack `data` of any compression, at most `most` bytes. Raises RecordsError: UNSUPPORTED_COMPRESSION_TYPE with what to install,
     CORRUPT_MESSAGE; OverLimit."""
     if code <= GZIP or code >= len(COMPRESSIONS):
         return decompress(data, code, most)
@@ -82,7 +82,8 @@ def _paid(blocks: int, size: int) -> None:
 
 
 def _first_frame(data: bytes, most: int) -> tuple[bytes, int]:
-    """As Kafka's Lz4BlockInputStream reads it: up to the end mark of one frame, whose blocks do not depend on each other; and how many."""
+    """Return the first frame up to its end mark, as Kafka's Lz4BlockInputStream reads it, and its number of blocks, which do not depend on
+    each other."""
     if len(data) < LZ4_SMALLEST:
         raise ValueError(f"{len(data)} bytes")
     flags = data[LZ4_FLAGS_AT]
@@ -98,7 +99,7 @@ def _first_frame(data: bytes, most: int) -> tuple[bytes, int]:
 
 
 def _frames(library: Any, data: bytes, most: int) -> bytes:
-    """lz4 or zstd: neither says for sure how much comes out, so ever larger room is tried, up to `most` bytes."""
+    """Unpack lz4 or zstd. Neither tells the size of the output for sure, so larger and larger buffers are tried, up to `most` bytes."""
     size = min(max(FIRST_GUESS, 8 * len(data)), most)
     while True:
         room = bytearray(size)
@@ -114,7 +115,7 @@ def _frames(library: Any, data: bytes, most: int) -> bytes:
 
 def _snappy(library: Any, data: bytes, most: int) -> bytes:
     if not data:
-        raise ValueError("nothing")  # an empty stream of snappy-java is none
+        raise ValueError("nothing")  # an empty stream of snappy-java is no valid stream
     parts, size = [], 0
     for blocks, block in enumerate(_blocks(data), 1):
         size += library.decompress_raw_len(block)
@@ -126,7 +127,7 @@ def _snappy(library: Any, data: bytes, most: int) -> bytes:
 
 
 def _blocks(data: bytes) -> Iterator[bytes]:
-    """Of a stream by snappy-java, or of several; anything else is one block. A length that is not all there ends the stream."""
+    """Yield the blocks of one or several streams by snappy-java; anything else is one block. An incomplete length ends the stream."""
     if data[: len(XERIAL)] != XERIAL:
         yield data
         return

@@ -1,7 +1,7 @@
-"""Kafka's wire types as construct pieces: the judge's vocabulary. Slow and plain on purpose; nothing here serves requests.
+"""Kafka's wire types as construct classes, for the reference codec. They are slow and plain on purpose; nothing here serves requests.
 
-Every piece refuses what a broker refuses (docs/kafka/seen-on-brokers.md#bad-bytes): lengths below null, null where there is none, counts
-beyond the bytes left, varints of more than five bytes.
+Each class refuses what a broker refuses (docs/kafka/seen-on-brokers.md#bad-bytes): lengths below null, null where it is not allowed,
+counts beyond the bytes left, varints of more than five bytes.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ NUMBERS: Final[Mapping[str, Construct]] = {
 
 
 def refuse(reason: str, path: str) -> NoReturn:
-    """Stop here: construct's error, with its path."""
+    """Raise construct's error with its path."""
     raise ConstructError(reason, path=path)
 
 
 class Overfull(ConstructError):  # type: ignore[misc]  # construct has no types
-    """More elements than the reader allows; `offset`: where the first of them begins."""
+    """The message has more elements than the reader allows. `offset` is where the first of them begins."""
 
     offset = 0
 
 
 class Elements:
-    """How many array elements and tagged fields the message that is read may still have: the parameter `elements` of parsing."""
+    """The number of array elements and tagged fields that the message may still have: the parameter `elements` of parsing."""
 
     def __init__(self, most: int) -> None:
         self.most = self.left = most
 
     def spend(self, count: int, stream: BytesIO, path: str) -> None:
-        """So many are about to be read."""
+        """Count elements that are about to be read. Raises Overfull."""
         if count > self.left:
             error = Overfull(too_many(count, self.left, self.most), path=path)
             error.offset = stream.tell()
@@ -58,7 +58,7 @@ ANY_NUMBER: Final = Elements(2**62)
 
 
 def left(stream: BytesIO) -> int:
-    """Bytes that are left in the stream."""
+    """Return the number of bytes left in the stream."""
     here = stream.tell()
     size = stream.seek(0, SEEK_END)
     stream.seek(here)
@@ -66,7 +66,7 @@ def left(stream: BytesIO) -> int:
 
 
 class Named(Renamed):  # type: ignore[misc]  # construct has no types
-    """A field: its name goes into the path, and an error remembers at which byte the field began."""
+    """A field: its name goes into the path, and an error records the byte at which the field began."""
 
     def _parse(self, stream: BytesIO, context: Any, path: str) -> Any:
         begin = stream.tell()
@@ -79,7 +79,7 @@ class Named(Renamed):  # type: ignore[misc]  # construct has no types
 
 
 class Uvarint(Construct):  # type: ignore[misc]
-    """A varint of at most five bytes as Java reads it into an int (2^31 and more is negative); overlong forms are accepted."""
+    """A varint of at most five bytes, read as Java reads it into an int (2^31 and more is negative). Overlong forms are accepted."""
 
     def _parse(self, stream: BytesIO, context: Any, path: str) -> int:
         value = 0
@@ -157,7 +157,7 @@ class Sized(Construct):  # type: ignore[misc]
 
     @staticmethod
     def encoded(text: str, path: str) -> bytes:
-        """The bytes of a string."""
+        """Return the bytes of a string."""
         try:
             return text.encode()
         except UnicodeEncodeError as error:
@@ -165,7 +165,7 @@ class Sized(Construct):  # type: ignore[misc]
 
 
 class ArrayOf(Construct):  # type: ignore[misc]
-    """Count and elements; a count above the number of bytes left cannot be true."""
+    """An array: count and elements. A count above the number of bytes left is refused."""
 
     def __init__(self, element: Construct, flexible: bool, nullable: bool) -> None:
         super().__init__()
@@ -210,10 +210,8 @@ class Marked(Construct):  # type: ignore[misc]
 
 
 class TaggedFields(Construct):  # type: ignore[misc]
-    """The tagged section (KIP-482) as {name: value of a known tag, number: bytes of an unknown one}.
-
-    As in Kafka, the size before a known field is not looked at, the last of two equal tags wins and their order is free.
-    """
+    """The tagged section (KIP-482) as {name: value of a known tag, number: bytes of an unknown one}. As in Kafka, the size before a known
+    field is ignored, the last of two equal tags wins and their order is free."""
 
     def __init__(self, known: Mapping[int, tuple[str, Construct]], misplaced: frozenset[int] = frozenset()) -> None:
         super().__init__()

@@ -40,11 +40,11 @@ LOG_APPEND_TIME_BIT: Final = 0x08
 TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
 DELETE_HORIZON_BIT: Final = 0x40
-"""The base timestamp is the time from which on the batch's tombstones may go (KIP-534)."""
+"""The bit that makes the base timestamp the time from which on the batch's tombstones may be removed (KIP-534)."""
 
 Headers = Sequence[tuple[str, bytes | None]]
 Head = tuple[int, int, bool]
-"""When and where a record is: timestamp in ms since 1970 and absolute offset; and whether it has no key."""
+"""The timestamp of a record in ms since 1970, its absolute offset, and whether it has no key."""
 
 
 class Record(NamedTuple):
@@ -58,7 +58,7 @@ class Record(NamedTuple):
 
 
 class NewRecord(NamedTuple):
-    """A record to be written; `timestamp` in ms since 1970, -1 for none."""
+    """A record to be written. `timestamp` is ms since 1970, -1 for none."""
 
     key: bytes | None = None
     value: bytes | None = None
@@ -67,7 +67,7 @@ class NewRecord(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A whole batch (`data`: `placed` says whose bytes) and its header's fields."""
+    """A whole batch: its header's fields and its bytes (`data`; `placed` may leave the frame's offset in them)."""
 
     base_offset: int
     batch_length: int
@@ -86,17 +86,17 @@ class Batch(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """Offset of the last record (which compaction may have removed)."""
+        """The offset of the last record (which compaction may have removed)."""
         return self.base_offset + self.last_offset_delta
 
     @property
     def next_offset(self) -> int:
-        """Offset after the batch."""
+        """The offset after the batch."""
         return self.base_offset + self.last_offset_delta + 1
 
     @property
     def last_sequence(self) -> int:
-        """Sequence number of the last record; numbers wrap from 2^31-1 to 0. -1 without a producer id."""
+        """The sequence number of the last record; numbers wrap from 2^31-1 to 0. It is -1 without a producer id."""
         return -1 if self.base_sequence < 0 else next_sequence(self.base_sequence, self.last_offset_delta)
 
     @property
@@ -107,48 +107,49 @@ class Batch(NamedTuple):
 
     @property
     def log_append_time(self) -> bool:
-        """Is `max_timestamp` the broker's time, for every record?"""
+        """True if `max_timestamp` is the broker's time and that of every record."""
         return bool(self.attributes & LOG_APPEND_TIME_BIT)
 
     @property
     def transactional(self) -> bool:
-        """Part of a transaction?"""
+        """True if the batch is part of a transaction."""
         return bool(self.attributes & TRANSACTIONAL_BIT)
 
     @property
     def control(self) -> bool:
-        """A commit or abort marker, not data?"""
+        """True for a commit or abort marker, which has no data."""
         return bool(self.attributes & CONTROL_BIT)
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """From when on a compacted log may lose the batch's tombstones, in ms since 1970; None: that was not decided yet (KIP-534)."""
+        """The time from which on a compacted log may remove the batch's tombstones, in ms since 1970; None while it is not decided
+        (KIP-534)."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_BIT else None
 
     @property
     def crc_holds(self) -> bool:
-        """Does the checksum fit the bytes?"""
+        """True if the checksum fits the bytes."""
         return checksum(self.data, CHECKED_FROM) == self.crc
 
     def placed(self, base_offset: int, leader_epoch: int) -> Batch:
-        """The same batch at its place in the log; payload and CRC stay as they are. A view of most of its frame stays one, because a copy
-        of 63 MB takes 50 ms: `whole` writes the place into the bytes."""
+        """Return the same batch at an offset of the log; payload and CRC stay. A view of most of its frame stays a view, because copying
+        63 MB takes 50 ms; `whole` writes the offset into the bytes."""
         data = self.data if fills_frame(self.data) else _with_place(self.data, base_offset, leader_epoch)
         return self._replace(base_offset=base_offset, leader_epoch=leader_epoch, data=data)
 
     def whole(self) -> Batch:
-        """The batch in bytes of its own, as a reader gets it."""
+        """Return the batch in bytes of its own, as a reader gets it."""
         return self if type(self.data) is bytes else self._replace(data=_with_place(self.data, self.base_offset, self.leader_epoch))
 
     def by_create_time(self) -> Batch:
-        """The batch that a log with CreateTime keeps of one that claims LogAppendTime: sealed anew, attributes that mean nothing gone."""
+        """Return the batch that a log with CreateTime keeps of one that claims LogAppendTime: with a new CRC and without undefined
+        attributes."""
         return _sealed(self._replace(attributes=self.attributes & KNOWN_ATTRIBUTES & ~LOG_APPEND_TIME_BIT), self.data[HEADER_BYTES:])
 
     def compacted(self, records: Sequence[Record], delete_horizon_ms: int | None) -> Batch:
-        """The batch with these of its records alone, as a log cleaner writes it (MemoryRecords.filterTo): it begins and ends at the offsets
-        that it had, and producer and sequence stay. `delete_horizon_ms`: None for none. Without records it is a header, uncompressed.
-        Raises RecordsError for a compression that cannot be written here.
-        """
+        """Return the batch with only these of its records, as a log cleaner writes it (MemoryRecords.filterTo). It keeps its first and
+        last offset, producer and sequence. `delete_horizon_ms` is None for none. Without records it is an uncompressed header. Raises
+        RecordsError for a compression that cannot be written here."""
         attributes = self.attributes & ~DELETE_HORIZON_BIT
         if not records:
             empty = self._replace(attributes=attributes & ~COMPRESSION_MASK, base_timestamp=NO_TIMESTAMP, records_count=0)
@@ -163,35 +164,32 @@ class Batch(NamedTuple):
         return _sealed(kept, compress(payload, attributes & COMPRESSION_MASK))
 
     def appended_at(self, timestamp: int) -> Batch:
-        """The same batch under message.timestamp.type=LogAppendTime: attribute bit and max timestamp set, CRC made anew."""
+        """Return the batch under message.timestamp.type=LogAppendTime: attribute bit and max timestamp set, with a new CRC."""
         return _sealed(self._replace(attributes=self.attributes | LOG_APPEND_TIME_BIT, max_timestamp=timestamp), self.data[HEADER_BYTES:])
 
 
 def next_sequence(sequence: int, more: int = 1) -> int:
-    """The sequence number `more` records later; it wraps to 0 after 2^31-1 as Kafka's does."""
+    """Return the sequence number `more` records later; it wraps to 0 after 2^31-1, as in Kafka."""
     return (sequence + more) & 0x7FFFFFFF
 
 
 def magic_of(data: bytes) -> int:
-    """Format of the first batch or message: 0 and 1 are message sets, 2 is a record batch. CORRUPT_MESSAGE if cut before it."""
+    """Return the format of the first batch or message: 0 and 1 are message sets, 2 is a record batch. CORRUPT_MESSAGE if the data are too
+    short."""
     if len(data) <= MAGIC_AT:
         raise RecordsError(error_codes.CORRUPT_MESSAGE, f"{len(data)} bytes are no record batch")
     return data[MAGIC_AT]
 
 
 def read_batches(data: bytes) -> list[Batch]:
-    """All batches of a produced or fetched blob, each whole; CRC and records are not looked at.
-
-    Raises CORRUPT_MESSAGE for a cut or impossible length, UNSUPPORTED_FOR_MESSAGE_FORMAT for the formats before v2.
-    """
+    """Return all batches of produced or fetched bytes, each complete; CRC and records are not checked. Raises CORRUPT_MESSAGE for a cut or
+    impossible length, UNSUPPORTED_FOR_MESSAGE_FORMAT for the formats before v2."""
     return list(iter_batches(data))
 
 
 def iter_batches(data: bytes, cut: bool = False) -> Iterator[Batch]:
-    """As `read_batches`, one after the other: of a blob that is not trusted the first ones alone are made.
-
-    `cut`: the blob may end within a batch, as a Fetch answer may, and that one is left out.
-    """
+    """Yield the batches that `read_batches` returns, so that only the first ones of untrusted bytes are made. `cut`: the bytes may end
+    within a batch, as a Fetch response may, and that batch is left out."""
     at, end = 0, len(data)
     while at < end:
         try:
@@ -212,14 +210,14 @@ def iter_batches(data: bytes, cut: bool = False) -> Iterator[Batch]:
 
 
 def check_produced(batch: Batch) -> None:
-    """What Kafka checks of a batch that a client produces (but sequence numbers). Raises CORRUPT_MESSAGE or INVALID_RECORD."""
+    """Check what Kafka checks of a batch that a client produces (except sequence numbers). Raises CORRUPT_MESSAGE or INVALID_RECORD."""
     if not batch.crc_holds:
         raise RecordsError(error_codes.CORRUPT_MESSAGE, "the CRC does not fit")
     check_header(batch)
 
 
 def check_header(batch: Batch) -> None:
-    """As `check_produced`, of a batch whose CRC was looked at."""
+    """Check what `check_produced` checks, except the CRC."""
     if batch.control:
         raise RecordsError(error_codes.INVALID_RECORD, "clients may not write control batches")
     if batch.producer_id >= 0 and batch.base_sequence < 0:
@@ -240,7 +238,7 @@ def encode_batch(
     base_sequence: int = -1,
     attributes: int = 0,
 ) -> bytes:
-    """One batch of at least one record, compressed by `none` or `gzip`. `attributes`: bits besides the compression."""
+    """Encode one batch of at least one record, compressed by `none` or `gzip`. `attributes` has bits besides the compression."""
     listed = list(records)
     if not listed:
         raise RecordsError(error_codes.INVALID_RECORD, "a batch needs a record")
@@ -263,7 +261,7 @@ def batch_of(
     base_sequence: int = -1,
     attributes: int = 0,
 ) -> Batch:
-    """As `encode_batch`, of records that `encode_record` has made, with the first one's timestamp and the newest."""
+    """Make a batch of records that `encode_record` has encoded, with the first and the newest of their timestamps."""
     code = COMPRESSIONS.index(compression)
     batch = Batch(
         base_offset=base_offset,
@@ -285,22 +283,21 @@ def batch_of(
 
 
 def empty_batch(first: int, last: int) -> Batch:
-    """A batch that holds these offsets and no record, as a log cleaner leaves one."""
+    """Return a batch with these offsets and no record, as a log cleaner leaves one."""
     delta = last - first
     batch = Batch(first, 0, -1, 2, 0, 0, delta, NO_TIMESTAMP, NO_TIMESTAMP, NO_PRODUCER_ID, -1, -1, 0, b"")
     return _sealed(batch, b"")
 
 
 def decode_records(batch: Batch) -> list[Record]:
-    """The records of an uncompressed or gzip batch, with absolute offsets and timestamps.
-
-    Raises UNSUPPORTED_COMPRESSION_TYPE for other compressions and INVALID_RECORD where lengths or counts do not fit.
-    """
+    """Return the records of an uncompressed or gzip batch, with absolute offsets and timestamps. Raises UNSUPPORTED_COMPRESSION_TYPE for
+    other compressions and INVALID_RECORD for wrong lengths or counts."""
     return list(iter_records(batch, decompress(batch.data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK)))
 
 
 def iter_records(batch: Batch, data: bytes, first_offset: int = NO_OFFSET) -> Iterator[Record]:
-    """The records in `data`, the batch's out of compression, from `first_offset` on. Raises INVALID_RECORD where something does not fit."""
+    """Yield the records in `data`, the batch's unpacked records, from `first_offset` on. Raises INVALID_RECORD for wrong lengths or
+    counts."""
     if not 0 <= batch.records_count <= len(data):
         raise RecordsError(error_codes.INVALID_RECORD, f"{batch.records_count} records in {len(data)} bytes")
     at = 0
@@ -325,10 +322,8 @@ def iter_records(batch: Batch, data: bytes, first_offset: int = NO_OFFSET) -> It
 
 
 def iter_heads(batch: Batch, data: bytes) -> Iterator[Head]:
-    """Each record's Head, a third of what reading it whole costs. `data`, and what is raised, as of `iter_records`.
-
-    Written flat, with the varints of one byte first: nearly all are.
-    """
+    """Yield each record's Head, at a third of the cost of reading the record. `data` and the errors are those of `iter_records`. The code
+    is flat and handles varints of one byte first, because nearly all are."""
     if not 0 <= batch.records_count <= len(data):
         raise RecordsError(error_codes.INVALID_RECORD, f"{batch.records_count} records in {len(data)} bytes")
     base_offset, base_timestamp = batch.base_offset, batch.max_timestamp if batch.log_append_time else batch.base_timestamp
@@ -336,7 +331,7 @@ def iter_heads(batch: Batch, data: bytes) -> Iterator[Head]:
     try:
         for _ in range(batch.records_count):
             size = data[at]
-            if size > 127 or size & 1:  # one byte of which the last bit is set is negative
+            if size > 127 or size & 1:  # a varint of one byte whose last bit is set is negative
                 size, at = read_zigzag(data, at)
             else:
                 size >>= 1
@@ -372,7 +367,7 @@ def iter_heads(batch: Batch, data: bytes) -> Iterator[Head]:
                 at += max(0, value)
             else:
                 at += 1 if value & 1 else 1 + (value >> 1)
-            if data[at] or at + 1 != end:  # headers, or what does not fit
+            if data[at] or at + 1 != end:  # the record has headers, or something that does not fit
                 _pass_headers(data, at, end)
             at = end
             yield base_timestamp if stamped else base_timestamp + stamp, base_offset + place, keyless
@@ -388,7 +383,7 @@ def _with_place(data: bytes, base_offset: int, leader_epoch: int) -> bytes:
 
 
 def _sealed(batch: Batch, payload: bytes) -> Batch:
-    """The batch around that payload, with length, CRC and bytes made anew."""
+    """Return the batch around that payload, with new length, CRC and bytes."""
     length = HEADER_BYTES - LENGTH_ENDS + len(payload)
     head = HEADER.pack(*batch._replace(batch_length=length, crc=0)[:-1])
     crc = checksum(payload, 0, checksum(head, CHECKED_FROM))
@@ -416,7 +411,7 @@ def _offset_delta(data: bytes, at: int) -> int:
 
 
 def _pass_headers(data: bytes, at: int, end: int) -> None:
-    """Are these headers the end of their record?"""
+    """Read headers up to the end of their record. Raises ValueError if they do not end there."""
     for _ in _headers(data, at, end):
         pass
 

@@ -1,7 +1,7 @@
-"""The judge: the declaration folded, per version, into construct. Slow; its errors name the field.
+"""The reference codec: declarations turned, per version, into construct objects. It is slow, and its errors name the field.
 
-`layout(cls, version, flexible)` is the construct; `decode` and `encode` put messages around it. Tests hold the compiled form
-against it, and the compiled form asks it to explain what it refused. construct is imported only here and in primitives.
+`layout(cls, version, flexible)` returns the construct object; `decode` and `encode` use it for messages. Tests compare the compiled codec
+with it, and the compiled codec uses it to explain what it refused. construct is imported only here and in `primitives`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ M = TypeVar("M", bound=Message)
 
 @cache
 def layout(message: type[Message], version: int, flexible: bool) -> Construct:
-    """One version of a message as a construct: parses to and builds from a dict of its fields (tags under `unknown_tags`)."""
+    """Return one version of a message as a construct, which parses to and builds from a dict of its fields (tags under `unknown_tags`)."""
     pieces = [Named(_piece(field, version, flexible), newname=field.name) for field in _untagged(message, version, flexible)]
     if flexible:
         known = {
@@ -55,7 +55,7 @@ def _of(wire: Wire, version: int, flexible: bool, nullable: bool) -> Construct:
 
 
 def decode(message: type[M], version: int, flexible: bool, data: bytes, max_elements: int | None = None) -> tuple[M, int]:
-    """(message, offset after it). DecodeError names field and offset, TooManyElements the array without the places in it."""
+    """Return (message, offset after it). DecodeError names field and offset, TooManyElements the array without its indexes."""
     stream = BytesIO(data)
     limits = {} if max_elements is None else {"elements": Elements(max_elements)}
     try:
@@ -70,7 +70,7 @@ def decode(message: type[M], version: int, flexible: bool, data: bytes, max_elem
 
 
 def encode(message: Message, version: int, flexible: bool) -> bytes:
-    """The bytes of a message. EncodeError names the field."""
+    """Return the bytes of a message. EncodeError names the field."""
     cls = type(message)
     try:
         plain = _plain(cls, message, version, flexible, "(building)")
@@ -81,7 +81,7 @@ def encode(message: Message, version: int, flexible: bool) -> bytes:
 
 
 def why_not_decoded(message: type[Message], version: int, flexible: bool, data: bytes) -> Place:
-    """The first place where these bytes stop being such a message."""
+    """Return the first place at which these bytes are no such message."""
     try:
         decode(message, version, flexible, data)
     except DecodeError as error:
@@ -90,7 +90,7 @@ def why_not_decoded(message: type[Message], version: int, flexible: bool, data: 
 
 
 def why_not_encoded(message: type[Message], version: int, flexible: bool, value: Message) -> Place:
-    """The first field that this version cannot carry."""
+    """Return the first field that this version cannot carry."""
     if type(value) is not message:
         return Place(f"{type(value).__name__} where {message.__name__} is needed")
     try:
@@ -101,7 +101,7 @@ def why_not_encoded(message: type[Message], version: int, flexible: bool, value:
 
 
 def _message(message: type[M], found: Any, version: int, flexible: bool) -> M:
-    """Parsed dicts as messages; fields the version has not keep their defaults."""
+    """Convert parsed dicts to messages. Fields that the version lacks keep their defaults."""
     values = dict(found.items())
     values.pop("_io", None)
     tags = values.pop(TAGS, {})
@@ -123,7 +123,7 @@ def _value(wire: Wire, value: Any, version: int, flexible: bool) -> Any:
 
 
 def _plain(cls: type[Message], message: Any, version: int, flexible: bool, path: str) -> dict[str, Any]:
-    """Messages as the dicts that construct builds from; refuses fields that this version has not and may not lose."""
+    """Convert messages to the dicts that construct builds from. Fields that the version lacks are refused unless they are ignorable."""
     if type(message) is not cls:
         refuse(f"{type(message).__name__} where {cls.__name__} is needed", path)
     plain: dict[str, Any] = {}
@@ -167,6 +167,6 @@ def _reason(error: ConstructError) -> str:
 
 
 def _path(error: ConstructError) -> str:
-    """construct's `(parsing) -> protocols -> [2] -> metadata` as `protocols[2].metadata`."""
+    """Convert construct's `(parsing) -> protocols -> [2] -> metadata` to `protocols[2].metadata`."""
     parts = (getattr(error, "path", None) or "").split(" -> ")[1:]
     return re.sub(r"\.\[", "[", ".".join(parts))

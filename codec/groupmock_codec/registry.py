@@ -1,6 +1,6 @@
-"""`APIS[11]`, `APIS["JoinGroup"]`: the APIs this codec knows, found by listing `messages/` and loaded at first use.
+"""The registry of APIs, `APIS[11]` or `APIS["JoinGroup"]`: found by listing `messages/` and loaded at first use.
 
-The listing gives key and name without importing anything: a server that starts must not pay for messages it never sees.
+The listing gives key and name without an import, because a starting server must not pay for messages that it never sees.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE: Final = re.compile(r"(k(\d+)_([a-z_]+))(?:\.pyc?)?")
 
 
 class Codec(Generic[M]):
-    """One half of an API (or a stand-alone struct): bytes <-> messages in every version it has."""
+    """The codec of one half of an API (or of a stand-alone struct): bytes <-> messages in every version."""
 
     def __init__(self, message: type[M], versions: Versions, flexible_from: int | None) -> None:
         self.message, self.versions, self.flexible_from = message, versions, flexible_from
@@ -31,27 +31,24 @@ class Codec(Generic[M]):
         return f"<Codec {self.message.__name__} {self.versions}>"
 
     def flexible(self, version: int) -> bool:
-        """Does this version have compact lengths and tagged fields (KIP-482)?"""
+        """True if this version has compact lengths and tagged fields (KIP-482)."""
         return self.flexible_from is not None and version >= self.flexible_from
 
     def decoder(self, version: int, max_elements: int | None = None) -> compiled.Decoder[M]:
-        """`(data: bytes, offset) -> (message, end)`, without a check of what comes after `end`.
-
-        `max_elements`: of a peer that is not trusted. So many array elements and tagged fields a message may have in all; more raise
-        TooManyElements before they are built.
-        """
+        """Return `(data: bytes, offset) -> (message, end)`, which does not check what comes after `end`. `max_elements` limits the array
+        elements and tagged fields of an untrusted peer's message; more raise TooManyElements before they are built."""
         if version not in self.versions:
             raise DecodeError(f"{self.message.__name__} v{version} cannot be read", self._no_version)
         return compiled.decoder(self.message, version, self.flexible(version), max_elements)
 
     def encoder(self, version: int) -> compiled.Encoder[M]:
-        """`message -> bytes` of that version."""
+        """Return `message -> bytes` of that version."""
         if version not in self.versions:
             raise EncodeError(f"{self.message.__name__} v{version} cannot be written", self._no_version)
         return compiled.encoder(self.message, version, self.flexible(version))
 
     def decode(self, version: int, data: bytes | bytearray | memoryview, trailing: bool = False, max_elements: int | None = None) -> M:
-        """Read one message. Bytes left over are refused unless `trailing` (Kafka's server ignores them); `max_elements` as above."""
+        """Read one message. Bytes left over are refused unless `trailing` (Kafka's server ignores them); `max_elements` as in `decoder`."""
         data = bytes(data)
         message, end = self.decoder(version, max_elements)(data, 0)
         if end != len(data) and not trailing:
@@ -60,7 +57,7 @@ class Codec(Generic[M]):
         return message
 
     def encode(self, version: int, message: M) -> bytes:
-        """Write one message; raises EncodeError for what that version cannot carry."""
+        """Write one message. Raises EncodeError for what that version cannot carry."""
         return self.encoder(version)(message)
 
     def newest(self, message: M, highest: int) -> int:
@@ -72,7 +69,7 @@ class Codec(Generic[M]):
 
     def _carries(self, version: int, message: M) -> bool:
         try:
-            # Writing alone does not tell, because a version drops ignorable fields in silence.
+            # Encoding alone does not tell, because a version drops ignorable fields silently.
             return self.decode(version, self.encode(version, message)) == message
         except EncodeError:
             return False
@@ -82,7 +79,7 @@ class Codec(Generic[M]):
 
 
 class Api:
-    """One API key. `key`, `name` and `stem` (of its files) are known without loading the messages."""
+    """One API. `key`, `name` and `stem` (of its files) are known without loading the messages."""
 
     def __init__(self, key: int, stem: str) -> None:
         self.key, self.stem = key, stem
@@ -100,7 +97,7 @@ class Api:
 
     @property
     def versions(self) -> Versions:
-        """Every version this codec reads and writes."""
+        """Every version that this codec reads and writes."""
         return self.declaration.versions
 
     @property
@@ -110,17 +107,17 @@ class Api:
 
     @cached_property
     def request(self) -> Codec[Message]:
-        """The request half."""
+        """The codec of the request half."""
         return Codec(self.declaration.request, self.versions, self.flexible_from)
 
     @cached_property
     def response(self) -> Codec[Message]:
-        """The response half."""
+        """The codec of the response half."""
         return Codec(self.declaration.response, self.versions, self.flexible_from)
 
 
 class Apis(Mapping[int | str, Api]):
-    """All APIs, in order of their keys; look-up by key or by Kafka's name, iteration over keys."""
+    """All APIs in order of their keys, with look-up by key or by Kafka's name."""
 
     def __init__(self, stems: list[str]) -> None:
         apis = sorted((Api(int(found[2]), found[1]) for stem in stems if (found := FILE.fullmatch(stem))), key=lambda api: api.key)
@@ -144,7 +141,7 @@ def _stems() -> list[str]:
     (where,) = messages.__path__
     try:
         return sorted({os.path.splitext(name)[0] for name in os.listdir(where)})
-    except (NotADirectoryError, FileNotFoundError):  # inside a zip, as on a Spark executor
+    except (NotADirectoryError, FileNotFoundError):  # the package is inside a zip, as on a Spark executor
         return [module.name for module in pkgutil.iter_modules(messages.__path__)]
 
 

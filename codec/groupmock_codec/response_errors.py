@@ -1,8 +1,8 @@
-"""Which errors an answer holds, wherever they stand: for the whole, or for a topic, partition, group, coordinator, member or resource.
+"""The error codes of a response, wherever they are: for the whole, or for a topic, partition, group, coordinator, member or resource.
 
-The declarations say which fields are error codes: an int16 that Kafka's schemas call `ErrorCode`, alone or behind another word. Of each
-response class and version flat Python is made at first use, as of its bytes (`compiled`): an answer without errors costs a comparison per
-field that could hold one. Kafka counts the same (`org.apache.kafka.common.requests.AbstractResponse.errorCounts`).
+The declarations say which fields are error codes: an int16 that Kafka's schemas call `ErrorCode`, alone or after another word. Flat Python
+is generated for each response class and version at first use, as in `compiled`: a response without errors costs one comparison for each
+such field. Kafka counts the same (`org.apache.kafka.common.requests.AbstractResponse.errorCounts`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ NAME: Final = "error_code"
 
 
 class ErrorCodes(NamedTuple):
-    """`first`: message -> the first code that is not 0, else 0. `each`: message -> (path, code) of all of them, in the same order: what a
-    struct says of itself before what stands inside it. A path is as in `topics[0].partitions[2].error_code`."""
+    """Two functions of a message. `first` returns the first code that is not 0, else 0. `each` yields (path, code) of all of them in the
+    same order: a struct's own codes before those inside it. A path is as in `topics[0].partitions[2].error_code`."""
 
     first: Callable[[Any], int]
     each: Callable[[Any], Iterator[tuple[str, int]]]
@@ -27,7 +27,7 @@ class ErrorCodes(NamedTuple):
 
 @cache
 def error_codes(message: type[Message], version: int) -> ErrorCodes:
-    """What finds the errors of such a message. Fields that the version has not are not looked at: nobody is sent them."""
+    """Return the functions that find the errors of such a message. Fields that the version lacks are ignored, because they are not sent."""
     source = Source({})
     with source.block("def first(x0):"):
         _look(source, message, version, "x0", None, 0)
@@ -42,19 +42,19 @@ def error_codes(message: type[Message], version: int) -> ErrorCodes:
 
 
 def is_error_code(field: Field) -> bool:
-    """Does the field hold an error of Kafka's table?"""
+    """True if the field holds an error code of Kafka's table."""
     return field.wire.kind == "int16" and (field.name == NAME or field.name.endswith(f"_{NAME}"))
 
 
 @cache
 def has_error_codes(message: type[Message], version: int) -> bool:
-    """Does the struct, or one inside it, hold any in this version?"""
+    """True if the struct, or one inside it, has error codes in this version."""
     here = [field for field in fields_of(message) if field.present(version)]
     return any(map(is_error_code, here)) or any(has_error_codes(inner, version) for inner in map(_inside, here) if inner is not None)
 
 
 def _look(source: Source, message: type[Message], version: int, value: str, path: str | None, depth: int) -> None:
-    """Lines about one struct. `value`: the name that it has; `path`: its own, where paths are wanted."""
+    """Write the lines about one struct. `value` is its name in the source; `path` is its own, if paths are wanted."""
     here = [field for field in fields_of(message) if field.present(version)]
     for field in filter(is_error_code, here):
         with source.block(f"if {value}.{field.name}:"):
@@ -71,12 +71,12 @@ def _look(source: Source, message: type[Message], version: int, value: str, path
 
 
 def _over(value: str, item: str, place: str | None, many: bool) -> str:
-    """The head of a loop over what is inside: an array (null in some versions), or one struct, which is there or not."""
+    """Return the head of a loop over what is inside: an array (null in some versions), or one struct, which may be missing."""
     inside = f"{value} or ()" if many else f"({value},) if {value} is not None else ()"
     return f"for {item} in {inside}:" if place is None or not many else f"for {place}, {item} in enumerate({inside}):"
 
 
 def _inside(field: Field) -> type[Message] | None:
-    """The class of the structs in a field."""
+    """Return the class of the structs in a field."""
     wire = field.wire.element_wire if field.wire.kind == "array" else field.wire
     return wire.struct if wire.kind == "struct" else None

@@ -1,4 +1,4 @@
-"""What generated code calls for the uncommon cases, and the rules of lengths both ways (docs/kafka/seen-on-brokers.md#bad-bytes).
+"""Functions that generated code calls for uncommon cases, and the rules of lengths both ways (docs/kafka/seen-on-brokers.md#bad-bytes).
 
 Nothing here is public. The common cases (one-byte varints, whole ASCII) are inlined by `emit_decode` and `emit_encode`.
 """
@@ -18,19 +18,17 @@ ENCODED_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 class Refused(Exception):
-    """Raised inside generated code, never seen outside: turned into DecodeError or EncodeError at its edge."""
+    """An error inside generated code, which turns it into DecodeError or EncodeError."""
 
 
 def too_many(count: int, left: int, most: int) -> str:
-    """The reason of TooManyElements: `count` elements where of `most` in the whole message `left` may still come."""
+    """Return the reason of TooManyElements: `count` elements where `left` of `most` remain for the whole message."""
     return f"{count} elements where {left} of {most} are left for the whole message"
 
 
 def _replace_as_java(error: UnicodeError) -> tuple[str, int]:
-    """Bytes that are no UTF-8 read as U+FFFD. Java takes an encoded surrogate (ED A0..BF, perhaps cut) as one, Python as several.
-
-    All that follows the first such byte is read here: to be called for each one would take 15 s for a frame of 33 MB.
-    """
+    """Decode bytes that are no UTF-8 as U+FFFD, as Java does: an encoded surrogate (ED A0..BF, perhaps cut) is one for Java, several for
+    Python. All that follows the first such byte is decoded here: a call for each one would take 15 s for a frame of 33 MB."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     rest = error.object[error.start :]
@@ -41,10 +39,8 @@ codecs.register_error(JAVA_TEXT, _replace_as_java)
 
 
 def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
-    """A varint of at most five bytes as Java reads it into an int: bits above the 32nd fall off, and 2^31 or more is negative.
-
-    Overlong forms are accepted, as Kafka does.
-    """
+    """Read a varint of at most five bytes as Java reads it into an int: bits above the 32nd are lost, and 2^31 or more is negative.
+    Overlong forms are accepted, as in Kafka."""
     value = shift = 0
     while True:
         byte = data[offset]
@@ -59,21 +55,19 @@ def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def as_int32(value: int) -> int:
-    """What Java keeps of a number in an int."""
+    """Return the value that Java keeps of a number in an int."""
     return (value + 0x80000000 & 0xFFFFFFFF) - 0x80000000
 
 
 def read_length(data: bytes, offset: int) -> tuple[int, int]:
-    """A compact length or count: the varint less one. Negative is null: 0, and with Kafka also what is above 2^31.
-
-    2^31 itself, less one, is the largest int: a length that no frame has.
-    """
+    """Read a compact length or count: the varint less one. A negative one is null: 0, and as in Kafka also a varint above 2^31. 2^31
+    itself, less one, is the largest int, a length that no frame has."""
     value, offset = read_uvarint(data, offset)
     return as_int32(value - 1), offset
 
 
 def read_compact_text(data: bytes, offset: int) -> tuple[str, int]:
-    """A compact string that may not be null and is at most 32767 bytes long."""
+    """Read a compact string that may not be null and is at most 32767 bytes long."""
     length, offset = read_length(data, offset)
     end = offset + length
     if not 0 <= length <= MAX_STRING or end > len(data):
@@ -82,13 +76,13 @@ def read_compact_text(data: bytes, offset: int) -> tuple[str, int]:
 
 
 def read_compact_text_or_null(data: bytes, offset: int) -> tuple[str | None, int]:
-    """A compact string that may be null (a negative length, however it is written)."""
+    """Read a compact string that may be null (a negative length, however it is written)."""
     length, after = read_length(data, offset)
     return (None, after) if length < 0 else read_compact_text(data, offset)
 
 
 def read_compact_bytes(data: bytes, offset: int) -> tuple[bytes, int]:
-    """Compact bytes that may not be null."""
+    """Read compact bytes that may not be null."""
     length, offset = read_length(data, offset)
     end = offset + length
     if length < 0 or end > len(data):
@@ -97,17 +91,17 @@ def read_compact_bytes(data: bytes, offset: int) -> tuple[bytes, int]:
 
 
 def part(data: bytes, begin: int, end: int) -> bytes | memoryview:
-    """Records of a request. A large part is a view: a copy of 63 MB takes 30 ms, and the frame is there anyway."""
+    """Return records of a request. A large part is a view: copying 63 MB takes 30 ms, and the frame is in memory anyway."""
     return memoryview(data)[begin:end] if end - begin >= VIEWED_FROM else data[begin:end]
 
 
 def fills_frame(data: bytes | memoryview) -> bool:
-    """Is this a view, and at least half of the frame that it keeps in memory? Only of bytes, which nobody changes."""
+    """True for a view that is at least half of the frame that it keeps in memory. Only `bytes` count, because nobody changes them."""
     return isinstance(data, memoryview) and isinstance(data.obj, bytes) and 2 * len(data) >= len(data.obj)
 
 
 def read_compact_records(data: bytes, offset: int) -> tuple[bytes | memoryview, int]:
-    """As `read_compact_bytes`, records of a request."""
+    """Read the records of a request as `read_compact_bytes` does."""
     length, offset = read_length(data, offset)
     end = offset + length
     if length < 0 or end > len(data):
@@ -116,22 +110,20 @@ def read_compact_records(data: bytes, offset: int) -> tuple[bytes | memoryview, 
 
 
 def read_compact_records_or_null(data: bytes, offset: int) -> tuple[bytes | memoryview | None, int]:
-    """As `read_compact_bytes_or_null`, records of a request."""
+    """Read the records of a request as `read_compact_bytes_or_null` does."""
     length, after = read_length(data, offset)
     return (None, after) if length < 0 else read_compact_records(data, offset)
 
 
 def read_compact_bytes_or_null(data: bytes, offset: int) -> tuple[bytes | None, int]:
-    """Compact bytes that may be null."""
+    """Read compact bytes that may be null."""
     length, after = read_length(data, offset)
     return (None, after) if length < 0 else read_compact_bytes(data, offset)
 
 
 def read_counted_tags(data: bytes, offset: int, count: int) -> tuple[dict[int, bytes], int]:
-    """A tagged section of which no tag is known, behind its count: any order, and of two with the same number the last stays.
-
-    A negative count is none.
-    """
+    """Read a tagged section without known tags, after its count. The order is free, and of two tags with the same number the last stays. A
+    negative count is read as none."""
     tags: dict[int, bytes] = {}
     for _ in range(count):
         tag, offset = read_uvarint(data, offset)
@@ -144,7 +136,7 @@ def read_counted_tags(data: bytes, offset: int, count: int) -> tuple[dict[int, b
 
 
 def uvarint(value: int) -> bytes:
-    """An unsigned varint in its shortest form."""
+    """Return an unsigned varint in its shortest form."""
     if not 0 <= value <= MAX_INT32:
         raise Refused
     out = bytearray()
@@ -156,7 +148,7 @@ def uvarint(value: int) -> bytes:
 
 
 def text_length(length: int) -> bytes:
-    """The prefix of a compact string given its length plus one; Kafka's strings end at 32767 bytes."""
+    """Return the prefix of a compact string from its length plus one. Kafka's strings have at most 32767 bytes."""
     if length > MAX_STRING + 1:
         raise Refused
     return uvarint(length)
@@ -167,7 +159,7 @@ UVARINTS: Final = (*(bytes((n,)) for n in range(128)), *(bytes((n & 0x7F | 0x80,
 
 
 def write_tags(known: Mapping[int, bytes], unknown: Mapping[int, bytes], declared: frozenset[int] = frozenset()) -> bytes:
-    """The tagged section, in ascending order of tags; an unknown tag may not have a number that the version declares."""
+    """Return the tagged section, in ascending order of tags. An unknown tag may not have a number that the version declares."""
     if not declared.isdisjoint(unknown.keys()):
         raise Refused
     out = [uvarint(len(known) + len(unknown))]

@@ -1,4 +1,4 @@
-"""Messages made from their declarations, for tests, fuzzers and probes: edge cases by name, and random ones from given dice."""
+"""Sample messages made from declarations, for tests, fuzzers and probes: edge cases by name, and random ones from given dice."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ ODD_TAGS: Final = (9, 100, 127, 128, 20_000, 2**31 - 2)  # Kafka itself cannot w
 
 
 def sample(message: type[M], version: int, flexible: bool, dice: random.Random, unknown_tags: bool = True) -> M:
-    """A random message that this version can carry: nulls, empties, defaults, limits, long strings, unknown tags included."""
+    """Return a random message that this version can carry: nulls, empty values, defaults, limits, long strings and unknown tags included.
+    """
     return _Sampler(version, flexible, dice, unknown_tags).message(message, 0)
 
 
 def edge_cases(message: type[M], version: int, flexible: bool, dice: random.Random) -> Iterator[tuple[str, M]]:
-    """Named messages that together have every field null, empty, at its default, at its limits, tagged and not tagged."""
+    """Yield named messages that together have every field null, empty, at its default, at its limits, tagged and not tagged."""
     for name, choose in _CASES:
         yield name, _Chosen(version, flexible, dice, choose).message(message, 0)
 
 
 def limits(kind: str) -> tuple[int, int]:
-    """Least and greatest value of an integer wire type."""
+    """Return the least and the greatest value of an integer wire type."""
     bits = 8 * struct.calcsize(">" + CODES[kind])
     return (0, 2**bits - 1) if kind.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
@@ -38,7 +39,7 @@ class _Sampler:
         self.version, self.flexible, self.dice, self.unknown_tags = version, flexible, dice, unknown_tags
 
     def message(self, message: type[M], depth: int) -> M:
-        """One message; fields that the version has not keep their defaults."""
+        """Return one message. Fields that the version lacks keep their defaults."""
         values = {field.name: self.field(field, depth) for field in fields_of(message) if field.present(self.version)}
         if self.unknown_tags and self.flexible and self.dice.random() < 0.15:
             tags = self.dice.sample(ODD_TAGS, self.dice.randint(1, 3))
@@ -46,7 +47,6 @@ class _Sampler:
         return message(**values)
 
     def field(self, field: Field, depth: int) -> Any:
-        """A value of the field."""
         if self.dice.random() < 0.15:
             return self.default(field)
         if field.nullable(self.version) and self.dice.random() < 0.2:
@@ -54,17 +54,16 @@ class _Sampler:
         return self.value(field.wire, depth)
 
     def default(self, field: Field) -> Any:
-        """The field's default, or something empty where null may not be written in this version."""
+        """Return the field's default, or an empty value if null may not be written in this version."""
         if field.default is None and not field.nullable(self.version):
             return self.empty(field.wire)
         return list(field.default) if isinstance(field.default, list) else field.default
 
     def empty(self, wire: Wire) -> Any:
-        """The emptiest value that is not null."""
+        """Return the emptiest value that is not null."""
         return {"string": "", "bytes": b"", "records": b"", "array": []}.get(wire.kind) if wire.kind != "struct" else wire.struct()
 
     def value(self, wire: Wire, depth: int) -> Any:
-        """A value of the wire type."""
         dice = self.dice
         if wire.kind == "array":
             return [self.value(wire.element_wire, depth + 1) for _ in range(dice.randrange(4 if depth < 3 else 2))]
@@ -74,7 +73,7 @@ class _Sampler:
 
 
 def scalar(wire: Wire, dice: random.Random) -> Any:
-    """A random number, string, uuid or bytes."""
+    """Return a random number, string, uuid or bytes."""
     if wire.kind == "string":
         return "".join(dice.choice(LETTERS) for _ in range(dice.choice(SIZES)))
     if wire.kind in ("bytes", "records"):
@@ -90,18 +89,17 @@ def scalar(wire: Wire, dice: random.Random) -> Any:
 
 
 class _Chosen(_Sampler):
-    """Every field of the whole tree treated the same way, with two elements in every array that is not empty itself."""
+    """A sampler that treats every field of the whole tree in the same way, with two elements in every array that is not empty itself."""
 
     def __init__(self, version: int, flexible: bool, dice: random.Random, choose: Callable[[_Chosen, Field, int], Any]) -> None:
         super().__init__(version, flexible, dice)
         self.choose = choose
 
     def field(self, field: Field, depth: int) -> Any:
-        """As the case says."""
         return self.choose(self, field, depth)
 
     def full(self, field: Field, depth: int) -> Any:
-        """Not null, not empty, and not the default where that can be avoided."""
+        """Return a value that is not null, not empty, and if possible not the default."""
         value = self.filled(field.wire, depth)
         for _ in range(20):
             if value not in (field.default, "", b""):
@@ -110,7 +108,6 @@ class _Chosen(_Sampler):
         return value
 
     def filled(self, wire: Wire, depth: int) -> Any:
-        """Two elements in an array."""
         if wire.kind == "array":
             return [self.filled(wire.element_wire, depth + 1) for _ in range(2)]
         if wire.kind == "struct":
@@ -118,38 +115,38 @@ class _Chosen(_Sampler):
         return scalar(wire, self.dice)
 
     def branches(self, field: Field) -> bool:
-        """Does the field hold structs, which must be there so that their fields can be seen?"""
+        """True if the field holds structs, which must be present to show their fields."""
         return field.wire.kind == "struct" or (field.wire.kind == "array" and field.wire.element_wire.kind == "struct")
 
     def bare(self, field: Field, depth: int) -> Any:
-        """At its default, but with elements where there are structs inside."""
+        """Return the default, but with elements if there are structs inside."""
         return self.full(field, depth) if self.branches(field) else self.default(field)
 
     def null(self, field: Field, depth: int) -> Any:
-        """Null where that may be, with elements where there are structs inside."""
+        """Return null if that is allowed, but elements if there are structs inside."""
         return None if field.nullable(self.version) and not self.branches(field) else self.full(field, depth)
 
     def null_structs(self, field: Field, depth: int) -> Any:
-        """Null for arrays and structs too."""
+        """Return null if that is allowed, for arrays and structs too."""
         return None if field.nullable(self.version) else self.full(field, depth)
 
     def emptied(self, field: Field, depth: int) -> Any:
-        """Empty strings, bytes and arrays of plain values."""
+        """Return empty strings, bytes and arrays of plain values."""
         plain = field.wire.kind in ("string", "bytes", "records") or (field.wire.kind == "array" and not self.branches(field))
         return self.empty(field.wire) if plain else self.full(field, depth)
 
     def hollow(self, field: Field, depth: int) -> Any:
-        """Empty arrays, of structs too, below the top: one level is filled so that the next can be seen empty."""
+        """Return empty arrays, of structs too, below the top level: one level is filled so that the next can be empty."""
         if field.wire.kind == "array" and (depth > 0 or not self.branches(field)):
             return []
         return self.full(field, depth)
 
     def untagged(self, field: Field, depth: int) -> Any:
-        """Tagged fields at their defaults, hence not written."""
+        """Leave tagged fields at their defaults, so that they are not written."""
         return self.default(field) if field.tagged(self.version) else self.full(field, depth)
 
     def extreme(self, field: Field, depth: int) -> Any:
-        """Integers at their limits."""
+        """Return integers at their limits."""
         if field.wire.kind in CODES and field.wire.kind not in ("bool", "uuid", "float64"):
             return self.dice.choice(limits(field.wire.kind))
         return self.full(field, depth)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 ONE_BYTE: Final = tuple(bytes((n << 1 if n < 64 else ((n - 128) << 1) ^ -1,)) for n in range(128))
-"""0 to 63, then -64 to -1: so that a negative number counts from the end."""
+"""The encodings of 0 to 63 and then of -64 to -1, so that a negative number indexes from the end."""
 
 
 def zigzag(value: int) -> bytes:
-    """A signed varint in its shortest form; 64-bit values fit."""
+    """Return a signed varint in its shortest form; 64-bit values fit."""
     if -64 <= value < 64:
         return ONE_BYTE[value]
     value = (value << 1) ^ (value >> 63)
-    if value < 1 << 14:  # what most lengths and numbers in a batch are
+    if value < 1 << 14:  # most lengths and numbers in a batch are below
         return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value > 0x7F:
@@ -24,7 +24,7 @@ def zigzag(value: int) -> bytes:
 
 
 def read_zigzag(data: bytes, offset: int, longest: int = 5) -> tuple[int, int]:
-    """A signed varint of at most `longest` bytes and the offset after it. ValueError if longer, IndexError if cut."""
+    """Read a signed varint of at most `longest` bytes, and return it with the offset after it. ValueError if longer, IndexError if cut."""
     value = shift = 0
     for at in range(offset, offset + longest):
         byte = data[at]

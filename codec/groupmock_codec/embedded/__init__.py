@@ -1,1 +1,1 @@
-"""What rides inside JoinGroup and SyncGroup as opaque bytes: never flexible, whatever the version of the request around it."""
+"""Protocols embedded in JoinGroup and SyncGroup as opaque bytes. They are never flexible, whatever the version of the request is."""

@@ -1,8 +1,8 @@
-"""Protocol type `connect`: worker metadata and assignment, versions 0 (eager), 1 (KIP-415) and 2 (KIP-507; as 1)
+"""The embedded protocol `connect`: worker metadata and assignment, versions 0 (eager), 1 (KIP-415) and 2 (KIP-507, same as 1)
 (docs/kafka/embedded-protocols.md#kafka-connect).
 
-From v1 on assignments are incremental, and a worker's metadata carries its whole current assignment, version included.
-Trailing fields that are missing are read as null or 0, as Connect does.
+From v1 on assignments are incremental, and a worker's metadata has its whole current assignment, version included. Missing fields at the
+end are read as null or 0, as in Connect.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ M = TypeVar("M", bound=Message)
 
 
 class ConnectorTasks(Message):
-    """One connector and its tasks here; CONNECTOR stands for the connector instance, first if present."""
+    """A connector and its tasks on a worker. CONNECTOR stands for the connector instance and is first if present."""
 
     connector: Annotated[str, STRING] = ""
     tasks: Annotated[list[int], array(INT32)] = []
 
 
 class WorkerMetadata(Message):
-    """What a worker sends with JoinGroup. `allocation` holds the bytes of an Assignment of the same version."""
+    """The metadata that a worker sends in JoinGroup. `allocation` has the bytes of an Assignment of the same version."""
 
     version: Annotated[int, INT16] = HIGHEST
     url: Annotated[str, STRING] = ""
@@ -37,7 +37,8 @@ class WorkerMetadata(Message):
 
 
 class WorkerAssignment(Message):
-    """What the leader gives a worker. v0: all of it; later `assigned` is what is new, `revoked` what to stop; `delay` in ms."""
+    """The assignment that the leader gives to a worker. In v0 it is the whole one; later `assigned` is what is new and `revoked` what has
+    to stop. `delay` is in ms."""
 
     version: Annotated[int, INT16] = HIGHEST
     error: Annotated[int, INT16] = 0
@@ -57,22 +58,23 @@ MISSING_ASSIGNMENT: Final = (bytes(4), NULL + bytes(4), NULL + NULL + bytes(4))
 
 
 def decode_metadata(data: bytes) -> WorkerMetadata:
-    """Raises DecodeError for a version that is not 0-2, cut fields, wrong lengths and more than READ_ELEMENTS."""
+    """Decode worker metadata. Raises DecodeError for a version that is not 0-2, cut fields, wrong lengths and more than READ_ELEMENTS."""
     return _decode(METADATA, data, MISSING_METADATA)
 
 
 def decode_assignment(data: bytes) -> WorkerAssignment:
-    """Raises DecodeError for a version that is not 0-2, cut fields, wrong lengths and more than READ_ELEMENTS."""
+    """Decode a worker's assignment. Raises DecodeError for a version that is not 0-2, cut fields, wrong lengths and more than
+    READ_ELEMENTS."""
     return _decode(ASSIGNMENT, data, MISSING_ASSIGNMENT)
 
 
 def encode_metadata(message: WorkerMetadata) -> bytes:
-    """The bytes of `message.version`."""
+    """Encode worker metadata in its `version`."""
     return METADATA.encode(_writable(message.version), message)
 
 
 def encode_assignment(message: WorkerAssignment) -> bytes:
-    """The bytes of `message.version`."""
+    """Encode a worker's assignment in its `version`."""
     return ASSIGNMENT.encode(_writable(message.version), message)
 
 

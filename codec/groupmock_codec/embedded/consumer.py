@@ -1,10 +1,10 @@
-"""Protocol type `consumer`: Subscription and Assignment, versions 0-3 (docs/kafka/embedded-protocols.md).
+"""The embedded protocol `consumer`: Subscription and Assignment, versions 0-3 (docs/kafka/embedded-protocols.md).
 
-v1 adds what the member owns (KIP-429), v2 the generation it owns it from (KIP-792), v3 its rack (KIP-881); the Assignment is
-the same in all four. Readers take a version above 3 as 3 and ignore what follows the fields they know; below 0 is an error.
+v1 adds the owned partitions (KIP-429), v2 the generation that they are from (KIP-792), v3 the rack (KIP-881); the Assignment is the same
+in all four. Readers take a version above 3 as 3 and ignore what follows the known fields; a negative one is an error.
 
-`decode_*` are strict on every length, `read_*` give what could be read of anything, `encode_*` write `message.version`.
-Brokers pass these bytes on without reading them, so nobody has bounded them: what has more than READ_ELEMENTS is not read at all.
+`decode_*` check every length, `read_*` return as much as can be read, `encode_*` write `message.version`. Brokers pass these bytes on
+unread, so their size has no limit: what has more than READ_ELEMENTS is not read at all.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ..registry import Codec
 
 HIGHEST: Final = 3
 READ_ELEMENTS: Final = 30_000
-"""Topics and partitions that `read_*` read of one member: 15 ms."""
+"""The number of topics and partitions that `read_*` read of one member, which takes 15 ms."""
 M = TypeVar("M", bound=Message)
 
 
 class TopicPartitions(Message):
-    """Partitions of one topic."""
+    """A topic and some of its partitions."""
 
     topic: Annotated[str, STRING] = ""
     partitions: Annotated[list[int], array(INT32)] = []
 
 
 class Subscription(Message):
-    """What a member tells the leader. `generation_id` -1: none; an eager member owns nothing when it joins."""
+    """The subscription that a member sends to the leader. `generation_id` is -1 for none; an eager member owns nothing when it joins."""
 
     version: Annotated[int, INT16] = HIGHEST
     topics: Annotated[list[str], array(STRING)] = []
@@ -40,7 +40,7 @@ class Subscription(Message):
 
 
 class Assignment(Message):
-    """What the leader gives a member. No bytes at all (not even a version) mean that it was given nothing."""
+    """The assignment that the leader gives to a member. A member without an assignment gets no bytes at all, not even a version."""
 
     version: Annotated[int, INT16] = HIGHEST
     assigned_partitions: Annotated[list[TopicPartitions], array(TopicPartitions)] = []
@@ -48,7 +48,7 @@ class Assignment(Message):
 
 
 class AssignmentHead(Message):
-    """An Assignment without its user data."""
+    """The Assignment without its user data."""
 
     version: Annotated[int, INT16] = HIGHEST
     assigned_partitions: Annotated[list[TopicPartitions], array(TopicPartitions)] = []
@@ -60,27 +60,29 @@ _PARTITIONS: Final = Codec(AssignmentHead, Versions(0, HIGHEST), None)
 
 
 def decode_subscription(data: bytes) -> Subscription:
-    """The Subscription, `version` as sent. DecodeError if it is cut, a length is wrong or its version is negative."""
+    """Decode a Subscription and keep its version as sent. DecodeError if it is cut, a length is wrong or its version is negative."""
     return SUBSCRIPTION.decode(_known(data), data, trailing=True)
 
 
 def decode_assignment(data: bytes) -> Assignment:
-    """The Assignment, `version` as sent. DecodeError as above, and for no bytes at all."""
+    """Decode an Assignment and keep its version as sent. DecodeError if it is cut or empty, a length is wrong or its version is negative.
+    """
     return ASSIGNMENT.decode(_known(data), data, trailing=True)
 
 
 def encode_subscription(message: Subscription) -> bytes:
-    """The bytes of `message.version`, fields it has not left out; EncodeError if that is not 0-3."""
+    """Encode a Subscription in its `version`, without the fields that this version lacks. EncodeError if that is not 0-3."""
     return SUBSCRIPTION.encode(_writable(message.version), message)
 
 
 def encode_assignment(message: Assignment) -> bytes:
-    """The bytes of `message.version`; EncodeError if that is not 0-3."""
+    """Encode an Assignment in its `version`. EncodeError if that is not 0-3."""
     return ASSIGNMENT.encode(_writable(message.version), message)
 
 
 def read_subscription(data: bytes) -> Subscription | None:
-    """What could be read of a Subscription: of broken bytes the fields before the break; None if there is no version, or too much."""
+    """Read as much as possible of a Subscription: of broken bytes, the fields before the break. None without a version or with too many
+    elements."""
     if len(data) < 2:
         return None
     try:
@@ -91,14 +93,14 @@ def read_subscription(data: bytes) -> Subscription | None:
 
 
 def read_assignment(data: bytes) -> Assignment | None:
-    """What could be read of an Assignment; None if there is no version (a member that was given nothing has no bytes), or too much."""
+    """Read as much as possible of an Assignment. None without a version (no assignment has no bytes) or with too many elements."""
     if len(data) < 2:
         return None
     try:
         found = _longest(ASSIGNMENT, data)
         if found is not None:
             return found
-        partitions = _longest(_PARTITIONS, data)  # broken in the user data: what stands before it
+        partitions = _longest(_PARTITIONS, data)  # the user data are broken, so the fields before them are read
     except TooManyElements:
         return None
     return Assignment(_version(data), [] if partitions is None else partitions.assigned_partitions)
@@ -124,7 +126,8 @@ def _writable(version: int) -> int:
 
 
 def _longest(codec: Codec[M], data: bytes) -> M | None:
-    """Each version only adds fields at the end, so a lower one reads what stands before a break. Raises TooManyElements."""
+    """Decode the longest readable prefix. Each version only adds fields at the end, so a lower one reads what is before a break. Raises
+    TooManyElements."""
     for version in range(min(max(_version(data), 0), HIGHEST), -1, -1):
         try:
             return codec.decode(version, data, trailing=True, max_elements=READ_ELEMENTS)

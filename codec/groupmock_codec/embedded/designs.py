@@ -1,15 +1,14 @@
-"""Designs I, II and III of "Incremental Cooperative Rebalancing": Subscription and Assignment as the document draws them
+"""Subscription and Assignment of designs I, II and III of "Incremental Cooperative Rebalancing", as the document defines them
 (docs/kafka/cooperative-designs.md#byte-layouts).
 
-The document gives no Version values; here the version is the design: 1, 2, 3. Its Subscription is the same in all three and, with
-Version 1, KIP-429's Subscription byte for byte. Its Assignment adds RevokeTopicPartitions, and from Design II on
-ScheduledRebalanceTimeout, in ms.
+The document gives no Version values; here the version is the design: 1, 2, 3. Its Subscription is the same in all three and, with Version
+1, equals KIP-429's byte for byte. Its Assignment adds RevokeTopicPartitions, and from Design II on ScheduledRebalanceTimeout, in ms.
 
-Stock clients read the first three fields of a stock Assignment and nothing behind them. So `coop-d1` sends the document's bytes as they
-are, and `coop-d2`, `coop-d3` carry them in the user data of stock version 1 messages (`carry_*`, `carried_*`).
+Stock clients read the first three fields of a stock Assignment and nothing after them. So `coop-d1` sends the document's bytes as they
+are, and `coop-d2`, `coop-d3` have them in the user data of stock version 1 messages (`carry_*`, `carried_*`).
 
-`decode_*` are strict on every length, `read_*` give what could be read of anything: missing trailing fields are null or 0, a null list
-stays null. `encode_*` write only what a member can obey and refuse the rest; `SUBSCRIPTION` and `ASSIGNMENT` write anything.
+`decode_*` check every length, `read_*` return as much as can be read: missing fields at the end are null or 0, a null list stays null.
+`encode_*` write only what a member can obey and refuse the rest; `SUBSCRIPTION` and `ASSIGNMENT` write anything.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from .consumer import READ_ELEMENTS, TopicPartitions
 
 LOWEST: Final = 1
 HIGHEST: Final = 3
-CARRIER: Final = 1  # of the stock messages around d2 and d3: the highest that every stock leader reads with owned partitions
+CARRIER: Final = 1  # the version of the stock messages around d2 and d3: the highest that every stock leader reads with owned partitions
 NAMES: Final = {"coop-d1": 1, "coop-d2": 2, "coop-d3": 3, "coop-d2-literal": 2}
 NESTED: Final = frozenset({"coop-d2", "coop-d3"})
 LITERAL: Final = frozenset(NAMES) - NESTED
@@ -36,7 +35,7 @@ M = TypeVar("M", bound=Message)
 
 
 class DesignSubscription(Message):
-    """Member to leader. `assigned_topic_partitions`: what it holds; null or empty for a new member."""
+    """The subscription that a member sends to the leader. `assigned_topic_partitions` are those it owns; null or empty for a new member."""
 
     version: Annotated[int, INT16] = LOWEST
     subscribe_topics: Annotated[list[str], array(STRING)] = []
@@ -45,10 +44,9 @@ class DesignSubscription(Message):
 
 
 class DesignAssignment(Message):
-    """Leader to member, which then holds (what it held - revoked) + assigned: an empty assigned list repeats what it holds.
-
-    Something revoked: hand it over and join again at once. `scheduled_rebalance_timeout` above 0: join again after so many ms.
-    """
+    """The assignment that the leader gives to a member, which then owns (what it owned - revoked) + assigned. An empty assigned list keeps
+    what it owns. If something is revoked, the member gives it up and joins again at once. `scheduled_rebalance_timeout` above 0: it joins
+    again after so many ms."""
 
     version: Annotated[int, INT16] = LOWEST
     assigned_topic_partitions: Annotated[list[TopicPartitions] | None, array(TopicPartitions), nullable()] = []
@@ -57,10 +55,9 @@ class DesignAssignment(Message):
 
 
 class AssignorData(Message):
-    """PartitionAssignorData. d1: what the member holds again, since an aiokafka leader sees nothing behind it, and the nonce of the round.
-
-    In d2 and d3 the nonce alone. It changes with every JoinGroup, or a follower that joins again would be told the last round.
-    """
+    """The PartitionAssignorData of a design. In d1 it repeats the owned partitions, because an aiokafka leader sees nothing after it, and
+    the nonce of the round. In d2 and d3 it is only the nonce, which changes with every JoinGroup: otherwise a follower that joins again
+    would get the last round's answer."""
 
     owned: Annotated[list[TopicPartitions], array(TopicPartitions)] = []
     nonce: Annotated[int, INT32] = 0
@@ -72,23 +69,25 @@ ASSIGNOR_DATA: Final = Codec(AssignorData, Versions(0, 0), None)
 
 
 def decode_subscription(data: bytes) -> DesignSubscription:
-    """DecodeError if it is cut, a length is wrong, bytes are left over, there are too many elements or its version is not 1-3."""
+    """Decode a Subscription. DecodeError if it is cut, a length is wrong, bytes are left over, elements are too many or its version is not
+    1-3."""
     return SUBSCRIPTION.decode(_known(data), data, max_elements=READ_ELEMENTS)
 
 
 def decode_assignment(data: bytes) -> DesignAssignment:
-    """DecodeError as above."""
+    """Decode an Assignment. DecodeError in the same cases as `decode_subscription`."""
     return ASSIGNMENT.decode(_known(data), data, max_elements=READ_ELEMENTS)
 
 
 def encode_subscription(message: DesignSubscription) -> bytes:
-    """The bytes. EncodeError for a version that is not 1-3, and for a partition listed twice or below 0."""
+    """Encode a Subscription. EncodeError for a version that is not 1-3, and for a partition that is listed twice or negative."""
     _sound("assigned_topic_partitions", message.assigned_topic_partitions or ())
     return SUBSCRIPTION.encode(_writable(message.version), message)
 
 
 def encode_assignment(message: DesignAssignment) -> bytes:
-    """The bytes. EncodeError as above; for a null list, a partition both assigned and revoked, a timeout below 0 or beside revocations."""
+    """Encode an Assignment. EncodeError as in `encode_subscription`, and for a null list, a partition both assigned and revoked, and a
+    timeout that is negative or together with revocations."""
     assigned, revoked, timeout = message.assigned_topic_partitions, message.revoke_topic_partitions, message.scheduled_rebalance_timeout
     if assigned is None or revoked is None:
         raise EncodeError(WRITTEN, Place("null", "assigned_topic_partitions" if assigned is None else "revoke_topic_partitions"))
@@ -102,30 +101,26 @@ def encode_assignment(message: DesignAssignment) -> bytes:
 
 
 def read_subscription(data: bytes) -> DesignSubscription | None:
-    """What could be read of a Subscription: fields from a break on are at their defaults, and what it holds is null then.
-
-    None if there is no version. Any version will do; what follows the known fields is ignored.
-    """
+    """Read as much as possible of a Subscription: fields after a break have their defaults, and the owned partitions are null then. None
+    without a version. Any version is accepted; what follows the known fields is ignored."""
     found = _longest(_SUBSCRIPTION, data)
     return None if found is None else DesignSubscription(found.version, found.topics, found.data, found.held)
 
 
 def read_assignment(data: bytes) -> DesignAssignment | None:
-    """What could be read of an Assignment: fields from a break on are null or 0. None as above.
-
-    A timeout is read whatever the version: the document tells Designs I and II apart by length alone. Below 0 it is none: 0.
-    """
+    """Read as much as possible of an Assignment: fields after a break are null or 0. None without a version. A timeout is read in every
+    version, because the document distinguishes Designs I and II only by length; a negative one is read as 0."""
     found = _longest(_ASSIGNMENT, data)
     return None if found is None else DesignAssignment(found.version, found.assigned, found.revoked, max(found.timeout, 0))
 
 
 def encode_assignor_data(message: AssignorData) -> bytes:
-    """PartitionAssignorData of d1."""
+    """Encode the PartitionAssignorData of d1."""
     return ASSIGNOR_DATA.encode(0, message)
 
 
 def read_assignor_data(data: bytes | None) -> AssignorData | None:
-    """PartitionAssignorData of d1, and of d2 and d3, where it is the nonce alone; None for anything else."""
+    """Read PartitionAssignorData of d1, or that of d2 and d3, which is only the nonce. None for anything else."""
     if data is not None and len(data) == 4:
         return AssignorData([], int.from_bytes(data, signed=True))
     try:
@@ -135,7 +130,8 @@ def read_assignor_data(data: bytes | None) -> AssignorData | None:
 
 
 def carry_subscription(message: DesignSubscription) -> bytes:
-    """A stock Subscription version 1 with the same topics and holdings whose user data is the document's: coop-d2, coop-d3."""
+    """Encode a stock Subscription version 1 with the same topics and owned partitions, and the document's bytes as user data: coop-d2,
+    coop-d3."""
     inner = encode_subscription(message)
     return consumer.encode_subscription(
         consumer.Subscription(CARRIER, message.subscribe_topics, inner, message.assigned_topic_partitions or [])
@@ -143,12 +139,12 @@ def carry_subscription(message: DesignSubscription) -> bytes:
 
 
 def carry_assignment(message: DesignAssignment, full: list[TopicPartitions]) -> bytes:
-    """A stock Assignment version 1 of all that the member then holds, whose user data is the document's: coop-d2, coop-d3."""
+    """Encode a stock Assignment version 1 of all that the member then owns, with the document's bytes as user data: coop-d2, coop-d3."""
     return consumer.encode_assignment(consumer.Assignment(CARRIER, full, encode_assignment(message)))
 
 
 def carried_subscription(user_data: bytes | None) -> DesignSubscription | None:
-    """The document's Subscription in a stock one's user data; None if that is none, cut, or of no known design."""
+    """Decode the document's Subscription in a stock one's user data. None if it is missing, cut, or of no known design."""
     try:
         return decode_subscription(user_data) if user_data else None
     except DecodeError:
@@ -156,7 +152,7 @@ def carried_subscription(user_data: bytes | None) -> DesignSubscription | None:
 
 
 def carried_assignment(user_data: bytes | None) -> DesignAssignment | None:
-    """The document's Assignment in a stock one's user data; None as above."""
+    """Decode the document's Assignment in a stock one's user data. None if it is missing, cut, or of no known design."""
     try:
         return decode_assignment(user_data) if user_data else None
     except DecodeError:
@@ -164,10 +160,8 @@ def carried_assignment(user_data: bytes | None) -> DesignAssignment | None:
 
 
 def unstock_assignment(data: bytes) -> DesignAssignment | None:
-    """The literal Assignment in these bytes, if a stock reader would not read all of them and the document's does to the last byte.
-
-    What a stock Assignment says as well (nothing revoked in Design I) is None: who sees only bytes, and no protocol name, cannot tell.
-    """
+    """Decode the document's Assignment if these bytes are one to the last byte and no stock reader would read all of them. What is a stock
+    Assignment as well (nothing revoked in Design I) gives None, because bytes without a protocol name do not tell."""
     try:
         consumer.ASSIGNMENT.decode(min(max(_version(data), 0), consumer.HIGHEST), data, max_elements=READ_ELEMENTS)
     except TooManyElements:
@@ -178,7 +172,7 @@ def unstock_assignment(data: bytes) -> DesignAssignment | None:
 
 
 class _SubscriptionPrefix(Message):
-    """A Subscription whose versions are its prefixes: the longest that can be read is what stands before a break."""
+    """A Subscription whose versions are its prefixes: the longest readable one is what is before a break."""
 
     version: Annotated[int, INT16] = 0
     topics: Annotated[list[str], array(STRING), since(1)] = []

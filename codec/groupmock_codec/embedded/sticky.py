@@ -1,8 +1,8 @@
-"""User data of the sticky assignors (docs/kafka/embedded-protocols.md#client-side-assignors): the previous assignment, without a version in
-front.
+"""User data of the sticky assignors: the previous assignment, without a version in front
+(docs/kafka/embedded-protocols.md#client-side-assignors).
 
-v0: topic partitions; v1: and a generation. kafka-python 3 puts an int16 version before it, which nobody else reads.
-cooperative-sticky sends four bytes, the generation alone.
+v0 has topic partitions, v1 also a generation. kafka-python 3 puts an int16 version before them, which no other client reads.
+cooperative-sticky sends four bytes, only the generation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .consumer import TopicPartitions
 
 
 class StickyUserData(Message):
-    """`generation` -1: none (aiokafka always)."""
+    """The user data of `sticky`. `generation` is -1 for none, as aiokafka always writes it."""
 
     previous_assignment: Annotated[list[TopicPartitions], array(TopicPartitions)] = []
     generation: Annotated[int, INT32, since(1)] = -1
@@ -26,7 +26,7 @@ STICKY: Final = Codec(StickyUserData, Versions(0, 1), None)
 
 
 class StickyForm(NamedTuple):
-    """How user data was written: `version` 0 or 1, `prefixed` as kafka-python does."""
+    """User data and their form: `version` 0 or 1, and `prefixed` as kafka-python writes them."""
 
     version: int
     prefixed: bool
@@ -34,7 +34,7 @@ class StickyForm(NamedTuple):
 
 
 def read_sticky(data: bytes | None) -> StickyForm | None:
-    """User data of `sticky` in whichever form it is whole; None for none at all and for anything else."""
+    """Decode user data of `sticky` in the form that fits to the last byte. None for no data and for anything else."""
     if not data:
         return None
     for prefixed in (False, True):
@@ -49,16 +49,16 @@ def read_sticky(data: bytes | None) -> StickyForm | None:
 
 
 def write_sticky(form: StickyForm) -> bytes:
-    """The bytes of that form."""
+    """Encode user data in their form."""
     body = STICKY.encode(form.version, form.data)
     return form.version.to_bytes(2) + body if form.prefixed else body
 
 
 def read_cooperative_generation(data: bytes | None) -> int | None:
-    """The generation in user data of `cooperative-sticky`: four bytes, -1 before the first assignment; None otherwise."""
+    """Return the generation in user data of `cooperative-sticky`: four bytes, -1 before the first assignment; None otherwise."""
     return int.from_bytes(data, signed=True) if data is not None and len(data) == 4 else None
 
 
 def write_cooperative_generation(generation: int) -> bytes:
-    """User data of `cooperative-sticky`."""
+    """Encode the user data of `cooperative-sticky`."""
     return generation.to_bytes(4, signed=True)
