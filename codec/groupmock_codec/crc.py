@@ -11,7 +11,7 @@ CHECKED_AT_ONCE: Final = 256 * 1024
 
 @cache
 def crc32c() -> Callable[[bytes], int]:
-    """Return the CRC-32C function. Its C library is imported for the first record, not at the start."""
+    """Return the function that computes CRC-32C. Its C library is imported for the first record, not at the start."""
     import google_crc32c
 
     function: Callable[[bytes], int] = google_crc32c.value

@@ -1,4 +1,4 @@
-"""What a message class says about its fields: wire type, versions, nullability, tag.
+"""Declarations of a message's fields: wire type, versions, nullability, tag.
 
 A message is a `msgspec.Struct` whose annotations are the whole declaration (docs/reference/architecture.md#rule-5)::
 
@@ -12,8 +12,8 @@ A message is a `msgspec.Struct` whose annotations are the whole declaration (doc
         group_instance_id: Annotated[str | None, STRING, nullable(5), since(5)] = None
         protocols: Annotated[list[Protocol], array(Protocol)] = []
 
-`reference.py` folds it into construct per version (the judge), `compiled.py` into flat Python (the fast path). The markers
-here are plain data and import nothing heavy, so that a server can listen before construct is ever loaded.
+For each version `reference.py` makes a construct object of it (slow), `compiled.py` flat Python (fast). The markers
+here are plain data and import nothing heavy, so that a server can listen before construct is imported.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FrozenMessage(Message, frozen=True):  # type: ignore[misc]  # msgspec allo
 
 
 class Wire(msgspec.Struct, frozen=True):
-    """A wire type. `kind` is Kafka's name of the type; `element` is the type inside an array or a struct."""
+    """The wire type of a field. `kind` is Kafka's name of the type; `element` is the type inside an array or a struct."""
 
     kind: str
     element: Wire | type[Message] | None = None
