@@ -158,7 +158,7 @@ class DecodeSource(Source):
         return name
 
     def array(self, wire: Wire, nullable: bool) -> str:
-        """Read an array. Its count is never believed beyond the bytes that are left."""
+        """Read an array, whose count is never believed beyond the bytes that are left."""
         count = self.fixed("B" if self.flexible else "i", self.fresh("n"))
         self.settle()
         name = self.fresh()

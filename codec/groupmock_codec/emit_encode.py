@@ -54,7 +54,7 @@ class EncodeSource(Source):
                 self.line("raise explain(m) from None")
 
     def result(self, has_list: bool) -> str:
-        """Return the return statement. One item needs no join, and only loops and branches need the list."""
+        """Return the function's return statement. One item needs no join, and only loops and branches need the list."""
         items, self.items = self.items, []
         if not has_list:
             return f"return {items[0]}" if len(items) == 1 else f"return b''.join(({', '.join(items)},))" if items else "return b''"

@@ -24,7 +24,7 @@ _start_and_length = Struct(">hhih")
 
 
 class RequestHeader(msgspec.Struct, frozen=True, gc=False):
-    """A request header. `client_id` None is null on the wire (any negative length is read so)."""
+    """The header of a request. `client_id` None is null on the wire (any negative length is read so)."""
 
     api_key: int
     api_version: int

@@ -99,7 +99,8 @@ def _first_frame(data: bytes, most: int) -> tuple[bytes, int]:
 
 
 def _frames(library: Any, data: bytes, most: int) -> bytes:
-    """Unpack lz4 or zstd. Neither tells the size of the output for sure, so larger and larger buffers are tried, up to `most` bytes."""
+    """Unpack data of lz4 or zstd. Neither tells the size of the output for sure, so larger and larger buffers are tried, up to `most`
+    bytes."""
     size = min(max(FIRST_GUESS, 8 * len(data)), most)
     while True:
         room = bytearray(size)

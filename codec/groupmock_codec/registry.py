@@ -48,7 +48,8 @@ class Codec(Generic[M]):
         return compiled.encoder(self.message, version, self.flexible(version))
 
     def decode(self, version: int, data: bytes | bytearray | memoryview, trailing: bool = False, max_elements: int | None = None) -> M:
-        """Read one message. Bytes left over are refused unless `trailing` (Kafka's server ignores them); `max_elements` as in `decoder`."""
+        """Read one message from bytes. Bytes left over are refused unless `trailing` (Kafka's server ignores them); `max_elements` as in
+        `decoder`."""
         data = bytes(data)
         message, end = self.decoder(version, max_elements)(data, 0)
         if end != len(data) and not trailing:
@@ -57,7 +58,7 @@ class Codec(Generic[M]):
         return message
 
     def encode(self, version: int, message: M) -> bytes:
-        """Write one message. Raises EncodeError for what that version cannot carry."""
+        """Write one message as bytes. Raises EncodeError for what that version cannot carry."""
         return self.encoder(version)(message)
 
     def newest(self, message: M, highest: int) -> int:
@@ -79,7 +80,7 @@ class Codec(Generic[M]):
 
 
 class Api:
-    """One API. `key`, `name` and `stem` (of its files) are known without loading the messages."""
+    """One API and its codecs. `key`, `name` and `stem` (of its files) are known without loading the messages."""
 
     def __init__(self, key: int, stem: str) -> None:
         self.key, self.stem = key, stem

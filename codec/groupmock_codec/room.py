@@ -40,7 +40,7 @@ class Room:
         self.spent = True
 
     def unpacked(self, batch: Batch) -> bytes:
-        """Return the records' bytes. It raises what `decompress` raises, and OverLimit for more bytes than are left."""
+        """Return the bytes of a batch's records. It raises what `decompress` raises, and OverLimit for more bytes than are left."""
         # A slice of a view copies nothing, so records that are not compressed are read where they are.
         data = cast(bytes, memoryview(batch.data)) if len(batch.data) >= VIEWED_FROM else batch.data
         return self.opened(data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK)

@@ -1,4 +1,4 @@
-"""Units of time. Times and deadlines of a run are int nanoseconds; settings and fields of messages are Kafka's milliseconds."""
+"""Units of time as factors. Times and deadlines of a run are int nanoseconds; settings and fields of messages are Kafka's milliseconds."""
 
 from __future__ import annotations
 

@@ -58,12 +58,13 @@ MISSING_ASSIGNMENT: Final = (bytes(4), NULL + bytes(4), NULL + NULL + bytes(4))
 
 
 def decode_metadata(data: bytes) -> WorkerMetadata:
-    """Decode worker metadata. Raises DecodeError for a version that is not 0-2, cut fields, wrong lengths and more than READ_ELEMENTS."""
+    """Decode the metadata of a worker. Raises DecodeError for a version that is not 0-2, cut fields, wrong lengths and more than
+    READ_ELEMENTS."""
     return _decode(METADATA, data, MISSING_METADATA)
 
 
 def decode_assignment(data: bytes) -> WorkerAssignment:
-    """Decode a worker's assignment. Raises DecodeError for a version that is not 0-2, cut fields, wrong lengths and more than
+    """Decode the assignment of a worker. Raises DecodeError for a version that is not 0-2, cut fields, wrong lengths and more than
     READ_ELEMENTS."""
     return _decode(ASSIGNMENT, data, MISSING_ASSIGNMENT)
 

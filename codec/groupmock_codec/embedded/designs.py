@@ -69,25 +69,26 @@ ASSIGNOR_DATA: Final = Codec(AssignorData, Versions(0, 0), None)
 
 
 def decode_subscription(data: bytes) -> DesignSubscription:
-    """Decode a Subscription. DecodeError if it is cut, a length is wrong, bytes are left over, elements are too many or its version is not
-    1-3."""
+    """Decode a Subscription of the document. DecodeError if it is cut, a length is wrong, bytes are left over, elements are too many or
+    its version is not 1-3."""
     return SUBSCRIPTION.decode(_known(data), data, max_elements=READ_ELEMENTS)
 
 
 def decode_assignment(data: bytes) -> DesignAssignment:
-    """Decode an Assignment. DecodeError in the same cases as `decode_subscription`."""
+    """Decode an Assignment of the document. DecodeError in the same cases as `decode_subscription`."""
     return ASSIGNMENT.decode(_known(data), data, max_elements=READ_ELEMENTS)
 
 
 def encode_subscription(message: DesignSubscription) -> bytes:
-    """Encode a Subscription. EncodeError for a version that is not 1-3, and for a partition that is listed twice or negative."""
+    """Encode a Subscription of the document. EncodeError for a version that is not 1-3, and for a partition that is listed twice or
+    negative."""
     _sound("assigned_topic_partitions", message.assigned_topic_partitions or ())
     return SUBSCRIPTION.encode(_writable(message.version), message)
 
 
 def encode_assignment(message: DesignAssignment) -> bytes:
-    """Encode an Assignment. EncodeError as in `encode_subscription`, and for a null list, a partition both assigned and revoked, and a
-    timeout that is negative or together with revocations."""
+    """Encode an Assignment of the document. EncodeError as in `encode_subscription`, and for a null list, a partition both assigned and
+    revoked, and a timeout that is negative or together with revocations."""
     assigned, revoked, timeout = message.assigned_topic_partitions, message.revoke_topic_partitions, message.scheduled_rebalance_timeout
     if assigned is None or revoked is None:
         raise EncodeError(WRITTEN, Place("null", "assigned_topic_partitions" if assigned is None else "revoke_topic_partitions"))
