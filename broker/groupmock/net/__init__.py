@@ -1,3 +1,3 @@
-"""The only asyncio of the data path: sockets, framing, one request at a time per connection, and the driver around the pure core."""
+"""The data path's only asyncio code: sockets, framing, one request at a time per connection, and the driver around the core."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When the core's deadlines are looked at."""
+"""The alarm that wakes the driver at the core's next deadline."""
 
 from __future__ import annotations
 
@@ -10,23 +10,20 @@ if TYPE_CHECKING:
 
 
 class Alarm(Protocol):
-    """Handed to the driver, which sets `ring` and says after every entry when the next deadline is."""
+    """The alarm of a driver, which sets `ring` and after every entry sets the next deadline."""
 
     ring: Callable[[], None]
 
     def set(self, deadline: int | None) -> None:
-        """Ring at `deadline` (ns of the run) or a little later; None: there is none."""
+        """Ring at `deadline` (ns of the run) or a little later; None removes the deadline."""
 
     def cancel(self) -> None:
-        """Ring no more."""
+        """Remove the deadline for good."""
 
 
 class ClockAlarm:
-    """One appointment with the clock for all deadlines.
-
-    It is made again only when an earlier deadline comes up: every heartbeat moves a session's deadline back, and to look once in vain is
-    cheaper than two calls of the loop for each of them.
-    """
+    """One appointment with the clock for all deadlines. It is only made again for an earlier deadline: every heartbeat moves a session's
+    deadline back, and one look in vain is cheaper than two calls of the loop for each heartbeat."""
 
     def __init__(self, clock: Clock) -> None:
         self.ring: Callable[[], None] = _unheard
@@ -35,7 +32,6 @@ class ClockAlarm:
         self._at = 0
 
     def set(self, deadline: int | None) -> None:
-        """See `Alarm`."""
         # `call_later` and `cancel` take 1.05 to 1.4 µs, twice a repeated heartbeat's 0.52 (docs/kafka/limits.md#heartbeats).
         if deadline is None or (self._appointment is not None and self._at <= deadline):
             return
@@ -44,7 +40,6 @@ class ClockAlarm:
         self._appointment = self._clock.call_at(deadline, self._come)
 
     def cancel(self) -> None:
-        """See `Alarm`."""
         if self._appointment is not None:
             self._appointment.cancel()
 
@@ -54,17 +49,17 @@ class ClockAlarm:
 
 
 class NoAlarm:
-    """It never rings: whoever runs the driver calls `expire` when it is time (a replay, where the journal says when)."""
+    """An alarm that never rings, for a driver whose caller calls `expire`, as a replay does when the journal says so."""
 
     def __init__(self) -> None:
         self.ring: Callable[[], None] = _unheard
 
     def set(self, deadline: int | None) -> None:
-        """See `Alarm`."""
+        ...
 
     def cancel(self) -> None:
-        """See `Alarm`."""
+        ...
 
 
 def _unheard() -> None:
-    """No driver was built with it."""
+    """Do nothing, because no driver uses this alarm yet."""

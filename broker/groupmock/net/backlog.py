@@ -1,7 +1,8 @@
-"""Answers that come by the thousand, made one by one and sent in slices, so that nobody else waits for all of them.
+"""The backlog of answers that one effect gives by the thousand. They are made one by one and sent in slices, so that nobody waits for all
+of them.
 
-The last JoinGroup of a rebalance answers everybody who waits for it, and the leader's answer lists all members (KIP-848 names this as a
-reason for the next protocol). Kafka's request threads share such work; one loop has to let go of it between two of its turns.
+The last JoinGroup of a rebalance answers all members that wait for it, and the leader's answer lists all members (KIP-848 names this as a
+reason for the next protocol). Kafka's request threads share such work; a single loop has to pause it between two of its turns.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
     from ..core.effects import Reply
 
 LOOK_AT_CLOCK_EVERY: Final = 8
-"""Answers between two looks at the clock while a slice lasts."""
+"""The number of answers between two looks at the clock within a slice."""
 
 
 class Backlog:
-    """Handed to the driver. `slice_us`: longest stretch of answers between two turns of the running loop; None: everything at once, as
-    where there is no loop. The driver sets `again`, which is called for the next slice, and `broken`, for an iterator that raised."""
+    """The backlog of a driver. `slice_us` is the longest stretch of answers between two turns of the running loop; None sends everything
+    at once, for a driver without a loop. The driver sets `again`, which is called for the next slice, and `broken`, which is called for an
+    iterator that raised."""
 
     def __init__(self, slice_us: int | None) -> None:
         self.again: Callable[[], None] = _nobody
@@ -31,15 +33,15 @@ class Backlog:
         self._next_slice: asyncio.Handle | None = None
 
     def send(self, answer: Callable[[Reply, int], None], now: int, more: Iterator[Reply] | None = None) -> None:
-        """Have answered what is to be sent now, each made when its turn comes; `more` follow what waits already. Nothing while a next slice
-        is ordered: that one comes first."""
+        """Answer what is due now; `more` follow what waits already. While a next slice is ordered nothing is sent, because that slice
+        comes first."""
         waiting = self.waiting
         if more is not None:
             waiting.append(more)
         if self._next_slice is not None:
             return
-        # Without an end 1000 members hold the loop for 35 ms, 10 000 for 504 ms (docs/kafka/limits.md#join-storms).
-        # Real time, not the run's: a command may step that one on, and a slice is about how long others wait.
+        # Without a limit, 1000 members hold the loop for 35 ms, 10 000 for 504 ms (docs/kafka/limits.md#join-storms). The limit is in real
+        # time, because a slice bounds how long others wait, and a command may advance the run's time.
         end = None if self._slice_ns is None else time.monotonic_ns() + self._slice_ns
         left = LOOK_AT_CLOCK_EVERY
         while waiting:
@@ -55,24 +57,24 @@ class Backlog:
                             return
             except Exception as defect:
                 self.broken(defect)
-            if waiting and waiting[0] is replies:  # else they were sent meanwhile, by what an answer made happen
+            if waiting and waiting[0] is replies:  # otherwise they were sent meanwhile, because of an answer
                 waiting.popleft()
 
     def stop(self) -> None:
-        """There will be no next slice."""
+        """Cancel the next slice, because the driver ends."""
         if self._next_slice is not None:
             self._next_slice.cancel()
             self._next_slice = None
 
     def rest(self) -> Iterator[Reply]:
-        """All that waits."""
+        """Yield all waiting answers."""
         while self.waiting:
             reply = self.take()
             if reply is not None:
                 yield reply
 
     def take(self) -> Reply | None:
-        """One of the oldest; None: those are done, or their iterator broke."""
+        """Return the next of the oldest answers, or None if these are done or their iterator raised."""
         try:
             reply = next(self.waiting[0], None)
         except Exception as defect:
@@ -88,7 +90,7 @@ class Backlog:
 
 
 def _nobody() -> None:
-    """No driver was built with it."""
+    """Do nothing, because no driver uses this backlog yet."""
 
 
 def _nobody_minds(defect: Exception) -> None:

@@ -1,4 +1,4 @@
-"""Heartbeats of which a sink was not told: when they came (`net.repeat`)."""
+"""The times of heartbeats that were not reported to a sink (`net.repeat`)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ if TYPE_CHECKING:
 
 
 class Beats:
-    """What a sink with `pulse` asks about heartbeats of which it was not told. `connections`: by number."""
+    """Questions of a sink with `pulse` about heartbeats that were not reported to it. `connections` is by number."""
 
     def __init__(self, connections: Mapping[int, Connection]) -> None:
         self._connections = connections
 
     def beaten(self, number: int) -> tuple[int, int]:
-        """When a heartbeat that changed nothing came last on this connection, and the number of its row; 0: it has none, or none came."""
+        """Return when the last heartbeat that changed nothing came on this connection, and the number of its row; 0 for no row, and if
+        none came."""
         connection = self._connections.get(number)
         return (0, 0) if connection is None else (connection.beaten, connection.beat_row)
 
     def retell(self, number: int) -> None:
-        """The next heartbeat of this connection is to be told, whatever it is equal to."""
+        """Report the next heartbeat of this connection even if it equals the last one."""
         connection = self._connections.get(number)
         if connection is not None:
             connection.repeat = connection.run = None

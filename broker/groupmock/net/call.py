@@ -1,4 +1,4 @@
-"""One open request: what the driver, the gates, the rows and the answer need to know of it, from its last byte to its answer."""
+"""One open request, from its last byte to its answer: the state that the driver, the gates, the rows and the answer need."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ if TYPE_CHECKING:
 
 
 class Call(msgspec.Struct, eq=False):
-    """A request that was read and decoded, once. Its connection is mute while it is open: see the theory in `net.driver`.
+    """A request that was read and decoded once. Its connection is mute while it is open: see the theory in `net.driver`.
 
-    Kafka's RequestChannel.Request, with the header it was read by and the message that came out. It is gone when it is answered, so that an
-    idle connection keeps no frame, which may be as long as socket.request.max.bytes.
-    """
+    It is Kafka's RequestChannel.Request, with its header and message. It is dropped when it is answered, so that an idle connection keeps
+    no frame, which may be as long as socket.request.max.bytes."""
 
     connection: Connection
     codec: ApiCodec
     frame: bytes  # without its length
     client_id: str | None
     message: Message | None  # see `asked`
-    end: int  # of the message in the frame; Kafka ignores what is behind it
-    received: int  # ns of the run: when its last byte came
-    handled: int  # when its turn came: later, if it waited behind another one
+    end: int  # the end of the message in the frame; Kafka ignores what follows
+    received: int  # ns of the run at its last byte
+    handled: int  # ns of the run at its turn: later, if it waited behind another request
     ticket: int = 0  # given by `Tickets.open`
-    quiet: bool = False  # a heartbeat that changed nothing: its rows are for those who want all of them
-    told: bool = False  # one of these that is no mere repetition of the one before it
-    hidden: bool = False  # one of these that nobody wants to hear of
-    protocol_type: str | None = None  # of the group that a JoinGroup or SyncGroup is about, where a row needs it
-    recorded: bool = False  # its row is there already, because a fault rule struck it
-    held_by: Rule | None = None  # the fault rule that lets it wait
-    go_on: Callable[[int], None] | None = None  # what happens when that wait is over
+    quiet: bool = False  # a heartbeat that changed nothing: its rows are for sinks that want all of them
+    told: bool = False  # such a heartbeat that does not merely repeat the one before it
+    hidden: bool = False  # such a heartbeat that no sink wants
+    protocol_type: str | None = None  # that of the group of a JoinGroup or SyncGroup, if a row needs it
+    recorded: bool = False  # its row is written already, because a fault rule matched it
+    held_by: Rule | None = None  # the fault rule that delays it
+    go_on: Callable[[int], None] | None = None  # what happens when that delay is over
 
     @property
     def correlation(self) -> bytes:
-        """The client's own number of it, as it stands in the frame."""
+        """The correlation id, as the bytes of the frame."""
         return self.frame[4:8]
 
     def asked(self) -> Message:
-        """The message. A request that is parked while there is no fault rule keeps its frame alone, the smaller of the two: should a rule
-        come meanwhile and ask, it is read again."""
+        """Return the message. While there is no fault rule, a parked request keeps only its frame, which is smaller; if a later rule needs
+        the message, the frame is decoded again."""
         if self.message is None:
             self.message = self.codec.decode(self.frame, self.codec.header(self.frame)[1])[0]
         return self.message
 
     def narrow(self, message: Message) -> None:
-        """This is asked in its place: a fault rule took a part of it. It is not read again, since a gate is there until it is answered."""
+        """Replace the message, because a fault rule took a part of it. It is not decoded again, since there is a gate until it is
+        answered."""
         self.message = message

@@ -1,7 +1,7 @@
-"""One client connection: bytes in, frames cut, one request at a time, answers out in order, one write per read.
+"""One client connection: bytes in, frames cut, one request at a time, answers out in order, one write for each read.
 
-A connection waits ("mute", as Kafka's SocketServer has it) while its request is open: nothing behind it is dispatched, but bytes
-are read on up to a limit, because a loop that does not read does not notice that the peer went away.
+A connection is mute (as in Kafka's SocketServer) while its request is open: later requests are not dispatched, but bytes are read on up to
+a limit, because a loop that does not read does not notice that the peer disconnected.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ WEDGED: Final = 2  # its request will never be answered
 CLOSING: Final = 4  # closed by us: nothing is read or answered any more
 LOST: Final = 8  # the transport is gone
 FINISHED: Final = 16  # the peer sends no more (it may still read)
-PAUSED: Final = 32  # we read no more for now
-STALLED: Final = 64  # its node is stalled: nothing is heard, what is answered waits
-DUE: Final = 128  # it stands in the queue of `turns`
+PAUSED: Final = 32  # we do not read at present
+STALLED: Final = 64  # its node is stalled: nothing is read, answers wait
+DUE: Final = 128  # it is in the queue of `turns`
 STOPPED: Final = BLOCKED | WEDGED | CLOSING | LOST | STALLED
 DEAF: Final = CLOSING | LOST
 
 LINGER_S: Final = 1.0
-"""How long a connection that we close may take to read the rest and to close its half."""
+"""The time in seconds that a closing connection has to read the rest and to close its half."""
 NO_LINGER: Final = Struct("ii").pack(1, 0)  # SO_LINGER on, 0 s: close() then sends RST instead of FIN
 
 _length = Struct(">i").unpack_from
 
 
 class Repetitions(Protocol):
-    """Where heartbeats are told that were answered here."""
+    """The receiver of repeated heartbeats that a connection has answered."""
 
     def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
-        """So many as there are correlation ids; they are not counted yet."""
+        """Record the heartbeats, one for each correlation id, before they are counted."""
 
 
 class Dispatcher(Protocol):
-    """What a connection needs of who handles its requests: `net.driver.Driver` is one."""
+    """The handler of a connection's requests, as `net.driver.Driver` implements it."""
 
     limits: Limits
     counters: Counters
@@ -67,38 +67,39 @@ class Dispatcher(Protocol):
 
     @property
     def record(self) -> Repetitions:
-        """Asked only while a sink wants heartbeats."""
+        """The recorder, used only while a sink wants heartbeats."""
 
     def opened(self, connection: Connection) -> None:
-        """It has a transport."""
+        """A connection has a transport."""
 
     def arrived(self, connection: Connection, data: bytes) -> None:
-        """Bytes that are no repeated heartbeat."""
+        """Handle bytes that are no repeated heartbeat."""
 
     def request(self, connection: Connection, frame: bytes, received: int) -> None:
-        """One whole frame, its turn having come."""
+        """Handle one whole frame whose turn has come."""
 
     def refuse(self, connection: Connection, reason: str) -> None:
-        """Close it: it sent something that Kafka does not take."""
+        """Close a connection that sent something for which Kafka closes it."""
 
     def holds(self, connection: Connection, change: int) -> None:
-        """So many more (or fewer) bytes wait in it."""
+        """Count that more (or fewer) bytes wait in the connection."""
 
     def not_reading(self, connection: Connection) -> None:
-        """Its answers pile up."""
+        """The peer does not read its answers, which pile up."""
 
     def serve_soon(self, connection: Connection) -> None:
-        """It can be served again, when the present entry is done and its turn has come."""
+        """Serve the connection when the present entry is done and its turn has come."""
 
     def settle(self) -> None:
-        """The end of an entry."""
+        """Finish an entry: serve connections and set the alarm."""
 
     def lost(self, connection: Connection, failure: Exception | None) -> None:
-        """Its transport is gone."""
+        """The transport of a connection is gone."""
 
 
 class Connection(asyncio.Protocol):
-    """The loop's callbacks on top, what the driver calls below. `call`: the request that is open; `inbox`: what waits behind it."""
+    """A client connection, with the loop's callbacks first and the driver's calls below. `call` is the open request, `inbox` what waits
+    behind it."""
 
     __slots__ = (
         "active",
@@ -133,31 +134,28 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.state = 0
         self.call: Call | None = None
-        self.active = 0  # when bytes came that were no repeated heartbeat
-        self.beaten = 0  # when a heartbeat came last that changed nothing
-        self.beat_row = 0  # the number of its row; 0: it has none
-        self.run: Run | None = None  # what the heartbeats are equal to that a sink hears of now and then
-        self.repeat: Repeat | None = None  # only while idle: nothing open, cut, waiting or stopped
+        self.active = 0  # the time of the last bytes that were no repeated heartbeat
+        self.beaten = 0  # the time of the last heartbeat that changed nothing
+        self.beat_row = 0  # the number of its row; 0 without one
+        self.run: Run | None = None  # the heartbeats that the next ones are compared with, for a sink with `pulse`
+        self.repeat: Repeat | None = None  # only while idle: nothing is open, cut, waiting or stopped
         self.inbox: Inbox | None = None  # only while something is in it
         self.slow = False  # its last request took longer than a slice (`net.turns`)
-        self.held = 0  # bytes of the inbox, as the driver was told last
+        self.held = 0  # the bytes of the inbox, as reported to the driver last
         self.out: list[bytes] | None = None
         self.out_bytes = 0
         self.late: list[bytes] | None = None  # answers of a stalled node
 
-    # What the loop calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from asyncio's
+        """Keep the transport and report the connection."""
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's
         self.transport.set_write_buffer_limits(high=self.driver.limits.connection_write_buffer_bytes)
         self.driver.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes. Heartbeats that repeat the last one cost a few comparisons (see `repeat`); everything else takes the full path.
-
-        Written flat: in ping-pong every microsecond here costs a tenth of the rate.
-        """
+        """Handle bytes. Heartbeats that repeat the last one cost a few comparisons (see `repeat`); everything else takes the full path.
+        The code is flat, because in ping-pong every microsecond here costs a tenth of the rate."""
         repeat = self.repeat
         if repeat is not None and repeat.group.epoch == repeat.epoch:
             if len(data) != repeat.length:
@@ -167,7 +165,7 @@ class Connection(asyncio.Protocol):
             if identifiers:
                 driver = self.driver
                 now = driver.now()
-                if now > repeat.until:  # before anything of it counts: whoever is told may look at the heartbeat before it
+                if now > repeat.until:  # before anything of it counts, because a sink may look at the heartbeat before it
                     if now > repeat.lease.until:
                         driver.arrived(self, data)
                         return
@@ -185,77 +183,75 @@ class Connection(asyncio.Protocol):
         self.driver.arrived(self, data)
 
     def eof_received(self) -> bool:
-        """The peer sends no more. It still gets the answers it waits for, unless there will never be one."""
-        # P2-d13: a half-closed client still gets its answer.
-        # The fast path looks at `repeat` alone, so whatever ends idleness drops that.
+        """Note that the peer sends no more. It still gets the answers it waits for, unless there will never be one."""
+        # P2-d13: a half-closed client still gets its answer. The fast path looks at `repeat` alone, so whatever ends idleness drops that.
         self.state |= FINISHED
         self.repeat = None
         return not self.state & (WEDGED | CLOSING) and self._owes()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The transport is gone, by whoever closed it."""
+        """Note that the transport is gone, whoever closed it."""
         self.state |= LOST
         self.repeat = None
-        # The inbox goes after it: the row of the end counts the bytes that are still in there.
+        # The inbox is dropped after the report, because the row of the end counts its bytes.
         self.driver.lost(self, exc)
         self.inbox = None
         self._account()
 
     def pause_writing(self) -> None:
-        """The peer does not read: serve it no further until it does."""
+        """Stop serving a peer that does not read its answers."""
         self.state |= BLOCKED
         self.repeat = None
         self.driver.not_reading(self)
 
     def resume_writing(self) -> None:
-        """The peer reads again."""
+        """Serve the peer again, because it reads its answers."""
         self.state &= ~BLOCKED
         if not self.state & STOPPED:
             self.driver.serve_soon(self)
             self.driver.settle()
 
-    # What the driver calls
 
     @property
     def heard(self) -> int:
-        """When bytes came last."""
+        """The time of the last bytes, in ns of the run."""
         return max(self.active, self.beaten)
 
     @property
     def idle(self) -> bool:
-        """Nothing is open, cut, waiting or stopped: the next bytes start a request that is handled at once."""
+        """True if nothing is open, cut, waiting or stopped: the next bytes begin a request that is handled at once."""
         return not (self.call is not None or self.state or self.inbox is not None)
 
     @property
     def gone(self) -> bool:
-        """The transport is gone."""
+        """True if the transport is gone."""
         return bool(self.state & LOST)
 
     @property
     def deaf(self) -> bool:
-        """Gone, or closed from our side: nothing can be sent any more."""
+        """True if the connection is gone or closed by us, so that nothing can be sent."""
         return bool(self.state & DEAF)
 
     @property
     def closing(self) -> bool:
-        """Closed from our side."""
+        """True if the connection was closed by us."""
         return bool(self.state & CLOSING)
 
     @property
     def cut_bytes(self) -> int:
-        """Bytes that have come of a frame whose rest has not."""
+        """The bytes of an incomplete frame."""
         return self.inbox.cut_bytes if self.inbox is not None else 0
 
     @property
     def waiting(self) -> int:
-        """Bytes of requests that wait for the open one, with what each piece costs."""
+        """The bytes of requests that wait for the open one, plus the overhead of each piece."""
         return self.inbox.waiting if self.inbox is not None else 0
 
     def take(self, data: bytes, received: int) -> None:
-        """New bytes: handle them now, or keep them until the open request is answered."""
+        """Handle new bytes now, or keep them until the open request is answered."""
         driver, inbox, waits = self.driver, self.inbox, self.call is not None or self.state & STOPPED
         limit = driver.limits.socket_request_max_bytes
-        # One read, one whole frame, is the usual case: no inbox is made for it, nothing is counted.
+        # One read with one whole frame is the usual case: no inbox is made for it, nothing is counted.
         if inbox is None and not waits and not self.slow and len(data) >= 4 and _length(data)[0] == len(data) - 4 <= limit:
             driver.request(self, data[4:], received)
             return
@@ -273,8 +269,8 @@ class Connection(asyncio.Protocol):
             self._flow()
 
     def serve(self) -> None:
-        """Handle what waited, until an answer is waited for again or its part of the slice is over; the answers go out together."""
-        # One write per read is 4.7 times as fast as one per answer (docs/kafka/limits.md#reading-and-writing).
+        """Handle what waited until a request stays open or the share of the slice is over. The answers go out together."""
+        # One write for each read is 4.7 times as fast as one for each answer (docs/kafka/limits.md#reading-and-writing).
         self.out, self.out_bytes = [], 0
         over = self.driver.turns.over
         while (inbox := self.inbox) is not None and self.call is None and not self.state & STOPPED:
@@ -298,7 +294,7 @@ class Connection(asyncio.Protocol):
         self._flush()
 
     def answer(self, frame: bytes) -> None:
-        """One answer: goes out with the others of this read, or now."""
+        """Send an answer, together with the others of this read or at once."""
         if self.out is None:
             self._write(frame)
             return
@@ -309,28 +305,30 @@ class Connection(asyncio.Protocol):
             self.out, self.out_bytes = [], 0
 
     def wedge(self) -> None:
-        """Its request will never be answered: stay open and mute, as Kafka does; a peer that hung up already is let go."""
+        """Stay open and mute, as Kafka does, because the request will never be answered. If the peer has closed its half, the connection
+        is closed."""
         self.state |= WEDGED
         self.repeat = None
         if self.state & FINISHED and self.transport is not None:
             self.transport.close()
 
     def shut(self, linger: bool = True) -> None:
-        """Close: what was answered goes out first, then FIN. No request is handled any more. `linger`: let the peer close its half."""
+        """Close the connection: send what was answered, then FIN. No request is handled any more. `linger`: wait for the peer to close its
+        half."""
         self.state |= CLOSING
         self.repeat = None
         if not linger and self.transport is not None:
             self.transport.close()
-        elif self.out is None:  # else `_flush` finishes: what this read was answered goes out first
+        elif self.out is None:  # otherwise `_flush` finishes, after it has sent the answers of this read
             self._finish()
 
     def stall(self) -> None:
-        """Hear and say nothing."""
+        """Neither read nor write, because the node is stalled."""
         self.state |= STALLED
         self.repeat = None
 
     def unstall(self) -> None:
-        """Say what was to be said meanwhile, and go on."""
+        """Send the delayed answers and serve the connection again."""
         self.state &= ~STALLED
         late, self.late = self.late, None
         if late:
@@ -339,20 +337,20 @@ class Connection(asyncio.Protocol):
             self.driver.serve_soon(self)
 
     def break_off(self) -> None:
-        """End it by RST: the peer reads that the connection was reset."""
+        """Close the connection by RST, which the peer sees as a reset."""
         self.state |= CLOSING
         self.repeat = None
         if self.out is not None:
-            self.out = []  # what this read was answered before is lost with it, as with any reset
+            self.out = []  # the answers of this read are lost with it, as with any reset
         transport = self.transport
         if transport is not None:
             link = transport.get_extra_info("socket")
-            if link is not None:  # else there is no network, and nothing to be reset
+            if link is not None:  # without a socket there is nothing to reset
                 link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
             transport.abort()
 
     def how_it_ended(self, failure: Exception | None) -> str:
-        """Why there is no connection any more, for its row, when it was not us who closed it."""
+        """Return the reason, for its row, why the connection ended without us."""
         how = f"the connection broke: {failure}" if failure is not None else "the client closed"
         if self.cut_bytes:
             how += f" in the middle of a frame, of which {self.cut_bytes} bytes had come"
@@ -360,10 +358,9 @@ class Connection(asyncio.Protocol):
             how += ", with a request unanswered"
         return how
 
-    # Inside
 
     def _flow(self) -> None:
-        """Read on while not too much waits, and nothing that could be handled if it were its turn."""
+        """Pause or resume reading: it is paused while too much waits, or something waits only for its turn."""
         transport = self.transport
         if transport is None or self.state & (CLOSING | LOST):
             return
@@ -404,7 +401,7 @@ class Connection(asyncio.Protocol):
             self.transport.close()
 
     def _finish(self) -> None:
-        """FIN, then read and drop what is still coming: closing with unread bytes would send RST and could cost the peer its answers."""
+        """Send FIN, then read and drop what still comes: closing with unread bytes would send RST and could cost the peer its answers."""
         transport = self.transport
         if transport is None or self.state & LOST or transport.is_closing():
             return
@@ -414,6 +411,6 @@ class Connection(asyncio.Protocol):
         if self.state & PAUSED:
             self.state &= ~PAUSED
             transport.resume_reading()
-        # What a client of Kafka sees of a refusal is FIN, not RST (docs/kafka/seen-on-brokers.md#bad-bytes).
+        # A client of Kafka sees a refusal as FIN, not RST (docs/kafka/seen-on-brokers.md#bad-bytes).
         transport.write_eof()
         asyncio.get_running_loop().call_later(LINGER_S, transport.abort)  # a peer that never closes its half would keep the descriptor

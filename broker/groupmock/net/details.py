@@ -1,4 +1,5 @@
-"""What rides inside messages, for rows: decoded copies of subscriptions and assignments, and big record payloads left out."""
+"""The parts of a message that its row shows specially: decoded copies of embedded subscriptions and assignments, and large record payloads
+left out."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 
 BIG: Final = 1024
 SECRETS: Final = frozenset((SASL_AUTHENTICATE,))
-"""APIs whose requests begin with bytes that no journal may keep: what a client authenticates itself with."""
+"""APIs whose requests begin with bytes that no journal may keep, because a client authenticates itself with them."""
 EMBEDDED_BYTES: Final = 500_000
-"""Of what rides inside one message so many different bytes are decoded for its row; what goes beyond is shown as bytes. Reading costs
-0.1 us a byte at most."""
+"""The number of different embedded bytes of one message that are decoded for its row; the rest is shown as bytes. Reading costs at most
+0.1 us a byte."""
 EACH: Final = 20
-"""Added for each member's bytes: the least that reading them costs, however few they are. So a row tells what 10,000 members are given."""
+"""The bytes added for each member, because reading a few costs as much. So a row shows what 10,000 members are given."""
 CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"
 
@@ -34,7 +35,7 @@ Places = Iterator[tuple[str, bytes, str | None]]
 
 
 class Details(NamedTuple):
-    """A message as a row shows it."""
+    """A message in the form that a row shows."""
 
     message: Any
     embedded: dict[str, Any] | None = None
@@ -42,10 +43,9 @@ class Details(NamedTuple):
 
 
 def details_of(codec: Named, message: Message | None, wanted: bool, protocol_type: str | None = None) -> Details:
-    """The message and what goes beside it. `wanted` False: nothing that costs time.
+    """Return the message and what its row has besides. With `wanted` False, nothing that costs time is done.
 
-    `protocol_type`: of the group, where the message itself does not say it (SyncGroup below version 5, replies below JoinGroup 7).
-    """
+    `protocol_type` is the group's, if the message itself does not have it (SyncGroup below version 5, replies below JoinGroup 7)."""
     if message is None or not wanted:
         return Details(message)
     if codec.key in EMBEDDED:
@@ -61,22 +61,22 @@ def _embedded(key: int, message: Message, protocol_type: str | None) -> dict[str
     if readers is None:
         return None
     found: dict[str, Any] = {}
-    read: dict[tuple[bytes, str | None], dict[str, Any]] = {}  # the members of a group mostly say the same
+    read: dict[tuple[bytes, str | None], dict[str, Any]] = {}  # most members of a group send the same bytes
     room = EMBEDDED_BYTES
     for path, data, name in EMBEDDED[key](message):
-        told = read.get((data, name))
-        if told is None:
+        decoded = read.get((data, name))
+        if decoded is None:
             room -= EACH + len(data)
             if room < 0:
                 break
-            told = read[data, name] = _read(readers[0 if path.endswith("metadata") else 1], data, name, kind)
-        for below, value in told.items():
+            decoded = read[data, name] = _read(readers[0 if path.endswith("metadata") else 1], data, name, kind)
+        for below, value in decoded.items():
             found[path + below] = value
     return found or None
 
 
 def _read(reader: Callable[[bytes], Any], data: bytes, name: str | None, kind: str | None) -> dict[str, Any]:
-    """What one member's bytes say, by the place below them ("": all of them)."""
+    """Return what one member's bytes say, by the path below them ("": all of them)."""
     message = reader(data) if data else None
     if message is None:
         return {}
@@ -84,8 +84,8 @@ def _read(reader: Callable[[bytes], Any], data: bytes, name: str | None, kind: s
 
 
 def _design_in(message: Message, data: bytes, name: str | None) -> dict[str, Any]:
-    """What a cooperative assignor's bytes say beyond the stock fields, or instead of them. `name`: the protocol's, None where the message
-    has none (SyncGroup below version 5): then bytes that are no stock message, or user data that is one of the document's, tell it."""
+    """Return what a cooperative assignor's bytes say beyond the stock fields, or instead of them. `name` is the protocol's, None if the
+    message has none (SyncGroup below version 5). Then bytes that are no stock message, or user data that is one of the document's, tell."""
     from groupmock_codec.embedded import consumer, designs
 
     if name is not None and name not in designs.NAMES:
@@ -119,7 +119,7 @@ def _subscription_of_a_design(user_data: bytes | None, name: str | None) -> dict
 
 
 def _readers(kind: str | None) -> tuple[Callable[[bytes], Message | None], Callable[[bytes], Message | None]] | None:
-    """What reads a member's metadata and its assignment, for the protocol types that are known; forgiving, never raising."""
+    """Return the readers of a member's metadata and of its assignment, for known protocol types. They never raise."""
     if kind == CONSUMER:
         from groupmock_codec.embedded import consumer
 
@@ -163,7 +163,8 @@ EMBEDDED: Final[dict[int, Callable[[Any], Places]]] = {JOIN_GROUP: _in_join, SYN
 
 
 def without_secret(message: Any, frame: bytes) -> tuple[Any, bytes]:
-    """A request of `SECRETS` and its frame, with zeros in the place of the secret: as long as before, so that it can be played again."""
+    """Return a request of `SECRETS` and its frame with zeros in place of the secret. The length stays, so that the frame can be replayed.
+    """
     from groupmock_codec.headers import decode_request_header
 
     size = len(message.auth_bytes)
@@ -174,7 +175,7 @@ def without_secret(message: Any, frame: bytes) -> tuple[Any, bytes]:
 
 
 class Digested(msgspec.Struct, frozen=True):
-    """Record bytes that stand in no message any more: how many there were, and their sha256 in hex."""
+    """Record bytes that were removed from a message: their number, and their sha256 in hex."""
 
     length: int
     digest: str
@@ -185,12 +186,12 @@ class Digested(msgspec.Struct, frozen=True):
 
 @cache
 def has_records(message: type[Message]) -> bool:
-    """Are there records in it, or in what it holds?"""
+    """True if there are records in the message, or in what it contains."""
     return any(holds_records(field.wire) for field in fields_of(message))
 
 
 def holds_records(wire: Wire) -> bool:
-    """Are these records, or do they hold any?"""
+    """True if the wire type is records, or contains them."""
     element = wire.element
     if wire.kind == "records":
         return True
@@ -200,7 +201,7 @@ def holds_records(wire: Wire) -> bool:
 
 
 def _without_payloads(message: Message) -> Details:
-    """A copy in which record bytes above 1 KiB are null; the rest is shared with the message."""
+    """Return a copy in which record bytes above 1 KiB are null. The rest is shared with the message."""
     payloads: list[Payload] = []
     copy = _stripped(message, "", payloads)
     return Details(copy, None, payloads or None)

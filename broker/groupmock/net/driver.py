@@ -1,48 +1,50 @@
 """The loop around the pure core: requests in, effects out. Everything here runs on the thread of one loop.
 
 The way of one request. A connection hands over a whole frame when its turn has come. The first four bytes name API and version, which
-choose the codec; what is not served closes the connection, but for ApiVersions, which has an answer for that (KIP-511). Header and body
-are read once, into a `Call`; it gets a ticket, and its connection is mute. Then: admission -> gate `before` -> core -> request row ->
-effects, in the order in which the core lists them -> gate `after` -> encode -> reply row -> write; the connection goes on. The core sees
-messages and tickets, never bytes or sockets, and is entered from four places: a request, a timer, a command, a connection that is gone.
+choose the codec. A request that is not served closes the connection, except for ApiVersions, which has an answer for that (KIP-511).
+Header and body are read once, into a `Call`; it gets a ticket, and its connection is mute. Then: admission -> gate `before` -> core ->
+request row -> effects, in the order in which the core lists them -> gate `after` -> encode -> reply row -> write; the connection goes on.
+The core sees messages and tickets, never bytes or sockets, and is entered from four places: a request, a timer, a command, a connection
+that is gone.
 
 Muting. A connection has one request open at a time, so its answers come in the order of its requests. Kafka's kafka.network.SocketServer
 does the same: its Processor mutes the channel (KafkaChannel.mute) when it has handed a request to the RequestChannel, and unmutes it when
 the response was sent. A client that keeps several requests in flight relies on the order: aiokafka's connection takes the next answer for
-that to its oldest request and gives up when the correlation ids differ. Mute means: not dispatched. Bytes are read on, up to a limit, as
-a loop that does not read does not see the peer go away (`net.inbox`).
+that to its oldest request and gives up when the correlation ids differ. A mute connection dispatches nothing, but reads bytes on, up to a
+limit, because a loop that does not read does not notice that the peer disconnects (`net.inbox`).
 
 Parked tickets. An answer that has to wait (a JoinGroup until everybody joined, a Fetch until there are records: Kafka's delayed
 operations) is no coroutine: the core keeps the ticket's number in its own state and names it in a `Reply`, however much later. `tickets`
-maps it to the `Call`, which has all that the answer needs. The client may be gone by then: groups do not care who hangs up (P1-d7), the
+maps it to the `Call`, which has all that the answer needs. The client may be gone by then: groups ignore disconnections (P1-d7), and the
 answer is made and counted as lost. Only a Fetch ends with its connection.
 
 Abandoned. Kafka never answers the parked JoinGroup of a member that has joined again, nor the parked SyncGroup of one that was removed,
-and the connection stays open and mute for ever, since it is unmuted by a response only (P1-d6, P2-d1). `Abandoned` is that effect: a row,
-the connection wedged, the bytes behind it counted on.
+and the connection stays open and mute for ever, because only a response unmutes it (P1-d6, P2-d1). `Abandoned` is that effect: it writes a
+row, the connection stays mute, and the bytes behind it are still counted.
 
-Turns. A request that comes alone is handled when it comes. Whoever has more waiting stands in a queue (`net.turns`), of which a slice
-of about 2 ms is served between two turns of the loop, everybody in it for an equal part: a peer that sends thousands of requests ahead
-has its share, and the others' heartbeats, timers, signals and written answers come in between.
+Turns. A request that comes alone is handled when it comes. A connection with more requests waits in a queue (`net.turns`), of which a
+slice of about 2 ms is served between two turns of the loop, each connection in it for an equal part. So a peer that sends thousands of
+requests ahead has its share, and the others' heartbeats, timers, signals and written answers come in between.
 
-Slices. The end of a join phase answers everybody who waits for it, by one effect with a lazy iterator. The state of the group has changed
-at once; the answers are made one by one, for about 2 ms (`replies_slice_us`) between two turns of the loop. Effects and requests that
-come meanwhile are dealt with at once, but an answer cannot overtake one that the same connection waits for: that connection is mute.
+Slices. The end of a join phase answers all waiting members by one effect with a lazy iterator. The state of the group has changed at once;
+the answers are made one by one, for about 2 ms (`replies_slice_us`) between two turns of the loop. Effects and requests that come
+meanwhile are handled at once, but an answer cannot overtake one that the same connection waits for, because that connection is mute.
 
-Work. What would take long in one entry is done in steps (`core.work`), each performed before the next: at its place for a slice of about
-2 ms, and what is left goes on between later turns of the loop, as timers do that are due together (`net.slices`). Where a slice ends too
-early for something is a row of a complete journal, for a replay.
+Work. What would take long in one entry is done in steps (`core.work`), each performed before the next: at once for a slice of about 2 ms,
+and the rest between later turns of the loop, as for timers that are due together (`net.slices`). A complete journal has a row for each
+slice that ends too early, for a replay.
 
-Arrivals before timers. One alarm stands at the core's next deadline. When it rings, what has reached the sockets by then is handled first
+Arrivals before timers. One alarm is set to the core's next deadline. When it rings, what has reached the sockets by then is handled first
 (`clock.LoopClock`): in Kafka 4 timers of the group coordinator are events of the queue in which its requests wait
 (org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime), so a heartbeat that came in time saves its member, however busy the
-broker. `settle`, the end of every entry, serves the connections whose turn it is before it looks at the deadline.
+broker is. `settle`, the end of every entry, serves the connections whose turn it is before it looks at the deadline.
 
-The gates. `gate` is there while a fault rule could strike (`net.fault_gate`). It lets a call pass or keeps it, and hands it back later to
-`apply` or `deliver`, which are behind it. Admission, where there is any, comes before (`net.admission`). Without both a request pays one
-comparison.
+The gates. `gate` is set while a fault rule could fire (`net.fault_gate`). It lets a call pass or keeps it, and hands it back later to
+`apply` or `deliver`, which come after the gate. An admission, if there is one, comes before it (`net.admission`). Without both a request
+pays one comparison.
 
-Defects. An exception out of the core is ours: a note with the traceback, the connection of that request is closed, all others go on.
+Defects. An exception out of the core is our mistake: a note has the traceback, the connection of that request is closed, and all others go
+on.
 """
 
 from __future__ import annotations
@@ -85,11 +87,10 @@ if TYPE_CHECKING:
 
 
 class Driver:
-    """Owns the connections of one cluster and performs what its core wants. `vacated` is called when a connection is gone.
+    """The owner of one cluster's connections, which performs the effects of its core. `vacated` is called when a connection is gone.
 
-    `tickets`, `backlog`, `slices`, `turns` and `alarm` are what a server on a loop does not hand in: a replay, a virtual world or a rig has
-    its own. `admission`: who may ask what; None: everybody everything.
-    """
+    `tickets`, `backlog`, `slices`, `turns` and `alarm` have defaults for a server on a loop; a replay, a virtual world or a rig passes its
+    own. `admission` decides which requests a connection may send; None: all."""
 
     def __init__(
         self,
@@ -144,21 +145,20 @@ class Driver:
 
     @cached_property
     def rules(self) -> FaultGate[Call]:
-        """The fault rules; loaded when somebody asks for them, since a server without any is to start fast."""
+        """The fault rules, loaded at first use, because a server without any has to start fast."""
         from .fault_gate import gate_of
 
         return gate_of(self)
 
     def arm(self, gate: FaultGate[Call] | None) -> None:
-        """Where requests and answers pass from now on; None: no fault rule could strike. Answers then have no gate on their way at all."""
+        """Set the gate that requests and answers pass from now on. None: no fault rule could fire, so answers have no gate on their way."""
         self.gate = gate
         self._before = self._admit if self._admission is not None else None if gate is None else gate.before
         self._answer = self._performers[Reply] = self.deliver if gate is None else self._try_gate
 
-    # What connections report
 
     def opened(self, connection: Connection) -> None:
-        """A connection is there."""
+        """Register a connection that has a transport."""
         now = connection.active = self.now()
         self.connections[connection.number] = connection
         self.counters.connections_opened += 1
@@ -169,7 +169,7 @@ class Driver:
             self.gate.connect(connection, now)
 
     def arrived(self, connection: Connection, data: bytes) -> None:
-        """Bytes that are no repeated heartbeat. `settle` is written out: this is the way of every request."""
+        """Handle bytes that are no repeated heartbeat. `settle` is inlined, because every request comes this way."""
         now = connection.active = self.now()
         connection.take(data, now)
         if self.turns.waiting:
@@ -177,7 +177,7 @@ class Driver:
         self._alarm.set(self.core.deadline())
 
     def request(self, connection: Connection, frame: bytes, received: int) -> None:
-        """One whole frame, its turn having come."""
+        """Handle one whole frame whose turn has come."""
         connection.repeat = None
         try:
             codec = self.codecs[frame[:4]]
@@ -197,7 +197,7 @@ class Driver:
             connection.slow = self.now() - received > self.turns.slice_ns
 
     def apply(self, call: Call, now: int) -> None:
-        """A request that passed the gate goes to the core. Written flat, as what is on the way of every request."""
+        """Pass a request that passed the gate to the core. The code is flat, because every request comes this way."""
         connection, codec = call.connection, call.codec
         asked, client = call.message or call.asked(), connection.client_host
         event = Request(
@@ -206,7 +206,7 @@ class Driver:
         try:
             effects = self.core.handle(event, now)
         except Exception as defect:
-            # The row comes although nothing was done: without it nobody sees which request broke the core.
+            # The row is written although nothing was done: without it nobody sees which request broke the core.
             if not call.recorded:
                 self.record.request(call)
             self._defect(f"{codec.name} v{codec.version}", defect, call)
@@ -217,7 +217,7 @@ class Driver:
             if journal.pulse:
                 run = connection.run
                 if run is None or now > run.until or call.frame[8:] != run.tail or codec is not run.codec or connection.out is not None:
-                    call.told = True  # the last: perhaps it did not wait for the answer to the one before it
+                    call.told = True  # not the last bytes: perhaps the client did not wait for the answer to the heartbeat before
             call.hidden = not (call.told or journal.heartbeats)
         else:
             connection.run = None
@@ -231,20 +231,20 @@ class Driver:
             call.message = None  # parked: see `Call.asked`
 
     def lost(self, connection: Connection, failure: Exception | None) -> None:
-        """The transport is gone."""
+        """Record that a transport is gone, and tell the core."""
         now = self.now()
         if connection.number not in self.connections:
             return
         if not connection.closing:
             self.record.closed(connection, "client", connection.how_it_ended(failure), now)
-        else:  # replay needs this moment as well: only here the core hears of it
+        else:  # a replay needs this moment as well, because the core learns of it only here
             self.record.replayed(DISCONNECTED, now, connection=connection.number)
         self.forget(connection, now)
         self.settle()
         self.vacated()
 
     def forget(self, connection: Connection, now: int) -> None:
-        """A connection is gone and its row is there: the core is told. A join or a sync that is open stays with it."""
+        """Remove a connection whose row is written, and tell the core. An open JoinGroup or SyncGroup stays."""
         del self.connections[connection.number]
         self.counters.connections_closed += 1
         self._happen(Disconnected(connection.number), now)
@@ -253,32 +253,31 @@ class Driver:
             self.tickets.close(call.ticket)  # the core forgot this fetch (events.Disconnected)
 
     def holds(self, connection: Connection, change: int) -> None:
-        """So many more (or fewer) bytes wait in this connection."""
+        """Count that more (or fewer) bytes wait in this connection."""
         self.counters.held_bytes += change
         limit = self.limits.queued_max_request_bytes
-        if change > 0 and 0 <= limit < self.counters.held_bytes:  # Kafka stops reading instead (KIP-72); its default -1 is no bound
+        if change > 0 and 0 <= limit < self.counters.held_bytes:  # Kafka stops reading instead (KIP-72); its default -1 is no limit
             self.shut(connection, f"all connections together hold more than queued.max.request.bytes ({limit})")
 
     def not_reading(self, connection: Connection) -> None:
-        """Its answers pile up."""
+        """Record that the peer does not read its answers."""
         waiting = connection.transport.get_write_buffer_size() if connection.transport else 0
         self.record.remark(NOT_READING, self.now(), connection=connection.number, bytes=waiting)
 
     def serve_soon(self, connection: Connection) -> None:
-        """Serve it when the present entry is done and its turn has come: what else the entry wants comes first, in its order."""
+        """Serve a connection when the present entry is done and its turn has come. The entry's other effects come first, in their order."""
         if not connection.state & DUE:
             connection.state |= DUE
             self.turns.waiting.append(connection)
 
-    # What steers
 
     def submit(self, command: Command) -> Effects:
-        """Run a command through the core (or, about fault rules, here) and do what follows. Raises what it raises; then nothing is
-        recorded."""
+        """Run a command through the core (or, if it is about fault rules, here) and perform what follows. If it raises an error, nothing
+        is recorded."""
         from ..core.steering.register import COMMANDS
 
         if command.name not in COMMANDS:
-            from . import fault_commands as fault_commands  # those about rules are there from now on; the core loads its own
+            from . import fault_commands as fault_commands  # this import registers the commands about fault rules; the core imports its own
         now = self.now()
         effects: Effects = []
         if command.name in COMMANDS and COMMANDS[command.name].on_rules:
@@ -289,27 +288,26 @@ class Driver:
         return effects
 
     def steer(self, command: Command, now: int) -> Effects:
-        """A command of the core, in the middle of something else: whoever calls settles."""
+        """Run a command of the core in the middle of an entry, whose end calls `settle`."""
         effects = self.core.handle(command, now)
-        # Between the two: a refused command leaves no row, one that is taken stands before what it does.
+        # Recorded between the two, so that a refused command leaves no row and the row of another precedes its effects.
         self.record.command(command, now)
         self.perform(effects, now)
         return effects
 
     def use_leases(self, use: bool) -> None:
-        """Off: every heartbeat takes the full path (tests)."""
+        """Switch leases on or off. Without them every heartbeat takes the full path (tests)."""
         self._leases = use
         self.end_repeats()
 
     def end_repeats(self) -> None:
-        """No heartbeat is repeated that was not seen again on the full path first."""
+        """Let the next heartbeat of every connection take the full path."""
         for connection in self.connections.values():
             connection.repeat = connection.run = None
 
-    # Time
 
     def expire(self, now: int) -> None:
-        """Let every deadline that passed do what it does, for a slice: if there are more, the alarm rings again."""
+        """Fire timers whose deadline has passed, for a slice. If more are due, the alarm rings again."""
         fired = self.record.timers
         self._slices.begin()
         self._slices.go_on("a timer", self.core.expire, now)
@@ -318,20 +316,20 @@ class Driver:
             self.record.looked(now)
 
     def work_on(self) -> None:
-        """A slice of what was begun and is not done."""
+        """Do a slice of the work that was begun and is not done."""
         now = self.now()
         self.record.replayed(GOES_ON, now)
         self._slices.take(now)
         self.settle()
 
     def settle(self) -> None:
-        """After every entry: serve those whose turn it is, then look at the timers."""
+        """End an entry: serve the connections whose turn it is, then look at the timers."""
         if self.turns.waiting:
             self._serve()
         self._alarm.set(self.core.deadline())
 
     def stop(self) -> None:
-        """No more timers, no more slices: what is still to be answered is answered now."""
+        """Cancel timers and slices, and send now what is still to be answered."""
         self._alarm.cancel()
         for each in self._backlog, self._slices, self.turns:
             each.stop()
@@ -348,10 +346,9 @@ class Driver:
             if connection.call is None and not connection.state & STOPPED:
                 connection.serve()
 
-    # Effects
 
     def perform(self, effects: Effects, now: int) -> None:
-        """Do what the core wants, in order."""
+        """Perform the core's effects in order."""
         for effect in effects:
             self._performers[effect.__class__](effect, now)
 
@@ -361,7 +358,7 @@ class Driver:
             self.deliver(reply, now)
 
     def deliver(self, reply: Reply, now: int) -> None:
-        """An answer that passed the gate goes out. Written flat: it is on the way of every answer."""
+        """Send an answer that passed the gate. The code is flat, because every answer comes this way."""
         call = self.tickets.pop(reply.ticket, None)
         if call is None:
             self._nobody_asked(reply.ticket)
@@ -376,7 +373,7 @@ class Driver:
         if self.journal.wanted and not (call.hidden and call.quiet):
             self.record.reply(call, reply.message, len(answer) - 4, now, told=call.told)
         if connection.state & DEAF:
-            self.counters.lost_replies += 1  # the core goes on as if it had been heard (P1-d7)
+            self.counters.lost_replies += 1  # the core goes on as if it had been received (P1-d7)
             return
         self.counters.replies += 1
         if call.quiet and (lease := reply.lease) is not None:
@@ -385,7 +382,8 @@ class Driver:
             if call.told:
                 connection.run = Run(call.codec, call.frame, self.journal.silence(connection.number)) if may_repeat else None
             told_until = NEVER if connection.run is None else connection.run.until
-            if self._leases and may_repeat and connection.idle and told_until != ALWAYS:  # who wants each of them gets it whole
+            # a sink that wants each heartbeat gets it from the full path
+            if self._leases and may_repeat and connection.idle and told_until != ALWAYS:
                 until = ALWAYS if self.journal.heartbeats else told_until
                 connection.repeat = Repeat(call.codec, call.frame, answer, reply.message, lease, until)
         connection.answer(answer)
@@ -417,29 +415,27 @@ class Driver:
             self.refuse(call.connection, effect.reason, now)
 
     def _closed(self, ticket: int) -> Call | None:
-        """The request of an effect, which is open no more. None: the core answered twice, a defect of ours."""
+        """Close the request of an effect and return it. None: the core answered twice, which is our defect."""
         call = self.tickets.close(ticket)
         if call is None:
             self._nobody_asked(ticket)
         return call
 
-    # What becomes of connections
 
     def go_on(self, connection: Connection) -> None:
-        """Its request is dealt with: serve what waits behind it."""
+        """Serve the requests that wait on a connection, because its open request is done."""
         if connection.out is None and connection.inbox is not None:
             self.serve_soon(connection)
 
     def refuse(self, connection: Connection, reason: str, now: int | None = None) -> None:
-        """Close who sent something that Kafka does not take."""
+        """Close a connection that sent something for which Kafka closes it."""
         self.counters.refused += 1
         self.shut(connection, reason, now=now)
 
     def shut(self, connection: Connection, reason: str, linger: bool = True, now: int | None = None) -> None:
-        """Close a connection from our side: one row, what was answered goes out, then FIN (and no more patience without `linger`).
-
-        `now`: of the event that wants it, so that replay has the same row."""
-        # A second time only without `linger`: the end of the server cuts short the patience with peers that were closed before.
+        """Close a connection from our side: write one row, send what was answered, then FIN (and without `linger` wait no longer). `now`
+        is the time of the event that causes it, so that a replay has the same row."""
+        # A second time only without `linger`: the end of the server cuts the wait for peers whose connections were closed before.
         if connection.gone or (connection.closing and linger):
             return
         if not connection.closing:
@@ -447,12 +443,11 @@ class Driver:
         connection.shut(linger)
 
     def break_off(self, connection: Connection, reason: str, now: int) -> None:
-        """End a connection by RST: one row; what was not sent yet is lost."""
+        """Close a connection by RST: write one row; what was not sent yet is lost."""
         if not connection.deaf:
             self.record.closed(connection, "server", reason, now)
             connection.break_off()
 
-    # Inside
 
     def _admit(self, call: Call, now: int) -> bool:
         assert self._admission is not None
@@ -484,7 +479,7 @@ class Driver:
         self.record.remark("internal error", self.now(), ticket=ticket, error="an answer to no open request")
 
     def _defect(self, where: str, defect: Exception, call: Call | None = None) -> None:
-        """An error of groupmock itself: a note with the traceback; the connection of its request is closed, all others go on."""
+        """Record an error of groupmock itself as a note with the traceback. The connection of its request is closed, all others go on."""
         self.counters.internal_errors += 1
         text = "".join(traceback.format_exception(defect))
         error = f"{type(defect).__name__}: {defect}"

@@ -1,4 +1,4 @@
-"""Commands about fault rules: rows of the journal as those of the core are, done by whoever has the sockets."""
+"""Commands about fault rules. They are rows of the journal like the core's commands, but the owner of the sockets runs them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ RuleName = Annotated[str, Meta(description="name of a fault rule")]
 
 
 def every_command() -> dict[str, SteeringCommand]:
-    """The whole table: those of the core, and those of this file."""
+    """Return all commands by name: those of the core, and those of this file."""
     return load()
 
 
 def dice_of(seed: int) -> Dice:
-    """The faults' own: rules must not change the ids that the core draws."""
+    """Return the dice of faults, which are their own because rules must not change the ids that the core draws."""
     return Dice(Random(f"faults {seed}"))
 
 
@@ -36,19 +36,19 @@ class AddFaults(Arguments):
 
 
 class RemoveFault(Arguments):
-    """Forget a rule; what it held goes on."""
+    """Remove a rule and let the requests that it holds go on."""
 
     name: RuleName
 
 
 class ReleaseFault(Arguments):
-    """Let go of what a rule holds; the rule stays."""
+    """Let the requests that a rule holds go on. The rule stays."""
 
     name: RuleName
 
 
 class ClearFaults(Arguments):
-    """Forget every rule; what they held goes on."""
+    """Remove all rules and let the requests that they hold go on."""
 
 
 class SeedFaults(Arguments):
@@ -58,14 +58,14 @@ class SeedFaults(Arguments):
 
 
 class RulesChange(NamedTuple):
-    """What a command did. `freed`: tickets whose wait is over; `names`: of the rules that were added, for the command's row."""
+    """The result of a command. `freed` has the tickets whose wait is over, `names` those of the added rules, for the command's row."""
 
     freed: Sequence[int] = ()
     names: Sequence[str] | None = None
 
 
 def change(registry: RuleRegistry, command: Command) -> RulesChange:
-    """Change the rules. Raises BadArguments, BadPlan, UnknownRule, with nothing changed."""
+    """Change the rules. If it raises BadArguments, BadPlan or UnknownRule, nothing has changed."""
     arguments = checked(command.name, command.arguments)
     done: RulesChange = COMMANDS[command.name].run(registry, arguments)
     return done
@@ -73,31 +73,31 @@ def change(registry: RuleRegistry, command: Command) -> RulesChange:
 
 @steers("add_faults", AddFaults, on_rules=True)
 def add_faults(registry: RuleRegistry, arguments: AddFaults) -> RulesChange:
-    """Those without a name are given one."""
+    """Add rules, and give a name to each that has none."""
     added = registry.add_all([make_rule(each, arguments.origin) for each in arguments.rules], arguments.origin)
     return RulesChange(names=[rule.name for rule in added])
 
 
 @steers("remove_fault", RemoveFault, on_rules=True)
 def remove_fault(registry: RuleRegistry, arguments: RemoveFault) -> RulesChange:
-    """Raises UnknownRule."""
+    """Remove a rule. Raises UnknownRule."""
     return RulesChange(registry.remove(arguments.name))
 
 
 @steers("release_fault", ReleaseFault, on_rules=True)
 def release_fault(registry: RuleRegistry, arguments: ReleaseFault) -> RulesChange:
-    """Raises UnknownRule."""
+    """Release what a rule holds. Raises UnknownRule."""
     return RulesChange(registry.release(arguments.name))
 
 
 @steers("clear_faults", ClearFaults, on_rules=True)
 def clear_faults(registry: RuleRegistry, arguments: ClearFaults) -> RulesChange:
-    """Harmless where there is none."""
+    """Remove all rules, if there are any."""
     return RulesChange(registry.clear())
 
 
 @steers("seed_faults", SeedFaults, on_rules=True)
 def seed_faults(registry: RuleRegistry, arguments: SeedFaults) -> RulesChange:
-    """What was drawn stays."""
+    """Seed the dice. Values that were drawn before stay."""
     registry.dice = dice_of(arguments.seed)
     return RulesChange()

@@ -1,7 +1,7 @@
-"""The gate at which fault rules strike: at a new connection, before a request is applied, before its answer goes out.
+"""The gate at which fault rules fire: at a new connection, before a request is applied, before its answer is sent.
 
-The driver is armed with this object while a rule could still fire: else nothing here is ever called. Rules are changed by commands, so
-that a journal holds them; what is decided is a row each, and the end of every wait is one too, so that replay can play it again.
+The driver has a gate only while a rule could still fire. Rules are changed by commands, so that a journal has them; each decision is a
+row, and the end of every wait is one too, so that a replay can repeat it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 Graft = Callable[["Message"], "Message"]
 OVER: Final = "over"
-"""`action` of the row that says that a wait of a fault is over."""
+"""The `action` of the row that says that a wait of a fault is over."""
 
 
 def gate_of(driver: Driver) -> FaultGate[Call]:
-    """The gate of a server's driver."""
+    """Make the gate of a server's driver."""
     from groupmock_codec import APIS
 
     def group(group_id: str) -> GroupFacts | None:
@@ -50,35 +50,34 @@ def gate_of(driver: Driver) -> FaultGate[Call]:
 
 
 class FaultGate(Generic[C]):
-    """The rules of one driver, ours or a recording's (`groupmock.record`). Everything here is called on its loop's thread."""
+    """The gate with the rules of one driver, ours or a recording's (`groupmock.record`). All methods are called on its loop's thread."""
 
     def __init__(self, driver: Gated[C], served: Served, seed: int, lookup: Lookup) -> None:
         self._driver = driver
         self._held: dict[int, C] = {}  # ticket -> a call that waits because of a rule
-        self._grafts: dict[int, list[Graft]] = {}  # ticket -> what makes the answer to the call of that to a part of it
+        # ticket -> functions that turn the answer to a part of a call into an answer to the whole
+        self._grafts: dict[int, list[Graft]] = {}
         self._lookup = lookup
         self.lets_repeat = True
         self.registry = RuleRegistry(served, dice_of(seed))
 
-    # Rules
 
     def command(self, command: Command, now: int) -> None:
-        """Change the rules: one row, and what was held goes on. Raises BadPlan, UnknownRule; then nothing has changed."""
+        """Change the rules: write one row, and let go on what was held. If it raises BadPlan or UnknownRule, nothing has changed."""
         done = change(self.registry, command)
-        told = command if done.names is None else Command(command.name, {**command.arguments, "names": done.names})
-        self._driver.record.command(told, now)
+        recorded = command if done.names is None else Command(command.name, {**command.arguments, "names": done.names})
+        self._driver.record.command(recorded, now)
         self._refresh()
         for ticket in done.freed:
             self.over(ticket, now, "released")
 
     def reports(self) -> list[RuleReport]:
-        """Every rule as it stands."""
+        """Return the reports of all rules."""
         return self.registry.reports()
 
-    # Where they strike
 
     def connect(self, connection: Strikeable, now: int) -> None:
-        """A connection is there and nothing was read from it."""
+        """Apply rules to a connection from which nothing was read yet."""
         facts = Facts("connect", now, connection.node or 0, connection.number)
         for armed in self.registry.decide(facts):
             action = armed.fault.act(Target(facts, None, None, self.registry.dice, None, self._lookup))
@@ -88,7 +87,7 @@ class FaultGate(Generic[C]):
         self._refresh()
 
     def before(self, call: C, now: int) -> bool:
-        """A request that would be applied now. May it? Else a rule has it, for now or for good."""
+        """Return True if the request may be applied now. Otherwise a rule keeps it, for a time or for good."""
         facts = facts_of(self._place("request", call, now), call.asked(), None, self._lookup)
         fired = self.registry.decide(facts)
         if not fired:
@@ -100,7 +99,7 @@ class FaultGate(Generic[C]):
         return all(self._lets_pass(armed, facts, call, now) for armed in fired)
 
     def after(self, call: C, reply: Reply, now: int) -> bool:
-        """An answer that would go out now. May it, perhaps with another message in it? Else it was dealt with."""
+        """Return True if the answer may be sent now, perhaps with another message. Otherwise it was handled here."""
         if self._grafts:
             self._graft(call, reply)
         facts = facts_of(self._place("reply", call, now), call.asked(), reply.message, self._lookup)
@@ -108,12 +107,12 @@ class FaultGate(Generic[C]):
         if not fired:
             return True
         self._refresh()
-        # An answer that a rule had its hands on is not to be repeated for the next heartbeat.
+        # An answer that a rule has changed or delayed must not be repeated for the next heartbeat.
         reply.lease = None
         return self._lets_out(fired, facts, call, reply, now)
 
     def over(self, ticket: int, now: int, action: str = OVER) -> None:
-        """The wait of a call is over: one row, then it goes on."""
+        """End the wait of a call: write one row, then let it go on."""
         call = self._held.pop(ticket, None)
         if call is not None:
             rule, go_on = call.held_by, call.go_on
@@ -123,11 +122,10 @@ class FaultGate(Generic[C]):
             go_on(now)
 
     def stop(self) -> None:
-        """The server ends: nothing waits any more."""
+        """Drop all waiting calls, because the server ends."""
         self._held.clear()
         self._grafts.clear()
 
-    # Strikes
 
     def _graft(self, call: C, reply: Reply) -> None:
         for graft in self._grafts.pop(call.ticket, ()):
@@ -136,7 +134,7 @@ class FaultGate(Generic[C]):
         self._refresh()
 
     def _lets_pass(self, armed: Strike, facts: Facts, call: C, now: int) -> bool:
-        # What is asked may be less since the rule before it
+        # An earlier rule may have taken a part of the request
         action = armed.fault.act(Target(facts, call.asked(), None, self.registry.dice, armed.struck, self._lookup))
         driver, connection = self._driver, call.connection
         if isinstance(action, CallOff):
@@ -175,7 +173,7 @@ class FaultGate(Generic[C]):
                 reply.message = action.message
                 muted = max(muted, action.mute_ns)
                 continue
-            call.quiet = False  # what became of it is worth a row
+            call.quiet = False  # the fault makes this heartbeat worth a row
             if isinstance(action, Wait):
                 self._wait(armed, call, action.ns, now, partial(self._late_reply, call, reply))
             elif isinstance(action, Write):
@@ -188,14 +186,14 @@ class FaultGate(Generic[C]):
         return not muted
 
     def _mute(self, armed: Strike, call: C, reply: Reply, ns: int, now: int) -> None:
-        """The answer goes out and its connection stays mute, as Kafka throttles one (KIP-219)."""
+        """Send the answer and keep the connection mute, as Kafka does when it throttles (KIP-219)."""
         self._driver.deliver(reply, now)
         if not call.connection.deaf:
             self._driver.tickets.reopen(call)
         self._wait(armed, call, ns, now, partial(self._free, call))
 
     def _lose(self, armed: Strike, call: C, reply: Reply, action: object, now: int) -> None:
-        """The answer never goes out."""
+        """Drop the answer, with its row."""
         driver, connection = self._driver, call.connection
         driver.tickets.close(call.ticket)
         driver.record.reply(call, reply.message, 0, now, delivered=False)
@@ -208,7 +206,7 @@ class FaultGate(Generic[C]):
             driver.go_on(connection)
 
     def _late_request(self, call: C, now: int) -> None:
-        if call.ticket in self._driver.tickets:  # else it was a fetch, and its client has gone
+        if call.ticket in self._driver.tickets:  # otherwise it was a fetch whose client has gone
             self._driver.apply(call, now)
 
     def _late_reply(self, call: C, reply: Reply, now: int) -> None:
@@ -216,12 +214,12 @@ class FaultGate(Generic[C]):
             self._driver.deliver(reply, now)
 
     def _free(self, call: C, now: int) -> None:
-        """It was answered before: its connection goes on now."""
+        """Let a connection go on whose request was answered before."""
         if self._driver.tickets.close(call.ticket) is not None:
             self._driver.go_on(call.connection)
 
     def _write(self, armed: Strike, call: C, reply: Reply, write: Write, now: int) -> None:
-        """Other bytes than the right ones, or in pieces."""
+        """Send other bytes than the right ones, or send them in pieces."""
         frame = call.codec.answer(call.correlation, reply.message)
         whole = not (write.then_close or write.then_mute)
         self._driver.record.reply(call, reply.message, len(frame) - 4, now, delivered=whole)
@@ -229,7 +227,7 @@ class FaultGate(Generic[C]):
         self._dribble(armed, call, write, write.pieces(frame), now)
 
     def _dribble(self, armed: Strike, call: C, write: Write, pieces: list[Piece], now: int) -> None:
-        """The first piece now, the others each after its pause; then what follows."""
+        """Send the first piece now, each other one after its pause, and then perform what follows."""
         connection = call.connection
         if pieces and not connection.deaf:
             connection.answer(pieces[0].data)
@@ -254,7 +252,7 @@ class FaultGate(Generic[C]):
             self._driver.shut(connection, reason, now=now)
 
     def _wait(self, armed: Strike, call: C, ns: int | None, now: int, go_on: Callable[[int], None]) -> None:
-        """The connection waits with it: its ticket stays open."""
+        """Delay a call. Its ticket stays open, so its connection waits as well."""
         call.held_by, call.go_on = armed.rule, go_on
         self._held[call.ticket] = call
         if ns is None:
@@ -263,24 +261,23 @@ class FaultGate(Generic[C]):
             self._driver.clock.call_at(now + ns, partial(self._ring, call.ticket))
 
     def _ring(self, ticket: int) -> None:
-        if ticket in self._held:  # else it was released, or its rule removed, before the time was over
+        if ticket in self._held:  # otherwise it was released, or its rule removed, before the time was over
             self.over(ticket, self._driver.now())
             self._driver.settle()
 
     def _steer(self, armed: Strike, action: Steer, now: int) -> None:
-        """Commands of the core; one that cannot be done now is told in a row."""
+        """Run commands of the core. One that is not possible now is recorded in a row."""
         for name, arguments in action.commands:
             try:
                 self._driver.steer(Command(name, arguments), now)
             except ValueError as refusal:
                 self._driver.record.remark("a fault could not steer", now, rule=armed.rule.name, command=name, reason=str(refusal))
 
-    # Inside
 
     def _refresh(self) -> None:
-        """Only what could still fire costs anything, and heartbeats are repeated only where no rule could match one."""
+        """Arm the driver only if a rule could still fire, and let heartbeats be repeated only if no rule could match one."""
         driver = self._driver
-        # A call that was closed meanwhile, or had no answer, is owed no graft
+        # A call that was closed meanwhile, or had no answer, needs no graft
         self._grafts = {ticket: grafts for ticket, grafts in self._grafts.items() if ticket in driver.tickets}
         driver.arm(self if self.registry.live() or self._grafts else None)
         lets_repeat = not any(self.registry.live(api=name) for name in BEATS.values())

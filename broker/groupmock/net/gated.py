@@ -1,4 +1,4 @@
-"""What the gate of fault rules (`net.fault_gate`) needs of calls, of their connections and of who has them: `net.driver` is one."""
+"""The interfaces that the gate of fault rules (`net.fault_gate`) needs of calls, connections and their owner, such as `net.driver`."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 
 class Strikeable(Peer, Protocol):
-    """A connection that a rule can strike. `run`: what its heartbeats are equal to, where they are not all seen."""
+    """A connection that a rule can affect. `run` has the heartbeats that the next ones are compared with, if not all are seen."""
 
     run: Any
 
     def answer(self, frame: bytes) -> None:
-        """Write this."""
+        """Send a frame of answers."""
 
     def wedge(self) -> None:
         """Stay open and mute."""
 
 
 class Answering(Named, Protocol):
-    """An API in one version whose answers can be written."""
+    """An API in one version with an encoder of answers."""
 
     def answer(self, correlation: bytes, message: Message) -> bytes:
-        """The whole frame with its length."""
+        """Return the whole frame with its length."""
 
 
 class GatedCall(Seen, Protocol):
@@ -48,40 +48,40 @@ class GatedCall(Seen, Protocol):
 
     @property
     def connection(self) -> Any:
-        """A `Strikeable`; whoever has it knows what else it is."""
+        """The connection, a `Strikeable`, whose owner knows its full type."""
 
     @property
     def codec(self) -> Answering:
-        """What it is."""
+        """The API and version of the request."""
 
     def asked(self) -> Message:
-        """The message."""
+        """Return the message of the request."""
 
     def narrow(self, message: Message) -> None:
-        """This is asked in its place from now on; what it was stays in its row."""
+        """Replace the message from now on. The original stays in the request's row."""
 
 
 C = TypeVar("C", bound=GatedCall)
 
 
 class OpenCalls(Protocol[C]):
-    """Ticket -> the request that is open under it."""
+    """Open requests by their tickets."""
 
     def get(self, ticket: int, /) -> C | None:
-        """None: it is not open."""
+        """Return the request, or None if it is not open."""
 
     def __contains__(self, ticket: object, /) -> bool:
-        """Is it open?"""
+        """True if the ticket is open."""
 
     def close(self, ticket: int) -> C | None:
-        """It is open no more."""
+        """Close a ticket and return its request."""
 
     def reopen(self, call: C) -> None:
-        """It was answered, and its connection is to wait all the same."""
+        """Open an answered request again, so that its connection waits."""
 
 
 class Gated(Protocol[C]):
-    """Who has the connections."""
+    """The owner of connections whose requests pass a gate."""
 
     clock: Clock
     counters: Counters
@@ -90,34 +90,35 @@ class Gated(Protocol[C]):
 
     @property
     def tickets(self) -> OpenCalls[C]:
-        """What is open."""
+        """The open requests by their tickets."""
 
-    def arm(self, gate: Any) -> None:  # a FaultGate[C] or None; named, its file and this one and the driver's would be a circle
-        """Where requests and answers pass from now on; None: no rule could strike."""
+    # a FaultGate[C] or None; naming the type would make an import circle of its file, this one and the driver's
+    def arm(self, gate: Any) -> None:
+        """Set the gate that requests and answers pass from now on; None: no rule could fire."""
 
     def end_repeats(self) -> None:
-        """Every heartbeat comes here first."""
+        """Let every heartbeat pass the gate."""
 
     def settle(self) -> None:
-        """The end of an entry."""
+        """Finish an entry."""
 
     def apply(self, call: C, now: int) -> None:
-        """A request that passed the gate."""
+        """Apply a request that passed the gate."""
 
     def deliver(self, reply: Reply, now: int) -> None:
-        """An answer that passed it."""
+        """Send an answer that passed the gate."""
 
     def perform(self, effects: Effects, now: int) -> None:
-        """What is to be done instead."""
+        """Perform effects in place of the request or answer."""
 
     def steer(self, command: Command, now: int) -> Effects:
-        """Make the cluster do something. Raises ValueError."""
+        """Run a command of the core. Raises ValueError."""
 
     def go_on(self, connection: Any) -> None:
-        """Its request is dealt with."""
+        """Serve the requests that wait on a connection."""
 
     def shut(self, connection: Any, reason: str, linger: bool = True, now: int | None = None) -> None:
-        """Close it."""
+        """Close a connection from our side."""
 
     def break_off(self, connection: Any, reason: str, now: int) -> None:
-        """End it by RST."""
+        """Close a connection by RST."""

@@ -1,8 +1,8 @@
-"""Bytes of one connection that are no request yet: kept as they came, cut into frames one by one when their turn comes. No input and
-output of its own.
+"""The bytes of one connection that are no request yet: kept as they came, and cut into frames one by one when their turn comes. There is
+no IO here.
 
-A quarter of a megabyte in one read may be 65,000 empty frames. Cut at once they would cost the others 30 ms; cut when somebody asks for the
-next one they cost what is asked for.
+A quarter of a megabyte in one read may be 65,000 empty frames. Cut at once they would cost the others 30 ms; cut on demand they cost only
+what is asked for.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from typing import Final
 from groupmock_codec.frame import Framer
 
 CHUNK_OVERHEAD: Final = 128
-"""What a waiting piece costs beyond its bytes; counted, so that a megabyte sent byte by byte is no hundred megabytes here."""
+"""The bytes counted for a waiting piece beyond its own, so that a megabyte sent byte by byte does not become a hundred megabytes here."""
 
 
 class Inbox:
-    """In order: the bytes of a cut frame in `_framer`, then `_chunks`, of the first of which `_at` bytes are dealt with.
-
-    `waiting`: bytes of the chunks, with what each costs. A connection has an inbox only while there is something in it.
-    """
+    """The inbox of a connection, in order: the bytes of a cut frame in `_framer`, then `_chunks`, of whose first one `_at` bytes are done.
+    `waiting` has the bytes of the chunks plus the overhead of each. A connection has an inbox only while something is in it."""
 
     __slots__ = ("_at", "_chunks", "_framer", "waiting")
 
@@ -32,21 +30,21 @@ class Inbox:
 
     @property
     def empty(self) -> bool:
-        """Is there nothing in it?"""
+        """True if there is nothing in it."""
         return not self._chunks and not self._framer.buffered
 
     @property
     def cut_bytes(self) -> int:
-        """Bytes that have come of a frame whose rest has not."""
+        """The bytes of an incomplete frame."""
         return self._framer.buffered
 
     def keep(self, data: bytes, received: int) -> None:
-        """Bytes that came at `received`."""
+        """Keep bytes that came at `received`."""
         self._chunks.append((received, data))
         self.waiting += len(data) + CHUNK_OVERHEAD
 
     def pop(self) -> tuple[int, bytes] | None:
-        """The next whole frame, with the time its last byte came. None: there is none (yet). Raises FrameError for a bad length."""
+        """Return the next whole frame and the time of its last byte; None if there is none yet. Raises FrameError for a bad length."""
         while self._chunks:
             received, chunk = self._chunks[0]
             begin = self._at

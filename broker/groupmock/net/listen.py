@@ -1,8 +1,8 @@
 """Listening sockets and an acceptor of our own.
 
-libuv takes one connection per turn of the loop; a thousand clients arriving together then wait 0.8 s
-(docs/kafka/limits.md#accepting-connections), so
-connections are accepted here until the kernel has no more, and handed to the loop one by one.
+libuv takes one connection in each turn of the loop; a thousand clients arriving together then wait 0.8 s
+(docs/kafka/limits.md#accepting-connections). So connections are accepted here until the kernel has no more, and handed to the loop one by
+one.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Final
 
-BACKLOG: Final = 4096  # what Linux allows by default since 5.4 (net.core.somaxconn); more is cut to that
-ACCEPT_AT_ONCE: Final = 256  # then the loop has a turn: who is connected is served while others still arrive
+BACKLOG: Final = 4096  # the default of Linux since 5.4 (net.core.somaxconn), which cuts larger values to its limit
+ACCEPT_AT_ONCE: Final = 256  # then the loop has a turn, so that connected clients are served while others still arrive
 RETRY_S: Final = 0.1
 RESERVED: Final = 32
-"""File descriptors that no connection takes (a quarter where there are fewer than 128): a first request of an API may import its files."""
+"""The number of file descriptors that no connection takes (a quarter if there are fewer than 128): a first request of an API may import
+its files."""
 OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def bracketed(host: str) -> str:
-    """The host as it stands before a colon and a port: an IPv6 address in brackets."""
+    """Return the host as written before a colon and a port: an IPv6 address gets brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Bind and listen (port 0: a free one). Raises OSError. TCP_NODELAY is inherited by what is accepted (Linux; loops set it too)."""
+    """Bind and listen (port 0: a free one). Raises OSError. Accepted connections inherit TCP_NODELAY (Linux; loops set it too)."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     listener = socket.socket(family, kind, protocol)
     try:
@@ -50,7 +51,8 @@ def listen(host: str, port: int) -> socket.socket:
 
 @lru_cache(maxsize=1024)
 def java_host(host: str) -> str:
-    """What Java's InetAddress.toString() makes of a peer: "/10.0.0.7", "/0:0:0:0:0:0:0:1" (docs/kafka/group-protocol.md#records)."""
+    """Return a peer's address as Java's InetAddress.toString() prints it: "/10.0.0.7", "/0:0:0:0:0:0:0:1"
+    (docs/kafka/group-protocol.md#records)."""
     if ":" not in host:
         return f"/{host}"
     groups = IPv6Address(host.partition("%")[0]).exploded.split(":")
@@ -58,7 +60,7 @@ def java_host(host: str) -> str:
 
 
 def _open_at_most() -> int:
-    """The first reserved file descriptor, by the limit (ulimit -n) as it is now."""
+    """Return the first reserved file descriptor, by the present limit (ulimit -n)."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return limit - min(RESERVED, limit // 4) if limit != resource.RLIM_INFINITY else 2**31
 
@@ -67,7 +69,8 @@ Adopt = Callable[[socket.socket, str, int], None]
 
 
 class Acceptor:
-    """Accepts on one listener while `room()` says so; `adopt(socket, host, port)` takes what comes, at most `at_once` in one turn."""
+    """The acceptor of one listener: it accepts while `room()` is true, at most `at_once` in one turn, and passes connections to
+    `adopt(socket, host, port)`."""
 
     def __init__(
         self,
@@ -90,14 +93,14 @@ class Acceptor:
         self.resume()
 
     def resume(self) -> None:
-        """Accept (again): there is room."""
+        """Accept connections (again), because there is room."""
         self._retry = None
         if not self._watching and not self._refusing and self._listener.fileno() >= 0:
             self._watching = True
             self._loop.add_reader(self._listener, self._ready)
 
     def refuse(self) -> None:
-        """Close the listener and keep its port: whoever connects is refused. Raises OSError."""
+        """Close the listener and keep its port, so that clients are refused. Raises OSError."""
         family, address = self._listener.family, self._listener.getsockname()
         self.close()
         self._listener = socket.socket(family, socket.SOCK_STREAM)
@@ -144,7 +147,8 @@ class Acceptor:
             self._adopt(accepted, address[0], address[1])
 
     def _check_crowd(self) -> None:
-        """The last one was close: raises OSError(EMFILE) if the next would take a reserved descriptor (the lowest free one is given)."""
+        """Check the limit after a close call: raises OSError(EMFILE) if the next connection would take a reserved descriptor (the lowest
+        free one is given)."""
         probe = os.dup(self._listener.fileno())
         os.close(probe)
         if probe >= _open_at_most():
@@ -152,7 +156,7 @@ class Acceptor:
         self._crowded = False
 
     def _failed(self, failure: OSError) -> None:
-        """Out of file descriptors or memory: let those who wait wait, and look again soon."""
+        """Pause accepting when file descriptors or memory have run out, and try again soon."""
         if failure.errno not in OUT_OF_RESOURCES:
             raise failure
         self._trouble(failure.strerror or str(failure))

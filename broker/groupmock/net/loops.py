@@ -1,4 +1,4 @@
-"""Which event loop: uvloop, or asyncio where there is none or GROUPMOCK_LOOP=asyncio asks for it."""
+"""The choice of the event loop: uvloop, or asyncio if it is not installed or GROUPMOCK_LOOP=asyncio asks for it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ Factory = Callable[[], asyncio.AbstractEventLoop]
 
 
 class UnknownLoop(ValueError):
-    """GROUPMOCK_LOOP names no loop; the text says which there are."""
+    """GROUPMOCK_LOOP names no known loop. The text lists them."""
 
 
 def loop_factory(choice: str | None = None) -> Factory:
-    """For `asyncio.Runner(loop_factory=...)`. `choice`: "uvloop", "asyncio", or None: what GROUPMOCK_LOOP says, else the best there is."""
+    """Return a factory for `asyncio.Runner(loop_factory=...)`. `choice` is "uvloop", "asyncio", or None for the value of GROUPMOCK_LOOP,
+    or else the best one."""
     wanted = choice or os.environ.get("GROUPMOCK_LOOP", "")
     if wanted not in ("", "uvloop", "asyncio"):
         raise UnknownLoop(f"GROUPMOCK_LOOP={wanted}: there are uvloop and asyncio")
@@ -34,26 +35,25 @@ def loop_factory(choice: str | None = None) -> Factory:
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """A loop of the chosen kind."""
+    """Return a loop of the chosen kind."""
     return loop_factory()()
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run` on a loop of the chosen kind. Raises UnknownLoop before anything runs."""
+    """Run like `asyncio.run` on a loop of the chosen kind. Raises UnknownLoop before anything runs."""
     try:
         factory = loop_factory()
     except UnknownLoop:
-        main.close()  # else Python warns of a coroutine that was never awaited, beside the one line for the user
+        main.close()  # otherwise Python would warn of a coroutine that was never awaited
         raise
     with asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(main)
 
 
 def shorten_collections() -> None:
-    """Have Python's collector pause the loop less. Called by a process that is groupmock's own, when it is ready to serve.
+    """Make the pauses of Python's garbage collector shorter. A process of groupmock's own calls this when it is ready to serve.
 
-    What has been loaded by then stays as long as the process does: a full collection need not look at it, which takes 30 ms. With Python's
-    own thresholds a group of thousands that comes into being has one such collection after the other.
-    """
+    What is loaded by then stays as long as the process, so a full collection need not look at it, which takes 30 ms. With Python's own
+    thresholds a growing group of thousands has one such collection after the other."""
     gc.freeze()
     gc.set_threshold(2_000, 8, 200)

@@ -1,8 +1,8 @@
-"""What a request can still have imported, and what an idle server therefore imports before anybody asks (docs/reference/architecture.md).
+"""The modules that a request may still import, which an idle server imports beforehand (docs/reference/architecture.md).
 
-A server answers before it has read all its files: modules are imported by the first request that needs them. That takes a file descriptor,
-and peers can use up all there are; so the rest is imported while nobody asks (`Server`), and connections leave some free until then
-(`listen.RESERVED`).
+A server answers before it has imported all its files: the first request that needs a module imports it. That takes a file descriptor, and
+peers can use up all of them. So the rest is imported while the server is idle (`Server`), and connections leave some descriptors free
+until then (`listen.RESERVED`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from groupmock_codec import APIS
 from .. import core, net
 
 OF_OTHERS: Final = ("hashlib", "google_crc32c", "groupmock_codec.records", "groupmock_codec.message_sets")
-"""Imported by a function of ours, or of the codec's. (Its judge, `reference`, is no part of a server.)"""
+"""Modules that a function of ours, or of the codec, imports. (`reference` is not among them, because a server does not use it.)"""
 
 
 def modules_needed(keys: Iterable[int]) -> list[str]:

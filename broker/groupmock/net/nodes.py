@@ -1,4 +1,5 @@
-"""Nodes as the network has them: connections of a stalled node wait, those of a stopped one are closed, its port refuses."""
+"""The nodes of the cluster as the network sees them: connections of a stalled node wait; those of a stopped one are closed, and its port
+refuses."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Nodes:
-    """Performs what is wanted of nodes and of the clock. `listening(node, on)` is told when a node's port is to open or to refuse."""
+    """The performer of effects on nodes and on the clock. `listening(node, on)` is called when a node's port has to open or to refuse."""
 
     def __init__(self, connections: dict[int, Connection], record: Recorder, clock: Clock) -> None:
         self._connections = connections
@@ -25,36 +26,36 @@ class Nodes:
         self.effects: dict[type, Callable[[Any, int], None]] = {NodeChanged: self.changed, ClockStepped: self.stepped}
 
     def opened(self, connection: Connection) -> None:
-        """Somebody connected to a node that is stalled: accepted, as the kernel does, and not heard."""
+        """Stall a connection to a stalled node: it was accepted, as by the kernel, and is not read."""
         if connection.node in self.stalled:
             connection.stall()
 
     def changed(self, effect: NodeChanged, now: int) -> None:
-        """A node stopped, started, stalled or goes on."""
+        """Apply that a node stopped, started, stalled or goes on."""
         self._record.remark(f"node_{effect.what}", now, node=effect.node)
-        mine = [connection for connection in self._connections.values() if connection.node == effect.node]
+        connections = [connection for connection in self._connections.values() if connection.node == effect.node]
         if effect.what == "stalled":
             self.stalled.add(effect.node)
-            for connection in mine:
+            for connection in connections:
                 connection.stall()
             return
         self.stalled.discard(effect.node)
         if effect.what == "stopped":
             self.listening(effect.node, False)
-            for connection in mine:
+            for connection in connections:
                 if not connection.closing:
                     self._record.closed(connection, "server", f"node {effect.node} was stopped", now)
-                connection.shut(linger=False)  # a process that is gone waits for no peer to close its half
+                connection.shut(linger=False)  # a process that is gone does not wait for its peers to close their half
         elif effect.what == "started":
             self.listening(effect.node, True)
         else:
-            for connection in mine:
+            for connection in connections:
                 connection.unstall()
 
     def stepped(self, effect: ClockStepped, now: int) -> None:
-        """The clock moves on; timers on the way fire at their own times."""
+        """Advance the clock. Timers on the way fire at their own times."""
         self._clock.step(effect.ns)
 
 
 def _nobody(node: int, on: bool) -> None:
-    """There are no ports."""
+    """Do nothing, because there are no ports."""

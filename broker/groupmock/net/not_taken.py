@@ -1,4 +1,4 @@
-"""What becomes of a request that is not taken: refused, broken or too expensive."""
+"""Requests that are not dispatched: unsupported version, malformed, or over budget."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Refusing(Protocol):
-    """What is needed of the driver."""
+    """The part of the driver that is needed here."""
 
     codecs: Codecs
     counters: Counters
@@ -25,14 +25,14 @@ class Refusing(Protocol):
     tickets: Tickets
 
     def now(self) -> int:
-        """ns of the run."""
+        """Return the run time in ns."""
 
     def refuse(self, connection: Connection, reason: str, now: int | None = None) -> None:
-        """Close who sent something that Kafka does not take."""
+        """Close a connection that sent something for which Kafka closes it."""
 
 
 def not_taken(driver: Refusing, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:
-    """Its connection is closed with the reason, unless it is ApiVersions in a version we have not."""
+    """Close the connection with the reason, unless the request is ApiVersions in a version that is not served."""
     connection.run = None
     try:
         # Below 8 bytes there is no correlation id to answer with: closed as a cut header (docs/kafka/seen-on-brokers.md#bad-bytes).

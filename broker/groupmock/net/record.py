@@ -1,4 +1,4 @@
-"""What the driver saw, as journal rows. Nothing is built that no sink wants."""
+"""The recorder of what the driver saw, as journal rows. Rows that no sink wants are not built."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ Maker = Callable[[Any, int], Row]
 
 
 def _maker(effect: type[msgspec.Struct], row: type[Row]) -> Maker:
-    """(effect, now) -> a row with the fields of the effect, which have the same names. Flat code: by way of a dict it takes four times as
-    long, and a rebalance has several such rows per member."""
+    """Return a function (effect, now) -> row with the fields of the effect, which have the same names. The code is flat, because a dict
+    takes four times as long, and a rebalance has several such rows per member."""
     fields = ", ".join(f"{name}=effect.{name}" for name in effect.__struct_fields__)
     maker: Maker = eval(f"lambda effect, now: row(t=now, {fields})", {"row": row})  # made of our declarations only
     return maker
@@ -62,26 +62,27 @@ ROW_OF: Final[dict[type, tuple[str, Maker]]] = {
     effect: (kind_of(row), _maker(effect, row))
     for effect, row in ((Moved, MovedRow), (MemberChanged, MemberRow), (TimerFired, TimerRow), (Note, NoteRow))
 }
-"""Effects of the core that are rows as they stand: kind of the row, and what makes it."""
+"""Effects of the core that become rows unchanged: the kind of the row, and its maker."""
 
 
 class Recorder:
-    """One method per thing that can be seen; each appends at most one row."""
+    """The recorder has one method for each kind of observation. Each appends at most one row."""
 
     def __init__(self, journal: Journal, counters: Counters) -> None:
         self._journal = journal
         self._counters = counters
-        # Group -> what rides inside its messages is read by it. As the core tells it, not as somebody asks: a JoinGroup that is refused
-        # makes no group and alters none.
+        # Group -> protocol type, by which embedded bytes of its messages are read. It comes from the core and not from requests, because a
+        # refused JoinGroup neither makes nor alters a group.
         self._protocol_types: dict[str, str] = {}
         self.effects: dict[type, Callable[[Any, int], None]] = {
             effect: partial(self._effect, kind, make) for effect, (kind, make) in ROW_OF.items()
-        } | {Moved: self.moved, TimerFired: self.fired}  # in the place of the plain ones: they keep something, whoever wants rows
+        # in place of the plain ones, because they also keep state, whichever rows are wanted
+        } | {Moved: self.moved, TimerFired: self.fired}
         self.timers = 0
-        """How many timers have fired and done something."""
+        """The number of timers that have fired and done something."""
 
     def opened(self, connection: Peer, now: int) -> None:
-        """A client connected."""
+        """Record that a client has connected."""
         if "open" in self._journal.wanted:
             self._journal.append(
                 OpenRow(
@@ -94,7 +95,7 @@ class Recorder:
             )
 
     def closed(self, connection: Peer, by: str, reason: str, now: int) -> None:
-        """A connection ended or is being ended."""
+        """Record that a connection has ended or is being ended."""
         if "close" in self._journal.wanted:
             self._journal.append(
                 CloseRow(
@@ -109,8 +110,8 @@ class Recorder:
             )
 
     def request(self, call: Seen, note: str | None = None, whole: bool = True, told: bool = False, cut: int = 0) -> None:
-        """A request was handled. `whole`: with its frame, where a sink wants frames; `told`: a quiet one that is no mere repetition; `cut`:
-        bytes at the end of its frame that were not kept."""
+        """Record that a request was handled. `whole`: with its frame, if a sink wants frames; `told`: a quiet one that does not merely
+        repeat the last; `cut`: the number of bytes at the end of its frame that were not kept."""
         journal, quiet = self._journal, call.quiet
         if "request" not in journal.wanted or (quiet and not (journal.heartbeats or told)):
             return
@@ -132,7 +133,7 @@ class Recorder:
             correlation_id=int.from_bytes(frame[4:8], "big", signed=True),
             api_key=codec.key,
             api_name=codec.name,
-            # What was asked, not the codec's: ApiVersions in an unknown version is answered in version 0 (P2-d12).
+            # The requested version, not the codec's: ApiVersions in an unknown version is answered in version 0 (P2-d12).
             api_version=int.from_bytes(frame[2:4], "big", signed=True),
             client_id=call.client_id,
             received=call.received,
@@ -151,7 +152,8 @@ class Recorder:
             journal.append(row)
 
     def reply(self, call: Seen, message: Message | None, size: int, now: int, delivered: bool = True, told: bool = False) -> None:
-        """A request was answered; `message` None: no answer is due. `delivered` False: a fault rule took it. `told`: as for `request`."""
+        """Record that a request was answered; `message` None: no answer is due. `delivered` False: a fault rule took the answer. `told` is
+        that of `request`."""
         journal, quiet = self._journal, call.quiet
         if "reply" not in journal.wanted or (quiet and not (journal.heartbeats or told)):
             return
@@ -191,14 +193,14 @@ class Recorder:
             journal.append(row)
 
     def _protocol_type_of(self, call: Seen) -> str | None:
-        """Of the group that a JoinGroup or SyncGroup is about: neither every version nor any answer says it."""
+        """Return the protocol type of the group of a JoinGroup or SyncGroup, because not every version and no answer has it."""
         if call.codec.key not in EMBEDDED:
             return None
         return getattr(call.message, "protocol_type", None) or self._protocol_types.get(getattr(call.message, "group_id", ""))
 
     def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
-        """Heartbeats under a lease, before they are counted; called when a sink wants all of them or the time is over in which none need be
-        told."""
+        """Record heartbeats under a lease before they are counted. It is called when a sink wants all of them, or after the time in which
+        none have to be reported."""
         journal, run, count = self._journal, connection.run, len(identifiers) // 4
         burst = RepeatedHeartbeats(connection, repeat, identifiers, self._counters.handled + 1, now, journal.details)
         if journal.heartbeats:
@@ -212,7 +214,7 @@ class Recorder:
             connection.beat_row = burst.first + 2 * count - 2
 
     def abandoned(self, call: Seen, reason: str, now: int) -> None:
-        """A request will never be answered."""
+        """Record that a request will never be answered."""
         if "abandoned" in self._journal.wanted:
             self._journal.append(
                 AbandonedRow(
@@ -233,7 +235,7 @@ class Recorder:
             self._journal.append(make(effect, now))
 
     def moved(self, effect: Moved, now: int) -> None:
-        """A group changed its state."""
+        """Record that a group changed its state, and keep its protocol type."""
         if effect.after == DEAD:
             self._protocol_types.pop(effect.group, None)
         elif effect.protocol_type is not None:
@@ -242,21 +244,21 @@ class Recorder:
             self._effect(*ROW_OF[Moved], effect, now)
 
     def forget_group(self, group: str) -> None:
-        """Nobody follows that group any more."""
+        """Forget a group that is no longer observed."""
         self._protocol_types.pop(group, None)
 
     def fired(self, effect: TimerFired, now: int) -> None:
-        """A timer did something."""
+        """Record that a timer fired and did something."""
         self.timers += 1
         self._effect(*ROW_OF[TimerFired], effect, now)
 
     def looked(self, now: int) -> None:
-        """Time was looked at and nothing fired: that is a row for those who want to replay."""
+        """Record that no timer was due when time was looked at, which only a replay needs."""
         if self._journal.details and "timer" in self._journal.wanted:
             self._journal.append(TimerRow(t=now))
 
     def fault(self, rule: Rule, action: str, connection: Peer, ticket: int | None, fields: dict[str, Any], now: int) -> None:
-        """A fault rule struck, or what it made wait goes on."""
+        """Record that a fault rule fired, or that a call that it delayed goes on."""
         if "fault" in self._journal.wanted:
             self._journal.append(
                 FaultRow(
@@ -272,45 +274,45 @@ class Recorder:
             )
 
     def command(self, command: Command, now: int) -> None:
-        """Somebody steered."""
+        """Record a command that steered the cluster."""
         if "command" in self._journal.wanted:
             self._journal.append(CommandRow(t=now, name=command.name, arguments=arguments_as_json(command.arguments)))
 
     def client(self, client: str, what: str, fields: dict[str, Any], now: int) -> None:
-        """A client of ours says something about itself."""
+        """Record what a client of ours says about itself."""
         if "client" in self._journal.wanted:
             self._journal.append(ClientRow(t=now, client=client, what=what, fields=fields))
 
     def replayed(self, what: str, now: int, **fields: object) -> None:
-        """A note of the driver, for those who want to replay."""
+        """Record a note of the driver that only a replay needs."""
         if self._journal.details:
             self.remark(what, now, **fields)
 
     def remark(self, what: str, now: int, **fields: object) -> None:
-        """A note of the driver."""
+        """Record a note of the driver."""
         if "note" in self._journal.wanted:
             self._journal.append(NoteRow(t=now, what=what, fields=fields))
 
 
 def arguments_as_json(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Bytes become {"base64": text}, so that they can be told from texts when a journal is read back."""
+    """Convert bytes to {"base64": text}, so that they differ from texts when a journal is read back."""
     return {name: {"base64": b64encode(value).decode()} if isinstance(value, bytes) else value for name, value in arguments.items()}
 
 
 def errors_of(message: Message | None, version: int) -> tuple[list[ErrorAt] | None, int]:
-    """The errors of an answer, wherever they stand, the first MOST_ERRORS of them, and how many more there are. (None, 0): it has none."""
+    """Return the first MOST_ERRORS errors of an answer, wherever they are, and the number of the others. (None, 0) without errors."""
     if message is None:
         return None, 0
     codes = error_codes(message.__class__, version)
     if not codes.first(message):
         return None, 0
     each = codes.each(message)
-    told = [ErrorAt(path=path, error=error_name(code)) for path, code in islice(each, MOST_ERRORS)]
-    return told, sum(1 for _ in each)
+    first_errors = [ErrorAt(path=path, error=error_name(code)) for path, code in islice(each, MOST_ERRORS)]
+    return first_errors, sum(1 for _ in each)
 
 
 class RepeatedHeartbeats:
-    """The rows of heartbeats under a lease: exactly those that the full path would have made."""
+    """The rows of heartbeats under a lease, exactly as the full path would have made them."""
 
     __slots__ = ("connection", "details", "first", "first_ticket", "identifiers", "now", "repeat", "waited")
 
@@ -328,7 +330,7 @@ class RepeatedHeartbeats:
 
     @property
     def template(self) -> object:
-        """What a sink keeps with the heartbeat."""
+        """The object that a sink keeps with the heartbeat."""
         return self.repeat.template
 
     @template.setter
@@ -336,11 +338,11 @@ class RepeatedHeartbeats:
         self.repeat.template = made
 
     def sample(self) -> tuple[RequestRow, ReplyRow]:
-        """The first pair of rows."""
+        """Return the first pair of rows."""
         return self._pair(0)
 
     def rows(self) -> Iterator[Row]:
-        """Request and reply rows in turn."""
+        """Return request and reply rows in turn."""
         for place in range(len(self.identifiers) // 4):
             request, reply = self._pair(place)
             request.seq = self.first + 2 * place

@@ -1,32 +1,30 @@
-"""The heartbeat fast path: within a generation a member's heartbeats are byte-identical but for the correlation id.
+"""The fast path of heartbeats: within a generation a member's heartbeats are byte-identical except for the correlation id.
 
 The lease. When the core answers a Heartbeat with 0 in Stable or CompletingRebalance and changes nothing but the session timer (rule H7 of
-docs/kafka/group-protocol.md), its `Reply` carries a `Lease`: group, member and the group's epoch. So does the answer to a
-ConsumerGroupHeartbeat of a member that is where its group's target wants it (docs/kafka/consumer-groups.md). A `Repeat` keeps that
-heartbeat and that answer as bytes. While `group.epoch` is what it was and the next bytes of the same connection equal the last but for the
-correlation id (several such heartbeats in one read count too), the connection writes the same answer with the new id and calls
-`renew(lease, now)`, which moves the session deadline and does nothing else. Nothing is decoded, no event is made, the core decides nothing.
+docs/kafka/group-protocol.md), its `Reply` has a `Lease`: group, member and the group's epoch. So has the answer to a
+ConsumerGroupHeartbeat of a member that has reached its target (docs/kafka/consumer-groups.md). A `Repeat` keeps that heartbeat and that
+answer as bytes. While `group.epoch` is unchanged and the next bytes of the same connection equal the last except for the correlation id
+(several such heartbeats in one read count too), the connection writes the same answer with the new id and calls `renew(lease, now)`, which
+moves the session deadline and does nothing else. Nothing is decoded, no event is made, the core decides nothing.
 
 Why it is safe. The answer to a Heartbeat is a function of the request and of the group's state (rules H1 to H8). The request is the same
-by comparison of all its bytes: same API and version, client id, group, generation, member, instance id, trailing bytes. The state is the
-same because the epoch counts everything that this answer or its timer depend on; what time alone changes (regular expressions are to be
-looked at again) is the lease's `until`. What the full path does besides, the repetition does
-too: the deadline moves, the request is counted and takes its ticket number. Any difference whatever takes the full path, where the core
-decides afresh. So lease on equals lease off, byte for byte, for clients and in journals: a property test (tests/unit/net) and replay,
-which has no leases, hold the two against each other.
+by comparison of all its bytes: API and version, client id, group, generation, member, instance id, trailing bytes. The state is the same
+because the epoch counts everything that this answer or its timer depend on; what time alone changes (regular expressions are to be
+evaluated again) is the lease's `until`. The repetition also does what the full path does besides: the deadline moves, the request is
+counted and takes its ticket number. Any difference takes the full path, where the core decides anew. So clients and journals get the same
+bytes with and without leases: a property test (tests/unit/net) and replay, which has no leases, compare the two.
 
 What ends an epoch. Inside the core: every transition of the group, every change of its members or of their subscriptions, a session timer
-that fired or was stopped, a group loaded or moved to another coordinator, a hold or another command that steers it. Outside of it the
-`Repeat` itself is dropped: when any other request comes on the connection, when bytes wait in it, when it stops being idle (the peer
+that fired or was stopped, a group loaded or moved to another coordinator, a hold or another command that steers it. Outside of the core
+the `Repeat` itself is dropped: when any other request comes on the connection, when bytes wait in it, when it stops being idle (the peer
 finished or does not read, its node stalls, it closes), when a fault rule that could match a heartbeat is armed, and when leases are
 switched off.
 
-Rows. Heartbeats that changed nothing are rows only for a sink that wants all of them (`heartbeats`); such a sink gets the request and
-reply rows that the full path would have made, numbers and tickets included, and may write them without making them (`Repeated` in
-`journal.journal`). Without such a sink nothing is built. A sink that minds how long a client pauses (`pulse`) names a time: `until`. The
-first heartbeat behind it is told, and with it, in `Connection.beaten`, when the one before came; all before it came in time, whenever they
-came. A sink that minds each (the audit, of consumer groups) has them on the full path. So the way of every heartbeat has one comparison for
-all sinks together.
+Rows. Heartbeats that changed nothing are rows only for a sink that wants all of them (`heartbeats`). It gets the request and reply rows of
+the full path, numbers and tickets included, and may write them without making them (`Repeated` in `journal.journal`). Without such a sink
+nothing is built. A sink that watches how long a client pauses (`pulse`) names a time, `until`. The first heartbeat after it is reported,
+and with it, in `Connection.beaten`, the time of the one before; all earlier ones came in time. A sink that watches each heartbeat (the
+audit, of consumer groups) gets them from the full path. So a heartbeat pays one comparison for all sinks together.
 """
 
 from __future__ import annotations
@@ -45,8 +43,8 @@ ONE_ID: Final = {4}
 
 
 class Run:
-    """What the heartbeats of a connection are equal to, on the full path too, and until when no sink need hear of more of them. It ends
-    with any other request of the connection."""
+    """The heartbeat that the next ones of a connection are compared with, also on the full path, and the time until which no sink wants
+    more of them. Any other request of the connection ends it."""
 
     __slots__ = ("codec", "tail", "until")
 
@@ -55,7 +53,7 @@ class Run:
 
 
 class Repeat:
-    """`head` + correlation id + `tail` is the whole frame with its length; the answer alike."""
+    """A heartbeat and its answer: `head` + correlation id + `tail` is the whole frame with its length, and likewise the answer."""
 
     __slots__ = (
         "answer_head", "answer_tail", "codec", "epoch", "group", "head", "lease", "length", "message", "tail", "template", "until",
@@ -63,8 +61,8 @@ class Repeat:
 
     def __init__(self, codec: ApiCodec, frame: bytes, answer: bytes, message: Message, lease: Lease, until: int) -> None:
         self.codec = codec
-        self.until = min(until, lease.until)  # ns of the run: who comes later is told to sinks, or takes the full path
-        self.message = message  # of the answer
+        self.until = min(until, lease.until)  # ns of the run: a later heartbeat is reported to sinks, or takes the full path
+        self.message = message  # the answer's message
         self.template: object = None  # kept by a sink that writes such rows without making them
         self.head = len(frame).to_bytes(4, "big") + frame[:4]
         self.tail = frame[8:]
@@ -76,25 +74,23 @@ class Repeat:
         self.epoch = lease.epoch
 
     def several(self, data: bytes) -> bytes:
-        """The correlation ids, if `data` is nothing but such heartbeats, else b"".
-
-        Bytes that start with the head, end with the tail and split at tail + head into pieces of four *are* that many whole frames.
-        """
+        """Return the correlation ids if `data` is nothing but such heartbeats, otherwise b"". Bytes that start with the head, end with the
+        tail and split at tail + head into pieces of four *are* that many whole frames."""
         if not (data.startswith(self.head) and data.endswith(self.tail)):
             return b""
         identifiers = data[ID_AT : -len(self.tail)].split(self.tail + self.head)
         return b"".join(identifiers) if set(map(len, identifiers)) == ONE_ID else b""
 
     def answers(self, identifiers: bytes) -> bytes:
-        """The answers to all of them, in order."""
-        pieces = [identifiers[at : at + 4] for at in range(0, len(identifiers), 4)]
+        """Return the answers to all of them, in order."""
+        pieces = [identifiers[start : start + 4] for start in range(0, len(identifiers), 4)]
         return self.answer_head + (self.answer_tail + self.answer_head).join(pieces) + self.answer_tail
 
     def frame(self, identifier: bytes) -> bytes:
-        """The heartbeat with this correlation id, without its length."""
+        """Return the heartbeat with this correlation id, without its length."""
         return self.head[4:] + identifier + self.tail
 
     @property
     def answer_size(self) -> int:
-        """Bytes of the answer without its length."""
+        """The bytes of the answer without its length."""
         return len(self.answer_tail) + 4

@@ -1,4 +1,5 @@
-"""What a row wants of an open request and its connection: of our own (`net.call`), or of one that passes by (`groupmock.record`)."""
+"""The interfaces of an open request and its connection that rows need: of our own (`net.call`), or of one observed by `groupmock.record`.
+"""
 
 from __future__ import annotations
 
@@ -11,35 +12,35 @@ if TYPE_CHECKING:
 
 
 class Peer(Protocol):
-    """A connection, as rows have it: one of ours, or one that only passes by (`groupmock.record`)."""
+    """A connection as rows have it: one of ours, or one observed by `groupmock.record`."""
 
     @property
     def number(self) -> int:
-        """Of the connection in this run."""
+        """The number of the connection in this run."""
 
     @property
     def node(self) -> int | None:
-        """Whose listener it came to, where that is known."""
+        """The node whose listener it came to, if that is known."""
 
     @property
     def client_host(self) -> str:
-        """As Java prints an address."""
+        """The client's address as Java prints it."""
 
     @property
     def port(self) -> int:
-        """The client's."""
+        """The port of the client."""
 
     @property
     def cut_bytes(self) -> int:
-        """Bytes that have come of a frame whose rest has not."""
+        """The bytes of an incomplete frame."""
 
     @property
     def waiting(self) -> int:
-        """Bytes of requests that were not looked at."""
+        """The bytes of requests that were not looked at."""
 
     @property
     def deaf(self) -> bool:
-        """Nothing can be sent to it any more."""
+        """True if nothing can be sent to it any more."""
 
 
 class Named(Protocol):
@@ -47,94 +48,94 @@ class Named(Protocol):
 
     @property
     def key(self) -> int:
-        """Kafka's number of it."""
+        """The key of the API."""
 
     @property
     def name(self) -> str:
-        """Kafka's name of it."""
+        """Kafka's name of the API."""
 
     @property
     def version(self) -> int:
-        """Of the request and its answer."""
+        """The version of the request and its answer."""
 
 
 class Seen(Protocol):
-    """An open request, as rows have it: `net.call.Call` is one."""
+    """An open request as rows have it, such as `net.call.Call`."""
 
     protocol_type: str | None
 
     @property
     def connection(self) -> Peer:
-        """Where it came in."""
+        """The connection of the request."""
 
     @property
     def codec(self) -> Named:
-        """What it is."""
+        """The API and version of the request."""
 
     @property
     def frame(self) -> bytes:
-        """Without its length."""
+        """The frame without its length."""
 
     @property
     def correlation(self) -> bytes:
-        """The client's own number of it, as it stands in the frame."""
+        """The correlation id, as the bytes of the frame."""
 
     @property
     def client_id(self) -> str | None:
-        """Of its header."""
+        """The client id of the header."""
 
     @property
     def message(self) -> Message | None:
-        """What was read, if it was."""
+        """The message, if it was decoded."""
 
     @property
     def end(self) -> int:
-        """Of the message in the frame."""
+        """The end of the message in the frame."""
 
     @property
     def received(self) -> int:
-        """When its last byte came."""
+        """The time of its last byte."""
 
     @property
     def handled(self) -> int:
-        """When its turn came."""
+        """The time of its turn."""
 
     @property
     def ticket(self) -> int:
-        """Its number in this run."""
+        """The number of the request in this run."""
 
     @property
     def quiet(self) -> bool:
-        """A heartbeat that changed nothing?"""
+        """True for a heartbeat that changed nothing."""
 
 
 class Reading(Named, Protocol):
-    """An API in one version whose requests can be read."""
+    """An API in one version with a decoder of requests."""
 
     def header(self, frame: bytes) -> tuple[str | None, int]:
-        """The client id and where the body starts."""
+        """Return the client id and the start of the body."""
 
     @property
     def decode(self) -> Callable[[bytes, int], tuple[Message, int]]:
-        """(frame, offset) -> (request, end)."""
+        """The function (frame, offset) -> (request, end)."""
 
 
 class Repeating(Protocol):
-    """A heartbeat that comes again and again, with its answer: `net.repeat.Repeat` is one."""
+    """A heartbeat that is repeated, with its answer, such as `net.repeat.Repeat`."""
 
     template: object
 
     @property
     def codec(self) -> Reading:
-        """What it is."""
+        """The API and version of the heartbeat."""
 
     @property
     def message(self) -> Message:
-        """Of the answer."""
+        """The message of the answer."""
 
     @property
     def answer_size(self) -> int:
-        """Bytes of the answer without its length."""
+        """The bytes of the answer without its length."""
 
     def frame(self, identifier: bytes) -> bytes:
-        """The heartbeat with this correlation id, without its length."""
+        """Return the heartbeat with this correlation id, without its length."""

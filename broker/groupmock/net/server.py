@@ -1,4 +1,4 @@
-"""The server: listeners, connections and the driver of one cluster, on the loop it is started in."""
+"""The server: listeners, connections and the driver of one cluster, on the loop in which it was started."""
 
 from __future__ import annotations
 
@@ -30,25 +30,26 @@ if TYPE_CHECKING:
 
 Listen = tuple[str, int] | socket.socket
 Step = Callable[[], list[Any]]
-"""Something to be done in an idle moment; it gives the steps that follow from it."""
+"""A task for an idle moment. It returns the tasks that follow from it."""
 
 WARM_UP_FIRST: Final = (18, 3, 10, 11, 14, 68, 12, 13, 8, 9, 2, 1, 0)
-"""APIs that a group of either type needs, in the order its clients do."""
+"""The APIs that a group of either type needs, in the order in which its clients use them."""
 STOCK_CLIENTS: Final = (
     (18, 3), (3, 13), (10, 2), (11, 5), (14, 3), (12, 3), (9, 9), (2, 7), (1, 16), (18, 0), (3, 5), (10, 1), (9, 3), (13, 1),
 )  # fmt: skip
-"""(api key, version) of what librdkafka 2 and aiokafka send first, in their order: compiled before everything else, since a client
-that is kept waiting for a millisecond at the wrong moment loses one of its own ticks (50 ms in librdkafka)."""
+"""(api key, version) of the first requests of librdkafka 2 and aiokafka, in their order. They are compiled before everything else, because
+a client that waits for a millisecond at the wrong moment loses one of its own ticks (50 ms in librdkafka)."""
 FLUSH_EVERY_S: Final = 0.25
 WARM_UP_PAUSE_S: Final = 0.001
 WARM_UP_WHEN_BUSY_S: Final = 0.05
 LOAD_SINKS_AFTER_S: Final = 0.2
 CLOSE_WITHIN_S: Final = 1.0
-SWEEPS_PER_IDLE_TIME: Final = 4  # an idle connection may live a quarter longer; a timer each would double a heartbeat's cost
+SWEEPS_PER_IDLE_TIME: Final = 4  # an idle connection may live a quarter longer; a timer for each would double a heartbeat's cost
 
 
 class Server:
-    """`await start(...)`, `submit(command)`, `await close()`; one loop, one thread. `counters` are plain numbers, always current."""
+    """The server of one cluster: `await start(...)`, `submit(command)`, `await close()`; one loop, one thread. `counters` are always
+    current."""
 
     def __init__(self, core: Core, clock: Clock, journal: Journal, limits: Limits) -> None:
         self.core = core
@@ -70,21 +71,19 @@ class Server:
 
     @property
     def driver(self) -> Driver:
-        """The driver; there is one once the server was started."""
+        """The driver, which exists once the server was started."""
         if self._driver is None:
             raise RuntimeError("the server was not started")
         return self._driver
 
     @property
     def counters(self) -> Counters:
-        """Totals since the start; they stay readable after the end."""
+        """The totals since the start, which stay readable after the end."""
         return self._counters
 
     async def start(self, addresses: Mapping[int, Listen]) -> dict[int, int]:
-        """Listen for every node (id -> (host, port) or a socket that listens already, see `listen.listen`); id -> actual port.
-
-        What is advertised, and where, must stand in `core.environment.identity` by now. Raises OSError, with nothing left open.
-        """
+        """Listen for every node (id -> (host, port) or a socket that listens already, see `listen.listen`) and return id -> actual port.
+        `core.environment.identity` must have the advertised addresses by now. If it raises OSError, nothing is left open."""
         self._driver = Driver(self.core, self.clock, self.journal, self.limits)
         self._counters = self._driver.counters
         self._driver.vacated = self._vacated
@@ -106,7 +105,7 @@ class Server:
         return {node: listener.getsockname()[1] for node, listener in listeners.items()}
 
     def listen_for(self, node: int, listener: socket.socket) -> None:
-        """Accept connections to a node that the core knows, on a socket that listens."""
+        """Accept connections to a node that the core knows, on a listening socket."""
         self._acceptors[node] = Acceptor(listener, self._adopter(node), self._room, self._cannot_accept)
 
     def submit(self, command: Command) -> Effects:
@@ -114,16 +113,16 @@ class Server:
         return self.driver.submit(command)
 
     def client_says(self, client: str, what: str, fields: dict[str, Any]) -> None:
-        """Write what a client of ours says about itself as a row of this moment, on the loop's thread."""
+        """Write what a client of ours says about itself as a row, on the loop's thread."""
         self.driver.record.client(client, what, fields, self.clock.now())
 
     def close_connections(self) -> None:
-        """Close every client connection; the server goes on (a fixture clears up between tests)."""
+        """Close every client connection while the server goes on, as a fixture does between tests."""
         for connection in list(self.driver.connections.values()):
             self.driver.shut(connection, "the server was told to close all connections")
 
     async def close(self) -> None:
-        """Stop accepting, send what is due, close every connection, flush the journal. Safe to call twice."""
+        """Stop accepting, send what is due, close every connection, flush the journal. It may be called twice."""
         for acceptor in self._acceptors.values():
             acceptor.close()
         self._acceptors.clear()
@@ -142,23 +141,22 @@ class Server:
         self._driver = None
 
     def fail(self, reason: str) -> None:
-        """Something the server cannot go on without is gone (a journal that cannot be written). Whoever waits in `wait_failed` ends it."""
+        """Record that the server cannot go on (its journal cannot be written). The caller of `wait_failed` then ends it."""
         if self.failure is None:
             self.failure = reason
             if self._failed is not None:
                 self._failed.set()
 
     async def wait_failed(self) -> str:
-        """Until `fail`; returns the reason."""
+        """Wait for `fail` and return its reason."""
         assert self._failed is not None, "start first"
         await self._failed.wait()
         assert self.failure is not None
         return self.failure
 
-    # Accepting
 
     def _adopter(self, node: int) -> Adopt:
-        (listener,) = self.core.environment.endpoints[node]  # one socket per node: a second listener needs one of its own
+        (listener,) = self.core.environment.endpoints[node]  # one socket for each node: a second listener needs one of its own
 
         def adopt(accepted: socket.socket, host: str, port: int) -> None:
             self._numbers += 1
@@ -170,16 +168,16 @@ class Server:
         return adopt
 
     def _adopted(self, task: asyncio.Task[None]) -> None:
-        """It counts as a connection now (or never became one)."""
+        """Drop the task of a connection, which counts as a connection now or never became one."""
         self._adopting.discard(task)
         self._accept_again()
 
     def _room(self) -> bool:
-        # Those on their way count: a burst that is accepted in one turn would pass max.connections before one of them is a connection.
+        # Pending connections count: a burst accepted in one turn would pass max.connections before one of them is a connection.
         return len(self.driver.connections) + len(self._adopting) < self.limits.max_connections
 
     def _listening(self, node: int, on: bool) -> None:
-        """A node was started or stopped."""
+        """Open or close the port of a node that was started or stopped."""
         acceptor = self._acceptors.get(node)
         if acceptor is not None:
             acceptor.listen() if on else acceptor.refuse()
@@ -188,13 +186,12 @@ class Server:
         self.driver.counters.accept_failures += 1
         self.driver.record.remark(CANNOT_ACCEPT, self.clock.now(), reason=reason)
 
-    # Housekeeping
 
     def _sweep_later(self) -> None:
         idle = self.limits.connections_max_idle_ms
         if idle >= 0:
             now, pause = self.clock.now(), max(idle // SWEEPS_PER_IDLE_TIME, 1) * NS_PER_MS
-            # Nobody is idle before that. A step of a month has 18,000 quarters of ten minutes, which were a second
+            # No connection is idle before that. A step of a month has 18,000 quarters of ten minutes, which would take a second
             first = min((one.heard for one in self.driver.connections.values()), default=now) + idle * NS_PER_MS
             self._sweep = self.clock.call_at(max(now + pause, first + 1), self._sweep_idle)
 
@@ -206,13 +203,14 @@ class Server:
         self._sweep_later()
 
     def _flush_later(self) -> None:
-        """Rows reach a file soon, also when nothing follows them; without a file nobody has to be woken."""
+        """Flush rows soon, even if none follow. Without a file there is nothing to flush."""
         if self.journal.details:
             self.journal.flush()
             self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush_later)
 
     def _to_warm_up(self) -> list[Step]:
-        """The last one first: what stock clients send, then the newest versions, then their older ones, then what is imported at use."""
+        """Return the steps of the warm-up, the last one first: what stock clients send, then the newest versions, then older ones, then
+        imports."""
         rows = [
             self.driver.codecs.advertised[key]
             for key in WARM_UP_FIRST
@@ -225,18 +223,17 @@ class Server:
         return [self._imports, *(partial(self._compile, key, version) for key, version in reversed(pairs))]
 
     def _warm_up(self, todo: list[Step], handled: int | None = 0) -> None:
-        """One codec between two turns of an idle loop: 0.6 ms each that no client has to wait for. Then one file each that no request has
-        to open any more: by then there may be no descriptor left.
+        """Compile one codec between two turns of an idle loop, 0.6 ms each that no client has to wait for. Then import one file each that
+        a request could need, because later there may be no descriptor left.
 
-        `handled`: how many requests had been handled a moment ago. None: the loop was busy then and has had its pause. A step is postponed
-        once only, because a client that pings all the time would else leave it to the first member of a group to wait for all of them.
-        """
+        `handled` is the number of requests a moment ago; None: the loop was busy then and has had its pause. A step is postponed only
+        once, because otherwise a client that pings all the time would leave all of them to the first member of a group."""
         busy = handled is not None and self.counters.handled != handled
         if todo and not busy:
             step = todo.pop()
             try:
                 todo += step()
-            except OSError:  # no descriptor just now: others have them all
+            except OSError:  # no descriptor at present, because connections have them all
                 todo.append(step)
                 busy = True
         pause = WARM_UP_WHEN_BUSY_S if busy else WARM_UP_PAUSE_S
@@ -249,16 +246,17 @@ class Server:
         return []
 
     def _load_sinks(self) -> None:
-        """The log's first line would import for 200 ms; on another thread the loop has its turns meanwhile."""
+        """Import on another thread what the log's first line needs. That takes 200 ms, and the loop keeps serving."""
         try:
             loading = asyncio.get_running_loop().run_in_executor(None, self.journal.load)
-        except RuntimeError:  # there can be no more threads: the first line imports then
+        except RuntimeError:  # no more threads are possible: the first line imports then
             return
-        loading.add_done_callback(lambda done: done.cancelled() or done.exception())  # OSError, no descriptor: the same
+        # an OSError without a descriptor: the first line imports then
+        loading.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def _imports(self) -> list[Step]:
-        """A step for each module that some request could still have imported."""
-        from .needed import modules_needed  # of no use before
+        """Return a step for each module that some request could still import."""
+        from .needed import modules_needed  # imported late, because it is of no use before
 
         missing = [name for name in modules_needed(self.driver.codecs.advertised) if name not in sys.modules]
         return [partial(_import, name) for name in reversed(missing)]
@@ -267,7 +265,7 @@ class Server:
         for connection in list(driver.connections.values()):
             driver.shut(connection, "the server stops", linger=False)
         if self._adopting:
-            # They are in no list yet: not waited for, they would become connections of a server that has ended.
+            # They are in no list yet and would become connections of a server that has ended.
             await asyncio.wait(self._adopting, timeout=CLOSE_WITHIN_S)
         await self._until_empty(CLOSE_WITHIN_S)
         for connection in list(driver.connections.values()):
@@ -277,7 +275,7 @@ class Server:
         await self._until_empty(CLOSE_WITHIN_S)
 
     async def _until_empty(self, seconds: float) -> None:
-        """No connection is left, or the time is over."""
+        """Wait until no connection is left, or the time is over."""
         self._empty.clear()
         if self.driver.connections:
             try:
@@ -286,7 +284,7 @@ class Server:
                 pass
 
     def _vacated(self) -> None:
-        """A connection is gone: there is room again."""
+        """Make room for another connection, because one is gone."""
         if not self.driver.connections:
             self._empty.set()
         self._accept_again()
@@ -304,7 +302,7 @@ def _import(name: str) -> list[Step]:
 async def _connect(connection: Connection, accepted: socket.socket) -> None:
     try:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, accepted)
-    except OSError:  # it was gone before it was ours
+    except OSError:  # the client disconnected before the connection was ours
         accepted.close()
 
 

@@ -1,7 +1,7 @@
-"""For how long work and timers go on before the loop has its turn.
+"""Slices of time for long work and for timers, after which the loop has its turn.
 
-Whatever is begun has a slice at once, at its place, so that small work is done before anything else happens. Of what is longer each has
-a slice per round, one in each turn of the loop. Timers that are due together have theirs whenever the alarm rings.
+Work gets a slice when it begins, so that small work is done before anything else happens. Longer work gets a slice in each round, one
+slice in each turn of the loop. Timers that are due together get theirs when the alarm rings.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
 
 class Slices:
-    """Handed to the driver. `slice_us`, `clock`, `soon`: as of `Turns`.
+    """The slices of a driver. `slice_us`, `clock` and `soon` are those of `Turns`.
 
-    `waiting`: what was begun and is not done, whose turn is next first. `number`, `steps`: of the slice that runs, or ran last; a replay
-    goes by them. `spent`: a slice has ended too early since the last turn of the loop, and what is begun has none of its own.
-    """
+    `waiting` is work that is not done, in the order of its turns. `number` and `steps` are those of the present or last slice, for a
+    replay. `spent`: a slice has ended too early since the last turn of the loop, and new work gets none of its own."""
 
     def __init__(
         self, slice_us: int | None, clock: Callable[[], int] = time.monotonic_ns, soon: Callable[[Callable[[], None]], Handle] | None = None
@@ -47,12 +46,12 @@ class Slices:
         paused: Callable[..., None],
         again: Callable[[], None],
     ) -> None:
-        """By whoever can do the next `step` of work and `perform` what it wants. `broken`: one raised; `paused`: a slice ended too early;
-        it gets the time, `slice` and `steps`; `again`: called for the next slice."""
+        """Connect the slices to a driver: `step` does the next step of work, `perform` performs its effects, `broken` is called when one
+        raises, `paused` when a slice ends too early (with the time, `slice` and `steps`), `again` for the next slice."""
         self._step, self._perform, self._broken, self._paused, self._again = step, perform, broken, paused, again
 
     def begin(self) -> None:
-        """A slice begins, of one step at least."""
+        """Begin a slice of at least one step."""
         self.number += 1
         self.steps = 0
         self._runs, self.spent = True, False
@@ -60,13 +59,13 @@ class Slices:
             self._end = self._clock() + self._slice_ns
 
     def end(self) -> None:
-        """It ends; what is left goes on in the loop's next turn."""
+        """End a slice. What is left goes on in the loop's next turn."""
         self._runs, self.spent = False, self.spent and bool(self.waiting)
         if self.waiting:
             self.order()
 
     def begun(self, work: Work, now: int) -> None:
-        """In the slice of the timer or work that began it, or else in one of its own."""
+        """Do new work in the slice of the timer or work that began it, or else in one of its own."""
         if self._runs or self.spent:
             self._do(work, now)
         else:
@@ -75,14 +74,14 @@ class Slices:
             self.end()
 
     def take(self, now: int) -> None:
-        """A slice for those that wait, one after the other."""
+        """Do a slice of the waiting work, one after the other."""
         self.begin()
         while self.waiting and not self.spent:
             self._do(self.waiting.popleft(), now)
         self.end()
 
     def go_on(self, what: str, step: Callable[[int], Effects | None], now: int) -> bool:
-        """Step by step until nothing is left; False: the slice is over before that."""
+        """Do step after step until nothing is left. Returns False if the slice is over before that."""
         while not self._is_over(now):
             try:
                 effects = step(now)
@@ -95,7 +94,7 @@ class Slices:
         return False
 
     def _do(self, work: Work, now: int) -> None:
-        """Until it is done, or waits behind the others."""
+        """Do work until it is done, or put it behind the others."""
         if not self.go_on("work", partial(self._step, work), now):
             self.waiting.append(work)
 
@@ -107,16 +106,16 @@ class Slices:
         return self.spent
 
     def over(self) -> bool:
-        """Asked before each step: has the slice had its time?"""
+        """True if the slice has had its time. It is called before each step."""
         return self.steps > 0 and self._end is not NO_END and self._clock() >= self._end
 
     def order(self) -> None:
-        """What waits goes on in the loop's next turn."""
+        """Continue the waiting work in the loop's next turn."""
         if self._next is None:
             self._next = self._soon(self._turn)
 
     def stop(self) -> None:
-        """Nothing goes on any more."""
+        """Drop all waiting work."""
         self.waiting.clear()
         if self._next is not None:
             self._next.cancel()

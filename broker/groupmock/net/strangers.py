@@ -1,8 +1,8 @@
-"""Peers that speak another protocol on a Kafka port: told from the four bytes that stand where a frame has its length.
+"""Peers that use another protocol on a Kafka port, recognized by the four bytes that should be a frame's length.
 
 A TLS hello is a record of type 22, version 3.x (RFC 8446, section 5.1); an HTTP request begins with its method. Read as a length both are
-above any `socket.request.max.bytes` below 369 MB, and Kafka closes such a connection without a word (SEC-64); what is added here is the
-name. With a larger limit they are waited for like any large frame.
+above any `socket.request.max.bytes` below 369 MB, and Kafka closes such a connection silently (SEC-64); here the protocol is named in the
+reason. With a larger limit they are waited for like any large frame.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 TLS_RECORD: Final = b"\x16\x03"
 HTTP_METHODS: Final = (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"CONN", b"OPTI", b"TRAC", b"PATC", b"PRI ")
-"""As far as four bytes go; the last is how HTTP/2 begins."""
+"""The first four bytes of each method. The last is the start of HTTP/2."""
 
 
 def reason(broken: FrameError) -> str:
-    """Why a connection with that length is closed."""
+    """Return the reason for closing a connection with that length."""
     start = broken.length.to_bytes(4, "big", signed=True)
     if start.startswith(TLS_RECORD):
         return TLS_HELLO
