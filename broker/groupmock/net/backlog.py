@@ -67,7 +67,7 @@ class Backlog:
             self._next_slice = None
 
     def rest(self) -> Iterator[Reply]:
-        """Yield all waiting answers."""
+        """Yield all answers that still wait."""
         while self.waiting:
             reply = self.take()
             if reply is not None:

@@ -45,8 +45,8 @@ class Call(msgspec.Struct, eq=False):
         return self.frame[4:8]
 
     def asked(self) -> Message:
-        """Return the message. While there is no fault rule, a parked request keeps only its frame, which is smaller; if a later rule needs
-        the message, the frame is decoded again."""
+        """Return the message of the request. While there is no fault rule, a parked request keeps only its frame, which is smaller; if a
+        later rule needs the message, the frame is decoded again."""
         if self.message is None:
             self.message = self.codec.decode(self.frame, self.codec.header(self.frame)[1])[0]
         return self.message

@@ -22,7 +22,7 @@ class Handle(Protocol):
     """An appointment that can be cancelled."""
 
     def cancel(self) -> None:
-        """Cancel the appointment. It does no harm after the callback."""
+        """Cancel the appointment, which does no harm after the callback."""
 
 
 class Clock(Protocol):
@@ -104,7 +104,7 @@ class _Agenda(Generic[A]):
             heapify(self.heap)
 
     def clear(self) -> None:
-        """Cancel all appointments."""
+        """Cancel all appointments of the agenda."""
         for _, _, appointment in self.heap:
             appointment.forget()
         self.heap.clear()
@@ -145,7 +145,7 @@ class _Alarm(_Appointment):
         self.disarm()
 
     def disarm(self) -> None:
-        """Remove the loop's timer."""
+        """Cancel the timer of the loop."""
         if self.handle is not None:
             self.handle.cancel()
 
@@ -172,7 +172,7 @@ class LoopClock:
         return alarm
 
     def step(self, nanoseconds: int) -> None:
-        """Advance the time. Appointments on the way are kept at their own times, in order, including those made meanwhile."""
+        """Advance the time of the run. Appointments on the way are kept at their own times, in order, including those made meanwhile."""
         target = self.now() + nanoseconds
         self.stepping = True
         try:

@@ -154,8 +154,8 @@ class Connection(asyncio.Protocol):
         self.driver.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Handle bytes. Heartbeats that repeat the last one cost a few comparisons (see `repeat`); everything else takes the full path.
-        The code is flat, because in ping-pong every microsecond here costs a tenth of the rate."""
+        """Handle bytes from the peer. Heartbeats that repeat the last one cost a few comparisons (see `repeat`); everything else takes the
+        full path. The code is flat, because in ping-pong every microsecond here costs a tenth of the rate."""
         repeat = self.repeat
         if repeat is not None and repeat.group.epoch == repeat.epoch:
             if len(data) != repeat.length:

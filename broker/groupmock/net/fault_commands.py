@@ -1,4 +1,4 @@
-"""Commands about fault rules. They are rows of the journal like the core's commands, but the owner of the sockets runs them."""
+"""Commands that change the fault rules. They are rows of the journal like the core's commands, but the owner of the sockets runs them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RulesChange(NamedTuple):
 
 
 def change(registry: RuleRegistry, command: Command) -> RulesChange:
-    """Change the rules. If it raises BadArguments, BadPlan or UnknownRule, nothing has changed."""
+    """Change the rules by a command. If it raises BadArguments, BadPlan or UnknownRule, nothing has changed."""
     arguments = checked(command.name, command.arguments)
     done: RulesChange = COMMANDS[command.name].run(registry, arguments)
     return done
@@ -80,7 +80,7 @@ def add_faults(registry: RuleRegistry, arguments: AddFaults) -> RulesChange:
 
 @steers("remove_fault", RemoveFault, on_rules=True)
 def remove_fault(registry: RuleRegistry, arguments: RemoveFault) -> RulesChange:
-    """Remove a rule. Raises UnknownRule."""
+    """Remove a rule by its name. Raises UnknownRule."""
     return RulesChange(registry.remove(arguments.name))
 
 
@@ -98,6 +98,6 @@ def clear_faults(registry: RuleRegistry, arguments: ClearFaults) -> RulesChange:
 
 @steers("seed_faults", SeedFaults, on_rules=True)
 def seed_faults(registry: RuleRegistry, arguments: SeedFaults) -> RulesChange:
-    """Seed the dice. Values that were drawn before stay."""
+    """Seed the dice of the rules. Values that were drawn before stay."""
     registry.dice = dice_of(arguments.seed)
     return RulesChange()

@@ -252,7 +252,7 @@ class FaultGate(Generic[C]):
             self._driver.shut(connection, reason, now=now)
 
     def _wait(self, armed: Strike, call: C, ns: int | None, now: int, go_on: Callable[[int], None]) -> None:
-        """Delay a call. Its ticket stays open, so its connection waits as well."""
+        """Delay a call for a time. Its ticket stays open, so its connection waits as well."""
         call.held_by, call.go_on = armed.rule, go_on
         self._held[call.ticket] = call
         if ns is None:

@@ -27,7 +27,7 @@ class Strikeable(Peer, Protocol):
         """Send a frame of answers."""
 
     def wedge(self) -> None:
-        """Stay open and mute."""
+        """Keep the connection open and mute."""
 
 
 class Answering(Named, Protocol):
@@ -100,7 +100,7 @@ class Gated(Protocol[C]):
         """Let every heartbeat pass the gate."""
 
     def settle(self) -> None:
-        """Finish an entry."""
+        """Finish an entry of the driver."""
 
     def apply(self, call: C, now: int) -> None:
         """Apply a request that passed the gate."""

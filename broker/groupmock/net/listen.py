@@ -111,7 +111,7 @@ class Acceptor:
         self._refusing = True
 
     def listen(self) -> None:
-        """Accept again after `refuse`."""
+        """Accept connections again after `refuse`."""
         self._refusing = False
         self._listener.listen(BACKLOG)
         self.resume()

@@ -53,7 +53,7 @@ class Nodes:
                 connection.unstall()
 
     def stepped(self, effect: ClockStepped, now: int) -> None:
-        """Advance the clock. Timers on the way fire at their own times."""
+        """Advance the clock of the run. Timers on the way fire at their own times."""
         self._clock.step(effect.ns)
 
 

@@ -59,7 +59,7 @@ class Slices:
             self._end = self._clock() + self._slice_ns
 
     def end(self) -> None:
-        """End a slice. What is left goes on in the loop's next turn."""
+        """End the present slice. What is left goes on in the loop's next turn."""
         self._runs, self.spent = False, self.spent and bool(self.waiting)
         if self.waiting:
             self.order()
@@ -115,7 +115,7 @@ class Slices:
             self._next = self._soon(self._turn)
 
     def stop(self) -> None:
-        """Drop all waiting work."""
+        """Drop all work that waits."""
         self.waiting.clear()
         if self._next is not None:
             self._next.cancel()

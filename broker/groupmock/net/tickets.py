@@ -1,4 +1,4 @@
-"""Open requests by number. The number, a ticket, is all that the core knows about where an answer goes."""
+"""The open requests of a run by number. The number, a ticket, is all that the core knows about where an answer goes."""
 
 from __future__ import annotations
 
