@@ -1,3 +1,3 @@
-"""Break it on purpose: rules as data, a pure decision, one file per kind of fault, a registry. Sockets are in `net.fault_gate`."""
+"""Fault injection: rules as data, a pure decision, one file for each kind of fault, and a registry. The sockets are in `net.fault_gate`."""
 
 from __future__ import annotations

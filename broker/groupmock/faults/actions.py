@@ -1,4 +1,4 @@
-"""What a fault wants done, as values; `net.fault_gate` does it."""
+"""Actions of faults as values, which `net.fault_gate` performs."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from groupmock_codec.declare import Message
 
 
 class Answer(NamedTuple):
-    """This message is the answer. At stage request nothing is applied; at stage reply it goes out in the place of the real one.
-
-    `mute_ns`: the connection is served again only so long after the answer went out.
-    """
+    """Answer the call with this message. At stage request nothing is applied; at stage reply it replaces the real answer. For `mute_ns`
+    after the answer the connection is not served."""
 
     message: Message
     mute_ns: int = 0
 
 
 class Wait(NamedTuple):
-    """Go on later: after so many ns, or when it is released (None)."""
+    """Delay the call by so many ns, or until it is released (None)."""
 
     ns: int | None
 
 
 class Vanish(NamedTuple):
-    """No answer, ever. `applied`: the request is done all the same; `mute`: nothing else is served on the connection either."""
+    """Leave the call without an answer. `applied`: the request is applied all the same; `mute`: the connection serves nothing else either.
+    """
 
     applied: bool
     mute: bool
 
 
 class HangUp(NamedTuple):
-    """The connection ends. `reset`: by RST, what was not sent yet is lost; else what was answered before goes out, then FIN."""
+    """End the connection of the call. `reset`: by RST, and what was not sent yet is lost; otherwise what was answered before goes out,
+    then FIN."""
 
     reset: bool
 
 
 class Piece(NamedTuple):
-    """Bytes that go out so many ns after the piece before."""
+    """Bytes that are sent so many ns after the piece before."""
 
     data: bytes
     after_ns: int = 0
 
 
 class Write(NamedTuple):
-    """`pieces(frame)` goes out in the place of the answer's frame (with its length). `then_close`: FIN behind it; `then_mute`: nothing
+    """Send `pieces(frame)` in place of the answer's frame (with its length). `then_close`: send FIN after it; `then_mute`: send nothing
     else ever."""
 
     pieces: Callable[[bytes], list[Piece]]
@@ -54,26 +54,26 @@ class Write(NamedTuple):
 
 
 class Steer(NamedTuple):
-    """Commands of the core, in order, as (name, arguments); the call itself goes on."""
+    """Run commands of the core in order, as (name, arguments). The call itself goes on."""
 
     commands: list[tuple[str, dict[str, Any]]]
 
 
 class CallOff(NamedTuple):
-    """The fault has nothing to work on (a member that is not there): nothing happens, the row says why."""
+    """Do nothing, because the fault has nothing to work on (an unknown member). The row says why."""
 
     reason: str
 
 
 class Narrow(NamedTuple):
-    """This request is served in the place of the one that came. `graft`: makes of its answer the answer to that."""
+    """Serve this request in place of the original. `graft` turns its answer into the answer to the original."""
 
     request: Message
     graft: Callable[[Message], Message]
 
 
 class GoOn(NamedTuple):
-    """Nothing: the call goes on as it would."""
+    """Do nothing: the call goes on as it would without the rule."""
 
 
 Action = Answer | Wait | Vanish | HangUp | Write | Steer | CallOff | Narrow | GoOn

@@ -1,6 +1,6 @@
-"""The decision, pure: which rules does this call meet, and what kept the others from it?
+"""The pure decision which rules fire at a call, and which conditions kept the others from firing.
 
-Rules are looked at in the order of their registration. A rule that fires ends the matter unless its kind lets the call go on.
+Rules are checked in the order of their registration. A rule that fires ends the search, unless its kind lets the call go on.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 # A float has 53 bits: below this limit a probability times CHANCES loses nothing.
 CHANCES: Final = 1 << 53
 SHOWN: Final = 20
-"""So many entities of a call are listed where a rule missed it."""
+"""The number of entities of a call that a near miss lists."""
 COUNTS: Final = ("nth", "every", "probability")
-"""Conditions that are looked at when all others hold."""
+"""The counting conditions, which are checked when all others hold."""
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """`matched`: calls for which every condition but the counting ones held; `fired`: how often something was done."""
+    """The counts of a rule. `matched`: calls for which all conditions except the counting ones held; `fired`: calls at which it fired."""
 
     matched: int = 0
     fired: int = 0
 
 
 class Armed(NamedTuple):
-    """A registered rule with the fault it does."""
+    """A registered rule with its fault."""
 
     rule: Rule
     fault: Fault
 
 
 class FailedCondition(NamedTuple):
-    """A condition that did not hold: what was wanted, what was."""
+    """A condition that did not hold, with the wanted and the actual value."""
 
     condition: str
     wanted: Any
@@ -56,8 +56,8 @@ class FailedCondition(NamedTuple):
 
 
 class RuleVerdict(NamedTuple):
-    """About one rule and one call. It fires if nothing failed; `matched`: nothing failed but counting conditions. `struck`: the entities of
-    the call that it is about, None: the call as a whole."""
+    """The verdict about one rule and one call. The rule fires if nothing failed; `matched`: nothing failed except counting conditions.
+    `struck` has the affected entities of the call, None for the call as a whole."""
 
     armed: Armed
     failed: tuple[FailedCondition, ...]
@@ -65,39 +65,39 @@ class RuleVerdict(NamedTuple):
 
     @property
     def fires(self) -> bool:
-        """Is something done?"""
+        """True if the rule fires."""
         return not self.failed
 
     @property
     def matched(self) -> bool:
-        """Does the call count?"""
+        """True if the call counts as matched."""
         return all(failure.condition in COUNTS for failure in self.failed)
 
 
 def decide(facts: Facts, rules: Sequence[Armed], tallies: Mapping[str, Tally], dice: FaultDice) -> list[RuleVerdict]:
-    """A verdict for each rule of the call's stage, up to the first that ends the matter. Changes nothing but the dice."""
+    """Return a verdict for each rule of the call's stage, up to the first that ends the search. Only the dice are changed."""
     verdicts = []
     for armed in rules:
         rule = armed.rule
         tally = tallies[rule.name]
-        # A spent rule gives no verdict: it counts no more calls, and the rules behind it see the call.
+        # A spent rule gives no verdict: it counts no more calls, and later rules see the call.
         if rule.stage != facts.stage or (rule.times is not None and tally.fired >= rule.times):
             continue
         failed = _failures(rule.when, facts)
         struck = armed.fault.struck(rule.when, facts) if not failed else None
         if struck is not None and not struck.entities:
             failed.append(FailedCondition(struck.kind, "one that no rule before this one has taken", None))
-        # The rule that it waits for may have been removed since, with its counts: then this one waits for good.
+        # The rule that it waits for may have been removed with its counts; then this one waits for ever.
         if rule.when.after is not None and not tallies.get(rule.when.after, Tally()).fired:
             failed.append(FailedCondition("after", rule.when.after, "not fired yet"))
         if not failed:
-            # Last: dice thrown for calls that do not fit would make a chance depend on traffic that the rule is not about.
+            # Last, because drawing for other calls would make a chance depend on traffic that the rule is not about.
             failed = _uncounted(rule.when, tally.matched + 1, dice)
         verdicts.append(RuleVerdict(armed, tuple(failed), struck))
         if failed:
             continue
         if struck is not None:
-            # The first rule has the word for an entity, and the others of the request are for the rules behind it
+            # The first rule decides for an entity, and the others of the request are left to later rules
             facts = facts._replace(entities=facts.entities.without(struck.kind, struck.entities))
         if not (armed.fault.goes_on(facts.stage) or (struck is not None and facts.entities.all)):
             break
@@ -110,7 +110,7 @@ def _failures(when: When, facts: Facts) -> list[FailedCondition]:
         wanted = getattr(when, condition)
         if wanted is not None and not test(wanted, facts):
             failed.append(FailedCondition(condition, wanted, WAS[condition](facts)))
-    # One entity must have all that is said of entities: partition 1 of `orders`, and not of another topic
+    # One entity must meet all conditions on entities: partition 1 of `orders`, and not of another topic
     said = [condition for condition in OF_ENTITIES if getattr(when, condition) is not None]
     if said and not failed and not any(picks(when, entity) for entity in facts.entities.all):
         failed.append(FailedCondition(said[0], getattr(when, said[0]), WAS[said[0]](facts)))
@@ -118,7 +118,7 @@ def _failures(when: When, facts: Facts) -> list[FailedCondition]:
 
 
 def picks(when: When, entity: Entity) -> bool:
-    """Is the entity one that `when` names? What it is not, or not in, is not asked."""
+    """True if `when` selects the entity. Conditions on what the entity does not have are ignored."""
     return (
         (when.group is None or entity.group is None or fits(when.group, [entity.group]))
         and (when.topic is None or fits(when.topic, [entity.topic]))
@@ -142,7 +142,7 @@ def _resource(entity: Entity) -> list[str]:
 
 
 def _uncounted(when: When, call: int, dice: FaultDice) -> list[FailedCondition]:
-    """The counting conditions, for the call of that number. The dice are thrown only if everything else holds."""
+    """Check the counting conditions for the call of that number. The dice are only used if everything else holds."""
     if when.nth is not None and call != when.nth:
         return [FailedCondition("nth", when.nth, call)]
     if when.every is not None and call % when.every:
@@ -153,7 +153,7 @@ def _uncounted(when: When, call: int, dice: FaultDice) -> list[FailedCondition]:
 
 
 def fits(wanted: str | list[str], found: Sequence[str | None]) -> bool:
-    """Is one of the texts one of those wanted? `*` stands for anything."""
+    """True if one of the texts matches one of the patterns, in which `*` stands for anything."""
     # Not `fnmatch`, which folds case on some systems: names of groups, topics and members differ by case.
     return any(text is not None and fnmatchcase(text, pattern) for pattern in texts(wanted) for text in found)
 
@@ -185,7 +185,7 @@ TESTS: Final[dict[str, Callable[[Any, Facts], bool]]] = {
     "node": lambda wanted, facts: _number(wanted, facts.node),
     "window": lambda wanted, facts: wanted[0] * NS_PER_S <= facts.now < wanted[1] * NS_PER_S,
 }
-"""Condition -> does it hold? The order is that of `plan.ABOUT`."""
+"""The test of each condition, in the order of `plan.ABOUT`."""
 
 WAS: Final[dict[str, Callable[[Facts], Any]]] = {
     "api": lambda facts: facts.api,
@@ -214,7 +214,7 @@ assert {*TESTS, *COUNTS, "after"} == set(ABOUT) == set(When.__struct_fields__)
 
 
 def _said(facts: Facts, field: str) -> list[Any]:
-    """What the entities of a call say there, each once."""
+    """Return the values of a field in the entities of a call, each once."""
     return list(dict.fromkeys(value for each in facts.entities.all if (value := getattr(each, field)) is not None))
 
 

@@ -1,14 +1,14 @@
-"""The entities of a message: groups, topics, partitions, resources and members that one request names side by side, read off the codec's
-declarations, and not off a table of APIs.
+"""The entities that one request names side by side: groups, topics, partitions, resources and members. They are found by the codec's
+declarations, without a table of APIs.
 
-An answer that judges what was asked for one by one has, in every API of Kafka, one list of structs that leads to error codes, and in its
-elements perhaps another one: `groups` -> `topics` -> `partitions`. Those lists are the *levels* of the answer. A request names the same
-things in the same order of levels: its first list of a version is what is asked for, and so is the first list of each element. What an
-element is, its fields tell: `partition_index` makes it a partition, `group_id` a group, `resource_name` a resource. An element that the
-request has as a plain text or number is what the answer's level is.
+An answer with a result for each entity has, in every API of Kafka, one list of structs that leads to error codes, and its elements may
+have another such list: `groups` -> `topics` -> `partitions`. Those lists are the *levels* of the answer. A request names the same entities
+in the same order of levels: its first list of a version has what is asked for, and so has the first list of each element. The fields of an
+element say what it is: `partition_index` makes it a partition, `group_id` a group, `resource_name` a resource. An element that is a plain
+text or number in the request is of the answer's level.
 
-Some things are in an answer alone: Metadata names topics and is told of their partitions. One request names less than it means: a fetch in
-an incremental session (KIP-227) names what changed, and means all that its session has.
+Some entities are only in an answer: Metadata names topics and is answered with their partitions. One request names less than it means: a
+fetch in an incremental session (KIP-227) names what changed, and means all that its session has.
 """
 
 from __future__ import annotations
@@ -38,41 +38,42 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "member": ("member_id",),
     "topic": ("name", "topic", "topic_name", "topic_id"),
 }
-"""Kind of entity -> the fields of which an element of that kind has one. The first kind that fits: a group of OffsetFetch says who asks."""
+"""The fields of which an element of each kind has one. The first kind that fits counts: a group of OffsetFetch also has a member id."""
 TOPIC_NAMES: Final = ("name", "topic", "topic_name")
 RESOURCES: Final[dict[int | str, str]] = {2: "topic", 4: "broker", 8: "broker_logger", 16: "client_metrics", 32: "group"}
-"""Numbers of config resources (Kafka: ConfigResource.Type)."""
+"""Kafka's numbers of config resources (ConfigResource.Type)."""
 OUTERMOST: Final = ("group", "transaction")
-"""Kinds of which newer versions of a request name several: each has an element in the answer, whatever is asked about it."""
+"""Kinds of which newer versions of a request name several. Each of them has an element in the answer, whatever is asked about it."""
 IN_SESSIONS: Final = "session_epoch"
 """The field of a request that may mean more than it names."""
 IDS_SINCE: Final = 13
-"""The version of Fetch from which on topics have ids for names (KIP-516)."""
+"""The version of Fetch from which on topics have ids instead of names (KIP-516)."""
 
 
 class Entity(NamedTuple):
-    """One thing that a message names, with what it stands in. `topic` is known by its id too, where the cluster knows that."""
+    """One thing that a message names, with the things that contain it. `topic_id` is set as well, if the cluster knows it."""
 
     group: str | None = None
     topic: str | None = None
     topic_id: bytes | None = None
     partition: int | None = None
     resource: tuple[int | str, str] | None = None
-    """Of a config its number (see RESOURCES), else the field's name: log_dir, user, feature."""
+    """For a config its number (see RESOURCES), otherwise the field's name (log_dir, user, feature); and the resource's name."""
     member: tuple[str | None, str | None] | None = None
-    """Member id, instance id."""
+    """The member id and the instance id."""
     transaction: str | None = None
 
     def key(self, kind: str) -> object:
-        """What tells it from others of its kind side by side. A request may name a topic, and its answer also its id."""
+        """Return the value that distinguishes it from others of its kind in the same list. A request may have a topic's name, and its
+        answer also its id."""
         return self.topic or self.topic_id if kind == "topic" else getattr(self, kind)
 
     def at(self, kind: str) -> tuple[object, ...]:
-        """What tells it, or what it stands in, from all others of that kind."""
+        """Return the values that distinguish it, or what contains it, from all others of that kind."""
         return tuple(self.key(each) for each in (*ABOVE.get(kind, ()), kind))
 
     def shown(self, kind: str) -> str:
-        """In words: `orders/1`, `topic:orders`, or its id."""
+        """Return a readable name: `orders/1`, `topic:orders`, or its id."""
         if kind == "resource" and self.resource is not None:
             return f"{RESOURCES.get(self.resource[0], self.resource[0])}:{self.resource[1]}"
         if kind == "member" and self.member is not None:
@@ -86,9 +87,9 @@ NOBODY: Final = Entity()
 
 
 class Level(NamedTuple):
-    """A list of entities in a message. `error`: the field with an element's own error code, if it has one; `struct`: the class of the
-    elements, None: they are plain texts or numbers; `fields`: what an element has in this version; `stays`: an element of an answer whose
-    own list is empty is still an answer, as a group without offsets is, while a topic that only groups its partitions is not."""
+    """A list of entities in a message. `error` is the field with an element's own error code, if there is one; `struct` is the class of
+    the elements, None for plain texts or numbers; `fields` are those of an element in this version. `stays`: an answer's element stays
+    even if its own list is empty, as a group without offsets does; a topic that only contains partitions does not."""
 
     kind: str
     field: str
@@ -100,13 +101,13 @@ class Level(NamedTuple):
 
 @cache
 def answered(api: str, version: int) -> tuple[Level, ...]:
-    """The levels of an answer, outermost first; the last one has error codes."""
+    """Return the levels of an answer, outermost first; the last one has error codes."""
     return _answered(APIS[api].response.message, version)
 
 
 @cache
 def asked(api: str, version: int) -> tuple[Level, ...]:
-    """The levels of a request: those of the answer, as far as the request names such things."""
+    """Return the levels of a request: those of the answer, as far as the request has them."""
     found: list[Level] = []
     message: type[Message] | None = APIS[api].request.message
     for level in answered(api, version):
@@ -135,7 +136,7 @@ def _answered(message: type[Message], version: int) -> tuple[Level, ...]:
 
 @cache
 def error_of(message: type[Message], version: int) -> str | None:
-    """The field with the error code of this very struct."""
+    """Return the field with the error code of the struct itself."""
     return next((field.name for field in fields_of(message) if field.name in ERRORS and field.present(version)), None)
 
 
@@ -147,7 +148,7 @@ def _kind(message: type[Message], version: int) -> str | None:
 
 @cache
 def present(message: type[Message], version: int) -> frozenset[str]:
-    """The fields of a struct that the version has."""
+    """Return the fields of a struct that the version has."""
     return frozenset(field.name for field in fields_of(message) if field.present(version))
 
 
@@ -155,11 +156,8 @@ def _first_list(message: type[Message], version: int) -> Field | None:
     return next((field for field in fields_of(message) if field.wire.kind == "array" and field.present(version)), None)
 
 
-# -- reading ------------------------------------------------------------------------------------------------------------------
-
-
 def named(above: Entity, kind: str, element: Any, lookup: Lookup) -> Entity:
-    """An element of a list as an entity, inside of `above`."""
+    """Return an element of a list as an entity inside `above`."""
     if kind == "topic":
         names = [element] if isinstance(element, str) else [getattr(element, each, None) for each in TOPIC_NAMES]
         name = next((each for each in names if each), None)
@@ -183,7 +181,7 @@ def _resource(element: Any) -> tuple[int | str, str]:
 
 
 def within(message: Any, levels: tuple[Level, ...], lookup: Lookup, above: Entity = NOBODY) -> Iterator[Entity]:
-    """The innermost entities that a message names."""
+    """Yield the innermost entities that a message names."""
     elements = getattr(message, levels[0].field) or () if levels else ()
     if not elements and above is not NOBODY:
         yield above
@@ -192,29 +190,29 @@ def within(message: Any, levels: tuple[Level, ...], lookup: Lookup, above: Entit
 
 
 class Entities:
-    """The entities of one call, found when somebody asks. `read`: finds them."""
+    """The entities of one call, which `read` finds at first use."""
 
     def __init__(self, read: Callable[[], Iterable[Entity]]) -> None:
         self._read = read
 
     @cached_property
     def all(self) -> tuple[Entity, ...]:
-        """Each once."""
+        """All entities, each of them once."""
         return tuple(dict.fromkeys(self._read()))
 
     def without(self, kind: str, taken: Iterable[Entity]) -> Entities:
-        """Those that are not one of these, nor inside of one."""
+        """Return the entities that are not among these nor inside one of them."""
         places = {each.at(kind) for each in taken}
         return Entities(lambda: [each for each in self.all if each.at(kind) not in places])
 
 
 def entities_of(api: str, version: int, node: int, request: Any, response: Any, lookup: Lookup) -> Entities:
-    """What a call names: its request, its session, and its answer once that is there."""
+    """Return the entities of a call: of its request, its session, and its answer if there is one."""
     if not answered(api, version):
         return Entities(lambda: ())
 
     def read() -> Iterator[Entity]:
-        # The answer first: it may know more of what the request names, a topic's id
+        # The answer first, because it may know more about an entity, such as a topic's id
         seen = set()
         if response is not None:
             for entity in within(response, answered(api, version), lookup):
@@ -241,11 +239,8 @@ def _place(entity: Entity) -> tuple[object, ...]:
     return (entity.topic or entity.topic_id, *entity._replace(topic=None, topic_id=None))
 
 
-# -- changing -----------------------------------------------------------------------------------------------------------------
-
-
 def without(message: Any, levels: tuple[Level, ...], kind: str, taken: Iterable[Entity], lookup: Lookup) -> Any | None:
-    """A copy of a request or an answer in which these entities of that kind are not. None: it names nothing any more."""
+    """Return a copy of a request or an answer without these entities of that kind, or None if it is empty then."""
     return _without(message, levels, kind, {each.at(kind) for each in taken}, lookup, NOBODY)
 
 
@@ -268,7 +263,7 @@ def _without(message: Any, levels: tuple[Level, ...], kind: str, places: set[Any
 
 
 def with_outermost(answer: Any, levels: tuple[Level, ...], taken: Iterable[Entity], lookup: Lookup) -> Any:
-    """Add the groups or transactions of these entities to an answer that does not name them, behind those that it names."""
+    """Append the groups or transactions of these entities to an answer that does not have them."""
     level = levels[0]
     elements = list(getattr(answer, level.field) or ())
     known = {named(NOBODY, level.kind, each, lookup).key(level.kind) for each in elements}
@@ -280,12 +275,12 @@ def with_outermost(answer: Any, levels: tuple[Level, ...], taken: Iterable[Entit
 
 
 Say = Callable[[Any, Level], Any]
-"""An element as it is to be answered."""
+"""A function that returns an element with its result."""
 
 
 class Answering(NamedTuple):
-    """How an answer is changed: `say` has the word for each entity of that kind that it is told, or for what is in it, where an entity of
-    that kind has no error code of its own. `add`: also for those that the answer does not have; they come behind the others."""
+    """A change of an answer. `say` returns the new element for each given entity of that kind, or for what it contains if the entity has
+    no error code of its own. `add`: entities that the answer lacks are appended."""
 
     kind: str
     lookup: Lookup
@@ -293,7 +288,7 @@ class Answering(NamedTuple):
     add: bool
 
     def changed(self, message: Any, levels: tuple[Level, ...], taken: Iterable[Entity]) -> Any:
-        """A copy of the answer; what is not changed is shared with it."""
+        """Return a changed copy of the answer. It shares with the answer what is not changed."""
         return self._changed(message, levels, taken, NOBODY, reached=False)
 
     def _changed(self, message: Any, levels: tuple[Level, ...], taken: Iterable[Entity], above: Entity, reached: bool) -> Any:
@@ -305,20 +300,20 @@ class Answering(NamedTuple):
         elements = []
         for element in getattr(message, level.field) or ():
             entity = named(above, level.kind, element, self.lookup)
-            mine = by_key.pop(entity.key(level.kind), None)
-            elements.append(element if mine is None else self._said(element, levels, mine, entity, reached))
+            own = by_key.pop(entity.key(level.kind), None)
+            elements.append(element if own is None else self._said(element, levels, own, entity, reached))
         if self.add:
-            elements += [self._said(_made(level, mine[0]), levels, mine, mine[0], reached) for mine in by_key.values()]
+            elements += [self._said(_made(level, own[0]), levels, own, own[0], reached) for own in by_key.values()]
         return msgspec.structs.replace(message, **{level.field: elements})
 
-    def _said(self, element: Any, levels: tuple[Level, ...], mine: list[Entity], entity: Entity, reached: bool) -> Any:
+    def _said(self, element: Any, levels: tuple[Level, ...], own: list[Entity], entity: Entity, reached: bool) -> Any:
         if reached and levels[0].error is not None:
             return self.say(element, levels[0])
-        return self._changed(element, levels[1:], mine, entity, reached)
+        return self._changed(element, levels[1:], own, entity, reached)
 
 
 def _made(level: Level, entity: Entity) -> Any:
-    """An element of an answer that names this entity, and is otherwise as its defaults."""
+    """Return an element of an answer that names this entity and has defaults otherwise."""
     assert level.struct is not None
     made: Any = level.struct()
     if level.kind == "topic":

@@ -1,9 +1,9 @@
-"""Faults that can strike a part of a call: some of the entities that it names, while the others are answered for real.
+"""The base of faults that can affect a part of a call: some of the entities that it names, while the others are answered normally.
 
-At stage request a struck entity never reaches who serves the request: it is taken out of it, and what is said of it is put into the answer
-to the rest. Two requests cannot lose an entity. A fetch tells its session what it is about (KIP-227): what it left out would be fetched no
-more once the rule is gone, so it is served whole and at once, as one with an error in it is, and the answer is changed. Metadata that names
-no topic still has to answer with the nodes, and in v0 it means all of them: it is served, and of its topics none are told.
+At stage request an affected entity is removed from the request, and its result is put into the answer to the rest. Entities cannot be
+removed from two requests. A fetch tells its session what it is about (KIP-227), and a removed partition would not be fetched any more once
+the rule is gone; so it is served whole and at once, as a fetch with an error is, and its answer is changed. A Metadata without topics must
+still be answered with the nodes, and in v0 it means all topics: it is served, and its topics are removed from the answer.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ SELECTS: Final = {
     "member": ("member_id", "instance_id"),
     "transaction": ("transactional_id",),
 }
-"""Kind of entity -> the conditions that name some of them."""
+"""The conditions that select entities of each kind."""
 
 
 class EntityFault(Fault, frozen=True, kw_only=True):
-    """Base of the kinds that strike what `when` names in a request, and leave the rest of it alone."""
+    """The base of kinds of faults that affect what `when` names in a request, and leave the rest alone."""
 
     level: Annotated[
         str | None,
@@ -51,10 +51,10 @@ class EntityFault(Fault, frozen=True, kw_only=True):
     ] = None
 
     LEVELS: ClassVar[tuple[str, ...]] = (WHOLE, *SELECTS)
-    """The words that `level` takes."""
+    """The possible values of `level`."""
 
     def level_at(self, when: When, api: str, version: int) -> str:
-        """What is struck in this API and version: the innermost kind of entity that `when` names."""
+        """Return the affected kind of entity in this API and version: the innermost one that `when` names."""
         if self.level is not None:
             return self.level
         kinds = [level.kind for level in answered(api, version)]
@@ -62,7 +62,7 @@ class EntityFault(Fault, frozen=True, kw_only=True):
         return named[-1] if named else WHOLE
 
     def struck(self, when: When, facts: Facts) -> Struck | None:
-        """Those that `when` names, with all that is in them where `level` is one above."""
+        """Return the entities that `when` names, with all that is in them if `level` is an outer one."""
         from .decide import picks
 
         kind = self.level_at(when, facts.api, facts.version)
@@ -73,7 +73,7 @@ class EntityFault(Fault, frozen=True, kw_only=True):
         return Struck(kind, tuple(each for each in entities if each.at(kind) in places))
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
-        """Does this version have such entities, and is their answer known at that stage?"""
+        """Refuse a version without such entities, and a stage at which its answer is not known."""
         kind = self.level_at(when, api, version)
         if kind == WHOLE:
             return self.cannot_wholly(stage, api, version)
@@ -88,15 +88,15 @@ class EntityFault(Fault, frozen=True, kw_only=True):
         return None
 
     def cannot_wholly(self, stage: str, api: str, version: int) -> str | None:
-        """The same for the call as a whole."""
+        """Return why the fault cannot affect the call as a whole; None if it can."""
         raise NotImplementedError
 
     def changed(self, target: Target, response: Message) -> Message:
-        """The answer, with this done to the entities that are struck."""
+        """Return the answer with the affected entities changed."""
         raise NotImplementedError
 
     def strike(self, target: Target) -> Answer | Narrow:
-        """Do it to the struck entities of a call."""
+        """Apply the fault to the affected entities of a call."""
         facts, request, struck = target.facts, target.request, target.struck
         assert request is not None and struck is not None
         if facts.stage == "reply":
@@ -114,7 +114,7 @@ class EntityFault(Fault, frozen=True, kw_only=True):
         return Answer(self._fitting(target, APIS[facts.api].response.message()))
 
     def _fitting(self, target: Target, response: Message) -> Message:
-        # What is refused as a whole says nothing of its entities
+        # An answer that refuses the whole request has no results of entities
         return response if refusals.whole_error(target.facts.api, target.facts.version, response) else self.changed(target, response)
 
 

@@ -1,6 +1,7 @@
-"""What a kind of fault is: a class per file of `kinds/`, whose fields are what `do` may say, and one method that turns a call into actions.
+"""The base of all kinds of faults. A kind is a class in a file of `kinds/`; its fields are those of `do`, and one method turns a call into
+an action.
 
-The listing of `kinds/` is the registry: `kind_of({"kind": "drop"})`, the docs and the plans' checks come from it.
+The files of `kinds/` are the registry: `kind_of({"kind": "drop"})`, the docs and the checks of plans use it.
 """
 
 from __future__ import annotations
@@ -28,32 +29,32 @@ if TYPE_CHECKING:
 
 
 NAMED: Final = 20
-"""So many entities are named in a row."""
+"""The number of entities that a row names."""
 
 
 class FaultDice(Protocol):
-    """The chances of faults: drawn from a seed, apart from the core's, so that a rule changes no member id."""
+    """The dice of faults: seeded, and apart from the core's, so that a rule changes no member id."""
 
     def below(self, limit: int, /) -> int:
-        """A number in [0, limit)."""
+        """Return a number in [0, limit)."""
 
 
 class Struck(NamedTuple):
-    """Entities of one call that a rule strikes: of this kind, or what is in one of that kind."""
+    """The entities of one call that a rule affects: of this kind, or inside one of that kind."""
 
     kind: str
     entities: tuple[Entity, ...]
 
     @property
     def names(self) -> list[str]:
-        """Some of them, for the row of the fault."""
+        """The names of some of them, for the row of the fault."""
         names = list(dict.fromkeys(each.shown(self.kind) for each in self.entities))
         return names if len(names) <= NAMED else [*names[:NAMED], f"{len(names) - NAMED} more"]
 
 
 class Target(NamedTuple):
-    """The call a fault strikes. `request` is None at stage connect, `response` before stage reply. `struck`: the entities that it is about,
-    None: the call as a whole."""
+    """The call that a fault affects. `request` is None at stage connect, `response` before stage reply. `struck` has the affected
+    entities, None for the call as a whole."""
 
     facts: Facts
     request: Message | None
@@ -64,8 +65,9 @@ class Target(NamedTuple):
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
-    """Base of every kind. `STAGES`: where it can strike, the first being usual; `ALTERS`: only the message, so that its bytes go the way of
-    any answer's; `CAUSES`: something in the cluster, the call itself goes on; `NEEDS`: conditions whose fields the request must have."""
+    """The base of every kind. `STAGES`: where it can fire, the usual stage first; `ALTERS`: it only changes the message, so that its bytes
+    are encoded as usual; `CAUSES`: it changes the cluster, and the call itself goes on; `NEEDS`: conditions whose fields the request must
+    have."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply",)
     ALTERS: ClassVar[bool] = False
@@ -73,41 +75,41 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     NEEDS: ClassVar[tuple[str, ...]] = ()
 
     def needs(self) -> tuple[str, ...]:
-        """Of NEEDS, what counts with these fields."""
+        """Return the conditions of NEEDS that count with these fields."""
         return self.NEEDS
 
     def goes_on(self, stage: str) -> bool:
-        """Do rules after it see the call too?"""
-        # At stage request a changed answer takes the place of the request: nothing is applied, so there is no call for later rules.
+        """Return True if later rules see the call too."""
+        # At stage request a changed answer replaces the request: nothing is applied, so there is no call for later rules.
         return self.CAUSES or (self.ALTERS and stage == "reply")
 
     def struck(self, when: When, facts: Facts) -> Struck | None:
-        """The entities of the call that it is about, where a call can be struck in parts."""
+        """Return the affected entities of the call, or None for a kind that affects calls as a whole."""
         return None
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
-        """Why this API in this version cannot express it; None: it can. Not asked at stage connect."""
+        """Return why this API in this version cannot express the fault; None if it can. Not called for stage connect."""
         lacking = next((need for need in self.needs() if not tells(api, version, need)), None)
         return None if lacking is None else f"it names no {lacking.replace('_', ' ')}: say which api"
 
     def act(self, target: Target) -> Action:
-        """What is to be done to this call."""
+        """Return the action for this call."""
         raise NotImplementedError
 
 
 @cache
 def all_kinds() -> dict[str, type[Fault]]:
-    """Every kind by the name that `do` gives it, in order of the names."""
-    found: dict[str, type[Fault]] = {}
+    """Return every kind by its name in `do`, sorted by name."""
+    by_name: dict[str, type[Fault]] = {}
     for module in iter_modules(kinds.__path__):
         if not module.name.startswith("_"):
             kind: type[Fault] = import_module(f"{kinds.__name__}.{module.name}").KIND
-            found[str(kind.__struct_config__.tag)] = kind
-    return dict(sorted(found.items()))
+            by_name[str(kind.__struct_config__.tag)] = kind
+    return dict(sorted(by_name.items()))
 
 
 def kind_of(do: Mapping[str, Any], origin: str = "do") -> Fault:
-    """The fault that `do` describes. Raises BadPlan."""
+    """Return the fault that `do` describes. Raises BadPlan."""
     known = all_kinds()
     name = do.get("kind")
     if not isinstance(name, str) or name not in known:

@@ -1,8 +1,7 @@
-"""Fault rules as data: `when` x `stage` x `do`, with a name, a lifetime and a count; a plan is a seed and a list of them.
+"""Fault rules as data: `when` x `stage` x `do`, with a name, a lifetime and a count. A plan is a seed and a list of rules.
 
-A plan comes as TOML (`[[rule]]` tables) or as the same in JSON ({"seed": 7, "rule": [...]}); one clear error each for what it cannot be.
-Of ours only `suggest` and `bounded_text` are imported here: what `do` may say is known to `faults.kinds`, what a version carries to the
-codec.
+A plan is TOML (`[[rule]]` tables) or the same in JSON ({"seed": 7, "rule": [...]}); each mistake has one clear error. This module imports
+neither `faults.kinds`, which knows what `do` may have, nor the codec, which knows what a version has.
 """
 
 from __future__ import annotations
@@ -21,17 +20,18 @@ from ..text import bounded as bounded_text
 from ..text.suggest import hint
 
 STAGES: Final = ("connect", "request", "reply")
-"""connect: a client connected; request: before it is applied; reply: after it was applied, before its answer goes out."""
+"""The stages of a call. connect: a client connected; request: before it is applied; reply: after it was applied, before its answer goes
+out."""
 PLANS: Final = Path(__file__).parent / "plans"
 ROLES: Final = ("leader", "follower")
 STALE: Final = "stale"
-"""As a topic id: one that no topic has."""
+"""The value of `topic_id` for an id that no topic has."""
 _S = TypeVar("_S", bound=msgspec.Struct)
 MAX_RULES: Final = 256
-"""Registered at a time: every request is held against each of them."""
+"""The number of rules registered at a time, because every request is compared with each of them."""
 Name = Annotated[str, Meta(max_length=200)]
 Pattern = Annotated[str, Meta(max_length=300)]
-"""Ids are longer only where somebody made them so, and `*` stands for the rest of them."""
+"""Longer ids are rare, and `*` can stand for the rest of one."""
 Texts = Pattern | Annotated[list[Pattern], Meta(max_length=100)] | None
 Version = int | Annotated[str, Meta(max_length=20)]
 Versions = Version | Annotated[list[Version], Meta(max_length=100)] | None
@@ -39,11 +39,12 @@ Numbers = int | Annotated[list[int], Meta(max_length=100)] | None
 
 
 class BadPlan(ValueError):
-    """A rule or a plan that cannot be: the text names the place and the remedy. Nothing of it was registered."""
+    """A rule or a plan is wrong. The text names the place and the remedy, and nothing was registered."""
 
 
 class When(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Which calls a rule is about; what is not said is any. Texts may be a list (one of them) and hold `*` for anything."""
+    """The conditions that select calls; a missing condition is met by all calls. A text may be a list (any of them), and `*` in it stands
+    for anything."""
 
     api: Texts = None
     version: Versions = None
@@ -100,12 +101,12 @@ ABOUT: Final[dict[str, str]] = {
     "probability": "chance of each such call, above 0 and up to 1, by the run's seed",
     "window": "[from, until] in seconds of the run's time",
 }
-"""The grammar, condition by condition, in the order in which they are looked at."""
+"""The meaning of each condition, in the order in which they are checked."""
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One rule. `do` is {"kind": ..., ...}; `stage` left out: where its kind usually strikes; `times`: how often it fires (None: until it
-    is removed)."""
+    """One rule of a plan. `do` is {"kind": ..., ...}; without `stage` it fires at the usual stage of its kind; `times` is how often it
+    fires (None: until it is removed)."""
 
     name: Name = ""
     when: When = When()
@@ -115,7 +116,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A set of rules. `about`: what it does and what a correct client must do; `seed`: of its chances (else the run's)."""
+    """A plan with its rules. `about` says what it does and what a correct client must do; `seed` is that of its chances (default: the
+    run's)."""
 
     about: str = ""
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
@@ -123,7 +125,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 def read_plan(path: str) -> Plan:
-    """A plan file: TOML, or JSON where its name ends in .json; or the name of a ready plan. Raises BadPlan that names the file."""
+    """Read a plan file (JSON if its name ends in .json, otherwise TOML) or the ready plan of that name. Raises BadPlan, which names the
+    file."""
     ready = PLANS / f"{path}.toml"
     if os.sep not in path and ready.is_file():
         path = str(ready)
@@ -137,12 +140,12 @@ def read_plan(path: str) -> Plan:
 
 
 def ready_plans() -> list[str]:
-    """The names of the plans that come with groupmock."""
+    """Return the names of the plans that come with groupmock."""
     return sorted(file.stem for file in PLANS.glob("*.toml"))
 
 
 def parse_plan(data: str | bytes, origin: str = "the plan", json: bool = False) -> Plan:
-    """TOML or JSON text as a plan. Raises BadPlan."""
+    """Parse a plan from TOML or JSON text. Raises BadPlan."""
     try:
         table = bounded_text.json(data) if json else bounded_text.toml(data)
     except bounded_text.BadText as bad:
@@ -151,7 +154,7 @@ def parse_plan(data: str | bytes, origin: str = "the plan", json: bool = False) 
 
 
 def make_plan(table: object, origin: str = "the plan") -> Plan:
-    """A plan out of plain data. Raises BadPlan."""
+    """Make a plan from plain data. Raises BadPlan."""
     if not isinstance(table, dict):
         raise BadPlan(f"{origin}: a plan is a table with the list `rule`, not {_shown(table)}")
     _known(table, Plan, origin)
@@ -159,14 +162,14 @@ def make_plan(table: object, origin: str = "the plan") -> Plan:
     if not isinstance(entries, list):
         raise BadPlan(f"{origin}: `rule` is a list of rules: write [[rule]]")
     rules = [make_rule(entry, f"{origin}, rule {place}") for place, entry in enumerate(entries, 1)]
-    # Without its rules, which were made one by one: so an error in one of them names its place.
+    # Without its rules, which are made one by one, so that an error in one of them names its place.
     plan = _convert({**table, "rule": []}, Plan, origin)
     _distinct(rules, origin)
     return msgspec.structs.replace(plan, rule=rules)
 
 
 def make_rule(table: object, origin: str = "the rule") -> Rule:
-    """A rule out of plain data, checked as far as it can be without knowing the APIs. Raises BadPlan."""
+    """Make a rule from plain data and check what does not need the APIs. Raises BadPlan."""
     if isinstance(table, Rule):
         _check(table, origin)
         return table
@@ -185,7 +188,7 @@ def make_rule(table: object, origin: str = "the rule") -> Rule:
 
 
 def make_when(table: object, origin: str = "when") -> When:
-    """The `when` of a rule out of plain data. Raises BadPlan."""
+    """Make the `when` of a rule from plain data. Raises BadPlan."""
     if not isinstance(table, Mapping):
         raise BadPlan(f"{origin}: a table of conditions is wanted, not {_shown(table)}")
     _known(table, When, origin)
@@ -193,38 +196,38 @@ def make_when(table: object, origin: str = "when") -> When:
 
 
 def rule_as_data(rule: Rule) -> dict[str, Any]:
-    """The rule as plain data, as a file or a journal row has it."""
+    """Return the rule as plain data, as in a file or a journal row."""
     data: dict[str, Any] = msgspec.to_builtins(rule)
     return data
 
 
 def texts(wanted: Texts) -> list[str]:
-    """One or many, as a list."""
+    """Return one or many texts as a list."""
     return [] if wanted is None else [wanted] if isinstance(wanted, str) else wanted
 
 
 def topic_id_of(text: str) -> bytes | None:
-    """The 16 bytes of a topic id: URL-safe base64 without padding, as Kafka's Uuid.toString writes it, or a UUID's 32 digits; None for
-    `stale`. Raises ValueError."""
+    """Return the 16 bytes of a topic id, or None for `stale`. The text is URL-safe base64 without padding, as Kafka's Uuid.toString writes
+    it, or the 32 digits of a UUID. Raises ValueError."""
     if text == STALE:
         return None
     digits = text.replace("-", "")
     try:
-        found = bytes.fromhex(digits) if len(digits) == 32 else urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        topic_id = bytes.fromhex(digits) if len(digits) == 32 else urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except ValueError:
-        found = b""
-    if len(found) != 16:
+        topic_id = b""
+    if len(topic_id) != 16:
         raise ValueError(f"{text!r} is no topic id: write it as Kafka does (22 characters of base64), as a UUID, or {STALE}")
-    return found
+    return topic_id
 
 
 def id_text(topic_id: bytes) -> str:
-    """A topic id as Kafka writes it."""
+    """Return a topic id as Kafka writes it."""
     return urlsafe_b64encode(topic_id).rstrip(b"=").decode()
 
 
 def version_ranges(wanted: Versions) -> list[tuple[int, int]]:
-    """What `version` says, as inclusive ranges; [] for any. Raises ValueError for what is no version."""
+    """Return the inclusive ranges of a `version` condition; [] for any version. Raises ValueError for what is no version."""
     if wanted is None:
         return []
     return [_range(each) for each in (wanted if isinstance(wanted, list) else [wanted])]
@@ -246,7 +249,7 @@ def _range(each: int | str) -> tuple[int, int]:
 
 
 def _check(rule: Rule, origin: str) -> None:
-    """What no API has to be known for."""
+    """Check a rule as far as it needs no API."""
     when = rule.when
     if rule.stage not in (None, *STAGES):
         raise BadPlan(f"{origin}: stage is one of {', '.join(STAGES)}, not {rule.stage!r}{hint(str(rule.stage), STAGES)}")

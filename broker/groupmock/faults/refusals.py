@@ -1,7 +1,8 @@
-"""The answer that refuses a request, made from the request: the error where the API has it in that version, and what goes with it.
+"""The answer that refuses a request, made from the request: the error in the field where the API has it in that version, and what belongs
+to it.
 
-A version with an error for the whole answer has it there, and otherwise its defaults. In others each thing that was asked for (a group,
-a topic's partition, a key) is answered with the error: the answer's first list mirrors the request's, field by field.
+A version with an error for the whole answer gets it there, and defaults otherwise. In other versions each thing that was asked for (a
+group, a topic's partition, a key) is answered with the error: the answer's first list mirrors the request's, field by field.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 
     from .entities import Level
 
-# The fields' own default 0 would be an offset, a node or a port that there may be.
+# The fields' own default 0 would be a possible offset, node or port.
 REFUSED: Final = {
     "committed_offset": -1, "committed_leader_epoch": -1, "node_id": -1, "port": -1, "high_watermark": -1, "base_offset": -1,
     "leader_id": -1, "records": b"",
 }  # fmt: skip
-"""What a refusal says in these fields."""
+"""The values of these fields in a refusal."""
 SAME: Final = {"partition": "partition_index", "groups_names": "group_id"}
 IDENTITIES: Final = ("key", "group_id", "name", "transactional_id")
 """The field that names an element which the request lists as a plain text."""
@@ -35,15 +36,15 @@ NAMES: Final = (
     *IDENTITIES, "topic", "topic_id", "partition", "partition_index", "index", "resource_type", "resource_name", "member_id",
     "group_instance_id", "topic_name", "partition_id", "log_dir", "user", "feature",
 )  # fmt: skip
-"""Fields that say what was asked for, and stand in the answer too."""
+"""Fields of a request that name what was asked for, and that the answer has too."""
 STAYS: Final = ("is_internal", "replica_nodes", "isr_nodes", "offline_replicas", "eligible_leader_replicas", "last_known_elr")
-"""What Metadata says of a partition that has no leader, too."""
+"""Fields that Metadata also has for a partition without a leader."""
 ASKS_FOR_ALL: Final = ("Metadata",)
-"""Their request may name nothing and mean everything."""
+"""APIs whose request may name nothing and mean everything."""
 
 
 def cannot(stage: str, api: str, version: int) -> str | None:
-    """Why this answer cannot be an error; None: it can."""
+    """Return why this answer cannot be an error; None if it can."""
     if _top(api, version) is not None:
         return None
     if not any(field.name in ERRORS for path in _paths(APIS[api].response.message, version) for field in path[-1:]):
@@ -54,7 +55,7 @@ def cannot(stage: str, api: str, version: int) -> str | None:
 
 
 def refusal(api: str, version: int, request: Message, response: Message | None, code: int) -> Message:
-    """The refusal. `response` is the real answer, where there is one already."""
+    """Return the refusal of a request. `response` is the real answer, if there is one already."""
     made: Message = APIS[api].response.message()
     if _top(api, version) is not None:
         _whole(made, request, version, code)
@@ -67,7 +68,7 @@ def refusal(api: str, version: int, request: Message, response: Message | None, 
 
 
 def refused(element: Any, level: Level, code: int) -> Any:
-    """An element of an answer, with the error and what names it; the rest is as in a refusal."""
+    """Return an element of an answer with the error and its identity. The rest is as in a refusal."""
     made = type(element)()
     for name in level.fields.intersection((*NAMES, *STAYS)):
         setattr(made, name, getattr(element, name))
@@ -79,12 +80,12 @@ def refused(element: Any, level: Level, code: int) -> Any:
 
 
 def has_whole_error(api: str, version: int) -> bool:
-    """Can the answer refuse the request as a whole?"""
+    """True if the answer can refuse the request as a whole."""
     return _top(api, version) is not None
 
 
 def whole_error(api: str, version: int, response: Any) -> int:
-    """The error of an answer that refuses the request as a whole; 0 where it does not."""
+    """Return the error of an answer that refuses the whole request, otherwise 0."""
     return int(response.error_code) if has_whole_error(api, version) else 0
 
 
@@ -97,7 +98,7 @@ def _whole(made: Any, request: Message, version: int, code: int) -> None:
 
 
 def _mirror(made: Message, request: Message, version: int, code: int) -> None:
-    """The lists of `made` as those of the request, every element with the error."""
+    """Fill the lists of `made` like those of the request, each element with the error."""
     target, source = _list(type(made), version), _list(type(request), version)
     if target is None or source is None:
         return
@@ -113,7 +114,7 @@ def _mirror(made: Message, request: Message, version: int, code: int) -> None:
 
 
 def _copy(element: Any, asked: Any) -> None:
-    """What names the element."""
+    """Copy the fields that name the element."""
     if isinstance(asked, str):
         setattr(element, next(each for each in IDENTITIES if each in element.__struct_fields__), asked)
     elif isinstance(asked, int):
@@ -134,7 +135,7 @@ def _say(element: Message, version: int, code: int) -> None:
 
 
 def _marked(message: Any, version: int, code: int) -> Any:
-    """The real answer with the error in every place for one."""
+    """Return the real answer with the error in every error field."""
     changed: dict[str, Any] = {}
     for field in fields_of(type(message)):
         value = getattr(message, field.name)
@@ -158,7 +159,7 @@ def _has_error(message: type[Message], version: int) -> bool:
 
 @cache
 def _list(message: type[Message], version: int) -> Field | None:
-    """The first list of the version: in every request that asks for many things, what is asked for."""
+    """Return the first list of the version, which has what is asked for in every request that asks for many things."""
     return next((field for field in fields_of(message) if field.wire.kind == "array" and field.present(version)), None)
 
 

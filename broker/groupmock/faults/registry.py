@@ -1,6 +1,6 @@
-"""The registered rules: add, remove, hold and release, counts, what never fired and how near it came.
+"""The registry of fault rules: add, remove, hold and release, counts, and what came nearest to rules that never fired.
 
-Pure bookkeeping: whoever owns the sockets (`net.fault_gate`) asks `decide` for each call and does what comes out.
+It does no IO: the owner of the sockets (`net.fault_gate`) calls `decide` for each call and performs the result.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from .kind import Fault, FaultDice, Struck
 
 Served = Mapping[str, tuple[int, int]]
-"""Kafka's name of each API that is served -> lowest and highest version."""
+"""The lowest and the highest version of each served API, by Kafka's name."""
 KNOWN_AT_CONNECT: Final = ("node", "nth", "every", "after", "probability", "window")
 
 
 class UnknownRule(LookupError):
-    """No rule of that name; the text names those there are."""
+    """There is no rule of that name. The text lists the existing ones."""
 
 
 class Strike(NamedTuple):
-    """A rule that fires at a call, the fault that it does, and the entities of the call that it is about (None: the call as a whole)."""
+    """A rule that fires at a call, its fault, and the affected entities of the call (None: the call as a whole)."""
 
     rule: Rule
     fault: Fault
@@ -40,7 +40,7 @@ class Strike(NamedTuple):
 
 
 class NearMiss(msgspec.Struct, frozen=True):
-    """The call that came nearest to a rule without firing it: the latest of those with the fewest conditions failed."""
+    """The call that came nearest to a rule without firing it: the latest of those with the fewest failed conditions."""
 
     t: int
     call: str
@@ -48,8 +48,8 @@ class NearMiss(msgspec.Struct, frozen=True):
 
 
 class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One rule as it stands. `matched`, `fired`: see `decide.Tally`; `holding`: calls that wait for a release; `spent`: it will not
-    fire again; `near_miss` only while it never fired."""
+    """The report of one rule. `matched` and `fired` are those of `decide.Tally`; `holding` counts calls that wait for a release; `spent`:
+    it will not fire again; `near_miss` is set only while it never fired."""
 
     name: str
     rule: dict[str, Any]
@@ -61,7 +61,7 @@ class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """What happened to it, in words."""
+        """The outcome of the rule in words."""
         rule, miss = f"rule {quoted(self.name)}", self.near_miss
         if self.fired:
             return f"{rule} fired {self.fired} times"
@@ -72,7 +72,7 @@ class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RuleRegistry:
-    """Rules by name, in the order of registration. `served` says what a rule can be about; `dice` are the chances' own."""
+    """The rules by name, in the order of registration. `served` has the APIs that rules may name; `dice` are those of chances."""
 
     def __init__(self, served: Served, dice: FaultDice) -> None:
         self.served = served
@@ -87,11 +87,11 @@ class RuleRegistry:
         return name in self._armed
 
     def add(self, rule: Rule, origin: str = "the rule") -> Rule:
-        """Register one; returns it with its name. Raises BadPlan, with nothing registered."""
+        """Register one rule and return it with its name. If it raises BadPlan, nothing is registered."""
         return self.add_all([rule], origin)[0]
 
     def add_all(self, rules: Iterable[Rule], origin: str = "the plan") -> list[Rule]:
-        """Register all or none. Raises BadPlan."""
+        """Register all rules or none. Raises BadPlan."""
         unnamed = self._unnamed
         armed: list[Armed] = []
         rules = list(rules)
@@ -104,7 +104,7 @@ class RuleRegistry:
                 unnamed += 1
                 rule = msgspec.structs.replace(rule, name=f"rule-{unnamed}")
             armed.append(self._arm(rule, where, [each.rule.name for each in armed]))
-        # Only now that all of them stand: a plan that is refused uses up no numbers.
+        # Only after all were accepted, so that a refused plan uses up no numbers.
         self._unnamed = unnamed
         for each in armed:
             self._armed[each.rule.name] = each
@@ -112,34 +112,34 @@ class RuleRegistry:
         return [each.rule for each in armed]
 
     def remove(self, name: str) -> list[int]:
-        """Forget a rule; returns the tickets that it held, which are free now. Raises UnknownRule."""
+        """Remove a rule and return the tickets that it held, which are free now. Raises UnknownRule."""
         freed = self.release(name)
         del self._armed[name], self._tallies[name]
         self._near.pop(name, None)
         return freed
 
     def clear(self) -> list[int]:
-        """Forget every rule; returns the tickets that were held."""
+        """Remove every rule and return the tickets that were held."""
         return [ticket for name in list(self._armed) for ticket in self.remove(name)]
 
     def hold(self, name: str, ticket: int) -> None:
-        """A call waits for the release of its rule."""
+        """Note a call that waits for the release of its rule."""
         self._held.setdefault(name, []).append(ticket)
 
     def release(self, name: str) -> list[int]:
-        """Let go of what a rule holds, the oldest first; the rule stays. Raises UnknownRule."""
+        """Return the tickets that a rule holds, the oldest first, and hold them no longer. The rule stays. Raises UnknownRule."""
         self._known(name)
         return self._held.pop(name, [])
 
     def decide(self, facts: Facts) -> list[Strike]:
-        """The rules that fire at this call, counted."""
+        """Return the rules that fire at this call, and count it."""
         verdicts = decide(facts, tuple(self._armed.values()), self._tallies, self.dice)
         for verdict in verdicts:
             self._count(verdict, facts)
         return [Strike(*verdict.armed, verdict.struck) for verdict in verdicts if verdict.fires]
 
     def live(self, stage: str | None = None, api: str | None = None) -> bool:
-        """Could a rule still fire (at that stage, at a call of that API)?"""
+        """True if a rule could still fire (at that stage, at a call of that API)."""
         return any(
             not self._spent(each.rule)
             and stage in (None, each.rule.stage)
@@ -148,7 +148,7 @@ class RuleRegistry:
         )
 
     def report(self, name: str) -> RuleReport:
-        """One rule as it stands. Raises UnknownRule."""
+        """Return the report of one rule. Raises UnknownRule."""
         self._known(name)
         rule, tally = self._armed[name].rule, self._tallies[name]
         near = self._near.get(name) if not tally.fired else None
@@ -163,14 +163,13 @@ class RuleRegistry:
         )
 
     def reports(self) -> list[RuleReport]:
-        """Every rule as it stands, in order."""
+        """Return the reports of all rules in order."""
         return [self.report(name) for name in self._armed]
 
     def never_fired(self) -> list[RuleReport]:
-        """The rules that did nothing, each with its nearest miss."""
+        """Return the reports of rules that never fired, each with its nearest miss."""
         return [report for report in self.reports() if not report.fired]
 
-    # Inside
 
     def _known(self, name: str) -> None:
         if name not in self._armed:
@@ -218,14 +217,14 @@ class RuleRegistry:
 
     def _check_calls(self, rule: Rule, armed: Armed, origin: str) -> None:
         scopes = self._scopes(rule, origin)
-        told = scopes
+        remaining = scopes
         for condition in rule.when.__struct_fields__:
             if getattr(rule.when, condition) is not None:
-                told = [(api, version) for api, version in scopes if tells(api, version, condition, str(rule.stage))]
-                if not told:
+                remaining = [(api, version) for api, version in scopes if tells(api, version, condition, str(rule.stage))]
+                if not remaining:
                     what = _scope_words(scopes)
                     raise BadPlan(f"{origin}, when: {condition} can never hold: a request of {what} does not say it")
-                scopes = told
+                scopes = remaining
         reasons = {(api, version): armed.fault.cannot(str(rule.stage), api, version, rule.when) for api, version in scopes}
         for (api, version), reason in reasons.items():
             if reason is not None:
@@ -234,7 +233,7 @@ class RuleRegistry:
                 raise BadPlan(f"{origin}: {rule.do['kind']} cannot be at stage {rule.stage} of {api} v{version}: {reason}{remedy}")
 
     def _scopes(self, rule: Rule, origin: str) -> list[tuple[str, int]]:
-        """Every API and version that the rule may meet here."""
+        """Return every API and version that the rule may apply to here."""
         wanted, ranges = rule.when.api, version_ranges(rule.when.version)
         for pattern in texts(wanted):
             if not any(fits(pattern, [name]) for name in self.served):
@@ -259,15 +258,15 @@ def _miss(failed: tuple[FailedCondition, ...], facts: Facts) -> NearMiss:
 
 
 def _version(versions: list[int], newest: int) -> str:
-    """Write versions as a plan has them: "1-", or ["0-3", "8-"]."""
+    """Format versions as in a plan: "1-", or ["0-3", "8-"]."""
     spans: list[list[int]] = []
     for version in versions:
         if spans and version == spans[-1][1] + 1:
             spans[-1][1] = version
         else:
             spans.append([version, version])
-    told = [f'"{first}-"' if last == newest else f'"{first}"' if first == last else f'"{first}-{last}"' for first, last in spans]
-    return told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    shown = [f'"{first}-"' if last == newest else f'"{first}"' if first == last else f'"{first}-{last}"' for first, last in spans]
+    return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
 
 
 def _scope_words(scopes: list[tuple[str, int]]) -> str:

@@ -1,4 +1,4 @@
-"""The transaction of the producer that calls runs into its timeout before the request is applied: the coordinator aborts it."""
+"""The fault `abort_transaction`: the coordinator aborts the caller's transaction before the request is applied, as at its timeout."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ..kind import Fault, Target
 
 
 class AbortTransaction(Fault, tag="abort_transaction", frozen=True, kw_only=True):
-    """The open transaction of the id that the call names is aborted, just before the request is applied, as if its transaction.timeout.ms
-    were over: the producer's epoch is over with it (90 or 47; 48 for an EndTxn v5 that commits). Where none is open nothing happens."""
+    """Abort the open transaction of the transactional id in the call, just before the request is applied, as if its transaction.timeout.ms
+    were over. The producer's epoch is invalid then (90 or 47; 48 for an EndTxn v5 that commits). Without an open transaction nothing
+    happens."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
     NEEDS: ClassVar[tuple[str, ...]] = ("transactional_id",)
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Abort what the ids that the call names have open."""
         names = target.facts.transactional_ids
         if not names:
             return CallOff("the request names no transactional id")

@@ -1,4 +1,4 @@
-"""The answer carries another correlation id than its request: the client sees an answer that it did not ask for."""
+"""The fault `wrong_correlation_id`: the answer has another correlation id than its request, so the client did not ask for it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ ID = slice(4, 8)
 
 
 class WrongCorrelationId(Fault, tag="wrong_correlation_id", frozen=True, kw_only=True):
-    """The answer carries another correlation id than its request."""
+    """Answer with another correlation id than that of the request."""
 
     by: Annotated[int, Meta(description="what is added to the right one")] = 1
 
     def act(self, target: Target) -> Write:
-        """Send the answer with another correlation id."""
         return Write(partial(_moved, self.by))
 
 

@@ -1,4 +1,4 @@
-"""The answer goes out twice: the client sees a second answer with a correlation id that it has finished with."""
+"""The fault `duplicate`: the answer is sent twice, so the client gets one with a correlation id that is done."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from ..kind import Fault, Target
 
 
 class Duplicate(Fault, tag="duplicate", frozen=True, kw_only=True):
-    """The answer goes out twice, at once."""
+    """Send the answer twice, one right after the other."""
 
     def act(self, target: Target) -> Write:
-        """Send the answer, then the same bytes again."""
         return Write(lambda frame: [Piece(frame + frame)])
 
 

@@ -1,4 +1,4 @@
-"""The answer is an error code of the rule's choice, whether or not the request was applied."""
+"""The fault `error`: the answer is an error code of the rule's choice, whether or not the request was applied."""
 
 from __future__ import annotations
 
@@ -18,39 +18,38 @@ from ..kind import Target
 
 
 class Error(EntityFault, tag="error", frozen=True, kw_only=True):
-    """The answer is this error. Where `when` names some of several things in a request (groups, topics, partitions, resources, members), it
-    is the answer for those, and the others are answered for real; else it is for the whole request, in the field where the API has it in
-    that version, or for each thing asked for. At stage request nothing of what is refused is applied; at stage reply it was, and the client
-    is told that it was not."""
+    """Answer the call with this error. If `when` names some of several things in a request (groups, topics, partitions, resources,
+    members), it is the answer for those, and the others are answered normally. Otherwise it is for the whole request, in the field where
+    the API has it in that version, or for each thing asked for. At stage request what is refused is not applied; at stage reply it was,
+    and the client is told that it was not."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request", "reply")
     ALTERS: ClassVar[bool] = True
     code: Annotated[str | int, Meta(description="Kafka's name of the error, as `REBALANCE_IN_PROGRESS`, or its number")]
 
     def __post_init__(self) -> None:
-        """Know the error when the rule is read."""
+        """Check the error's name or number when the rule is read."""
         number_of(self.code)
 
     def cannot_wholly(self, stage: str, api: str, version: int) -> str | None:
-        """Where is the error in the answer?"""
+        """Return why the answer has no place for the error; None if it has one."""
         if self.level is not None and not refusals.has_whole_error(api, version):
             levels = ", ".join(level.kind for level in answered(api, version)) or "none"
             return f"its answer has no error for the whole request: its levels are {levels}"
         return refusals.cannot(stage, api, version)
 
     def changed(self, target: Target, response: Message) -> Message:
-        """The error for each of the struck."""
+        """Return the answer with the error for each affected entity."""
         facts, struck, code = target.facts, target.struck, number_of(self.code)
         assert struck is not None
         levels = answered(facts.api, facts.version)
-        # An answer may be silent about what was asked for; of what a session has a fetch tells only the news
+        # An answer may lack what was asked for; a fetch reports only the news of its session
         add = facts.stage == "request" or hasattr(target.request, IN_SESSIONS)
         answering = Answering(struck.kind, target.lookup, lambda element, level: refusals.refused(element, level, code), add)
         message: Message = answering.changed(response, levels, struck.entities)
         return message
 
     def act(self, target: Target) -> Answer | Narrow:
-        """Answer with the error."""
         if target.struck is not None:
             return self.strike(target)
         # Connect is none of its stages, so there is a request.
@@ -60,7 +59,8 @@ class Error(EntityFault, tag="error", frozen=True, kw_only=True):
 
 
 def number_of(code: str | int) -> int:
-    """Kafka's number. Raises ValueError for what is none of its errors; msgspec makes that a ValidationError with the place in the plan."""
+    """Return the number of an error. Raises ValueError for an unknown one, which msgspec turns into a ValidationError with the place in
+    the plan."""
     if isinstance(code, int):
         # 0 would tell the client that a request which was not applied has succeeded.
         if code in error_codes.NAMES and code != error_codes.NONE:

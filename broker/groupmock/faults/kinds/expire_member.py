@@ -1,4 +1,4 @@
-"""The session of the member that calls ends before its request is applied: the client is answered UNKNOWN_MEMBER_ID."""
+"""The fault `expire_member`: the caller's session expires before its request is applied, so the answer is UNKNOWN_MEMBER_ID."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from ..kind import Fault, Target
 
 
 class ExpireMember(Fault, tag="expire_member", frozen=True, kw_only=True):
-    """The session of the member that calls expires just before its request is applied: it is told so (25, UNKNOWN_MEMBER_ID)."""
+    """Expire the session of the calling member just before its request is applied: the answer is 25 (UNKNOWN_MEMBER_ID)."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
     NEEDS: ClassVar[tuple[str, ...]] = ("member_id", "group")
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Expire the members that the call names."""
         facts = target.facts
         if not facts.member_ids or not facts.groups:
             return CallOff("the request names no member id yet")

@@ -1,4 +1,5 @@
-"""A member of a consumer group has an epoch that its process does not know: the client is answered FENCED_MEMBER_EPOCH."""
+"""The fault `fence_member`: a member of a consumer group gets an epoch that its process does not know, so the answer is
+FENCED_MEMBER_EPOCH."""
 
 from __future__ import annotations
 
@@ -9,16 +10,15 @@ from ..kind import Fault, Target
 
 
 class FenceMember(Fault, tag="fence_member", frozen=True, kw_only=True):
-    """The member of a consumer group that calls is taken out and in again behind its back, just before its request is applied: its epoch is
-    over (110, FENCED_MEMBER_EPOCH; 113, STALE_MEMBER_EPOCH, for a commit), and what it had is free. One that just joins, and members of the
-    classic protocol, are left alone."""
+    """Remove the calling member of a consumer group and add it again without its knowledge, just before its request is applied. Its epoch
+    is invalid then (110, FENCED_MEMBER_EPOCH; 113, STALE_MEMBER_EPOCH, for a commit), and its partitions are free. A member that is just
+    joining, and members of the classic protocol, are left alone."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
     NEEDS: ClassVar[tuple[str, ...]] = ("member_epoch", "group")
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Fence the members that the call names."""
         facts = target.facts
         if not facts.member_ids or not facts.groups or facts.progress is None:
             return CallOff("no member of a consumer group calls")

@@ -1,4 +1,5 @@
-"""A transactional id is taken from its producer, as by a newer one: the client is answered PRODUCER_FENCED or INVALID_PRODUCER_EPOCH."""
+"""The fault `fence_transaction`: a newer producer takes the transactional id, so the answer is PRODUCER_FENCED or INVALID_PRODUCER_EPOCH.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +10,15 @@ from ..kind import Fault, Target
 
 
 class FenceTransaction(Fault, tag="fence_transaction", frozen=True, kw_only=True):
-    """The transactional id that the call names is taken from its producer, just before the request is applied, as by a newer producer's
-    InitProducerId: what is open is aborted, and the request is refused (90, PRODUCER_FENCED; 47, INVALID_PRODUCER_EPOCH, in older versions
-    and by Produce and TxnOffsetCommit), unless it is an InitProducerId. Nobody speaks for the new epoch."""
+    """Fence the producer of the transactional id in the call, just before the request is applied, as a newer producer's InitProducerId
+    does. An open transaction is aborted, and the request is refused (90, PRODUCER_FENCED; 47, INVALID_PRODUCER_EPOCH, in older versions
+    and by Produce and TxnOffsetCommit), unless it is an InitProducerId. No producer has the new epoch."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
     NEEDS: ClassVar[tuple[str, ...]] = ("transactional_id",)
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Fence whoever has the ids that the call names."""
         names = target.facts.transactional_ids
         if not names:
             return CallOff("the request names no transactional id")

@@ -1,4 +1,4 @@
-"""The group rebalances before the request is applied: its members see REBALANCE_IN_PROGRESS and join again."""
+"""The fault `force_rebalance`: the group rebalances before the request is applied, so its members see REBALANCE_IN_PROGRESS."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from ..kind import Fault, Target
 
 
 class ForceRebalance(Fault, tag="force_rebalance", frozen=True, kw_only=True):
-    """The group that the call names rebalances just before the request is applied: its members see 27
-    (REBALANCE_IN_PROGRESS) and join again."""
+    """Rebalance the group of the call just before the request is applied: its members see 27 (REBALANCE_IN_PROGRESS) and join again."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
     NEEDS: ClassVar[tuple[str, ...]] = ("group",)
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Rebalance the groups that the call names."""
         groups = target.facts.groups
         if not groups:
             return CallOff("the request names no group")

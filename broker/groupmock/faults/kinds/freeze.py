@@ -1,4 +1,4 @@
-"""Every request of one member waits while its session runs on: the group sees a process that stopped, the client a silent broker."""
+"""The fault `freeze_member`: every request of one member waits while its session runs on, as if its process had stopped."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..kind import Fault, Target
 
 
 class FreezeMember(Fault, tag="freeze_member", frozen=True, kw_only=True):
-    """From this call on, this one among them, every request of the member waits, on whatever connection: its session runs on, as for a
-    process that was stopped or cut off. What waited is applied in order when it ends, after `seconds` or by `thaw_member`."""
+    """Delay every request of the member from this call on, on any connection, while its session runs on, as for a process that was stopped
+    or cut off. The delayed requests, this one included, are applied in order after `seconds` or by `thaw_member`."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
@@ -22,7 +22,6 @@ class FreezeMember(Fault, tag="freeze_member", frozen=True, kw_only=True):
     seconds: Annotated[Annotated[float, Meta(gt=0, le=86_400)] | None, Meta(description="for how long; left out: until thawed")] = None
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Freeze the members that the call names."""
         facts = target.facts
         if not facts.member_ids or not facts.groups:
             return CallOff("the request names no member id yet")

@@ -1,4 +1,4 @@
-"""The request or its answer waits until the rule is released: the client sees a call that is not answered yet."""
+"""The fault `hold`: the request or its answer waits until the rule is released."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from ..kind import Fault, Target
 
 
 class Hold(Fault, tag="hold", frozen=True, kw_only=True):
-    """The request (stage request) or its answer (stage reply) waits until the rule is released or removed; the connection waits with it."""
+    """Delay the request (stage request) or its answer (stage reply) until the rule is released or removed. The connection waits with it."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
 
     def act(self, target: Target) -> Wait:
-        """Let the call wait until the rule is released."""
         return Wait(None)
 
 

@@ -1,4 +1,4 @@
-"""A transaction stays between its decision and its end: the producer was answered, readers do not see it, the next step is told to wait."""
+"""The fault `hold_markers`: a transaction stays between its decision and its end, with the producer answered and readers waiting."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..kind import Fault, Target
 
 
 class HoldMarkers(Fault, tag="hold_markers", frozen=True, kw_only=True):
-    """From this call on no markers are written for the transactional id that it names, for so long: how its transaction ends is decided and
-    answered, readers of what is committed do not see it, and what the producer asks next is told to wait (51, CONCURRENT_TRANSACTIONS)."""
+    """Delay the markers of the transactional id from this call on, for so long. The end of its transaction is decided and answered,
+    readers of committed records do not see it, and the producer's next request is answered with 51 (CONCURRENT_TRANSACTIONS)."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
@@ -22,7 +22,6 @@ class HoldMarkers(Fault, tag="hold_markers", frozen=True, kw_only=True):
     seconds: Annotated[Annotated[float, Meta(gt=0, le=86_400)] | None, Meta(description="for how long; left out: until released")] = None
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Hold the markers of the ids that the call names."""
         names = target.facts.transactional_ids
         if not names:
             return CallOff("the request names no transactional id")

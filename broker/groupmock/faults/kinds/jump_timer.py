@@ -1,4 +1,5 @@
-"""A timer of the group fires before the request is applied: a join phase, a sync phase or a session ends early."""
+"""The fault `jump_timer`: a timer of the group fires before the request is applied, so a join phase, a sync phase or a session ends early.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ OF_MEMBER = "session"
 
 
 class JumpTimer(Fault, tag="jump_timer", frozen=True, kw_only=True):
-    """A timer of the group that the call names fires just before the request is applied: `join` and `sync` end the phase with whom it has,
-    `session` is that of the member that calls. Called off where no such timer is armed."""
+    """Fire a timer of the group just before the request is applied: `join` and `sync` end the phase with the members that are there,
+    `session` is that of the calling member. Without such a timer nothing happens."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
@@ -22,11 +23,10 @@ class JumpTimer(Fault, tag="jump_timer", frozen=True, kw_only=True):
     timer: Annotated[str, Meta(pattern="^(join|sync|session)$", description="join, sync or session")]
 
     def needs(self) -> tuple[str, ...]:
-        """A group, for a session also a member."""
+        """Return the conditions that count: the group, and for a session the member."""
         return self.NEEDS if self.timer == OF_MEMBER else self.NEEDS[:1]
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Fire the timer now."""
         facts = target.facts
         subjects = [(group, *member) for group in facts.groups[:1] for member in self._members(facts.member_ids)]
         if not subjects:

@@ -1,4 +1,4 @@
-"""The answer says nothing of an entity that was asked for."""
+"""The fault `leave_out`: the answer lacks an entity that was asked for."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def _names_brokers(api: str, version: int) -> bool:
 
 
 class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
-    """The answer is silent about the groups, topics, partitions, resources or members that `when` names; the others are answered for real.
-    At stage reply what was asked of them was done, at stage request it was not. A group (OffsetFetch since v8) of which everything is left
-    out is still answered, and so is a topic with an error of its own (Metadata)."""
+    """Leave out of the answer the groups, topics, partitions, resources or members that `when` names; the others are answered normally. At
+    stage reply the request was applied to them, at stage request it was not. A group (OffsetFetch since v8) without its partitions still
+    stays, and so does a topic with an error of its own (Metadata)."""
 
     level: Annotated[
         str | None,
@@ -50,7 +50,7 @@ class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
         return None if self.level == BROKER else super().struck(when, facts)
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
-        """Refuse to leave brokers out of what names none: every request, and the answers of other APIs."""
+        """Refuse to leave out brokers where there are none: in every request, and in the answers of other APIs."""
         if self.level != BROKER:
             return super().cannot(stage, api, version, when)
         if not _names_brokers(api, version):
@@ -58,14 +58,14 @@ class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
         return None if stage == "reply" else "its request names no broker, only its answer does: use stage = 'reply'"
 
     def cannot_wholly(self, stage: str, api: str, version: int) -> str:
-        """That is another kind."""
+        """Refuse the call as a whole, for which there are other kinds."""
         levels = [level.kind for level in answered(api, version)] + [BROKER] * _names_brokers(api, version)
         if levels:
             return f"it leaves out some of what is answered: name them in `when`, or say level = {', '.join(levels)}"
         return "its answer has no parts to leave out: say another API, or do = swallow"
 
     def changed(self, target: Target, response: Message) -> Message:
-        """All but those."""
+        """Return the answer without the affected entities."""
         facts, struck = target.facts, target.struck
         assert struck is not None
         levels = answered(facts.api, facts.version)
@@ -77,7 +77,7 @@ class LeaveOut(EntityFault, tag="leave_out", frozen=True, kw_only=True):
         return rest
 
     def act(self, target: Target) -> Answer | Narrow:
-        """Answer without them."""
+        """Return the answer without the affected entities or brokers."""
         if self.level == BROKER:
             assert target.response is not None
             return Answer(msgspec.structs.replace(target.response, **{BROKERS: []}))

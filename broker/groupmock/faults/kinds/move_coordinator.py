@@ -1,4 +1,4 @@
-"""The coordinator of the group moves before the request is applied: whoever waits there sees NOT_COORDINATOR."""
+"""The fault `move_coordinator`: the group's coordinator moves before the request is applied, so waiting members see NOT_COORDINATOR."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..kind import Fault, Target
 
 
 class MoveCoordinator(Fault, tag="move_coordinator", frozen=True, kw_only=True):
-    """The coordinator of the group that the call names moves, just before the request is applied: whoever waits is answered 16
-    (NOT_COORDINATOR), so is the request itself; the new one loads for so long (14, COORDINATOR_LOAD_IN_PROGRESS). With one node, it is
-    unloaded and loaded where it is."""
+    """Move the coordinator of the group in the call, just before the request is applied. Waiting requests and this one are answered with
+    16 (NOT_COORDINATOR); the new coordinator loads for so long (14, COORDINATOR_LOAD_IN_PROGRESS). With one node, it is unloaded and
+    loaded again there."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
@@ -24,7 +24,6 @@ class MoveCoordinator(Fault, tag="move_coordinator", frozen=True, kw_only=True):
     loading_seconds: Annotated[float, Meta(ge=0, le=86_400, description="how long the new one loads")] = 0
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Move the coordinator of the groups that the call names."""
         groups = target.facts.groups
         if not groups:
             return CallOff("the request names no group")

@@ -1,4 +1,5 @@
-"""A partition gets another leader before the request is applied: clients of the old leader see NOT_LEADER_OR_FOLLOWER."""
+"""The fault `move_leader`: a partition gets another leader before the request is applied, so clients of the old one see
+NOT_LEADER_OR_FOLLOWER."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from ..kind import Fault, Target
 
 
 class MoveLeader(Fault, tag="move_leader", frozen=True, kw_only=True):
-    """A partition gets another leader just before the request is applied: the old one answers 6 (NOT_LEADER_OR_FOLLOWER) from then on. The
+    """Give a partition another leader just before the request is applied: the old one answers 6 (NOT_LEADER_OR_FOLLOWER) from then on. The
     leader epoch grows by one (KIP-320)."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
@@ -21,7 +22,6 @@ class MoveLeader(Fault, tag="move_leader", frozen=True, kw_only=True):
     node: Annotated[int, Meta(ge=0, description="goes to this node")]
 
     def act(self, target: Target) -> Steer:
-        """Move the leader of the partition."""
         return Steer([("move_leader", {"topic": self.topic, "partition": self.partition, "node": self.node})])
 
 

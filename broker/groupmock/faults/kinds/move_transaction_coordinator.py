@@ -1,4 +1,4 @@
-"""The coordinator of the transactional id moves before the request is applied: its producer sees NOT_COORDINATOR."""
+"""The fault `move_transaction_coordinator`: the coordinator moves before the request is applied, so the producer sees NOT_COORDINATOR."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..kind import Fault, Target
 
 
 class MoveTransactionCoordinator(Fault, tag="move_transaction_coordinator", frozen=True, kw_only=True):
-    """The coordinator of the transactional id that the call names moves, just before the request is applied: the request is answered 16
-    (NOT_COORDINATOR), and the new one loads for so long (14, COORDINATOR_LOAD_IN_PROGRESS). What is open stays open. With one node, it is
-    unloaded and loaded where it is."""
+    """Move the coordinator of the transactional id in the call, just before the request is applied. The request is answered with 16
+    (NOT_COORDINATOR), and the new coordinator loads for so long (14, COORDINATOR_LOAD_IN_PROGRESS). An open transaction stays open. With
+    one node, the coordinator is unloaded and loaded again there."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
@@ -24,7 +24,6 @@ class MoveTransactionCoordinator(Fault, tag="move_transaction_coordinator", froz
     loading_seconds: Annotated[float, Meta(ge=0, le=86_400, description="how long the new one loads")] = 0
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Move the coordinator of the first id that the call names."""
         names = target.facts.transactional_ids
         if not names:
             return CallOff("the request names no transactional id")

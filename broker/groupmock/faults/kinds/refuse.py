@@ -1,4 +1,4 @@
-"""A new connection is reset before a byte of it is read: the client sees "connection reset by peer"."""
+"""The fault `refuse`: a new connection is reset before a byte of it is read."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from ..kind import Fault, Target
 
 
 class Refuse(Fault, tag="refuse", frozen=True, kw_only=True):
-    """A connection is broken off (RST) as soon as it is there, before a byte of it is read. A node that does not
-    listen at all is `stop_node`."""
+    """Reset a connection (RST) as soon as it is there, before a byte of it is read. `stop_node` makes a node that does not listen at all.
+    """
 
     STAGES: ClassVar[tuple[str, ...]] = ("connect",)
 
     def act(self, target: Target) -> HangUp:
-        """Reset the connection."""
         return HangUp(reset=True)
 
 

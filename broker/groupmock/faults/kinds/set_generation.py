@@ -1,4 +1,4 @@
-"""The group has another generation before the request is applied: a member that speaks of the one it knows sees ILLEGAL_GENERATION."""
+"""The fault `set_generation`: the group gets another generation before the request is applied, so members see ILLEGAL_GENERATION."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..kind import Fault, Target
 
 
 class SetGeneration(Fault, tag="set_generation", frozen=True, kw_only=True):
-    """The group that the call names has another generation, just before the request is applied: whoever speaks of the one it knows is
-    answered 22 (ILLEGAL_GENERATION), so is the request itself, and joins again. A group that rebalances just then is left alone."""
+    """Give the group of the call another generation, just before the request is applied. Requests with the old one, this one included, are
+    answered with 22 (ILLEGAL_GENERATION), and members join again. A group that is rebalancing is left alone."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
@@ -22,7 +22,6 @@ class SetGeneration(Fault, tag="set_generation", frozen=True, kw_only=True):
     ] = None
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Set the generation of the groups that the call names."""
         groups = target.facts.groups
         if not groups:
             return CallOff("the request names no group")

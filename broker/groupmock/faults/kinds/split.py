@@ -1,4 +1,4 @@
-"""The answer goes out in pieces with pauses between them: the client reads a frame bit by bit."""
+"""The fault `split`: the answer is sent in pieces with pauses between them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from ..kind import Fault, Target
 
 
 class Split(Fault, tag="split", frozen=True, kw_only=True):
-    """The answer goes out in pieces with pauses between them; the next request is served after the last."""
+    """Send the answer in pieces with pauses between them. The next request is served after the last piece."""
 
     pieces: Annotated[int, Meta(ge=2, le=10_000, description="how many (one byte each at most)")] = 2
     seconds: Annotated[float, Meta(gt=0, le=3600, description="pause between two of them")]
 
     def act(self, target: Target) -> Write:
-        """Send the answer in pieces."""
         return Write(partial(_pieces, self.pieces, int(self.seconds * NS_PER_S)))
 
 

@@ -1,4 +1,4 @@
-"""Nothing goes in or out of a node whose connections stay open: its clients see silence until their own timeouts."""
+"""The fault `stall_node`: a node neither reads nor writes while its connections stay open, so its clients see silence."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..kind import Fault, Target
 
 
 class StallNode(Fault, tag="stall_node", frozen=True, kw_only=True):
-    """Nothing goes in or out of the node that the call came to, or of another one; connections stay open and sessions run on. The call that
-    caused it is still applied; its answer waits too."""
+    """Stop all traffic of the node that the call came to, or of another one. Connections stay open and sessions run on. The call itself is
+    still applied; its answer waits too."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
@@ -22,7 +22,6 @@ class StallNode(Fault, tag="stall_node", frozen=True, kw_only=True):
     seconds: Annotated[Annotated[float, Meta(gt=0, le=86_400)] | None, Meta(description="for how long; left out: until started")] = None
 
     def act(self, target: Target) -> Steer:
-        """Stall the node."""
         ms = None if self.seconds is None else int(self.seconds * MS_PER_S)
         return Steer([("stall_node", {"node": target.facts.node if self.node is None else self.node, "ms": ms})])
 

@@ -1,4 +1,4 @@
-"""A node stops: its clients see their connections end and its port refuse new ones."""
+"""The fault `stop_node`: a node stops, so its connections end and its port refuses new ones."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..kind import Fault, Target
 
 
 class StopNode(Fault, tag="stop_node", frozen=True, kw_only=True):
-    """A node stops: its port refuses connections, its coordinators and partition leaders move to nodes that run. `clean`: who waits there
-    is told first (16); else its connections just end. `start_node` brings it back."""
+    """Stop a node: its port refuses connections, its coordinators and partition leaders move to running nodes. `clean`: waiting requests
+    are answered first (16); otherwise their connections just end. `start_node` starts it again."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
@@ -23,7 +23,6 @@ class StopNode(Fault, tag="stop_node", frozen=True, kw_only=True):
     loading_seconds: Annotated[float, Meta(ge=0, le=86_400, description="how long its coordinators load where they go")] = 0
 
     def act(self, target: Target) -> Steer:
-        """Stop the node."""
         node = target.facts.node if self.node is None else self.node
         arguments = {"node": node, "clean": self.clean, "loading_ms": int(self.loading_seconds * MS_PER_S)}
         return Steer([("stop_node", arguments)])

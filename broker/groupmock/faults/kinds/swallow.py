@@ -1,4 +1,4 @@
-"""The request is applied, its answer is left out: the client cannot know what became of it."""
+"""The fault `swallow`: the request is applied without an answer, so the client cannot know the outcome."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from ..kind import Fault, Target
 
 
 class Swallow(Fault, tag="swallow", frozen=True, kw_only=True):
-    """The request is applied, its answer is left out, and the connection goes on with the next request: the client cannot know what became
-    of it."""
+    """Apply the request, send no answer, and go on with the next request on the connection: the client cannot know the outcome."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply",)
 
     def act(self, target: Target) -> Vanish:
-        """Apply the request, send no answer, serve the next request."""
         return Vanish(applied=True, mute=False)
 
 

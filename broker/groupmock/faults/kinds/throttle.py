@@ -1,4 +1,4 @@
-"""The answer carries `throttle_time_ms`: the client sees the connection muted for that time (KIP-219)."""
+"""The fault `throttle_time`: the answer has `throttle_time_ms`, and the connection is muted for that time (KIP-219)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..plan import When
 
 
 class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):
-    """The answer says `throttle_time_ms`, and the connection is served again only when that is over, as Kafka's is (KIP-219)."""
+    """Answer with `throttle_time_ms`, and serve the connection again only when that time is over, as Kafka does (KIP-219)."""
 
     ALTERS: ClassVar[bool] = True
     seconds: Annotated[float, Meta(gt=0, le=86_400, description="the time that the answer says")]
     mute: Annotated[bool, Meta(description="false: the answer says so, and the connection is served at once all the same")] = True
 
     def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
-        """Some first versions have no such field."""
+        """Refuse first versions that lack the field."""
         field = next((each for each in fields_of(APIS[api].response.message) if each.name == "throttle_time_ms"), None)
         if field is None:
             return f"{api} has no throttle_time_ms"
@@ -33,7 +33,7 @@ class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):
         return f'its answer has no throttle_time_ms before v{field.since}: say version = "{field.since}-"'
 
     def act(self, target: Target) -> Answer:
-        """The same answer with the time in it."""
+        """Return the same answer with the time in it."""
         # Its only stage is reply, where the real answer is there.
         assert target.response is not None
         message = msgspec.structs.replace(target.response, throttle_time_ms=int(self.seconds * MS_PER_S))
