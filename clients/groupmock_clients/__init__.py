@@ -1,1 +1,1 @@
-"""What runs on the consumer's side: the probe, the cooperative assignors, the demo, the pytest plug-in."""
+"""The consumer's side of Kafka: the broker probe, the cooperative assignors, the scenarios, the simulation and the pytest plug-in."""

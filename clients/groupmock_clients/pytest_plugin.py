@@ -1,11 +1,11 @@
 """Fixtures `groupmock`, `groupmock_async`, `groupmock_server`, `groupmock_server_async`, `groupmock_rig`, `groupmock_config`; marker
 `groupmock(seed=..., ...)`.
 
-Product code is imported when a fixture is used, so that suites which do not use one pay nothing. Works without pytest-asyncio
-(`groupmock_async` is handed out by an ordinary fixture) and under xdist (a server per worker: each is in its own process).
+Product code is imported when a fixture is used, so that other suites pay nothing. The plug-in works without pytest-asyncio, because
+`groupmock_async` is an ordinary fixture, and under xdist with one server per worker process.
 
-What a failed test is shown, and what is kept of it, is the same for its own cluster and for the shared one. The shared one is cleared
-before a test and not after it: what a failed test left can be looked at, and the fixtures of the next test find an empty cluster.
+A failed test shows and keeps the same for its own cluster and for the shared one. The shared cluster is cleared before a test and not after
+it. So the remains of a failed test can be inspected, and the fixtures of the next test find an empty cluster.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ BROKERS: pytest.StashKey[list[Broker]] = pytest.StashKey()
 MUST_FIRE: pytest.StashKey[bool] = pytest.StashKey()
 FAILED: pytest.StashKey[bool] = pytest.StashKey()
 SERVER: pytest.StashKey[Broker] = pytest.StashKey()
-"""Of the session: the shared cluster, once somebody asked for it."""
+"""The shared cluster of the session, once a test has asked for it."""
 RUNS: pytest.StashKey[pytest.Item] = pytest.StashKey()
-"""Of the session: the test that runs."""
+"""The running test of the session."""
 PICTURES: pytest.StashKey[pytest.TempPathFactory] = pytest.StashKey()
-"""Of the session: where pictures of failed tests go unless an option says so."""
+"""The session's default folder for pictures of failed tests."""
 JOURNAL, AUDIT, WAIVERS = "GROUPMOCK_JOURNAL", "GROUPMOCK_AUDIT", "GROUPMOCK_AUDIT_WAIVERS"
-"""Variables that the fixtures read too: tests follow each other, and pytest's configuration has options of the same meaning."""
+"""Variables that the fixtures read themselves, because a journal is per test and pytest's configuration has options of the same meaning."""
 TOLD: pytest.StashKey[int] = pytest.StashKey()
-"""Of the session: how many findings of the shared cluster failed a test already."""
+"""The number of the shared cluster's findings that have already failed a test of this session."""
 MARKS = {
     "plan": "fault rules from the start: a file, the name of a ready plan, TOML text, or the same as data",
     "must_fire": "False: the test passes also where a rule of that plan never fired",
@@ -50,15 +50,15 @@ MARKS = {
     "settings": 'Kafka\'s names: {"group.max.size": 3}',
     "clear": "of `groupmock_server` alone. False: it is not cleared before this test",
 }
-"""What the marker takes."""
+"""The arguments of the marker."""
 KNOWN_MARKS = ", ".join(MARKS)
 SECTION_WIDTH = 80
 RIG_MARKS = ("seed", "topics", "nodes", "profile", "settings")
-"""What a rig takes too: it has no fault rules."""
+"""The arguments that apply to a rig too, which has no fault rules."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--groupmock-journal DIR, --groupmock-timeline DIR, and what the configuration file may say."""
+    """Add --groupmock-journal DIR, --groupmock-timeline DIR, and the options of the configuration file."""
     group = parser.getgroup("groupmock")
     group.addoption("--groupmock-journal", metavar="DIR", help="keep the journals of failed tests in this directory")
     group.addoption("--groupmock-timeline", metavar="DIR", help="put pictures of failed tests here (default: pytest's temporary folder)")
@@ -68,14 +68,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker, so that strict markers know it."""
+    """Declare the marker, so that --strict-markers accepts it."""
     about = "how the `groupmock` fixture starts its cluster for this test; clear: is `groupmock_server` cleared before it?"
     config.addinivalue_line("markers", f"groupmock({KNOWN_MARKS}): {about}")
 
 
 @pytest.fixture(scope="session")
 def groupmock_config() -> dict[str, Any]:
-    """Override it to choose what the fixtures start: keyword arguments of `groupmock.Broker`."""
+    """Override this fixture to choose what the fixtures start: keyword arguments of `groupmock.Broker`."""
     return {}
 
 
@@ -83,8 +83,9 @@ def groupmock_config() -> dict[str, Any]:
 def groupmock(
     request: pytest.FixtureRequest, groupmock_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Broker]:
-    """A mock cluster for this test alone, with blocking calls. What it starts: `groupmock_config`, and the marker above it. A failed test
-    shows the seed, the story of each group and where a picture of it is, and with `--groupmock-journal DIR` its journal is kept."""
+    """A mock cluster for this test alone, with blocking calls. `groupmock_config` and the marker, which has priority, say what it
+    starts. A failed test shows the seed, the story of each group and the path of a picture. With `--groupmock-journal DIR` its journal
+    is kept."""
     request.config.stash[PICTURES] = tmp_path_factory
     settings = _with_audit(request.config, groupmock_config | _marked(request.node))
     if settings.pop("must_fire", True) and "plan" in settings:
@@ -108,9 +109,10 @@ def groupmock_async(groupmock: Broker) -> AsyncBroker:
 def groupmock_server(
     request: pytest.FixtureRequest, groupmock_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Broker]:
-    """One mock cluster for the whole session (one per xdist worker), as `groupmock_config` says. It is cleared before each test that uses
-    it: topics, groups, records and rules are gone, those of `groupmock_config` are there again, and the bootstrap address stays. Not so
-    before a test with `@pytest.mark.groupmock(clear=False)`, nor with `groupmock_server_clear = false` in pytest's configuration."""
+    """One mock cluster for the whole session (one per xdist worker), as `groupmock_config` says. Before each test that uses it, the
+    cluster is cleared: topics, groups, records and rules are gone, those of `groupmock_config` are there again, and the bootstrap
+    address stays. It is not cleared before a test with `@pytest.mark.groupmock(clear=False)`, nor with `groupmock_server_clear = false`
+    in pytest's configuration."""
     config = request.config
     config.stash[PICTURES] = tmp_path_factory
     with _broker(config, _with_audit(config, dict(groupmock_config)), config.stash[RUNS]) as broker:
@@ -130,8 +132,8 @@ def groupmock_server_async(groupmock_server: Broker) -> AsyncBroker:
 
 @pytest.fixture
 def groupmock_rig(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) -> CoreRig:
-    """The core of a cluster for this test alone, on a virtual clock: no sockets, no threads. The marker chooses `seed`, `topics`, `nodes`,
-    `profile` and `settings`; of `groupmock_config` it takes the same."""
+    """The core of a cluster for this test alone, on a virtual clock: no sockets, no threads. The marker and `groupmock_config` choose
+    `seed`, `topics`, `nodes`, `profile` and `settings`."""
     from groupmock.rig import CoreRig
 
     marked = _marked(request.node)
@@ -143,7 +145,7 @@ def groupmock_rig(request: pytest.FixtureRequest, groupmock_config: dict[str, An
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Any:
-    """A test that uses the shared cluster finds it empty, and has a journal of its own."""
+    """Clear the shared cluster before a test that uses it, and begin a new journal."""
     config = item.config
     config.stash[RUNS] = item
     server = config.stash.get(SERVER, None)
@@ -159,7 +161,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
-    """A test whose marker names a plan, and in which a rule of it never fired, has not tested what it says."""
+    """Fail a test that has passed if a rule of its marker's plan never fired, or if a client broke a rule of the audit."""
     result = yield
     brokers = [broker for broker in item.stash.get(BROKERS, []) if _runs(broker)]
     if item.stash.get(MUST_FIRE, False):
@@ -171,7 +173,8 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     broken = [told for broker in brokers for told in _findings(broker, "error")]
     if (server := _server(item)) is not None and _runs(server):
         found = _findings(server, "error")
-        broken += found[item.config.stash.get(TOLD, 0) :]  # an earlier test, after which it was not cleared, has failed by the others
+        # the earlier ones have failed the test that made them, if the cluster was not cleared since
+        broken += found[item.config.stash.get(TOLD, 0) :]
         item.config.stash[TOLD] = len(found)
     if broken:
         first = "a client broke a rule of the group protocol (audit=False in the marker allows it)"
@@ -181,7 +184,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """A failed test says its seed, the story of its groups and where their picture is, while the cluster is still up."""
+    """Show the seed, the stories and the picture of a failed test's clusters while the clusters are still up."""
     shared = _server(item)
     brokers = [*item.stash.get(BROKERS, []), *([shared] if shared is not None else [])]
     if call.excinfo is not None and brokers:
@@ -211,7 +214,7 @@ def _runs(broker: Broker) -> bool:
 
 
 def _tell_once(error: BaseException | None, told: Collection[str]) -> None:
-    """Take the story out of the text of a GroupTimeout, because the section below the failure tells it. `told`: the clusters whose stories
+    """Take the story out of the text of a GroupTimeout, because the section below the failure has it. `told`: the clusters whose stories
     follow, by their bootstrap addresses."""
     from groupmock import GroupTimeout
 
@@ -228,20 +231,20 @@ def _add_section(report: pytest.TestReport, title: str, content: str) -> None:
     `--show-capture=no`."""
     failure = report.longrepr
     add = getattr(failure, "addsection", None)
-    if isinstance(failure, str):  # a test that passed although it was expected to fail
+    if isinstance(failure, str):  # a test that passed unexpectedly
         report.longrepr = f"{failure}\n{f' {title} '.center(SECTION_WIDTH, '-')}\n{content}"
     elif add is not None:
         add(title, content)
-    else:  # of doctests and of fixtures that do not exist pytest's representation takes no section
+    else:  # representations of doctests and of missing fixtures take no section
         report.sections.append((title, content))
 
 
 def _uses(item: pytest.Item, fixture: str) -> bool:
-    return fixture in getattr(item, "fixturenames", ())  # a test that is no function has none
+    return fixture in getattr(item, "fixturenames", ())  # a test that is not a function has none
 
 
 def _server(item: pytest.Item) -> Broker | None:
-    """The shared cluster, if this test uses it and it is up."""
+    """Return the shared cluster if this test uses it and it is up."""
     return item.config.stash.get(SERVER, None) if _uses(item, "groupmock_server") else None
 
 
@@ -262,8 +265,8 @@ def _broker(config: pytest.Config, settings: dict[str, Any], item: pytest.Item) 
 
 
 def _journal_of_environment() -> str:
-    """Return where GROUPMOCK_JOURNAL puts the next journal. In a folder each cluster has a file of its own. Of one file, what an earlier
-    test wrote is kept as FILE.1, FILE.2, and an xdist worker puts its name before the suffix."""
+    """Return where GROUPMOCK_JOURNAL puts the next journal. In a folder each cluster has a file of its own. If it names a file, journals
+    of earlier tests are kept as FILE.1, FILE.2, and an xdist worker puts its name before the suffix."""
     from groupmock.journal.place import make_way, names_by_run
 
     path, worker = os.environ[JOURNAL], os.environ.get("PYTEST_XDIST_WORKER")
@@ -277,7 +280,7 @@ def _journal_of_environment() -> str:
 
 
 def _journal(config: pytest.Config, item: pytest.Item) -> str:
-    """The file for this test, in the folder of the option."""
+    """Return this test's journal in the folder of the option."""
     directory = Path(config.getoption("--groupmock-journal"))
     directory.mkdir(parents=True, exist_ok=True)
     return str(directory / f"{_file_name(item.nodeid)}.jsonl")
@@ -294,7 +297,7 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
 
 
 def _with_audit(config: pytest.Config, settings: dict[str, Any]) -> dict[str, Any]:
-    """Add what the configuration file says of audits where neither the test nor the environment decides it."""
+    """Add the configuration file's settings of audits, unless the test or the environment has its own."""
     from groupmock.config.resolve import YES
 
     waivers = [str(each) for each in config.getini("groupmock_waivers")]
@@ -309,7 +312,7 @@ def _with_audit(config: pytest.Config, settings: dict[str, Any]) -> dict[str, An
 
 
 def _findings(broker: Broker, *severities: str) -> list[str]:
-    """What its clients were found to do wrong, some lines each; nothing where they are not audited. Waived findings are left out."""
+    """Format the audit's findings about the cluster's clients, without waived ones. Empty if the clients are not audited."""
     if not broker.audited:
         return []
     from groupmock.audit.forms.text import finding_lines
@@ -325,7 +328,7 @@ def _last_words(broker: Broker, shared: bool) -> str:
 
 
 def _drawn(item: pytest.Item, report: pytest.TestReport, broker: Broker, number: int) -> Iterator[str]:
-    """Draw what happened, and say where it is; pytest-html shows it in its report, where that is installed."""
+    """Draw the cluster's timeline and say where it is. pytest-html, if installed, shows it in its report."""
     folder = _pictures(item.config)
     if folder is None:
         return
@@ -334,14 +337,14 @@ def _drawn(item: pytest.Item, report: pytest.TestReport, broker: Broker, number:
         broker.draw(file)
         if item.config.pluginmanager.hasplugin("html"):
             _attach(report, broker, file)
-    except Exception as trouble:  # the test has failed by something else, and that is to be told
+    except Exception as trouble:  # the test has failed for another reason, which must be reported
         yield f"its timeline could not be drawn: {type(trouble).__name__}: {trouble}"
         return
     yield f"timeline: {file}"
 
 
 def _pictures(config: pytest.Config) -> Path | None:
-    """The folder of the option, else one of this session; None where there can be none."""
+    """Return the folder of the option, else one of this session, or None without either."""
     named = config.getoption("--groupmock-timeline")
     if named:
         return Path(named)
@@ -354,20 +357,20 @@ def _attach(report: pytest.TestReport, broker: Broker, file: Path) -> None:
 
     still = file.with_suffix(".svg")
     broker.draw(still)
-    picture = b64encode(still.read_bytes()).decode()  # anything else it takes for the address of a picture
+    picture = b64encode(still.read_bytes()).decode()  # because pytest-html takes anything else for the address of a picture
     shown = [extras.url(file.resolve().as_uri(), name="groupmock timeline"), extras.svg(picture, name=still.name)]
     report.extras = [*getattr(report, "extras", []), *shown]  # type: ignore[attr-defined]  # pytest-html's own
 
 
 def _sweep_journal(config: pytest.Config, broker: Broker, stash: pytest.Stash) -> None:
-    """Only the journals of failed tests are kept."""
+    """Delete the journal unless a test has failed."""
     journal = _kept_journal(config, broker)
     if journal is not None and not stash.get(FAILED, False):
         journal.unlink(missing_ok=True)
 
 
 def _kept_journal(config: pytest.Config, broker: Broker) -> Path | None:
-    """The broker's journal, if the option asked for it: one that somebody named in the settings is theirs."""
+    """Return the broker's journal if the option named its folder. A journal named in the settings belongs to the user."""
     directory, journal = config.getoption("--groupmock-journal"), broker.journal
     return Path(journal) if directory and journal is not None and Path(journal).parent == Path(directory) else None
 

@@ -1,7 +1,7 @@
-"""The reason of an enforce_rebalance: neither library can send it (JoinGroup 8), so it is logged and told to whoever wants to keep it.
+"""The reason of an enforce_rebalance is logged and passed to hooks, because neither library can send it (JoinGroup 8).
 
-with Broker(journal="journal.jsonl") as broker:
-    asked.hooks.append(asked.client_rows(broker.client_says))
+    with Broker(journal="journal.jsonl") as broker:
+        asked.hooks.append(asked.client_rows(broker.client_says))
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ log = logging.getLogger("groupmock.cooperative")
 
 @dataclass(frozen=True, slots=True)
 class EnforcedRebalance:
-    """One call that started a round. `client`: the client id of the consumer; `reason` None: none was given."""
+    """A call that started a rebalance. `client` is the consumer's client id, and `reason` is None if none was given."""
 
     client: str
     member: str
@@ -25,18 +25,18 @@ class EnforcedRebalance:
 
 
 class ClientSays(Protocol):
-    """`groupmock.Broker.client_says`, which this package must not import."""
+    """The signature of `groupmock.Broker.client_says`, which this package must not import."""
 
     def __call__(self, client: str, what: str, **fields: str | None) -> None:
-        """Append a `client` row."""
+        """Append a `client` row to the journal."""
 
 
 hooks: list[Callable[[EnforcedRebalance], None]] = []
-"""Called for every call that asked, on its thread, before the member joins. What one raises is logged."""
+"""Called for every enforced rebalance, on the caller's thread, before the member joins. Exceptions are logged."""
 
 
 def client_rows(client_says: ClientSays) -> Callable[[EnforcedRebalance], None]:
-    """A hook that makes every call a `client` row: what `asked`; fields member, group, reason."""
+    """Return a hook that appends a `client` row for every call: what `asked`, fields member, group, reason."""
 
     def keep(asked: EnforcedRebalance) -> None:
         client_says(asked.client, "asked", member=asked.member, group=asked.group, reason=asked.reason)
@@ -45,7 +45,7 @@ def client_rows(client_says: ClientSays) -> Callable[[EnforcedRebalance], None]:
 
 
 def tell(asked: EnforcedRebalance) -> None:
-    """Log it and call every hook."""
+    """Log the call and run every hook."""
     log.info("%s joins group %s again: %s", asked.member, asked.group, asked.reason or "no reason given")
     for hook in list(hooks):
         try:

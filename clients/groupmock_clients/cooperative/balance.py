@@ -1,7 +1,7 @@
-"""Sticky and balanced: who should hold what, given who holds what. Pure and deterministic.
+"""Compute a sticky and balanced assignment from the current one. The functions are pure and deterministic.
 
-Balanced: nobody could hand one partition to a subscriber of its topic that has at least two fewer; where all subscribe to the same topics,
-that is: counts differ by one at most. Ties go by the bytes of member ids; of what somebody holds, the highest partition leaves first.
+Balanced means that no member can give a partition to a subscriber of its topic that has at least two fewer. If all subscribe to the same
+topics, the counts differ by one at most. Ties are broken by the bytes of member ids, and a member's highest partition moves first.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 Partition = tuple[str, int]
 Subscribers = Mapping[str, tuple[str, ...]]
-"""Topic -> its subscribers, in the order of `by_id`."""
+"""Maps each topic to its subscribers in the order of `by_id`."""
 
 
 def by_id(member: str) -> bytes:
-    """The order of members."""
+    """Return the sort key of members."""
     return member.encode()
 
 
 def subscribers_of(subscriptions: Mapping[str, Collection[str]]) -> dict[str, tuple[str, ...]]:
-    """Member -> topics turned into topic -> members."""
+    """Invert member -> topics to topic -> members."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for member in sorted(subscriptions, key=by_id):
         for topic in subscriptions[member]:
@@ -31,7 +31,8 @@ def subscribers_of(subscriptions: Mapping[str, Collection[str]]) -> dict[str, tu
 
 
 def place(held: Mapping[Partition, str], loose: Iterable[Partition], subscribers: Subscribers) -> dict[Partition, str]:
-    """`held` and every loose partition at the subscriber that has the fewest by then; those that fewest may take go first."""
+    """Assign every loose partition to the subscriber with the fewest partitions so far. Partitions with the fewest subscribers come
+    first."""
     loads = Counter(held.values())
     heaps: dict[tuple[str, ...], list[tuple[int, bytes, str]]] = {}
     target = dict(held)
@@ -41,7 +42,7 @@ def place(held: Mapping[Partition, str], loose: Iterable[Partition], subscribers
         if heap is None:
             heap = heaps[able] = [(loads[member], by_id(member), member) for member in able]
             heapq.heapify(heap)
-        while heap[0][0] != loads[heap[0][2]]:  # counted up since, for another topic
+        while heap[0][0] != loads[heap[0][2]]:  # its count has grown since, for another topic
             heapq.heapreplace(heap, (loads[heap[0][2]], heap[0][1], heap[0][2]))
         least = heap[0][2]
         target[partition] = least
@@ -50,7 +51,7 @@ def place(held: Mapping[Partition, str], loose: Iterable[Partition], subscribers
 
 
 def even_out(held: Mapping[Partition, str], free: Collection[Partition], subscribers: Subscribers) -> dict[Partition, str]:
-    """`held` made balanced by few moves. What is in `free` may move at no cost: nobody really has it yet."""
+    """Balance `held` by few moves. Partitions in `free` move at no cost, because no member owns them yet."""
     free, groups = frozenset(free), set(subscribers.values())
     if len(groups) <= 1:
         return _even_out_alike(held, free, next(iter(groups), ()))
@@ -58,7 +59,8 @@ def even_out(held: Mapping[Partition, str], free: Collection[Partition], subscri
 
 
 def _even_out_alike(held: Mapping[Partition, str], free: Collection[Partition], members: tuple[str, ...]) -> dict[Partition, str]:
-    """All subscribe to the same topics: those that have most now keep one more than the others, so the moves are the fewest possible."""
+    """Balance members that subscribe to the same topics. The fullest members keep one more than the others, so that the moves are the
+    fewest possible."""
     loads = Counter(held.values())
     least, more = divmod(len(held), len(members)) if members else (0, 0)
     ranked = sorted(members, key=lambda member: (-loads[member], by_id(member)))
@@ -74,7 +76,8 @@ def _even_out_alike(held: Mapping[Partition, str], free: Collection[Partition], 
 
 
 def _even_out_apart(held: Mapping[Partition, str], free: Collection[Partition], subscribers: Subscribers) -> dict[Partition, str]:
-    """Single moves from the fullest that any helps, until none does; the sum of squared counts falls with each, so there is an end."""
+    """Move single partitions from the fullest member whose giving helps, until no move helps. Each move lowers the sum of squared
+    counts, so the loop ends."""
     target = dict(held)
     loads, has = Counter(held.values()), _by_member(held)
     while (move := _helping_move(loads, has, free, subscribers)) is not None:
@@ -88,7 +91,7 @@ def _even_out_apart(held: Mapping[Partition, str], free: Collection[Partition], 
 
 
 class Move(NamedTuple):
-    """One partition from one member to another."""
+    """The move of one partition to another member."""
 
     partition: Partition
     giver: str
@@ -110,7 +113,7 @@ def _helping_move(
 
 
 def is_balanced(held: Mapping[Partition, str], subscribers: Subscribers) -> bool:
-    """See the head of this module."""
+    """Tell whether the assignment is balanced in the sense of the module's docstring."""
     loads = Counter(held.values())
     fewest = {topic: min(loads[member] for member in members) for topic, members in subscribers.items()}
     return all(loads[member] < fewest[partition[0]] + 2 for partition, member in held.items())

@@ -1,4 +1,4 @@
-"""What the cooperative assignors refuse, and what they say of a peer that they cannot read."""
+"""Errors of the cooperative assignors: unsupported client versions and unreadable peers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import Final
 from groupmock_codec.extras import pip_install
 
 KNOWN: Final = {"aiokafka": "0.14", "kafka-python": "3.0"}
-"""The releases whose insides the assignors know: any patch of them will do."""
-KEPT_BYTES: Final = 4096  # a member's data may be as large as a message
+"""The releases whose internals the assignors know, with any patch version."""
+KEPT_BYTES: Final = 4096  # a limit, because a member's data may be as large as a message
 
 
 class UnsupportedClient(RuntimeError):
-    """The installed client library is not one that these assignors know; the text names both versions."""
+    """The installed client library is not one that these assignors know. The text names both versions."""
 
 
 class UnreadableSubscription(RuntimeError):
-    """A member's Subscription does not say what it holds. `member`, `data` (the first KEPT_BYTES of it), `assumed` in its place."""
+    """The Subscription of a member does not show its owned partitions.
+
+    `data` has its first KEPT_BYTES, and `assumed` says what is assumed instead.
+    """
 
     def __init__(self, member: str, data: bytes | None, assumed: str) -> None:
         shown = "null" if data is None else f"{len(data)} bytes {data[:64].hex()}{'...' if len(data) > 64 else ''}"
@@ -26,11 +29,11 @@ class UnreadableSubscription(RuntimeError):
 
 
 class NotAttached(RuntimeError):
-    """An assignor was used by a consumer that it was not told of: call `assignor.attach(consumer)` before the consumer starts."""
+    """An unattached consumer used an assignor: call `assignor.attach(consumer)` before the consumer starts."""
 
 
 def require(distribution: str) -> None:
-    """Raise UnsupportedClient unless a KNOWN version of it is installed; ModuleNotFoundError if it is not installed."""
+    """Raise UnsupportedClient unless a KNOWN version is installed, and ModuleNotFoundError if none is."""
     known = KNOWN[distribution]
     try:
         found = metadata.version(distribution)

@@ -1,4 +1,4 @@
-"""Telling a user's listener, whose methods may be coroutines or missing; and what the twins subscribe with."""
+"""Call a user's listener, whose methods may be coroutines or missing, and the listener of a CooperativeConsumer's membership."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 
 async def tell(listener: object, name: str, partitions: Iterable[Any]) -> None:
-    """Call `listener.name` with a set of the library's TopicPartition and await what can be awaited; nothing without such a method.
+    """Call `listener.name` with a set of the library's TopicPartition and await its result if needed. Without such a method do nothing.
 
     Raises what the method raises.
     """
@@ -21,12 +21,12 @@ async def tell(listener: object, name: str, partitions: Iterable[Any]) -> None:
 
 
 def lost_or_revoked(listener: object) -> str:
-    """What an expelled member's listener is told by: one without on_partitions_lost hears that they were revoked."""
+    """Return the method to call for lost partitions: a listener without on_partitions_lost is told that they were revoked."""
     return "on_partitions_lost" if hasattr(listener, "on_partitions_lost") else "on_partitions_revoked"
 
 
 class Twin(Protocol):
-    """What a twin consumer does when partitions move."""
+    """The interface of a CooperativeConsumer when partitions move."""
 
     _user: Any
 
@@ -35,21 +35,21 @@ class Twin(Protocol):
 
 
 class Moves:
-    """The listener of a twin's membership: what moves is done to its data consumer first, then the user is told."""
+    """The listener of a CooperativeConsumer's membership: it first moves the partitions in the data consumer and then tells the user."""
 
     def __init__(self, twin: Twin) -> None:
         self._twin = twin
 
     async def on_partitions_revoked(self, revoked: set[Any]) -> None:
-        """They go to another member: delivery ends and is committed."""
+        """End delivery and commit, because another member gets the partitions."""
         await self._twin.hand_over(revoked, commit=True)
         await tell(self._twin._user, "on_partitions_revoked", revoked)
 
     async def on_partitions_lost(self, lost: set[Any]) -> None:
-        """They are another member's already: delivery ends."""
+        """End delivery without a commit, because another member already owns the partitions."""
         await self._twin.hand_over(lost, commit=False)
         await tell(self._twin._user, lost_or_revoked(self._twin._user), lost)
 
     async def on_partitions_assigned(self, assigned: set[Any]) -> None:
-        """They are new: delivery begins when the user's callback is done."""
+        """Begin delivery when the user's callback has returned."""
         await self._twin.take_over(assigned, functools.partial(tell, self._twin._user, "on_partitions_assigned", assigned))

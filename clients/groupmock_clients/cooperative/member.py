@@ -1,7 +1,6 @@
-"""One member whatever its library: the bytes that it joins with, what it decides as leader, what an Assignment means for it.
+"""One member of a group, whatever its library: its Subscription, its decisions as leader, and the effect of an Assignment.
 
-`aiokafka` and `kafka_python` hold a Membership each and add what only the library knows: what the consumer owns, how it joins again, its
-listener.
+`aiokafka` and `kafka_python` have a Membership each and add what only the library knows: the owned partitions, how to rejoin, the listener.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ PROBLEMS_KEPT: Final = 100
 
 
 def listed(partitions: Iterable[Partition]) -> list[TopicPartitions]:
-    """As the codec has them: topics and partitions in order."""
+    """Return the partitions in the codec's form, topics and numbers in order."""
     by_topic: dict[str, list[int]] = {}
     for topic, number in sorted(partitions):
         by_topic.setdefault(topic, []).append(number)
@@ -35,13 +34,13 @@ def listed(partitions: Iterable[Partition]) -> list[TopicPartitions]:
 
 
 def flat(found: Iterable[TopicPartitions] | None) -> frozenset[Partition]:
-    """The other way round; null is nothing."""
+    """Invert `listed`, and turn None into an empty set."""
     return frozenset((each.topic, number) for each in found or () for number in each.partitions)
 
 
 @dataclass(frozen=True, slots=True)
 class PeerSubscription:
-    """What a leader's library shows of a member. `owned` None: it does not show OwnedPartitions."""
+    """The Subscription of a member as the leader's library shows it. `owned` is None if the library does not show OwnedPartitions."""
 
     topics: Iterable[str]
     user_data: bytes | None
@@ -49,7 +48,7 @@ class PeerSubscription:
 
 
 def counted(cluster: Any, peers: Iterable[PeerSubscription]) -> dict[str, int]:
-    """Topic -> number of partitions, for what these subscribe to and `cluster`, the library's metadata, knows."""
+    """Return topic -> number of partitions for the peers' topics in `cluster`, the library's metadata."""
     counts = {}
     for topic in {topic for peer in peers for topic in peer.topics}:
         numbers = cluster.partitions_for_topic(topic)
@@ -60,7 +59,8 @@ def counted(cluster: Any, peers: Iterable[PeerSubscription]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentEffect:
-    """What an Assignment means: `held` now, of which `added` is new; `revoked` is gone; join again at once, or in `timeout_ms` (0: not)."""
+    """The effect of an Assignment: the partitions `held` now, those `added` and `revoked`, and whether to rejoin at once or in
+    `timeout_ms` (0: not at all)."""
 
     held: frozenset[Partition]
     added: frozenset[Partition]
@@ -70,9 +70,10 @@ class AssignmentEffect:
 
 
 class Membership:
-    """One consumer's part in one group. `clock`: seconds that only go forward. `nonce`: the first one, for runs that repeat; else drawn.
+    """One consumer's membership in one group. `clock` returns monotonic seconds. `nonce` is the first nonce, for reproducible runs, else it
+    is random.
 
-    `strict`: a peer that cannot be read makes `assign` raise UnreadableSubscription; else it is logged and kept in `problems`.
+    With `strict` a peer that cannot be read makes `assign` raise UnreadableSubscription. Otherwise it is logged and kept in `problems`.
     """
 
     def __init__(
@@ -88,29 +89,32 @@ class Membership:
         self._planned = self._again = False
 
     def now(self) -> int:
-        """ms on this member's clock."""
+        """Return the member's clock in ms."""
         return int(self._clock() * 1000)
 
     def subscription(self, topics: Iterable[str], owned: Iterable[Partition]) -> bytes:
-        """What to join with. Every call has a nonce of its own, or Kafka would answer a follower with the last round."""
+        """Return the Subscription to join with. Every call has a nonce of its own, because Kafka would answer an unchanged follower with
+        the last round."""
         # A follower that joins unchanged starts no round (docs/kafka/group-protocol.md#jg-same-stable-follower).
         # 31 bits: never negative as an int32.
         self._nonce = (self._nonce + 1) & 0x7FFFFFFF
         self._planned = self._again = False
         held, design = listed(owned), self.rules.design
         if design == 1:
-            # Twice: an aiokafka leader shows user data alone (docs/kafka/clients.md#what-a-custom-assignor-can-do), others OwnedPartitions.
+            # The list is there twice, because an aiokafka leader shows user data alone
+            # (docs/kafka/clients.md#what-a-custom-assignor-can-do) and others show OwnedPartitions.
             data = designs.encode_assignor_data(AssignorData(held, self._nonce))
             return designs.encode_subscription(DesignSubscription(1, sorted(topics), data, held))
-        # In the user data: stock decoders drop bytes behind it (docs/kafka/clients.md#assignor-plug-in-of-aiokafka).
+        # In the user data, because stock decoders drop bytes after it (docs/kafka/clients.md#assignor-plug-in-of-aiokafka).
         return designs.carry_subscription(DesignSubscription(design, sorted(topics), self._nonce.to_bytes(4), held))
 
-    # The leader
+    # The member as leader.
 
     def assign(self, counts: Mapping[str, int], peers: Mapping[str, PeerSubscription], me: str | None = None) -> dict[str, bytes]:
-        """Every member's Assignment. `counts`: partitions per topic. `me`: the own id, where the library tells it; else by the nonce.
+        """Return the Assignment of every member. `counts` are partitions per topic. `me` is the own id if the library knows it; else the
+        nonce identifies it.
 
-        UnreadableSubscription if `strict`; LookupError if this member is not among `peers`.
+        Raises UnreadableSubscription if `strict`, and LookupError if this member is not among `peers`.
         """
         claims = {member: Claim(frozenset(peer.topics), self._owned_by(member, peer)) for member, peer in peers.items()}
         found = me if me is not None and me in peers else self._by_nonce(peers)
@@ -119,11 +123,11 @@ class Membership:
         return {member: self._encoded(decision) for member, decision in plan.decisions.items()}
 
     def speaks_ours(self, peer: PeerSubscription) -> bool:
-        """Was this Subscription made by an assignor of ours of the same design?"""
+        """Tell whether an assignor of ours with the same design made this Subscription."""
         return self._nonce_of(peer) is not None
 
     def forget(self) -> None:
-        """A round by other rules: what was remembered of the last one of ours is void."""
+        """Forget the last round of ours, because a round by other rules has made it void."""
         self._memory = self._received = None
         self._planned = self._again = False
 
@@ -139,7 +143,7 @@ class Membership:
         return frozenset() if told is None else flat(told.owned)  # a new member may leave it out
 
     def _assumed(self, member: str, peer: PeerSubscription) -> frozenset[Partition]:
-        """What an unreadable member holds: what I gave it last, so that nobody else gets it meanwhile."""
+        """Assume that an unreadable member owns its last assignment, so that no other member gets its partitions meanwhile."""
         holdings = self._memory.holdings if self._memory is not None else {}
         owned = frozenset(partition for partition, holder in holdings.items() if holder == member)
         assumed = f"it holds what it was given last: {', '.join(f'{t}-{n}' for t, n in sorted(owned))}" if owned else "it holds nothing"
@@ -168,25 +172,26 @@ class Membership:
         design, full, revoked = self.rules.design, listed(decision.assigned), listed(decision.revoked)
         if design == 1:
             # A stock decoder takes the number of revoked topics for the length of the user data, and ignores the rest
-            # (docs/kafka/seed-documents.md): so the full list must be the stock one.
+            # (docs/kafka/seed-documents.md). So the full list must be the stock one.
             return designs.encode_assignment(DesignAssignment(1, full, revoked))
         return designs.carry_assignment(DesignAssignment(design, listed(decision.listed), revoked, decision.timeout_ms), full)
 
-    # The member
+    # The member as follower.
 
     def received(
         self, owned: frozenset[Partition], assigned: frozenset[Partition], user_data: bytes | None, me: str, topics: Iterable[str],
         universe: Iterable[Partition],
     ) -> AssignmentEffect:  # fmt: skip
-        """An Assignment arrived. `owned`: held until now; `assigned`: the stock list; `me`: own id; `universe`: of the own topics."""
+        """Process an Assignment to this member. `owned` are the partitions until now, `assigned` is the stock list, `me` the own id,
+        `universe` all partitions of the own topics."""
         carried = designs.carried_assignment(user_data) if self.rules.design > 1 else None
         revoked = owned - assigned
-        # Who gives something up joins again at once (docs/kafka/cooperative-designs.md#member-rule-2). The document leaves
-        # negative timeouts undefined (docs/kafka/seed-documents.md): none.
+        # A member that gives up partitions rejoins at once (docs/kafka/cooperative-designs.md#member-rule-2). The document leaves negative
+        # timeouts undefined (docs/kafka/seed-documents.md): they count as 0.
         timeout = 0 if carried is None or revoked else max(0, carried.scheduled_rebalance_timeout)
         deadline = self.now() + timeout if timeout else None
         self._received = Received(me, deadline, frozenset(topics), frozenset(universe))
         if not self._planned:
-            self._memory = None  # somebody else leads
+            self._memory = None  # another member leads
         rejoin = bool(revoked) or (self._planned and self._again)
         return AssignmentEffect(assigned, assigned - owned, revoked, rejoin, timeout)

@@ -1,7 +1,7 @@
-"""What a leader decides, Designs I, II and III: `plan(...)` from claims, metadata, memory and the time; no input, output or clock.
+"""Compute a leader's decisions for Designs I, II and III: `plan(...)` is a pure function of claims, metadata, memory and the time.
 
-Rule numbers are those of the leader rules in docs/how-to/cooperative.md, which also lists the invariants that the tests check.
-Times are ms on any clock that only goes forward. Partitions are (topic, number).
+Rule numbers are those of the leader rules in docs/how-to/cooperative.md, which also lists the invariants that the tests check. Times are ms
+on a monotonic clock. Partitions are (topic, number).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ def plan(
     received: Received | None,
     now: int,
 ) -> LeaderPlan:
-    """One round, led by `me`, a key of `claims`. `counts`: topic -> number of partitions.
+    """Plan one round, led by `me`, a key of `claims`. `counts` maps topic to number of partitions.
 
-    `memory` is what the last plan of this leader returned; it is void if the leader was not a member then under this id. `received`
-    counts only without memory.
+    `memory` is part of the last plan of this leader. It is void if the leader was not a member then under this id. `received` is used only
+    without memory.
     """
     return Round(rules, counts, claims, me, memory, received, now).plan()
 
 
 class Round:
-    """The working state of one call of `plan`; each method is one rule or a small part of one."""
+    """The working state of one call of `plan`. Each method is one rule or a small part of one."""
 
     def __init__(
         self,
@@ -46,14 +46,14 @@ class Round:
         now: int,
     ) -> None:
         self.rules, self.claims, self.me, self.now = rules, claims, me, now
-        # Under another id it has been away, and others may have led since (docs/how-to/cooperative.md#what-the-leader-does).
+        # Under another id the leader has been away, and others may have led since (docs/how-to/cooperative.md#what-the-leader-does).
         self.memory = memory if memory is not None and me in memory.subscriptions else None
         self.received = received if self.memory is None and received is not None and received.member == me else None
-        # The topics whose partitions it knew, of those that it subscribed to.
+        # The subscribed topics whose partitions the leader knew.
         self.seen = self.received.topics & {topic for topic, _ in self.received.universe} if self.received is not None else frozenset()
         self.subscriptions = {member: claim.topics for member, claim in claims.items()}
         wanted = subscribers_of(self.subscriptions)
-        # Of a topic that the leader has no metadata of (another member's, not loaded yet), what is claimed stays and nothing is given.
+        # If the leader has no metadata of another member's topic (not loaded yet), claims on it stay and none of it is assigned.
         unknown = {each for claim in claims.values() for each in claim.owned if each[0] not in counts and each[0] in wanted}
         self.universe = unknown | {(topic, number) for topic in wanted for number in range(counts.get(topic, 0))}
         self.subscribers = {topic: wanted[topic] for topic in {each[0] for each in self.universe}}
@@ -64,7 +64,7 @@ class Round:
         self.departed = self._departed()
 
     def plan(self) -> LeaderPlan:
-        """The rules in their order."""
+        """Apply the rules in their order."""
         claimed = self.settle()
         unowned = self.universe - claimed
         if self.waits():
@@ -73,7 +73,8 @@ class Round:
         asked = {each for each in now if self.in_transfer(each)}
         matched = self.welcome()
         taken = set(self.held) - claimed
-        freed = (claimed & self.universe) - self.held.keys()  # claimed by who no longer reads it: given next time, planned now
+        # claimed by a member that no longer subscribes: planned now, assigned in the next round
+        freed = (claimed & self.universe) - self.held.keys()
         moves, target = self.balance(now | freed, moving=not self.lost and not matched)
         chosen = self.choose(moves, handing_over=bool(asked))
         for move in chosen:
@@ -82,10 +83,11 @@ class Round:
         timeout = self.timeout(waiting=len(chosen) < len(moves))
         return LeaderPlan(self._decisions(taken | now, timeout), self._memory(moves, target), self.again(timeout))
 
-    # Rules 0 and 1: claims
+    # Rules 0 and 1: claims.
 
     def settle(self) -> set[Partition]:
-        """Rule 0: `held` becomes who keeps what; every other claim on it is to be given up. Returns all that is claimed."""
+        """Apply rule 0: decide in `held` which claimant keeps each partition, and revoke all other claims on it. Returns all claimed
+        partitions."""
         claimants: defaultdict[Partition, list[str]] = defaultdict(list)
         for member in self.members:
             for partition in self.claims[member].owned:
@@ -101,7 +103,7 @@ class Round:
         return {partition for claim in self.claims.values() for partition in claim.owned}
 
     def keeper(self, partition: Partition, members: list[str]) -> str:
-        """Who keeps what several claim: the holder known, the leader that was told so, one of the last generation, the lowest id."""
+        """Choose among several claimants: the known holder, the leader that received it, a member of the last generation, the lowest id."""
         if len(members) == 1:
             return members[0]
         if self.memory is not None:
@@ -111,10 +113,10 @@ class Round:
             return next((member for member in members if member in self.memory.subscriptions), members[0])
         return self.me if self.received is not None and self.me in members else members[0]
 
-    # Rule 2: the first member
+    # Rule 2: the first member.
 
     def waits(self) -> bool:
-        """Is this the first member of a group, told to wait for others, or still waiting?"""
+        """Tell whether this is the first member of a group and is to wait for others."""
         if self.rules.first == "assign" or not self.rules.patience_ms or any(claim.owned for claim in self.claims.values()):
             return False
         return self.memory is None or (self.memory.waits_until or 0) > self.now
@@ -125,41 +127,42 @@ class Round:
         nothing: Partitions = frozenset()
         return LeaderPlan({member: Decision(nothing, nothing, nothing, until - self.now) for member in self.members}, memory, False)
 
-    # Rules 3 to 6 and 11: what nobody holds
+    # Rules 3 to 6 and 11: partitions without an owner.
 
     def defer(self, partition: Partition) -> bool:
-        """Is an unowned partition to be kept for somebody? It is in `lost` then."""
+        """Tell whether an unowned partition is reserved for a departed owner. If so, add it to `lost`."""
         if self.is_new(partition) or self.in_transfer(partition) or self.undelivered(partition):
             return False
         loss = self.loss(partition)
         if loss.deadline <= self.now:
-            return False  # rule 8
+            return False  # rule 8: the deadline has passed
         self.lost[partition] = loss
         return True
 
     def is_new(self, partition: Partition) -> bool:
-        """Rules 2 and 3: nobody can have lost what nobody knew."""
+        """Rules 2 and 3: a partition that no member knew cannot have been lost."""
         if self.memory is not None:
             return partition not in self.memory.universe
         if not any(claim.owned for claim in self.claims.values()):
             return True
         if self.received is not None and partition[0] in self.seen:
             return partition not in self.received.universe
-        # It did not subscribe then, or had no metadata yet: kafka-python may join, and be told its part, before it has any.
+        # The leader did not subscribe then, or had no metadata yet: kafka-python may join and get its part before it has any.
         return not any(owned[0] == partition[0] for claim in self.claims.values() for owned in claim.owned)
 
     def in_transfer(self, partition: Partition) -> bool:
-        """Rule 4: given up because I asked for it."""
+        """Rule 4: the partition was given up because this leader asked for it."""
         return self.memory is not None and partition in self.memory.universe and partition not in self.memory.holdings
 
     def undelivered(self, partition: Partition) -> bool:
-        """Rule 5: I gave it to somebody who is here and does not have it."""
+        """Rule 5: this leader assigned the partition to a present member, which does not have it."""
         if self.memory is None or partition in self.memory.lost:
             return False
         return self.memory.holdings.get(partition) in self.claims
 
     def loss(self, partition: Partition) -> Loss:
-        """Rule 6: its own deadline, set when it was lost. Rule 11: who followed when it was lost goes by the one it was told."""
+        """Rule 6: each lost partition has its own deadline, set at its loss. Rule 11: a member that followed at the loss uses the
+        deadline it received."""
         if self.memory is not None:
             known = self.memory.lost.get(partition)
             return known or Loss(self.now + self.rules.patience_ms, self.memory.holdings[partition])
@@ -173,10 +176,11 @@ class Round:
         gone |= {member: self.now + self.rules.patience_ms for member in self.memory.subscriptions if member not in self.claims}
         return gone
 
-    # Rule 7: newcomers while something is lost
+    # Rule 7: newcomers while partitions are lost.
 
     def welcome(self) -> bool:
-        """Newcomers take what is kept. Returns whether there were any, for nobody else is asked to give up something then."""
+        """Give reserved partitions to newcomers. Returns whether there were any newcomers, because then no other member has to give up
+        partitions."""
         if not self.lost:
             return False
         left = []
@@ -198,7 +202,7 @@ class Round:
         return matched
 
     def newcomers(self) -> Iterator[str]:
-        """Members that claim nothing and were not here before; without memory: that should have had something, but for the leader."""
+        """Yield the members that claim nothing and are new. Without memory: those that should have owned something, except the leader."""
         empty = [member for member in self.members if not self.claims[member].owned]
         if self.memory is not None:
             yield from (member for member in empty if member not in self.memory.subscriptions)
@@ -206,12 +210,12 @@ class Round:
         for member in empty:
             topics = self.subscriptions[member] & self.subscribers.keys()
             able = {each for topic in topics for each in self.subscribers[topic]}
-            # Rule 11: a leader that is new itself has no memory either, and would keep for itself what others wait for.
+            # Rule 11: a leader that is new has no memory either, and would keep for itself what others wait for.
             if member != self.me and sum(partition[0] in topics for partition in self.universe) >= len(able):
                 yield member
 
     def _namesake(self, member: str) -> str | None:
-        """The departed member of the same name; of several the one that lost most, then the highest id."""
+        """Return the departed member of the same name. Among several choose the one that lost most, then the highest id."""
         same = [each for each in self.departed if name_of(each) == name_of(member)]
         return max(same, key=lambda owner: (len(self._takeable(member, owner)), by_id(owner)), default=None)
 
@@ -223,10 +227,10 @@ class Round:
             del self.lost[partition]
             self.held[partition] = member
 
-    # Rules 8 and 9: the plan
+    # Rules 8 and 9: the plan.
 
     def balance(self, now: set[Partition], moving: bool) -> tuple[dict[Partition, Move], dict[Partition, str]]:
-        """Where everything should be, and what has to move for that; `moving` False: nobody gives anything up in this round."""
+        """Return the moves and the target of the plan. Without `moving` no member gives up a partition in this round."""
         if moving and (kept := self.kept(now)) is not None:
             target = kept
         else:
@@ -239,7 +243,8 @@ class Round:
         return moves, target
 
     def kept(self, now: set[Partition]) -> dict[Partition, str] | None:
-        """The last plan, if it is unfinished and still fits: the same members and topics, and nobody holds what it does not expect."""
+        """Return the last plan if it is unfinished and still fits: same members, same topics, and every partition where the plan expects
+        it."""
         last = self.memory
         if last is None or last.target is None or last.subscriptions != self.subscriptions or last.target.keys() != self.held.keys() | now:
             return None
@@ -250,7 +255,8 @@ class Round:
         return dict(last.target)
 
     def choose(self, moves: Mapping[Partition, Move], handing_over: bool) -> list[Move]:
-        """Which moves begin now: all; in Design III `max_moves`, from the fullest, and none while others are handed over."""
+        """Choose the moves to begin now. Designs I and II begin all. Design III begins `max_moves` from the fullest members, and none
+        while others are in transfer."""
         if self.rules.design != 3:
             return list(moves.values())
         if handing_over:
@@ -261,9 +267,10 @@ class Round:
         return ranked[: self.rules.max_moves]
 
     def timeout(self, waiting: bool) -> int:
-        """Rule 8: when to join again, ms; none where somebody joins again at once anyway. `waiting`: moves are left for later."""
-        # The document leaves open whose revocation it means (docs/kafka/seed-documents.md): here anybody's, since one
-        # member that joins at once begins the round for all.
+        """Rule 8: return the ms until members rejoin, or 0 if a member rejoins at once anyway. `waiting` says that moves are left for
+        later."""
+        # The document leaves open whose revocation counts (docs/kafka/seed-documents.md). Here any revocation does, because one member that
+        # rejoins at once begins the round for all.
         if any(self.revoked.values()):
             return 0
         if self.lost:
@@ -271,10 +278,10 @@ class Round:
         return self.rules.move_interval_ms if waiting else 0
 
     def again(self, timeout: int) -> bool:
-        """Rule 10: unbalanced, and nobody would join again."""
+        """Rule 10: tell whether the leader must rejoin, because the assignment is unbalanced and no other member would rejoin."""
         return not timeout and not any(self.revoked.values()) and not is_balanced(self.held, self.subscribers)
 
-    # The answer
+    # The result.
 
     def _decisions(self, new: set[Partition], timeout: int) -> dict[str, Decision]:
         has: defaultdict[str, set[Partition]] = defaultdict(set)

@@ -1,6 +1,6 @@
-"""The words of the policy: what members claim, what a leader decides, and what it keeps for its next round.
+"""The terms of the policy: what members claim, what a leader decides, and what it remembers for its next round.
 
-Times are ms on any clock that only goes forward. Partitions are (topic, number).
+Times are ms on a monotonic clock. Partitions are (topic, number).
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Final, Literal
 
 from .balance import Move, Partition
 
-DELAY_MS: Final = 300_000  # scheduled.rebalance.max.delay.ms of Kafka Connect
+DELAY_MS: Final = 300_000  # default of Kafka Connect's scheduled.rebalance.max.delay.ms
 NOBODY: Final = ""
 Partitions = frozenset[Partition]
-# As in groupmock.rounds.rebalance_model: cooperative imports the codec only (docs/reference/architecture.md#rule-3).
+# Duplicates groupmock.rounds.rebalance_model, because cooperative imports the codec only (docs/reference/architecture.md#rule-3).
 _UUID: Final = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """One group's settings; every member must have the same. `delay_ms` counts in Designs II and III, the moves in III.
+    """The settings of one group, which all members must share. `delay_ms` applies to Designs II and III, the moves to III.
 
-    `first`: may the first member of a group take everything at once, or does it wait `delay_ms` for others? `match`: may a newcomer with
-    an unknown name take what a named member lost ("any"), or only what nobody knows the owner of ("name")?
+    `first`: may the first member of a group take everything at once, or does it wait `delay_ms` for others? `match`: may a newcomer with an
+    unknown name take what a named member lost ("any"), or only what has no known owner ("name")?
     """
 
     design: Literal[1, 2, 3] = 2
@@ -44,13 +44,13 @@ class Rules:
 
     @property
     def patience_ms(self) -> int:
-        """How long a lost partition is kept for who lost it: never in Design I."""
+        """Return how long a lost partition is reserved for its owner: 0 in Design I."""
         return 0 if self.design == 1 else self.delay_ms
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a member joined with."""
+    """The topics and owned partitions with which a member joined."""
 
     topics: frozenset[str]
     owned: Partitions = frozenset()
@@ -58,7 +58,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a member is told. `assigned`: all that it holds then. `gained`: what of it is new. `timeout_ms` 0: none."""
+    """The decision about one member. `assigned` are all its partitions, `gained` the new ones among them. `timeout_ms` 0 means none."""
 
     assigned: Partitions
     gained: Partitions
@@ -67,13 +67,13 @@ class Decision:
 
     @property
     def listed(self) -> Partitions:
-        """AssignedTopicPartitions as the document's examples print it: nothing if nothing is new."""
+        """Return AssignedTopicPartitions as the document's examples print it: empty if nothing is new."""
         return self.assigned if self.gained else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A partition whose holder is gone is kept until `deadline` for `owner`; "" where the leader does not know who that was."""
+    """A partition whose holder is gone, reserved until `deadline` for `owner` ("" if the leader does not know the owner)."""
 
     deadline: int
     owner: str
@@ -81,21 +81,22 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class LeaderMemory:
-    """What a leader keeps from its last round."""
+    """The state that a leader keeps between rounds."""
 
     subscriptions: Mapping[str, frozenset[str]]
     universe: Partitions
-    holdings: Mapping[Partition, str]  # who holds it, as far as was told; of what is lost: who held it
+    holdings: Mapping[Partition, str]  # the last known holder; for a lost partition the one that lost it
     lost: Mapping[Partition, Loss] = field(default_factory=dict)
-    departed: Mapping[str, int] = field(default_factory=dict)  # member -> until when its name counts
-    target: Mapping[Partition, str] | None = None  # the plan that is being carried out, while it is
-    moves: Mapping[Partition, Move] = field(default_factory=dict)  # of that plan: what has not changed hands yet
-    waits_until: int | None = None  # first="wait": nothing is given before
+    departed: Mapping[str, int] = field(default_factory=dict)  # member -> time until which its name counts
+    target: Mapping[Partition, str] | None = None  # the plan that is being carried out, if any
+    moves: Mapping[Partition, Move] = field(default_factory=dict)  # the moves of that plan that have not happened yet
+    waits_until: int | None = None  # with first="wait": nothing is assigned before
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What a member knows from its last Assignment, should it lead next: its id then, when it was to join again, what there was."""
+    """The state that a member keeps of its last Assignment in case it leads next: its id, its deadline to rejoin, and the known
+    partitions."""
 
     member: str
     deadline: int | None
@@ -105,7 +106,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class LeaderPlan:
-    """`again`: the leader has to join again at once, since nobody else would although something is left to do."""
+    """The result of a round. `again` says that the leader must rejoin at once, because work is left and no other member would rejoin."""
 
     decisions: Mapping[str, Decision]
     memory: LeaderMemory
@@ -113,5 +114,5 @@ class LeaderPlan:
 
 
 def name_of(member: str) -> str:
-    """What a member id says of its process: client id, or instance id, before the UUID that Kafka appends."""
+    """Return the process name in a member id: client id or instance id, without the UUID that Kafka appends."""
     return _UUID.sub("", member)

@@ -1,4 +1,4 @@
-"""`python -m groupmock_clients.probe`: the same as `groupmock probe`."""
+"""`python -m groupmock_clients.probe` is the same as `groupmock probe`."""
 
 from __future__ import annotations
 

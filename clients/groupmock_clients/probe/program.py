@@ -1,4 +1,4 @@
-"""The probe as a program: connects, plays, cleans up, reports (`groupmock probe`, docs/how-to/probe.md)."""
+"""The probe as a program: connect, play, clean up, report (`groupmock probe`, docs/how-to/probe.md)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ AUTO: Final = "auto"
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked for. `output`: None for stdout; `at_most`: API name -> highest version to use."""
+    """The options of one run of the probe. `output` is None for stdout. `at_most` maps an API name to the highest version to use."""
 
     host: str
     port: int
@@ -58,7 +58,7 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Probe one broker and report; returns the exit code (docs/how-to/probe.md)."""
+    """Probe one broker and report. Returns the exit code (docs/how-to/probe.md)."""
     try:
         suite = load_suite(options.folder)
         if not suite.exchanges:
@@ -85,7 +85,7 @@ def _check_names(apis: Iterable[str]) -> None:
 
 
 def probe(options: Options, suite: Suite) -> Report:
-    """Judge a broker. Raises NoBroker when it cannot be reached or is no Kafka broker; UnknownName."""
+    """Judge a broker and return the report. Raises NoBroker if it cannot be reached or is no Kafka broker, and UnknownName."""
     variants = chosen(suite, options.wishes)
     started, began = datetime.now(UTC), time.monotonic()
     broker = TcpBroker(options.host, options.port, patience=options.patience)
@@ -119,7 +119,7 @@ def _fact(death: Death) -> DeathFact:
 
 
 def _get_to_know(broker: TcpBroker, options: Options) -> BrokerFacts:
-    """Release and settings: told by the user, by the broker, or found out."""
+    """Determine release and settings: from the user, from the broker, or by trying."""
     if options.release == AUTO:
         found = guess(broker.ranges)
         broker.release, sure = found.release, found.sure
@@ -135,7 +135,7 @@ def _get_to_know(broker: TcpBroker, options: Options) -> BrokerFacts:
 
 
 class _Progress:
-    """A counter on the terminal's last line, if stderr is one."""
+    """A progress counter on the terminal's last line, if stderr is a terminal."""
 
     def __init__(self, total: int) -> None:
         self._total, self._done, self._broken = total, 0, 0
@@ -151,7 +151,7 @@ class _Progress:
 
 
 def _deliver(options: Options, report: Report) -> int:
-    """Write the report where it was asked for."""
+    """Write the report to its destination."""
     if options.output is None:
         text = as_text(report, colour=sys.stdout.isatty()) if options.report == "text" else FORMS[options.report](report)
         sys.stdout.write(text)
@@ -165,8 +165,8 @@ def _deliver(options: Options, report: Report) -> int:
 
 
 def exit_code(report: Report, asked: bool) -> int:
-    """3: the broker went away and did not come back. 1: something is broken, or the broker died meanwhile. 4: nothing is, but what was
-    asked for stays unknown. 0 otherwise."""
+    """Return 3 if the broker went away for good, 1 if something is broken or the broker died meanwhile, 4 if nothing is broken but rows
+    that the user asked for are unknown, else 0."""
     verdicts = {row.verdict for row in report.rows}
     if any(not death.back for death in report.deaths):
         return CANNOT_CONNECT

@@ -1,7 +1,7 @@
-"""Plays the planned dialogues against one broker, many at a time; what broke is played again when the others are done.
+"""Play the planned dialogues against one broker, many at a time, and afterwards repeat those that broke.
 
-A server that dies is waited for. If several dialogues were under way, each of them is played alone when it is back: so the one that kills
-it is told from those that were there.
+If the server dies, the schedule waits for it to come back. If several dialogues were in progress, each of them is then played alone. That
+separates the dialogue that kills the server from the others.
 """
 
 from __future__ import annotations
@@ -26,21 +26,24 @@ from .verdicts.runner import play
 from .verdicts.selection import Planned
 
 SPARE_SECONDS: Final = 60
-"""What a dialogue may take beyond what it must; the steps themselves are bounded much closer."""
+"""The time allowed for a dialogue beyond its minimum. The steps themselves have much tighter bounds."""
 QUIET: Final = 4
-"""How many dialogues at a time when something is played again."""
+"""The number of parallel dialogues when dialogues are repeated."""
 FURTHER: Final = 2
-"""How often more than asked for something is played again where load can explain what broke: such an attempt is none of the retries."""
+"""Additional attempts if load can explain the failures. Such attempts do not count as retries."""
 MOST_DEATHS: Final = 20
-"""A server that dies more often is given up."""
+"""A server that dies this often is given up."""
 GONE: Final = "the broker is gone: it takes no connections any more"
 DIED: Final = "the server stopped answering during this dialogue"
 
 
 @dataclass(frozen=True)
 class Pace:
-    """`parallel`: dialogues at a time; `retries`: how often a broken one is played again before it counts; `seconds`: for all of it;
-    `wait`: how long a server that died may take to come back; `restart`: the command (its words) that starts it again, if we are to."""
+    """The limits of a run.
+
+    `parallel`: dialogues at a time. `retries`: repetitions of a broken dialogue before it counts. `seconds`: time for the whole run.
+    `wait`: seconds until a dead server must be back. `restart`: the words of the command that restarts the server, if any.
+    """
 
     parallel: int = 32
     retries: int = 2
@@ -51,8 +54,11 @@ class Pace:
 
 @dataclass
 class _Attempts:
-    """What came of one dialogue until now. `broken`: the attempts that broke and are not weighed yet; `evidence`: how often it broke in a
-    way that load cannot explain; `excused`: how often in one that it can; `late_ms`: the worst load at those."""
+    """The attempts at one dialogue so far.
+
+    `broken`: failed attempts that were not weighed yet. `evidence`: failures that load cannot explain. `excused`: failures that load can
+    explain. `late_ms`: the worst lateness among the latter.
+    """
 
     outcome: DialogueOutcome
     broken: list[DialogueOutcome] = field(default_factory=list)
@@ -64,13 +70,12 @@ class _Attempts:
         self.add(self.outcome)
 
     def add(self, outcome: DialogueOutcome) -> None:
-        """One more attempt."""
         self.outcome = outcome
         if outcome.verdict == BROKEN and not outcome.fatal:
             self.broken.append(outcome)
 
     def weigh(self, explained: Callable[[DialogueOutcome], bool]) -> None:
-        """Can load explain what broke? Asked when the answer matters: it takes as many plays on the core as a dialogue has turns."""
+        """Decide which failures load can explain. This is done late, because it takes as many plays on the core as a dialogue has turns."""
         for outcome in self.broken:
             if explained(outcome):
                 self.excused, self.late_ms = self.excused + 1, max(self.late_ms, outcome.late_ms)
@@ -80,7 +85,7 @@ class _Attempts:
 
 
 class Schedule:
-    """One run. `said`: called with every outcome as it comes; `deaths`: how often the server went away, and what is known of it."""
+    """One run of the probe. `said` is called with every outcome when it is known. `deaths` records each time the server went away."""
 
     def __init__(self, broker: TcpBroker, pace: Pace, said: Callable[[DialogueOutcome], None] = lambda outcome: None) -> None:
         self._broker, self._pace, self._said = broker, pace, said
@@ -91,11 +96,10 @@ class Schedule:
         self.deaths: list[Death] = []
 
     def close(self) -> None:
-        """End what was started."""
         self._restart.close()
 
     def play(self, planned: Iterable[Planned]) -> list[DialogueOutcome]:
-        """Every outcome, in the order of the plan."""
+        """Return every outcome in the order of the plan."""
         order = list(planned)
         longest_first = sorted(range(len(order)), key=lambda index: -least_ms(order[index].variant.exchange))
         first = self._round([order[index] for index in longest_first], 1, self._pace.parallel)
@@ -109,10 +113,10 @@ class Schedule:
                     found[index].add(again(found[index].outcome, outcome))
         return [self._judged(found[index], order[index]) for index in range(len(order))]
 
-    # -- verdicts
 
     def _worth_another(self, attempts: _Attempts, planned: Planned) -> bool:
-        """Broken, and not yet as often as it takes in a way that counts; what kills the server is not asked to do so again."""
+        """Tell whether to repeat a dialogue: it is broken and has not failed often enough. A dialogue that kills the server is not
+        repeated."""
         if attempts.outcome.verdict != BROKEN or attempts.outcome.fatal:
             return False
         if attempts.evidence + len(attempts.broken) > self._pace.retries:
@@ -120,7 +124,7 @@ class Schedule:
         return attempts.evidence + len(attempts.broken) <= self._pace.retries
 
     def _explained(self, planned: Planned, outcome: DialogueOutcome) -> bool:
-        """Can load explain what broke?"""
+        """Tell whether load can explain the failure."""
         assert outcome.failure is not None
         broker = self._broker
         bounds = tolerance(broker.patience * min(outcome.attempts, 3), planned.factor)
@@ -129,8 +133,8 @@ class Schedule:
         return explains(outcome.late_ms, outcome.failure, planned.variant, conditions)
 
     def _judged(self, attempts: _Attempts, planned: Planned) -> DialogueOutcome:
-        """What broke in a macro broke on the way to what the exchange is about: that says nothing about its rows. What load can explain
-        says nothing either."""
+        """Return the final verdict of a dialogue. It is unknown if load can explain the failure, or if a macro failed, because macros
+        only prepare what the exchange is about."""
         outcome = attempts.outcome
         if outcome.verdict != BROKEN or outcome.fatal:
             return outcome
@@ -142,10 +146,9 @@ class Schedule:
             return replace(outcome, verdict=UNKNOWN, detail=f"could not get that far: {outcome.detail}")
         return outcome
 
-    # -- one round
 
     def _round(self, planned: Sequence[Planned], attempt: int, parallel: int) -> list[DialogueOutcome]:
-        """One attempt at each, whatever becomes of the server meanwhile."""
+        """Play each dialogue once, even if the server dies in between."""
         found: dict[str, DialogueOutcome] = {}
         left = list(planned)
         while left:
@@ -182,7 +185,7 @@ class Schedule:
             raise
 
     def _one(self, planned: Planned, attempt: int) -> DialogueOutcome:
-        """One dialogue at one attempt. Whatever goes wrong with the check itself is an unknown, never kept."""
+        """Play one dialogue for one attempt. If the check itself fails, the verdict is unknown and never kept."""
         began = time.monotonic()
         exchange, name = planned.variant.exchange, planned.variant.name
         left = self._end - began
@@ -199,7 +202,7 @@ class Schedule:
             outcome = DialogueOutcome(name, exchange.rows, UNKNOWN, f"a mistake in the exchange: {mistake}")
         except (NoBroker, CannotProvide) as why:
             outcome = DialogueOutcome(name, exchange.rows, UNKNOWN, str(why))
-        except Exception as crash:  # a check that fails itself says nothing about the broker
+        except Exception as crash:  # a failing check says nothing about the broker
             outcome = DialogueOutcome(name, exchange.rows, UNKNOWN, f"the check failed: {type(crash).__name__}: {crash}")
         self._liveness.ended(name, stage.connected)
         if outcome.verdict != KEPT and self._liveness.gone():
@@ -208,10 +211,9 @@ class Schedule:
         outcome.stretched, outcome.seconds = planned.factor, time.monotonic() - began
         return outcome
 
-    # -- when the server dies
 
     def _buried(self, death: Death, found: dict[str, DialogueOutcome], played: dict[str, DialogueOutcome]) -> bool:
-        """Write the death down, with the one that killed it if that is clear, and wait for the server to come back."""
+        """Record the death, with its cause if that is clear, and wait for the server to come back."""
         self.deaths.append(death)
         if len(death.dialogues) == 1:
             (death.culprit,) = death.dialogues
@@ -226,7 +228,7 @@ class Schedule:
         return revived.back
 
     def _alone(self, suspects: Sequence[Planned], attempt: int, death: Death, found: dict[str, DialogueOutcome]) -> bool:
-        """Play the suspects one by one, the shortest first, until one kills the server again; is it there afterwards?"""
+        """Play the suspects one by one, the shortest first, until one kills the server again. Returns whether the server is back."""
         for each in sorted(suspects, key=lambda each: least_ms(each.variant.exchange)):
             played = self._side_by_side([each], attempt, 1)
             if not self._liveness.gone():
@@ -240,7 +242,7 @@ class Schedule:
 
 
 def _killer(outcome: DialogueOutcome, death: Death) -> DialogueOutcome:
-    """The dialogue under which the server died while nothing else was under way: broken, with what is known of it."""
+    """Return the broken outcome of a dialogue under which the server died while no other dialogue was in progress."""
     place, _, step = next((line for line in reversed(outcome.transcript) if not line.startswith(" ")), "").partition("  ")
     since = f"{death.before} had ended just before" if death.before else "nothing else had been played since it was there again"
     told = f"{DIED}; no other was under way, {since}"
@@ -249,11 +251,12 @@ def _killer(outcome: DialogueOutcome, death: Death) -> DialogueOutcome:
 
 
 def _lost(planned: Planned, death: Death) -> DialogueOutcome:
-    """What is left when the server does not come back."""
+    """Return the outcome of a dialogue that could not be played because the server did not come back."""
     why = f"{DIED} and {len(death.dialogues) - 1} others: which of them did it is not known" if planned.name in death.dialogues else GONE
     return DialogueOutcome(planned.name, planned.variant.exchange.rows, UNKNOWN, why)
 
 
 def _counts(outcome: DialogueOutcome) -> bool:
-    """A further attempt that could not be played leaves the verdict as it was; but who is gone may have hung up on everybody."""
+    """Tell whether a repeated attempt counts. An attempt that could not be played does not, unless the broker is gone, because that may
+    have ended the dialogue."""
     return outcome.verdict != UNKNOWN or outcome.detail == GONE

@@ -21,7 +21,6 @@ REPORTS = ("text", "json", "junit", "html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("broker", metavar="HOST:PORT", type=_address, help="the broker to judge")
     parser.add_argument(
         "--only", action="append", default=[], metavar="NAME", help="rows or exchanges of that name (* allowed; repeatable)"
@@ -51,14 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     from . import program
 
     return program.run(options(arguments))
 
 
 def options(arguments: argparse.Namespace) -> Options:
-    """The flags as the probe takes them."""
+    """Return the probe's options from the flags."""
     from .language.exchange_suite import FOLDER
     from .program import Options
     from .schedule import Pace

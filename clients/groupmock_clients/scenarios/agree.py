@@ -1,7 +1,7 @@
-"""Does the virtual clock tell what happens? A live run and its virtual twin must agree on what is counted: moves and rounds.
+"""Compare a live run with the same scenario on the virtual clock: moves and rounds must agree.
 
-Rounds are those that count (measure), without the late ones, which are librdkafka's own. Times are not compared: a live one has the
-machine in it.
+Late rounds (see `measure`) do not count, because they are peculiar to librdkafka. Times are not compared, because a live one depends on the
+machine.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from .play import Protocol, Scenario, Sizes, Unsupported
 from .results import Job, ScenarioResult, run_one
 
 STARTUP_MS: Final = 100
-"""How long the start of a live member takes: it is forked by a process that has loaded its library."""
+"""The time to start a live member, which is forked by a process that has its library loaded."""
 CHANCES: Final = 3
-"""How often a run is played at most. What differs counts when it repeats, as in the comparison with Kafka."""
+"""The number of attempts. A difference counts only if it repeats, as in the comparison with Kafka."""
 
 
 def twin_of(job: Job) -> Protocol | None:
-    """Whose virtual run is compared with this one; None: nobody's."""
+    """Return the scripted protocol to compare with, or None if there is none."""
     try:
         protocol = virtual_twin(job.protocol)
     except Unsupported:
@@ -31,7 +31,8 @@ def twin_of(job: Job) -> Protocol | None:
 
 
 def disagreement(job: Job, live: ScenarioResult) -> str | None:
-    """What the virtual twin of this live run counts otherwise, in a sentence; None: nothing, or there is no twin, or no live figures."""
+    """Describe how the virtual run's counts differ from the live one's. None if they agree, if there is no virtual run, or no live
+    figures."""
     protocol = twin_of(job)
     if live.figures is None or protocol is None:
         return None
@@ -43,11 +44,11 @@ def disagreement(job: Job, live: ScenarioResult) -> str | None:
 
 
 def compared(job: Job, live: ScenarioResult, again: Callable[[Job], ScenarioResult] = run_one) -> ScenarioResult:
-    """The result with `agreed` said, and why not in `broken`.
+    """Compare a live run with its virtual counterpart, and add `agreed` and differences in `broken` to the result.
 
-    A live run has the machine in it: a process that should be back in time may be late on a busy one, which is another story and told
-    otherwise. So a run that disagrees is played again, alone, twice at most, and the last one counts; what was broken in an earlier one
-    stays told, and its journal stays beside the other one (`.1.jsonl`, `.2.jsonl`).
+    A live run depends on the machine: a process that should be back in time may be late on a busy one, and then the group behaves
+    differently. So a run that disagrees is repeated alone, twice at most, and the last one counts. Invariants broken in earlier attempts
+    stay in the result, and their journals are kept (`.1.jsonl`, `.2.jsonl`).
     """
     found = disagreement(job, live)
     for played in range(1, CHANCES):

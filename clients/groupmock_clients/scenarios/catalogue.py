@@ -1,4 +1,4 @@
-"""The scenarios and the protocols, as data, and what the document's Characteristics say of each."""
+"""The scenarios and the protocols as data, and the assessments in the document's Characteristics."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WORDS: Final = {
     (ROLLING_BOUNCE, "design-1"): "IMPROVED", (ROLLING_BOUNCE, "design-2"): "YES", (ROLLING_BOUNCE, "design-3"): "YES",
     (SCALE, "design-1"): "YES", (SCALE, "design-2"): "YES", (SCALE, "design-3"): "YES",
 }  # fmt: skip
-"""The document's Characteristics: (its line, protocol) -> its word."""
+"""The document's Characteristics: maps (line, protocol) to the assessment."""
 
 SCENARIOS: Final = (
     Scenario(
@@ -98,7 +98,7 @@ TOUR: Final = Scenario(
     (Start(), AwaitSettled(), Kill(Who.FOLLOWER), AwaitSettled(), Stop(Who.FOLLOWER), AwaitSettled()),
     cast=("ada", "ben", "cleo", "dana", "eli"),
 )
-"""To be looked at; it is not in the tables of what is measured."""
+"""A scenario to watch, which is not measured."""
 
 _NOT_BESIDE_RANGE: Final = "librdkafka and kafka-python refuse a list of eager and cooperative assignors"
 _NOT_RANGE: Final = "it is range"
@@ -142,7 +142,7 @@ VIRTUAL: Final = (
 
 
 def scenario(name: str) -> Scenario:
-    """By name. LookupError names those there are."""
+    """Return the scenario of that name. Raises LookupError with the known names."""
     every = (*SCENARIOS, TOUR)
     found = next((each for each in every if each.name == name), None)
     if found is None:
@@ -151,7 +151,7 @@ def scenario(name: str) -> Scenario:
 
 
 def protocols(stage: str, named: str | None = None) -> tuple[Protocol, ...]:
-    """What the stage has of `NAME` or `NAME/CLIENT`; without a name, everything. LookupError names what there is."""
+    """Return the stage's protocols that match `NAME` or `NAME/CLIENT`, or all. Raises LookupError with the known names."""
     every = LIVE if stage == "live" else VIRTUAL
     found = tuple(each for each in every if named is None or named in (each.name, str(each)))
     if not found:
@@ -160,14 +160,15 @@ def protocols(stage: str, named: str | None = None) -> tuple[Protocol, ...]:
 
 
 def virtual_twin(protocol: Protocol) -> Protocol:
-    """The scripted protocol that does what this live one does. Raises Unsupported where there is none."""
+    """Return the scripted protocol that corresponds to a live one. Raises Unsupported if there is none."""
     if not any(each.name == protocol.name for each in VIRTUAL):
         raise Unsupported(f"{protocol.name} has no scripted members")
     return Protocol(protocol.name, "scripted-twin" if protocol.twin else "scripted", protocol.bounces, protocol.no_upgrade)
 
 
 def fitting(sizes: Sizes, protocol: Protocol) -> Sizes:
-    """The same, but for Connect: times that a Java virtual machine can keep on a busy machine, and no more than three of them."""
+    """Return the sizes to use with a protocol. Kafka Connect gets longer times, because Java on a busy machine is slow, and at most
+    three workers."""
     if protocol.name != "connect":
         return sizes
     return replace(
@@ -177,9 +178,9 @@ def fitting(sizes: Sizes, protocol: Protocol) -> Sizes:
 
 
 def plays(stage_scenario: Scenario, protocol: Protocol) -> bool:
-    """Is this combination measured at all?"""
+    """Tell whether this combination is measured."""
     if protocol.name == "connect":
         return stage_scenario.row == PROCESS_DEATH
     if protocol.name == BY_BROKER and Stop(Who.LEADER) in stage_scenario.steps:
-        return False  # nobody leads
+        return False  # the group has no leader
     return bool(protocol.bounces) or Upgrade() not in stage_scenario.steps

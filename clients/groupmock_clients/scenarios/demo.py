@@ -1,8 +1,8 @@
-"""Five stock consumers of a mock cluster come, crash and leave; their rebalances are told as they happen.
+"""Watch five stock consumers of a mock cluster come, crash and leave, with a commentary on their rebalances.
 
 The scenario `tour`, played live: three aiokafka and two kafka-python members share a topic of 12 partitions. They arrive, one is killed,
-one leaves. What is told is read from the cluster's journal, as any user could. Exit codes: 0 the group settled each time and no record
-was lost, 1 it did not (stderr says what was missing), 2 a consumer library is missing.
+one leaves. The commentary is made from the cluster's journal, which is open to any user. Exit codes: 0 the group settled each time and no
+record was lost, 1 it did not (stderr says what was missing), 2 a consumer library is missing.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ LIBRARIES: Final = {"aiokafka": "aiokafka", "kafka": "kafka-python"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """There are none: it is always the same tour."""
+    """Add no flags, because the demo always plays the same scenario."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     missing = [name for module, name in LIBRARIES.items() if find_spec(module) is None]
     if missing:
         install = pip_install("cooperative-aiokafka", "cooperative-kafka-python")
@@ -50,20 +49,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def sizes() -> Sizes:
-    """Short times, so that nobody waits long for what is to be seen."""
+    """Return sizes with short times, so that nothing takes long."""
     from .play import Sizes
 
     return Sizes(members=3, change=2, session_ms=3000, heartbeat_ms=300, commit_ms=1000, initial_delay_ms=500, delay_ms=1000, rate=3)
 
 
 def say(text: str) -> None:
-    """One line, at once. The demo's port is open to whoever finds it, and what comes in is told."""
+    """Print one line at once. It is escaped, because anybody may connect to the demo's port and send texts."""
     sys.stdout.write(one_line(text) + "\n")
     sys.stdout.flush()
 
 
 def tour(sizes: Sizes) -> None:
-    """Play it and tell it. Raises Missed."""
+    """Play the scenario with its commentary. Raises Missed."""
     from groupmock.version import __version__
 
     from .catalogue import TOUR, TOUR_PROTOCOL
@@ -91,7 +90,7 @@ def tour(sizes: Sizes) -> None:
 
 
 def _tell(stage: LiveStage, teller: Tour) -> None:
-    """Every line as soon as its row is in the journal."""
+    """Print the commentary on every row as soon as it is in the journal."""
     for row in stage.journal_rows():
         for line in teller.tell(row):
             say(line)

@@ -1,8 +1,9 @@
-"""What must hold in every run, live or virtual, read from its rows alone: the invariants of docs/how-to/cooperative.md, and no record lost.
+"""Check what must hold in every run, live or virtual, from its rows alone: the invariants of docs/how-to/cooperative.md, and that no record
+is lost.
 
-A live leader plans somewhere between its answer to JoinGroup (`began`) and its SyncGroup (`planned`); a time is compared with the bound
-that is in the defendant's favour. Rounds in which nobody is told anything new do not count: kafka-python throws a join
-away now and then, and a member's timer may be a little early.
+A live leader plans somewhere between its JoinGroup answer (`began`) and its SyncGroup (`planned`), and each time is compared with the more
+lenient of both. Rounds in which no member is told anything new do not count, because kafka-python discards a join now and then, and a
+member's timer may be slightly early.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Finding = tuple[str, str]
 
 
 def broken(run: ScenarioRun) -> list[BrokenInvariant]:
-    """Everything that did not hold, oldest first; [] is how it should be."""
+    """Return all violations in the order of time."""
     found = [*_rounds_of(run), *callbacks(run), *records(run)]
     return sorted(found, key=lambda each: each.at_ms)
 
@@ -41,15 +42,15 @@ def _rounds_of(run: ScenarioRun) -> Iterator[BrokenInvariant]:
 
 
 def _time_of(rows: Sequence[Row], what: str) -> float:
-    """ms; after everything if the runner never said it."""
+    """Return the runner's time of that kind in ms, or infinity if it has none."""
     return next((row["t"] / NS_PER_MS for row in rows if said(row, what) and row["client"] == RUNNER), float("inf"))
 
 
-# Round by round
+# The rounds one by one.
 
 
 class _Judge:
-    """Fed with the rounds in their order."""
+    """Checks rounds, which it gets in their order."""
 
     def __init__(self, run: ScenarioRun) -> None:
         self.sizes, self.protocol = run.sizes, run.protocol
@@ -57,17 +58,17 @@ class _Judge:
         self.patience = 0 if self.design < 2 else run.sizes.delay_ms
         self.cooperative = bool(self.design) or run.protocol.name == "cooperative-sticky"
         self.before: Generation | None = None
-        self.known: dict[str, int] = {}  # topic -> partitions that some leader knew of
-        self.rounds = 0  # since the last change, that one included
-        self.started = 0.0  # when that one was planned, at the latest
+        self.known: dict[str, int] = {}  # topic -> the number of partitions that some leader knew of
+        self.rounds = 0  # counted since the last change, including that one
+        self.started = 0.0  # the latest time at which that round was planned
         self.deadlines = 0
         self.settled = 0
         self.balancing: list[tuple[Partition, str]] = []
-        self.lost_until: dict[Partition, float] = {}  # at the earliest
+        self.lost_until: dict[Partition, float] = {}  # the earliest time at which the reservation ends
 
     def round(self, seen: Generation) -> Iterator[Finding]:
-        """Everything that can be said after one round."""
-        learned = False  # kafka-python's leader may hear of a new topic after the round that brought it, and joins again
+        """Check the invariants after one round."""
+        learned = False  # kafka-python's leader may learn of a new topic after the round that added it, and then joins again
         for topic, number in seen.holders():
             learned |= number >= self.known.get(topic, 0)
             self.known[topic] = max(self.known.get(topic, 0), number + 1)
@@ -86,7 +87,7 @@ class _Judge:
         self.before = seen
 
     def rest(self, last: Generation) -> Iterator[Finding]:
-        """I2, I3, I4 and I6 of a group in which nothing is pending."""
+        """Check I2, I3, I4 and I6 of a settled group: all partitions owned, few rounds, no needless revocation, balance."""
         held = last.holders()
         missing = last.universe - held.keys()
         if missing:
@@ -103,7 +104,7 @@ class _Judge:
                 yield "I3", f"{self.rounds} rounds since the last change, at most {bound} ({why})"
 
     def _is_cooperative(self, seen: Generation) -> bool:
-        """While a group changes over it is range's rules that hold, until every member speaks the protocol."""
+        """Tell whether cooperative rules apply. During a migration range's rules hold until every member speaks the protocol."""
         return self.cooperative and (seen.protocol != "range" or any(claim.owned for claim in seen.claims.values()))
 
     def _given_once(self, seen: Generation) -> Iterator[Finding]:
@@ -113,7 +114,8 @@ class _Judge:
             yield "I1", f"given to two members: {listed(twice)}"
 
     def _one_owner(self, seen: Generation) -> Iterator[Finding]:
-        """Nobody claims what another one claims, nobody is given it; but for a member that was expelled and comes with old claims."""
+        """Check that no partition is claimed twice, nor assigned while another member claims it. An expelled member that comes back with
+        old claims is excepted."""
         claimants: defaultdict[Partition, list[str]] = defaultdict(list)
         for member, claim in seen.claims.items():
             for partition in claim.owned:
@@ -139,7 +141,7 @@ class _Judge:
                 yield "I3", f"{name} is told to wait {told.timeout_ms} ms {'beside revocations' if revoking else 'in Design I'}"
 
     def _changed(self, seen: Generation) -> bool:
-        """Did members, topics or partitions change before this round, or did somebody not hear the last one?"""
+        """Tell whether members, topics or partitions changed before this round, or a member missed the last one."""
         before = self.before
         if before is None or before.claims.keys() != seen.claims.keys() or before.universe != seen.universe:
             return True
@@ -198,7 +200,8 @@ class _Judge:
         assert seen.planned_ms is not None
         if changed:
             self.rounds, self.started, self.settled, self.balancing = 0, seen.planned_ms, 0, []
-            self.deadlines = len({self.lost_until.get(each) for each in self._deferred(seen)})  # None: one for all that a new leader found
+            # None stands for the single deadline of all losses that a new leader found
+            self.deadlines = len({self.lost_until.get(each) for each in self._deferred(seen)})
         if changed or self._news(seen):
             self.rounds += 1
         claimed = Counter(partition for claim in seen.claims.values() for partition in claim.owned)
@@ -214,7 +217,7 @@ class _Judge:
             yield "I6", f"{moves} moves asked for in one round, at most {self.sizes.max_moves}"
 
     def _news(self, seen: Generation) -> bool:
-        """Is anybody told something new?"""
+        """Tell whether a member is told something new."""
         before = self.before
         return before is None or _told(seen) != _told(before)
 
@@ -228,7 +231,8 @@ class _Judge:
         return (2 if self.design == 2 else 2 * ceil(m / k)) + max(1, d) + c, why
 
     def _balanced(self, last: Generation) -> Iterator[Finding]:
-        """Range balances every topic, the others all of them; at rest all members subscribe to the same."""
+        """Check that range balances each topic, and the other protocols all topics together. In a settled group all members subscribe to
+        the same topics."""
         per_topic = last.protocol == "range" and not self.design
         topics: list[Callable[[Partition], bool]] = [lambda _: True]
         if per_topic:
@@ -249,7 +253,7 @@ def _of(topic: str) -> Callable[[Partition], bool]:
 
 @dataclass(frozen=True, slots=True)
 class _Absence:
-    """A process that went and came back: the last round with it, the first without it, the first with it again."""
+    """The absence of a process: the last round with it, the first without it, the first with it again."""
 
     process: str
     here: Generation
@@ -257,17 +261,17 @@ class _Absence:
     back: Generation
 
     def in_time(self, delay_ms: float) -> bool:
-        """Was the round that had it back planned before its delay was over, counted from the one that missed it?"""
+        """Tell whether the process was back before its delay was over, counted from the first round without it."""
         return (self.back.planned_ms or 0.0) < self.missed.began_ms + delay_ms
 
     @property
     def led(self) -> bool:
-        """Was it the leader that went?"""
+        """Tell whether the absent process was the leader."""
         return name_of(self.here.leader) == self.process
 
 
 def _absences(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[_Absence]:
-    """Of those that are gone for good, or were back before anybody missed them, there is nothing to say."""
+    """Yield the absences in a run. Processes that stayed away, or were back before a round missed them, have none."""
     for row in run.rows:
         if not (said(row, "step") and row["fields"]["step"] in ("kill", "stop")):
             continue
@@ -281,7 +285,8 @@ def _absences(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[_Absen
 
 
 def _in_time(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[Finding]:
-    """I5: who is back in time has its own again at once; where everybody who goes is, nothing is ever anybody else's."""
+    """Check I5: a process that is back in time owns its own partitions again at once. If all are back in time, no partition ever changes
+    its owner."""
     if run.protocol.design < 2 or run.scenario.starts is not Speaks.TARGET or _expelled(run):
         return
     absences = list(_absences(run, rounds))
@@ -290,7 +295,7 @@ def _in_time(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[Finding
             had, has = _held_by(each.process, each.here), _held_by(each.process, each.back)
             if had != has:
                 yield "I5", f"{each.process} had {listed(had)} and was back in time, for {listed(has)}"
-    # A leader that goes leaves the next one to guess whose the nameless lost partitions are: it cannot if members may have nothing.
+    # Not if a leader was absent and members may own nothing: the next leader cannot know whom lost partitions belonged to.
     if run.scenario.in_time and all(
         each.in_time(run.sizes.delay_ms) and not (each.led and len(each.back.universe) < len(each.back.claims)) for each in absences
     ):
@@ -298,7 +303,7 @@ def _in_time(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[Finding
 
 
 def _expelled(run: ScenarioRun) -> bool:
-    """Was a member removed whose process lives and had not gone? On a machine that is too busy to send heartbeats."""
+    """Tell whether a member was removed although its process was alive, which happens if a busy machine delays heartbeats."""
     ids: defaultdict[str, set[str]] = defaultdict(set)
     going: set[str] = set()
     for row in run.rows:

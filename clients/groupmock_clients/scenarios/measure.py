@@ -1,20 +1,21 @@
-"""Figures out of a journal's rows, `client` rows included: pure, and blind to the stage that they come from.
+"""Compute figures from a journal's rows, including `client` rows. The functions are pure, and the same for all stages.
 
-What is measured is between the runner's `begin` and `end` (play.py). The words:
+The measurement covers the time between the runner's `begin` and `end` (play.py). The terms:
 
-* A *generation* is a round that the leader brought to its end. It counts as a *round* if what its members are told to hold or give up
-  differs from the generation before: kafka-python throws a join away now and then and joins again, which changes nothing.
-* Of a consumer group (KIP-848) a *generation* is a rebalance, from a new group epoch until all members are at it, and it counts as a round
-  if it gave somebody something, or asked something back. A member owns what an answer to its heartbeat gave it.
-* Of the rounds, those are *late* in which a member still claims what it was told to give up in the generation before: librdkafka may join
-  again, because somebody else does, before it has let go, and the round that hands its partition over is one more.
-* A partition *moved* when another process than before is told to hold it; a process that comes back under its name is the same.
-* A member *owns* what an answer to SyncGroup gave it, until one gives it less, or it joins and does not claim it (an eager member claims
-  nothing), leaves, loses its connection or is expelled. Partition-seconds without an owner come from that, hence from the journal alone.
-* A partition is *not delivered* while a record of it that waited longer than GRACE_MS waits for its first delivery; where members say
-  what they serve (virtual), while nobody serves it.
-* A record is *delivered twice* for every delivery but its first, *lost* if it was produced and never delivered.
-* The time *to converge*: for every step, from it to the last member's hearing of the last round that counts before the next; all summed.
+* A *generation* is a round that the leader completed. It counts as a *round* if its assignments or revocations differ from the generation
+  before: kafka-python discards a join now and then and joins again, which changes nothing.
+* In a consumer group (KIP-848) a *generation* is a rebalance, from a new group epoch until all members have reached it. It counts as a
+  round if it assigned or revoked a partition. A member owns what the reply to its heartbeat assigned.
+* A round is *late* if a member still claims a partition that was revoked in the generation before. librdkafka may rejoin because of another
+  member before it has given the partition up, and handing the partition over takes one more round.
+* A partition *moved* when it is assigned to another process than before. A process that comes back under its name is the same process.
+* A member *owns* what a SyncGroup reply assigned, until a reply takes it away, or the member joins without claiming it (an eager member
+  claims nothing), leaves, loses its connection or is expelled. Partition-seconds without an owner are computed from that, hence from the
+  journal alone.
+* A partition is *not delivered* while one of its records has waited longer than GRACE_MS for its first delivery. If members say what they
+  serve (virtual), it is not delivered while no member serves it.
+* A record is *delivered twice* for every delivery after its first, and *lost* if it was produced and never delivered.
+* The time *to converge* is the sum over all steps of the time until the last member has heard of the last round before the next step.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from groupmock_codec.units import NS_PER_MS, NS_PER_S
 from .play import GROUP, PRODUCER, RUNNER, Row
 
 GRACE_MS: Final = 150
-"""A record that waits no longer than this is delivered at once."""
+"""A record that waits no longer than this counts as delivered at once."""
 
 
 class NotMeasurable(ValueError):
-    """The rows do not hold one whole measured run; the text says what is missing."""
+    """The rows do not hold one whole measured run. The text says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One run. `unowned_s`, `undelivered_s`: partition-seconds. See the head of this module."""
+    """The figures of one run. `unowned_s` and `undelivered_s` are partition-seconds. See the module's docstring for the terms."""
 
     generations: int
     rounds: int
@@ -53,12 +54,12 @@ class Figures:
     converge_s: float
 
     def as_fields(self) -> dict[str, Any]:
-        """For JSON, times to the millisecond."""
+        """Return the figures for JSON, with times to the millisecond."""
         return {name: round(value, 3) if isinstance(value, float) else value for name, value in asdict(self).items()}
 
 
 def measure(rows: Sequence[Row]) -> Figures:
-    """Raises NotMeasurable."""
+    """Compute the figures of a run. Raises NotMeasurable."""
     begin, end = _edge(rows, "begin"), _edge(rows, "end")
     group = GroupHistory(rows, begin)
     counted: list[Finished | Followed] = [*group.counted, *group.followed]
@@ -91,35 +92,35 @@ def _edge(rows: Sequence[Row], what: str) -> int:
     return int(found[0])
 
 
-# Rounds
+# Rounds.
 
 
 @dataclass(slots=True)
 class Finished:
-    """A generation that was brought to its end. `heard_last`: when the last answer to SyncGroup went out, ns."""
+    """A generation that the leader completed. `heard_last` is the time in ns of the last SyncGroup reply."""
 
     generation: Generation
     heard_last: int
 
     def says(self) -> object:
-        """What has to differ for a generation to count."""
+        """Return the value that has to differ for a generation to count as a round."""
         return {member: (each.assigned, each.revoked) for member, each in self.generation.told.items()}
 
 
 @dataclass(slots=True)
 class Followed:
-    """A rebalance of a consumer group that came to its end. `heard_last`: when the last member was at its epoch, ns."""
+    """A completed rebalance of a consumer group. `heard_last` is the time in ns at which the last member reached its epoch."""
 
     rebalance: Rebalance
     heard_last: int
 
     def moved(self, process_of: Callable[[str], str]) -> int:
-        """Partitions that went to another process."""
+        """Count the partitions that moved to another process."""
         return sum(process_of(each.before.member) != process_of(each.after.member) for each in self.rebalance.moves)
 
 
 class GroupHistory:
-    """The group's generations, and what nobody owned when: from every row, in the journal's order."""
+    """The group's generations, and the times in which partitions had no owner, computed from every row in the journal's order."""
 
     def __init__(self, rows: Iterable[Row], begin: int) -> None:
         self._begin = begin
@@ -133,22 +134,22 @@ class GroupHistory:
         self._gaps = [gap for one in found for gap in one.gaps] + self._fold.groups[GROUP].lost + self._unborn()
 
     def _unborn(self) -> list[Gap]:
-        """A partition has no owner from its creation on."""
+        """Return the gaps from a partition's creation to its first owner."""
         first = self._fold.groups[GROUP].ownership.first
         return [Gap(partition, since, first.get(partition)) for partition, since in self._fold.created.items()]
 
     @property
     def counted(self) -> list[Finished]:
-        """Those that count as rounds."""
+        """Return the generations that count as rounds."""
         return [each for place, each in enumerate(self.finished) if not place or each.says() != self.finished[place - 1].says()]
 
     @property
     def followed(self) -> list[Followed]:
-        """Those of a consumer group that count."""
+        """Return the rebalances of a consumer group that count as rounds."""
         return [each for each in self.targets if each.rebalance.dealt or each.rebalance.asked_back]
 
     def unowned(self, end: int) -> int:
-        """Partition-ns without an owner between the begin and `end`, of what the members subscribed to."""
+        """Return the partition-ns without an owner between the begin and `end`, for the topics that members subscribed to."""
         wanted = {topic for each in self.finished for claim in each.generation.claims.values() for topic in claim.topics}
         if self.targets:
             wanted |= {topic for topic, _ in self._fold.groups[GROUP].ownership.first}
@@ -181,7 +182,7 @@ def _moved(finished: Sequence[Finished], begin: int) -> int:
 
 
 def _converging(rows: Sequence[Row], counted: Sequence[Finished | Followed]) -> int:
-    """ns. A step with no round that counts before the next one takes no time."""
+    """Sum the convergence times of all steps in ns. A step without a round takes no time."""
     steps = [row["t"] for row in rows if _client(row, "step")]
     summed = 0
     for place, step in enumerate(steps):
@@ -191,11 +192,11 @@ def _converging(rows: Sequence[Row], counted: Sequence[Finished | Followed]) -> 
     return summed
 
 
-# Records
+# Records.
 
 
 def _ranges(rows: Iterable[Row], what: str) -> dict[Partition, list[tuple[int, int]]]:
-    """Partition -> [(first, last), ...] in the journal's order."""
+    """Return partition -> [(first, last), ...] in the journal's order."""
     found: defaultdict[Partition, list[tuple[int, int]]] = defaultdict(list)
     for row in rows:
         if _client(row, what):
@@ -205,7 +206,7 @@ def _ranges(rows: Iterable[Row], what: str) -> dict[Partition, list[tuple[int, i
 
 
 def _covered(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The same offsets in ranges that do not meet, in order."""
+    """Merge overlapping and adjacent ranges of offsets."""
     current: tuple[int, int] | None = None
     for first, last in sorted(ranges):
         if current is not None and first <= current[1] + 1:
@@ -227,7 +228,7 @@ def _repeated(found: Mapping[Partition, list[tuple[int, int]]]) -> int:
 
 
 def _missing(produced: Mapping[Partition, list[tuple[int, int]]], delivered: Mapping[Partition, list[tuple[int, int]]]) -> int:
-    """Offsets that were produced and not delivered: what the union of both has beyond what was delivered."""
+    """Count offsets that were produced and not delivered."""
     return sum(
         _size(_covered([*ranges, *delivered.get(partition, ())])) - _size(_covered(delivered.get(partition, ())))
         for partition, ranges in produced.items()
@@ -235,7 +236,7 @@ def _missing(produced: Mapping[Partition, list[tuple[int, int]]], delivered: Map
 
 
 def _unserved(rows: Iterable[Row], begin: int, end: int) -> Iterator[int]:
-    """ns in which nobody served a partition, one after the other; of partitions that somebody served or that got records."""
+    """Yield for each partition the ns in which no member served it, for partitions that were served or got records."""
     serving: dict[str, frozenset[Partition]] = {}
     spans: defaultdict[Partition, list[tuple[int, int]]] = defaultdict(list)
     since: dict[tuple[str, Partition], int] = {}
@@ -261,7 +262,7 @@ def _unserved(rows: Iterable[Row], begin: int, end: int) -> Iterator[int]:
 
 
 def _waits(rows: Sequence[Row], begin: int, end: int) -> Iterator[int]:
-    """ns in which a record waited too long for its first delivery, partition by partition."""
+    """Yield for each partition the ns in which a record waited too long for its first delivery."""
     first: dict[tuple[Partition, int], int] = {}
     for row in rows:
         if _client(row, "delivered"):
@@ -286,7 +287,7 @@ def _records(row: Row) -> Iterator[tuple[Partition, int]]:
 
 
 def _length(spans: Iterable[tuple[int, int]]) -> int:
-    """What spans of time cover together."""
+    """Return the total length of the union of spans."""
     covered, end = 0, None
     for first, last in sorted(spans):
         covered += last - (first if end is None or first > end else min(end, last))

@@ -1,4 +1,4 @@
-"""The invariants that a member can break alone: what its listener is told and what becomes of its records, read from a run's rows."""
+"""Check the invariants about single members, from a run's rows: the calls of listeners, and the fate of records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LISTED: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class BrokenInvariant:
-    """One invariant that did not hold. `at_ms`: on the journal's clock."""
+    """A violation of one invariant. `at_ms` is on the journal's clock."""
 
     invariant: str
     at_ms: float
@@ -31,26 +31,26 @@ class BrokenInvariant:
 
 
 def said(row: Row, *what: str) -> bool:
-    """Is it a `client` row that says one of these?"""
+    """Tell whether a row is a `client` row of one of these kinds."""
     return bool(row["kind"] == "client" and row["what"] in what)
 
 
 def listed(partitions: Partitions | set[Partition]) -> str:
-    """For a sentence; the first LISTED of them."""
+    """Format partitions for a sentence, at most the first LISTED."""
     names = [f"{topic}-{number}" for topic, number in sorted(partitions)]
     return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
-# Callbacks
+# Callbacks.
 
 
 def callbacks(run: ScenarioRun) -> Iterator[BrokenInvariant]:
-    """I4: a listener hears of what really goes and really comes."""
+    """Check I4: a listener is told of the partitions that really come and go."""
     fold = Rebalances(GROUP)
     group, seen = fold.groups[GROUP], None
     held: defaultdict[str, set[Partition]] = defaultdict(set)
-    gone: defaultdict[str, set[Partition]] = defaultdict(set)  # reported revoked, and not assigned since
-    eager: dict[str, bool] = {}  # does its list have an eager assignor? Then its listener hears of everything around every round
+    gone: defaultdict[str, set[Partition]] = defaultdict(set)  # reported as revoked, and not assigned since
+    eager: dict[str, bool] = {}  # whether it lists an eager assignor; then its listener hears of all partitions in every round
     for row in run.rows:
         fold.feed(row)
         if row["kind"] == "request" and row["api_key"] == JOIN_GROUP:
@@ -88,11 +88,12 @@ def _still_claimed(last: Generation, gone: dict[str, set[Partition]], eager: dic
             yield BrokenInvariant("I4", last.began_ms, text)
 
 
-# Records
+# Records.
 
 
 def records(run: ScenarioRun) -> Iterator[BrokenInvariant]:
-    """No record is lost; by a twin none is delivered twice, unless who had it first was killed or expelled meanwhile."""
+    """Check that no record is lost, and that a CooperativeConsumer gets no record twice unless its first receiver was killed or
+    expelled."""
     lost = measure(run.rows).lost
     if lost:
         yield BrokenInvariant("no record is lost", run.rows[-1]["t"] / NS_PER_MS, f"{lost} were produced and never delivered")
@@ -101,7 +102,7 @@ def records(run: ScenarioRun) -> Iterator[BrokenInvariant]:
 
 
 class _Delivered:
-    """A range of offsets that one member got. `over`: it was killed or expelled since."""
+    """A range of offsets that one member received. `over` says that the member was killed or expelled since."""
 
     __slots__ = ("first", "last", "member", "over")
 

@@ -1,4 +1,4 @@
-"""What a journal calls the run it is of."""
+"""The name of a run in its journal."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from .play import Sizes
 
 
 def run_name(sizes: Sizes, journal: Path | None) -> str:
-    """What a journal calls the run: the file's name and the seed, so that runs of many scenarios can be told apart and put together."""
+    """Return the file's name and the seed, so that runs of many scenarios can be distinguished and grouped."""
     return f"{sizes.seed:x}" if journal is None else f"{journal.stem}-seed-{sizes.seed}"

@@ -1,9 +1,9 @@
-"""One scenario, played on a stage: the words of a scenario, what a stage must be able to do, and `play`, the same for every stage.
+"""The steps of a scenario, the interface of a stage, and `play`, which plays a scenario on any stage.
 
-Members are named m0001, m0002, ... unless the scenario has a cast; the name is their client id, so a member id is that name, `-` and a
-UUID (`groupmock.rounds.name_of`).
+Members are named m0001, m0002, ... unless the scenario has a cast; the name is their client id, so a member id is that name, `-` and a UUID
+(`groupmock.rounds.name_of`).
 
-`client` rows, the only channel from stage and runner to `measure` beside what the broker itself writes (times are the row's `t`):
+Stage and runner report to `measure` by `client` rows, beside the rows that the broker itself writes (times are the row's `t`):
 
 | client | what | fields | when |
 |---|---|---|---|
@@ -32,24 +32,24 @@ RUNNER: Final = "runner"
 PRODUCER: Final = "producer"
 GROUP: Final = "scenario"
 BY_BROKER: Final = "kip-848"
-"""The protocol by which the broker assigns: its members are of a consumer group."""
+"""The protocol by which the broker assigns partitions, to the members of a consumer group."""
 TOPIC: Final = "orders"
 SECOND_TOPIC: Final = "returns"
 
 Row = Mapping[str, Any]
-"""A journal row as its JSON has it."""
+"""A journal row as a dict of its JSON."""
 
 
 class Missed(Exception):
-    """The group did not get where the scenario wanted it in time. The text says what was wanted and what there is."""
+    """The group did not reach the state that the scenario waits for. The text says what was expected and what there is."""
 
 
 class Unsupported(Exception):
-    """This protocol, client or stage cannot play this scenario; the text says why."""
+    """This protocol, client or stage cannot play this scenario. The text says why."""
 
 
 class Speaks(StrEnum):
-    """What a process has in its list of assignors. `PLAIN`: range. `BOTH`: the protocol and range. `TARGET`: the protocol alone."""
+    """The assignors that a process lists. `PLAIN`: range. `BOTH`: the protocol and range. `TARGET`: the protocol alone."""
 
     PLAIN = "plain"
     BOTH = "both"
@@ -58,13 +58,13 @@ class Speaks(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How the members of a run share out partitions, and what they are.
+    """The protocol by which the members of a run share partitions, and their client.
 
-    `name`: range, cooperative-sticky, design-1, design-2, design-3, kip-848 (the broker assigns), connect; default: what the client
-    lists when it is not told.
-    `client`: aiokafka, kafka-python, confluent-kafka, aiokafka-twin, kafka-python-twin, connect; scripted and scripted-twin on the
-    virtual stage; `others`: members that are another client, each with the one that it is. `bounces`: what a rolling upgrade from range
-    goes through, one bounce of every member each; none: there is no such upgrade, and `no_upgrade` says why.
+    `name` is range, cooperative-sticky, design-1, design-2, design-3, kip-848 (the broker assigns), connect, or default (the client's
+    default assignors). `client` is aiokafka, kafka-python, confluent-kafka, aiokafka-twin, kafka-python-twin or connect, and scripted or
+    scripted-twin on the virtual stage. `-twin` is a CooperativeConsumer, which delivers during a rebalance. `others` maps members to
+    another client. `bounces` are the steps of a rolling upgrade from range, each a bounce of every member. Without them there is no such
+    upgrade, and `no_upgrade` says why.
     """
 
     name: str
@@ -75,12 +75,12 @@ class Protocol:
 
     @property
     def design(self) -> int:
-        """1, 2 or 3; 0: none of the document's designs."""
+        """Return 1, 2 or 3, or 0 if the protocol is none of the document's designs."""
         return int(self.name.removeprefix("design-")) if self.name.startswith("design-") else 0
 
     @property
     def twin(self) -> bool:
-        """Does it go on delivering during a round?"""
+        """Tell whether members go on delivering during a rebalance."""
         return self.client.endswith("-twin")
 
     def __str__(self) -> str:
@@ -91,16 +91,16 @@ LEAST: Final = {
     "members": 2, "partitions": 1, "change": 1, "heartbeat_ms": 1, "delay_ms": 1, "max_moves": 1, "move_interval_ms": 1, "startup_ms": 1,
     "metadata_ms": 1, "commit_ms": 1, "absence_ms": 0, "initial_delay_ms": 0, "rate": 0,
 }  # fmt: skip
-"""The smallest value of each of the sizes."""
+"""The minimum of each size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large and how fast. Times are ms.
+    """The sizes and times of a run. Times are in ms.
 
-    `change`: members that a scale up or down adds or removes. `absence_ms`: how long a bounced process is away before it is started
-    again. `startup_ms`: how long the start of a process takes (virtual; live ones take what they take). `metadata_ms`: how often
-    clients ask for new metadata. `rate`: records per second and partition. ValueError names the one that makes no sense.
+    `change`: members that a scale up or down adds or removes. `absence_ms`: time between stop and start of a bounced process. `startup_ms`:
+    time to start a process (virtual only). `metadata_ms`: the clients' metadata refresh interval. `rate`: records per second and partition.
+    Raises ValueError with the name of an impossible size.
     """
 
     members: int = 4
@@ -129,82 +129,82 @@ class Sizes:
             raise ValueError(f"heartbeat_ms is {self.heartbeat_ms}: below session_ms, which is {self.session_ms}")
 
     def as_fields(self) -> dict[str, Any]:
-        """For a row."""
+        """Return the sizes for a row."""
         return asdict(self)
 
 
 class Who(StrEnum):
-    """Members by their part; of several candidates the one whose name comes first."""
+    """Selects members by their role. Among several the first name is taken."""
 
     LEADER = "leader"
     FOLLOWER = "follower"
-    GONE = "gone"  # everybody who was killed or stopped and is not back
-    FIRST_GONE = "first gone"  # of those the first
+    GONE = "gone"  # all who were killed or stopped and are not back
+    FIRST_GONE = "first gone"  # the first of these
     ALL = "all"
     NEWEST = "newest"  # the last `change` names
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """`change` new members start."""
+    """Start as many new members as `change` says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """SIGKILL: nobody says goodbye, the session has to end."""
+    """Kill with SIGKILL, so that nothing is committed and the session has to expire."""
 
     who: Who
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A clean end: commit, LeaveGroup."""
+    """Stop cleanly: commit and LeaveGroup."""
 
     who: Who
 
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """Processes of those names start again."""
+    """Start processes of those names again."""
 
     who: Who = Who.GONE
 
 
 @dataclass(frozen=True, slots=True)
 class Roll:
-    """Every member in turn: stop, until the group is Stable without it, absence, start, until the group has settled."""
+    """Stop and restart every member in turn, and wait for a settled group after each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """A second topic, with as many partitions, is made and everybody subscribes to both."""
+    """Create a second topic of the same size, and subscribe all members to both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grow:
-    """The topic gets `times` as many partitions."""
+    """Multiply the topic's partitions by `times`."""
 
     times: int = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """Every bounce of the protocol's rolling upgrade, as `Roll` does it."""
+    """Do every bounce of the protocol's rolling upgrade, each as in `Roll`."""
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitNoticed:
-    """Until the group is Stable with the members that live, and no others."""
+    """Wait until the group is Stable with exactly the living members."""
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitSettled:
-    """The same, and every partition has an owner, nobody is asked to give anything up, and nobody waits for a time."""
+    """Wait until the group is Stable, every partition has an owner, and no member is asked to give partitions up or waits for a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitDelayFraction:
-    """This share of `delay_ms` passes."""
+    """Wait for this share of `delay_ms`."""
 
     share: float
 
@@ -214,9 +214,9 @@ Step = Start | Kill | Stop | Return | Roll | Subscribe | Grow | Upgrade | AwaitN
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Data: the catalogue has them. `starts`: with what the first members start. `row`: the line of the document's table it belongs to.
+    """A scenario as data, in `catalogue`. `starts` is what the first members list. `row` is its line in the document's table.
 
-    `in_time`: every process that goes is back before the delay is over. `least`: members that it needs. `cast`: names of the first members.
+    `in_time` says that every process is back before its delay is over. `least` is the minimum of members. `cast` names the first members.
     """
 
     name: str
@@ -230,55 +230,55 @@ class Scenario:
 
 
 class ScenarioStage(Interface):
-    """Where a scenario is played. Members are named; every wait is bounded and raises `Missed`.
+    """A stage on which a scenario is played. Members are named. Every wait is bounded and raises `Missed`.
 
-    A stage is made for one run, `virtual.open_stage(sizes, protocol, journal)` or `live.open_stage(...)`, both context managers that
-    yield a ScenarioStage (`journal`: the file to keep, a Path, or None), and appends the `client` rows of members and producer itself.
+    A stage is made for one run by a context manager: `virtual.open_stage(sizes, protocol, journal)` or `live.open_stage(...)`. `journal` is
+    the path of the file to keep, or None. The stage appends the `client` rows of members and producer itself.
     """
 
     kind: str
-    """live or virtual."""
+    """Either live or virtual."""
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
-        """Start a process; it joins in its own time. Raises Unsupported."""
+        """Start a process, which joins by itself. Raises Unsupported."""
 
     def kill(self, member: str) -> None:
-        """SIGKILL; returns when it is dead."""
+        """Kill a member, and return when it is dead."""
 
     def stop(self, member: str) -> None:
-        """Let it leave; returns when it has ended."""
+        """Let a member leave, and return when it has ended."""
 
     def subscribe(self, members: Sequence[str], topics: Sequence[str]) -> None:
-        """Change their subscription, as near to the same time as can be."""
+        """Change the members' subscriptions, as simultaneously as possible."""
 
     def create(self, topic: str, partitions: int) -> None:
-        """Make a topic; records are produced to it from now on."""
+        """Create a topic and produce to it from now on."""
 
     def grow(self, topic: str, partitions: int) -> None:
-        """Raise its number of partitions."""
+        """Raise the topic's number of partitions."""
 
     def leader(self) -> str:
-        """Who leads the group now."""
+        """Return the group's current leader."""
 
     def noticed(self, members: frozenset[str]) -> None:
-        """See AwaitNoticed."""
+        """Wait for the condition of AwaitNoticed."""
 
     def settled(self, members: frozenset[str]) -> None:
-        """See AwaitSettled."""
+        """Wait for the condition of AwaitSettled."""
 
     def wait(self, ms: float) -> None:
-        """Time passes."""
+        ...
 
     def tell(self, client: str, what: str, fields: Mapping[str, Any]) -> None:
-        """Append a `client` row."""
+        """Append a `client` row to the journal."""
 
     def rows(self) -> list[Row]:
-        """The whole journal so far."""
+        """Return the whole journal so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRun:
-    """What was played and all that was seen."""
+    """A played scenario with all its rows."""
 
     scenario: Scenario
     sizes: Sizes
@@ -298,7 +298,7 @@ def play(scenario: Scenario, sizes: Sizes, protocol: Protocol, stage: ScenarioSt
 
 
 class _Play:
-    """Who lives, who is gone, and what is done next."""
+    """The state of a play: living members, absent members, topics."""
 
     def __init__(self, scenario: Scenario, sizes: Sizes, protocol: Protocol, stage: ScenarioStage) -> None:
         self.scenario, self.sizes, self.protocol, self.stage = scenario, sizes, protocol, stage
@@ -312,7 +312,7 @@ class _Play:
         self.stage.create(TOPIC, self.sizes.partitions)
         self.start(itertools.islice(self.names, self.sizes.members))
         self.settled()
-        self.stage.wait(self.sizes.commit_ms)  # everybody has committed by then what the topic held before
+        self.stage.wait(self.sizes.commit_ms)  # by then all members have committed the records from before
         begin = {"scenario": self.scenario.name, "protocol": self.protocol.name, "client": self.protocol.client}
         self.stage.tell(RUNNER, "begin", {**begin, "stage": self.stage.kind, "sizes": self.sizes.as_fields()})
         for step in self.scenario.steps:
@@ -379,7 +379,7 @@ class _Play:
         self.speaks = speaks
         for name in sorted(self.living):
             self.end([name], self.stage.stop, "stop")
-            self.stage.noticed(frozenset(self.living))  # else chance says whether it comes back within the same round
+            self.stage.noticed(frozenset(self.living))  # else it depends on chance whether the member comes back within the same round
             self.stage.wait(self.sizes.absence_ms)
             self.start([name])
             self.settled()

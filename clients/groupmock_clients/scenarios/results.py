@@ -1,4 +1,4 @@
-"""Playing many combinations and keeping what came of them: one `ScenarioResult` each, in a `ScenarioResults` that is written as JSON."""
+"""Play many combinations and collect their results: one `ScenarioResult` each, in a `ScenarioResults` that is written as JSON."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LIBRARIES: Final = ("aiokafka", "kafka-python", "confluent-kafka")
 
 
 class ScenarioResult(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One run. `figures` None: it could not be measured, `trouble` says why; `broken`: what an invariant found.
+    """The result of one run. `figures` is None if it could not be measured, and `trouble` says why. `broken` lists violations.
 
-    `agreed`: does its virtual twin count the same moves and rounds? None: it was not asked.
+    `agreed` says whether the virtual run counts the same moves and rounds, None if that was not compared.
     """
 
     scenario: str
@@ -39,7 +39,7 @@ class ScenarioResult(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class ScenarioResults(msgspec.Struct, kw_only=True):
-    """All runs of one stage with the same sizes; `libraries`: name -> version, where stock clients ran."""
+    """All runs of one stage with the same sizes. `libraries` maps the stock clients' names to versions."""
 
     stage: str
     sizes: dict[str, float]
@@ -49,7 +49,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One combination. `journal`: a folder to keep the journal in."""
+    """One combination of scenario, protocol and sizes. `journal` is a folder to keep the journal in."""
 
     stage: str
     scenario: Scenario
@@ -59,13 +59,13 @@ class Job:
 
     @property
     def file(self) -> Path | None:
-        """Where its journal goes."""
+        """Return the path of the journal."""
         name = f"{self.scenario.name}-{self.protocol.name}-{self.protocol.client}-{self.stage}.jsonl"
         return None if self.journal is None else self.journal / name
 
 
 def opener(stage: str) -> Callable[[Sizes, Protocol, Path | None], AbstractContextManager[ScenarioStage]]:
-    """`open_stage` of the stage by that name."""
+    """Return the `open_stage` of a stage's name."""
     if stage == "virtual":
         from .virtual import open_stage
 
@@ -76,9 +76,9 @@ def opener(stage: str) -> Callable[[Sizes, Protocol, Path | None], AbstractConte
 
 
 def jobs(stage: str, sizes: Sizes, names: Sequence[str], named: Sequence[str], journal: Path | None = None) -> list[Job]:
-    """Every combination that is measured, of these scenarios and protocols (`NAME` or `NAME/CLIENT`; none: all). LookupError.
+    """Return every measured combination of these scenarios and protocols (`NAME` or `NAME/CLIENT`, none for all). Raises LookupError.
 
-    Unsupported if a single combination was asked for and is not measured.
+    Raises Unsupported if no requested combination is measured.
     """
     chosen = [scenario(name) for name in names] or list(SCENARIOS)
     wanted = [each for name in named for each in protocols(stage, name)] or list(protocols(stage))
@@ -90,13 +90,13 @@ def jobs(stage: str, sizes: Sizes, names: Sequence[str], named: Sequence[str], j
 
 
 def play_one(job: Job) -> ScenarioRun:
-    """Raises Missed, Unsupported."""
+    """Play one combination and return its rows. Raises Missed, Unsupported."""
     with opener(job.stage)(job.sizes, job.protocol, job.file) as stage:
         return play(job.scenario, job.sizes, job.protocol, stage)
 
 
 def run_one(job: Job) -> ScenarioResult:
-    """Play and measure; what goes wrong is in the result."""
+    """Play and measure one combination. A failure becomes part of the result."""
     result = ScenarioResult(scenario=job.scenario.name, protocol=job.protocol.name, client=job.protocol.client)
     try:
         run = play_one(job)
@@ -109,18 +109,18 @@ def run_one(job: Job) -> ScenarioResult:
 
 
 def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[ScenarioResult]:
-    """Results as they come, `workers` runs at a time, in processes of their own where there are several."""
+    """Yield results as they come. With several `workers` that many runs are played at a time, in processes of their own."""
     if workers == 1:
         yield from map(run_one, todo)
         return
     before = multiprocessing.active_children()
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     try:
-        with _interrupts_blocked():  # in the workers: Ctrl-C reaches the whole process group, and each would answer by a traceback
+        with _interrupts_blocked():  # else the workers would answer Ctrl-C, which reaches the whole process group, with tracebacks
             waited = [pool.submit(run_one, job) for job in todo]
         for done in as_completed(waited):
             yield done.result()
-    except BaseException:  # interrupted, or not wanted any more: nobody waits for runs that are under way
+    except BaseException:  # interrupted or not needed any more, so that runs in progress are not waited for
         for worker in multiprocessing.active_children():
             if worker not in before:
                 worker.terminate()
@@ -131,8 +131,8 @@ def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[ScenarioResult]:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT for processes that are started in the block. This process gets a SIGINT of that time afterwards."""
-    resource_tracker.ensure_running()  # starting it later would end the blocking (multiprocessing.resource_tracker)
+    """Block SIGINT for processes that are started in the block. This process receives it after the block."""
+    resource_tracker.ensure_running()  # starting it later would unblock signals (multiprocessing.resource_tracker)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -141,7 +141,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def collected(stage: str, sizes: Sizes, results: Iterable[ScenarioResult]) -> ScenarioResults:
-    """In the order of the catalogue."""
+    """Collect results in the order of the catalogue."""
     scenarios = [each.name for each in (*SCENARIOS, TOUR)]
     known = [str(each) for each in (LIVE if stage == "live" else VIRTUAL)]
     ordered = sorted(results, key=lambda each: (scenarios.index(each.scenario), known.index(f"{each.protocol}/{each.client}")))
@@ -159,12 +159,12 @@ def _libraries() -> dict[str, str]:
 
 
 def to_json(results: ScenarioResults) -> bytes:
-    """A line a result, so that a change can be read in a diff."""
+    """Format one result per line, so that a diff shows a change."""
     fields: dict[str, Any] = msgspec.to_builtins(results)
     lines = [msgspec.json.encode(each) for each in fields.pop("results")]
     return msgspec.json.encode(fields)[:-1] + b',"results":[\n' + b",\n".join(lines) + b"\n]}\n"
 
 
 def from_json(data: bytes) -> ScenarioResults:
-    """Raises msgspec.ValidationError, msgspec.DecodeError."""
+    """Read results that `to_json` wrote. Raises msgspec.ValidationError, msgspec.DecodeError."""
     return msgspec.json.decode(data, type=ScenarioResults)

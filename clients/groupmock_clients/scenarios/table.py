@@ -1,4 +1,4 @@
-"""What was measured as Markdown: the document's Characteristics with figures, and everything line by line. Pure."""
+"""Format measurements as Markdown: the document's Characteristics with figures, and all results line by line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINES: Final = {
     "scale-up": "Scale up",
     "scale-down": "Scale down",
 }
-"""Scenario -> its line in the Characteristics."""
+"""Maps a scenario to its line in the Characteristics."""
 ROWS: Final = {each.name: each.row for each in SCENARIOS if each.row in (PROCESS_DEATH, ROLLING_BOUNCE, SCALE)}
 TITLES: Final = {
     "range": "eager range",
@@ -37,16 +37,16 @@ COLUMNS: Final = {
     "lost": "lost",
     "converge_s": "to converge, s",
 }
-"""Field of Figures -> its head; partition-seconds where it does not say."""
+"""Maps a field of Figures to its column head. Times without a unit are partition-seconds."""
 
 
 CLIENTS: Final = ("aiokafka", "kafka-python", "connect", "scripted", "confluent-kafka")
 
 
 def characteristics(results: ScenarioResults, clients: Sequence[str] = CLIENTS) -> list[str]:
-    """The document's table: its lines, a column per protocol, measured with the first of these clients that has it.
+    """Return the document's table with one column per protocol, measured with the first of these clients that has it.
 
-    A cell: the document's word, partitions moved, partition-seconds not delivered.
+    A cell has the document's assessment, the partitions moved, and the partition-seconds not delivered.
     """
     shown = {name: client for name in TITLES if (client := _client(results, name, clients)) is not None}
     return _table(
@@ -80,12 +80,12 @@ def _cell(result: ScenarioResult | None, row: str) -> str:
 
 
 def _trouble(result: ScenarioResult) -> str:
-    """Its first line: the rest is a story, and a cell has no lines."""
+    """Return the first line of the error, because a table cell has one line."""
     return f"**{(result.trouble or 'unknown').splitlines()[0]}**".replace("|", "\\|")
 
 
 def everything(results: ScenarioResults) -> list[str]:
-    """A table per scenario, a line per protocol and client."""
+    """Return one table per scenario, with a line per protocol and client."""
     lines: list[str] = []
     for scenario in (*SCENARIOS, TOUR):
         mine = [each for each in results.results if each.scenario == scenario.name]
@@ -96,7 +96,7 @@ def everything(results: ScenarioResults) -> list[str]:
 
 
 def one_scenario(mine: Iterable[ScenarioResult]) -> list[str]:
-    """A line per protocol and client."""
+    """Return a table with a line per protocol and client."""
     return _table(["", *COLUMNS.values()], ([f"{TITLES[each.protocol]}, {each.client}", *_figures(each)] for each in mine))
 
 
@@ -111,7 +111,7 @@ def _figures(result: ScenarioResult) -> Iterator[str]:
 
 
 def sizes(results: ScenarioResults) -> str:
-    """With what it was measured, in a sentence; another one where Kafka Connect was, which has its own (catalogue.fitting)."""
+    """Describe the conditions of the measurement in a sentence. Kafka Connect, which has its own (catalogue.fitting), gets another one."""
     of = ", ".join(f"{name} {number}" for name, number in results.libraries.items())
     size = results.sizes
     text = (

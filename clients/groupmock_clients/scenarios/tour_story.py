@@ -1,4 +1,4 @@
-"""The tour: journal rows in, sentences for somebody who never saw a rebalance out. Pure: it only reads rows (as dicts)."""
+"""Turn journal rows of the demo into sentences for readers who have never seen a rebalance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groupmock.story.words import count, seconds
 from .play import PRODUCER, RUNNER, Missed, Row, Sizes
 
 DISMISS: Final = "dismiss"
-"""The step in which everybody leaves."""
+"""The step in which all members leave."""
 INDENT: Final = " " * 11
 ARRIVALS: Final = {
     "ada": ("Three aiokafka consumers arrive: ada, ben and cleo",),
@@ -25,18 +25,18 @@ ARRIVALS: Final = {
         "Two libraries in one group: they agree on an assignor that both have.",
     ),
 }
-"""The first of those who arrive together -> title and text of that act."""
+"""Maps the first of several members that arrive together to title and text of that act."""
 
 
 class Tour:
-    """`tell` it rows in order; it yields lines: acts and what they mean are told here, what the group makes of them by the one teller
-    (`groupmock.story`)."""
+    """The commentary of the demo. `tell` takes rows in order and yields lines. This class comments on the acts, and `groupmock.story` on
+    the group."""
 
     def __init__(self, group: str, topic: str, sizes: Sizes) -> None:
         self.group, self.topic, self.sizes = group, topic, sizes
         self.produced = 0
         self.readers: dict[tuple[int, int], list[str]] = {}
-        """(partition, offset) -> who read it, in order."""
+        """Maps (partition, offset) to the members that read the record, in order."""
         self.killed: set[str] = set()
         self._explained = False
         self._lines: list[str] = []
@@ -44,17 +44,17 @@ class Tour:
 
     @property
     def rounds(self) -> int:
-        """Rebalances that began so far."""
+        """Count the rebalances that have begun."""
         tale = self._teller.tale(self.group)
         return tale.tally.causes.total() if tale is not None else 0
 
     def owned(self, name: str) -> list[int]:
-        """Partitions of the members that call themselves so."""
+        """Return the partitions of the members with this client name."""
         tale = self._teller.tale(self.group)
         return sorted(number for (_, number), owner in tale.owners.items() if name_of(owner) == name) if tale is not None else []
 
     def introduction(self) -> Iterator[str]:
-        """What a newcomer needs to know."""
+        """Yield the explanation for a newcomer."""
         yield (
             f'Topic "{self.topic}" has {self.sizes.partitions} partitions. Consumers of the group "{self.group}" share them: '
             "each partition is read by one member."
@@ -65,7 +65,7 @@ class Tour:
         yield "Everything below is read from the server's journal as it grows, and told as a failed test tells it."
 
     def tell(self, row: Row) -> Iterator[str]:
-        """The lines that this row is worth, usually none."""
+        """Yield the lines about a row, usually none."""
         if row["kind"] == "client":
             self._teller.flush()
             yield from self._heard()
@@ -75,7 +75,7 @@ class Tour:
             yield from self._heard()
 
     def end(self) -> Iterator[str]:
-        """What is left when there are no more rows."""
+        """Yield the last lines, when there are no more rows."""
         self._teller.close()
         yield from self._heard()
 
@@ -88,7 +88,7 @@ class Tour:
                 yield f"{INDENT}Whoever is here hears of it in the answer to the next heartbeat, stops reading and joins again."
 
     def reckoning(self) -> Iterator[str]:
-        """The last words, in numbers. Raises Missed if a record was never read."""
+        """Yield the final figures of the demo. Raises Missed if a record was never read."""
         if lost := self.produced - len(self.readers):
             raise Missed(f"{lost} of {self.produced} records were never read")
         yield ""
@@ -101,7 +101,7 @@ class Tour:
         if others := len(twice) - of_the_killed.total():
             yield f"Read twice: {count(others, 'record')} because a round came between reading and committing."
 
-    # What was done to the group, and its records
+    # Steps and records.
 
     def _client(self, row: Row) -> Iterator[str]:
         client, what, fields = row["client"], row["what"], row.get("fields", {})
@@ -118,7 +118,7 @@ class Tour:
             yield self._so_far()
 
     def _act(self, t: int, step: str, member: str) -> Iterator[str]:
-        """A step begins: what it is, before what comes of it."""
+        """Announce a step before its effects."""
         if step == "start" and member in ARRIVALS:
             yield from self._titled(*ARRIVALS[member])
         elif step == "kill":
@@ -148,5 +148,5 @@ class Tour:
 
 
 def numbers(partitions: Iterable[int]) -> str:
-    """Partition numbers as a person writes them."""
+    """Format partition numbers for a sentence."""
     return " ".join(map(str, partitions)) or "none"

@@ -45,11 +45,10 @@ SIZES = {
     "absence_ms": "how long a bounced process is away",
     "rate": "records per second and partition",
 }
-"""The sizes that have a flag, with its help."""
+"""Maps the sizes that have a flag to its help."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
     parser.add_argument("action", choices=ACTIONS, help="what to do")
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios (`list` has them; table: default all)")
     parser.add_argument("--protocol", action="append", default=[], metavar="NAME[/CLIENT]", help="only this one (repeatable)")
@@ -67,7 +66,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; returns the exit code."""
     if arguments.action == "list":
         return _list()
     from .play import Unsupported
@@ -88,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM is like Ctrl-C: a stage ends what it started. SIGINT too where a shell has it ignored, which it does in the background."""
+    """Handle SIGTERM like Ctrl-C, so that a stage ends what it started. SIGINT too, because a shell ignores it for background processes."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -117,7 +115,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def sizes_of(arguments: argparse.Namespace) -> Sizes:
-    """The defaults with what was said instead. Raises ValueError."""
+    """Return the default sizes with those of the flags. Raises ValueError."""
     from .play import Sizes
 
     said = {name: value for name in SIZES if (value := getattr(arguments, name)) is not None}
@@ -156,7 +154,7 @@ def _measure(arguments: argparse.Namespace, sizes: Sizes, todo: list[Job]) -> in
 
 
 def _compared(todo: list[Job], done: list[ScenarioResult]) -> list[ScenarioResult]:
-    """What the virtual twin of a run counts otherwise is broken."""
+    """Compare runs with their virtual counterparts. Differences are added to `broken`."""
     from .agree import compared
 
     played = {(job.scenario.name, job.protocol.name, job.protocol.client): job for job in todo}
@@ -173,7 +171,7 @@ def _shown(action: str, results: ScenarioResults) -> list[str]:
 
 
 def verdict(done: list[ScenarioResult]) -> int:
-    """The exit code, with a line on stderr for each that is not as it should be."""
+    """Return the exit code, and print a line on stderr for each problem."""
     code = OK
     for each in done:
         where = f"{each.scenario} {each.protocol}/{each.client}"

@@ -1,4 +1,4 @@
-"""Designs I, II and III for stock aiokafka 0.14 (docs/how-to/cooperative.md): what a service imports."""
+"""Designs I, II and III for stock aiokafka 0.14 (docs/how-to/cooperative.md), as a service imports them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ try:
     from .stop import stop_wholly
     from .twin import CooperativeConsumer
 except ImportError:
-    require("aiokafka")  # not installed, or a version without what these stand on: told as such
+    require("aiokafka")  # raises a clear error if aiokafka is missing or of another version
     raise
 
 __all__ = [

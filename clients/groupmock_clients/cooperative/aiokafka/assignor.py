@@ -1,4 +1,4 @@
-"""Designs I, II and III for stock aiokafka 0.14: one assignor per consumer, nothing patched
+"""Designs I, II and III for stock aiokafka 0.14, as an assignor for one consumer, without patching aiokafka
 (docs/kafka/cooperative-designs.md#member-rules).
 
     assignor = CooperativeAssignor(design=2, delay_ms=60_000)
@@ -7,8 +7,9 @@
     consumer.subscribe(["orders"], listener=assignor.listener(MyListener()))
     await consumer.start()
 
-aiokafka is eager: it gives every partition a new state in every round and tells its listener that all were revoked and assigned. The
-assignor puts positions and pauses of what stayed back before anything else runs, and its listener tells yours only what moved.
+aiokafka is eager: in every round it gives each partition a new state and tells its listener that all partitions were revoked and assigned.
+The assignor restores positions and pauses of retained partitions before anything else runs. Its listener passes on to yours only the
+partitions that moved.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
 class CooperativeAssignor:
     """An assignor for exactly one AIOKafkaConsumer, which must have no other one: with two, aiokafka joins twice in every round.
 
-    Every member of the group needs the same settings. `delay_ms`: how long a lost partition waits for its process (Designs II, III);
-    `max_moves` partitions move at a time, every `move_interval_ms` (III); `first`: "wait" lets the first member of a group wait for others;
-    `match`: see policy.Rules. `strict`: raise UnreadableSubscription for a peer that cannot be read, which aiokafka ends its coordination
-    with and tells in the text of a KafkaError; else it is logged and taken to hold what it was given last.
-    Raises UnsupportedClient when aiokafka is not 0.14.x.
+    Every member of the group needs the same settings. `delay_ms`: how long a lost partition waits for its process (Designs II, III).
+    `max_moves` partitions move at a time, every `move_interval_ms` (III). `first`: "wait" lets the first member of a group wait for others.
+    `match`: see policy.Rules. `strict`: raise UnreadableSubscription for a peer whose data cannot be read; aiokafka then ends its
+    coordination and reports the text in a KafkaError. Without `strict` the problem is logged, and the peer is assumed to own its last
+    assignment. Raises UnsupportedClient when aiokafka is not 0.14.x.
     """
 
     def __init__(
@@ -58,17 +59,17 @@ class CooperativeAssignor:
         self._consumer: AIOKafkaConsumer | None = None
         self._listener: CooperativeListener | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._held: Any = None  # aiokafka's Assignment of what is owned: it keeps positions when it has been replaced
-        self._left: Any = None  # the one before, of what was revoked last
+        self._held: Any = None  # aiokafka's Assignment of the owned partitions, which keeps their positions after it was replaced
+        self._left: Any = None  # the Assignment before, with the partitions that were revoked last
         self.owned: frozenset[TopicPartition] = frozenset()
         self.lost: frozenset[TopicPartition] = frozenset()
         self.revoked: frozenset[TopicPartition] = frozenset()
         self.added: frozenset[TopicPartition] = frozenset()
 
     def attach(self, consumer: AIOKafkaConsumer, *, allow_double_join: bool = False) -> None:
-        """Tell the assignor whose it is, before `consumer.start()`. ValueError if it is not that consumer's only assignor.
+        """Bind the assignor to its consumer, before `consumer.start()`. Raises ValueError if it is not that consumer's only assignor.
 
-        `allow_double_join`: others beside it are wanted although aiokafka then joins once for each of them, a round every time.
+        `allow_double_join` permits other assignors beside it, although aiokafka then joins once for each of them in every round.
         """
         strategy = list(consumer._partition_assignment_strategy)
         # aiokafka#1168: N assignors are N JoinGroups per join (docs/kafka/clients.md#assignor-plug-in-of-aiokafka).
@@ -83,48 +84,50 @@ class CooperativeAssignor:
         self._consumer = consumer
 
     def listener(self, user: ConsumerRebalanceListener | None = None) -> CooperativeListener:
-        """What to subscribe with, in place of `user`, whose callbacks then see only what really moved."""
+        """Return the listener to subscribe with in place of `user`, whose callbacks then only see partitions that moved."""
         self._listener = CooperativeListener(self, user)
         return self._listener
 
     async def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
         """Commit offsets of partitions that were just revoked, from within your on_partitions_revoked, where `consumer.commit` refuses."""
         known = {tp: at if isinstance(at, OffsetAndMetadata) else OffsetAndMetadata(at, "") for tp, at in offsets.items()}
-        # With the assignment before: in the present one aiokafka lacks what was revoked (docs/kafka/cooperative-designs.md#member-rule-2).
+        # The previous Assignment is passed, because aiokafka's present one lacks the revoked partitions
+        # (docs/kafka/cooperative-designs.md#member-rule-2).
         await self.consumer._coordinator.commit_offsets(self._left, known)
 
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Where the consumer was in partitions that were just revoked: the offset after the last record delivered."""
+        """Return the positions in partitions that were just revoked: the offset after the last record delivered."""
         states = {tp: self._left.state_value(tp) for tp in partitions} if self._left is not None else {}
         return {tp: state.position for tp, state in states.items() if state is not None and state.has_valid_position}
 
     def rejoin(self) -> None:
-        """Join again now, with what is owned. From the consumer's own event loop."""
+        """Rejoin now with the owned partitions. Call it from the consumer's own event loop."""
         self._cancel_timer()
         if not self.consumer._closed:
             self.consumer._coordinator.request_rejoin()
 
     def close(self) -> None:
-        """Forget a rejoin that was planned. Without it the timer of a stopped consumer stays until it is due, and does nothing then."""
+        """Cancel the timer of a planned rejoin. Without this call the timer of a stopped consumer stays until it is due, and then does
+        nothing."""
         self._cancel_timer()
 
-    # What aiokafka calls
+    # The methods that aiokafka calls.
 
     def metadata(self, topics: Iterable[str]) -> bytes:
-        """aiokafka's: called for every attempt to join."""
-        # A round begins: the time to the next one comes with its Assignment (docs/kafka/cooperative-designs.md#member-rule-3).
+        """Called by aiokafka for every attempt to join."""
+        # A round begins. The delay until the next one comes with its Assignment (docs/kafka/cooperative-designs.md#member-rule-3).
         self._cancel_timer()
         self.forget_if_expelled()
         wanted = set(topics)
         return self.member.subscription(wanted, [_pair(tp) for tp in self.owned if tp.topic in wanted])
 
     def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, bytes]:
-        """aiokafka's: called in the leader."""
+        """Called by aiokafka in the leader."""
         peers = {member: PeerSubscription(each.subscription, each.user_data) for member, each in members.items()}
         return self.member.assign(counted(cluster, peers.values()), peers, self.consumer._coordinator.member_id)
 
     def on_assignment(self, assignment: Any) -> None:
-        """aiokafka's: the new state is in place, nothing has been delivered from it and nothing has been awaited."""
+        """Called by aiokafka when the new state is in place, before anything was delivered from it or awaited."""
         consumer = self.consumer
         subscription = consumer._subscription.subscription
         topics = subscription.topics
@@ -139,7 +142,8 @@ class CooperativeAssignor:
         before, self._left, self._held = self.owned, self._held, subscription.assignment
         self.owned = frozenset(TopicPartition(*pair) for pair in outcome.held)
         self.added, self.revoked = self.owned - before, before - self.owned
-        # Here, before any await: later, records of the time between come twice (docs/kafka/cooperative-designs.md#member-rule-0).
+        # Before any await, because otherwise records of the time in between are delivered twice
+        # (docs/kafka/cooperative-designs.md#member-rule-0).
         self._restore(self.owned & before)
         self._hold_back(self.added)
         self._plan_rejoin(outcome)
@@ -151,36 +155,37 @@ class CooperativeAssignor:
             self._timer = asyncio.get_running_loop().call_later(outcome.timeout_ms / 1000, self.rejoin)
 
     def _restore(self, retained: Iterable[TopicPartition]) -> None:
-        """Position, reset that is due and pause as they were: aiokafka would start from the committed offsets."""
+        """Restore position, pending reset and pause of retained partitions, because aiokafka would start from the committed offsets."""
         for tp in retained:
             carry_over(self._left.state_value(tp), self._held.state_value(tp))
 
     def _hold_back(self, added: Iterable[TopicPartition]) -> None:
-        """Nothing is delivered of what is new before the user's callback returned; without our listener there is none to wait for."""
+        """Deliver no records of added partitions before the user's callback has returned. Without our listener there is no callback to
+        wait for."""
         if self._listener is not None and self.consumer._subscription.listener is self._listener:
             for tp in added:
                 self._held._tp_state[tp] = HeldBack(self._held)
 
     def release(self) -> None:
-        """The other end of `_hold_back`: deliver what was added, but for what the user paused. For the listener."""
+        """End `_hold_back`: deliver added partitions, except those that the user paused. Called by the listener."""
         for tp in self.added:
             state = self._held.state_value(tp) if self._held is not None else None
             if isinstance(state, HeldBack):
                 state.let_go()
 
     def give_up(self) -> frozenset[TopicPartition]:
-        """What is no longer owned from this join on: nothing, for a cooperative member. For the listener."""
+        """Return the partitions that are given up before this join, none for a cooperative member. Called by the listener."""
         return frozenset()
 
     def forget_if_expelled(self) -> None:
-        """Without a member id, whatever was owned is somebody else's."""
+        """Drop all owned partitions if the member has lost its member id, because they belong to other members by now."""
         consumer = self.consumer
         if self.owned and not consumer._coordinator.member_id:
             self.lost, self.owned, self._held = self.lost | self.owned, frozenset(), None
 
     @property
     def consumer(self) -> AIOKafkaConsumer:
-        """The consumer it was attached to; NotAttached before that."""
+        """Return the consumer passed to `attach`. Raises NotAttached before `attach`."""
         if self._consumer is None:
             raise NotAttached(f"assignor {self.name}: call assignor.attach(consumer) before consumer.start()")
         return self._consumer

@@ -1,4 +1,4 @@
-"""KIP-568 for aiokafka: asking for a round."""
+"""The function of KIP-568, enforceRebalance, for aiokafka."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def enforce_rebalance(consumer: AIOKafkaConsumer | CooperativeConsumer, reason: str | None = None) -> bool:
-    """KIP-568: join again with what is owned, static members too, without waiting for it. From the consumer's own event loop.
+    """Rejoin with the owned partitions without waiting for it (KIP-568), static members too. Call it from the consumer's own event loop.
 
-    Returns whether it asked: nothing happens while a rebalance is in progress or asked for. IllegalStateError without a group
-    subscription. `reason` is logged and told to `asked.hooks`; aiokafka cannot send it. Under another assignor than ours a *follower's*
-    JoinGroup is the same as before, which Kafka answers with the last round: the call then does nothing unless the member leads.
+    Returns False, without any effect, while a rebalance is in progress or requested. Raises IllegalStateError without a group subscription.
+    `reason` is logged and passed to `asked.hooks`, because aiokafka cannot send it. Under another assignor than ours, a *follower's*
+    JoinGroup is the same as before, and Kafka answers it with the last round's result. The call then has no effect unless the member leads.
     """
-    inside: AIOKafkaConsumer = getattr(consumer, "_membership", consumer)  # of a twin the half that is in the group
+    inside: AIOKafkaConsumer = getattr(consumer, "_membership", consumer)  # the half of a CooperativeConsumer that is in the group
     state, coordinator = inside._subscription, inside._coordinator
     if coordinator is None or inside._group_id is None or not state.partitions_auto_assigned():
         raise IllegalStateError("enforce_rebalance needs a started consumer that subscribed to topics in a group")

@@ -1,4 +1,5 @@
-"""The listener between aiokafka, which tells everything in every round, and the user's, which hears what moved."""
+"""The listener between aiokafka, which reports all partitions in every round, and the user's listener, which hears of moved partitions
+only."""
 
 from __future__ import annotations
 
@@ -16,19 +17,21 @@ if TYPE_CHECKING:
 
 
 class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
-    """Told everything by aiokafka, tells `user` what moved: lost or revoked first, then assigned; nothing where nothing moved.
+    """Gets all partitions from aiokafka and tells `user` which ones moved: first lost or revoked, then assigned. Without a move `user` is
+    not called.
 
-    `user.on_partitions_lost`, if there is one, is called for what an expelled member lost; else on_partitions_revoked is. Callbacks may
-    be coroutines. What one of them raises is logged, as aiokafka does it, and the others are called nevertheless. aiokafka sends no
-    heartbeat until on_partitions_assigned returned.
+    For partitions that an expelled member lost, `user.on_partitions_lost` is called if it exists, otherwise on_partitions_revoked.
+    Callbacks may be coroutines. An exception in one of them is logged, as in aiokafka, and the others are called nevertheless. aiokafka
+    sends no heartbeat until on_partitions_assigned has returned.
     """
 
     def __init__(self, assignor: CooperativeAssignor, user: ConsumerRebalanceListener | None) -> None:
         self._assignor, self._user = assignor, user
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """aiokafka's, before every join, of everything: the consumer keeps it, unless it was expelled."""
-        await _others_begin()  # its heartbeats end next: cancelled before their first step they would take the whole coordination along
+        """Called by aiokafka before every join with all partitions. The consumer keeps them, unless it was expelled."""
+        # its heartbeat task is cancelled next, and if that task has not run its first step, the whole coordination is cancelled with it
+        await _others_begin()
         self._assignor.forget_if_expelled()
         await self._tell_lost()
         given_up = self._assignor.give_up()
@@ -36,9 +39,9 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
             await self._tell("on_partitions_revoked", given_up)
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """aiokafka's, after every join, of everything."""
+        """Called by aiokafka after every join with all partitions."""
         assignor = self._assignor
-        await _others_begin()  # its fetcher was just given an assignment, and fails if there is another subscription when it looks
+        await _others_begin()  # its fetcher has just got an assignment, and fails if it then finds another subscription
         try:
             await self._tell_lost()
             if assignor.revoked:
@@ -56,10 +59,10 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
     async def _tell(self, name: str, partitions: frozenset[TopicPartition]) -> None:
         try:
             await tell(self._user, name, partitions)
-        except Exception:  # the user's, whatever it is: the round goes on
+        except Exception:  # a failing callback of the user does not stop the round
             log.exception("listener %r failed %s of %s", self._user, name, sorted(partitions))
 
 
 async def _others_begin() -> None:
-    """Let aiokafka's tasks that can run do so. Subscribing anew within a callback meets two of them (0.14) before they are ready for it."""
+    """Let aiokafka's runnable tasks run. Subscribing again within a callback breaks two of them (0.14) that have not started yet."""
     await asyncio.sleep(0)

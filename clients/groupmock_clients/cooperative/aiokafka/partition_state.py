@@ -1,4 +1,4 @@
-"""aiokafka's state of one partition: handed on from an assignment to the next, and held back until a callback returned."""
+"""aiokafka's state of one partition: carried over to the next assignment, and held back until a callback has returned."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aiokafka.consumer.subscription_state import TopicPartitionState
 
 
 def carry_over(old: Any, new: Any) -> None:
-    """From one of aiokafka's TopicPartitionState to another: position, a reset that is due, pause."""
+    """Copy position, pending reset and pause from one of aiokafka's TopicPartitionState to another."""
     if old.awaiting_reset:
         new.await_reset(old.reset_strategy)
     elif old.has_valid_position:
@@ -18,7 +18,7 @@ def carry_over(old: Any, new: Any) -> None:
 
 
 class HeldBack(TopicPartitionState):  # type: ignore[misc]  # aiokafka ships no types
-    """A partition's state that is paused whatever the user says, until `let_go`; then it is as the user said meanwhile."""
+    """The state of a partition that stays paused whatever the user says, until `let_go`. Then the user's last wish takes effect."""
 
     def __init__(self, assignment: Any) -> None:
         super().__init__(assignment)
@@ -26,18 +26,17 @@ class HeldBack(TopicPartitionState):  # type: ignore[misc]  # aiokafka ships no 
         self._held_back, self._wanted = True, False
 
     def pause(self) -> None:
-        """The user's; during the hold it is remembered."""
+        """Pause, and remember it during the hold."""
         self._wanted = True
         super().pause()
 
     def resume(self) -> None:
-        """The user's, likewise."""
+        """Resume, or during the hold remember to resume."""
         self._wanted = False
         if not self._held_back:
             super().resume()
 
     def let_go(self) -> None:
-        """The hold is over."""
         self._held_back = False
         if not self._wanted:
             super().resume()

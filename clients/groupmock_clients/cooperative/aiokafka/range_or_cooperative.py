@@ -1,8 +1,8 @@
-"""Changing over aiokafka without a stop: one assignor by the name of `range` that is cooperative as soon as everybody is
+"""Migrate an aiokafka group without a stop: an assignor named `range` that becomes cooperative as soon as all members have it
 (docs/how-to/cooperative.md#changing-over-without-a-stop).
 
-With two assignors aiokafka sends two JoinGroups per round. So this one joins under the stock name, with our data behind the stock fields,
-where range assignors do not look.
+With two assignors aiokafka would send two JoinGroups per round. So this one joins under the stock name. Its own data follows the stock
+fields, where range assignors do not look.
 """
 
 from __future__ import annotations
@@ -17,36 +17,35 @@ from ..member import AssignmentEffect, PeerSubscription
 from .assignor import CooperativeAssignor
 
 OURS: Final = 1
-"""Version of every Assignment of ours; range assignors write 0 (aiokafka, kafka-python) or 3 (Java)."""
+"""The version of all our Assignments. Range assignors write 0 (aiokafka, kafka-python) or 3 (Java)."""
 
 
 class RangeOrCooperative(CooperativeAssignor):
-    """In a group where every member has one of these it is the cooperative assignor; with any other member there, plain range.
+    """Acts as the cooperative assignor if every member has a RangeOrCooperative, and as the stock range assignor otherwise.
 
-    After a plain range round the member is eager: it gives everything up before it joins again, and its listener hears so. The settings
-    are those of CooperativeAssignor.
+    After a round of the stock assignor the member is eager: it gives up everything before it joins again, and tells its listener. The
+    settings are those of CooperativeAssignor.
     """
 
     def __init__(self, design: Any = 2, **settings: Any) -> None:
         super().__init__(design, **settings)
         self.name = RangePartitionAssignor.name
-        self.cooperative = False  # was the last round?
+        self.cooperative = False  # true if the last round was cooperative
 
     def metadata(self, topics: Iterable[str]) -> bytes:
-        """aiokafka's."""
         self.forget_if_expelled()
-        self.give_up()  # without our listener nobody did
+        self.give_up()  # for consumers without our listener
         return super().metadata(topics)
 
     def give_up(self) -> frozenset[TopicPartition]:
-        """Everything, after a round of plain range."""
+        """Give up all partitions after a round of the stock assignor."""
         if self.cooperative or not self.owned:
             return frozenset()
         given_up, self.owned, self._left = self.owned, frozenset(), self._held
         return given_up
 
     def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, bytes]:
-        """aiokafka's: called in the leader."""
+        """Called by aiokafka in the leader."""
         if all(self.member.speaks_ours(PeerSubscription(each.subscription, each.user_data)) for each in members.values()):
             return super().assign(cluster, members)
         self.member.forget()
@@ -54,13 +53,12 @@ class RangeOrCooperative(CooperativeAssignor):
         return {member: assignment.encode() for member, assignment in plain.items()}
 
     def on_assignment(self, assignment: Any) -> None:
-        """aiokafka's."""
         self.cooperative = assignment.version == OURS
         super().on_assignment(assignment)
         if not self.cooperative:
             self.member.forget()
 
     def _plan_rejoin(self, outcome: AssignmentEffect) -> None:
-        """Range gave to others already what it took from here."""
+        """Plan no rejoin after a range round, because range has already given this member's revoked partitions to others."""
         if self.cooperative:
             super()._plan_rejoin(outcome)

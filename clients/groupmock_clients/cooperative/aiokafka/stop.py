@@ -1,4 +1,4 @@
-"""Stopping an aiokafka consumer to its end, also where a fetch of it has failed or its coordinator is gone."""
+"""Stop an aiokafka consumer completely, even if a fetch has failed or the coordinator is gone."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, Final
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 
 GRACE_S: Final = 1.0
-"""How long a lookup of the coordinator that was under way may take."""
+"""Time for a lookup of the coordinator that is in progress."""
 
 
 async def stop_wholly(consumer: Any) -> None:
-    """`consumer.stop()`, and the rest of it where aiokafka 0.14 does not get there. A cancellation of the caller passes.
+    """Call `consumer.stop()` and finish the steps that aiokafka 0.14 skips after a failure. A cancellation of the caller is passed on.
 
-    It cancels a fetch that waits for its next attempt and awaits it, and does not expect to be cancelled there (Fetcher.close,
-    Fetcher._proc_fetch_request): stop() ends with a CancelledError though nobody cancelled the caller, and its connections stay open.
-    And if the coordinator is unknown when it stops, its last commit is tried for ever, as nobody looks for a coordinator any more
-    (GroupCoordinator.commit_offsets, ensure_coordinator_known): stop() does not return.
+    aiokafka cancels a fetch that waits for its next attempt and awaits it, and does not expect to be cancelled there (Fetcher.close,
+    Fetcher._proc_fetch_request). stop() then ends with a CancelledError though nobody cancelled the caller, and its connections stay open.
+    If the coordinator is unknown when the consumer stops, its last commit is retried for ever, because no task looks for a coordinator any
+    more (GroupCoordinator.commit_offsets, ensure_coordinator_known). stop() then does not return.
     """
     task = asyncio.current_task()
     before = task.cancelling() if task else 0
@@ -35,13 +35,14 @@ async def stop_wholly(consumer: Any) -> None:
 
 
 def _coordinator(consumer: Any) -> GroupCoordinator | None:
-    """None where there is no group, where it was not started, and of a twin, whose halves are stopped one by one."""
+    """Return the coordinator, or None without a group, before the start, and for a CooperativeConsumer, whose halves are stopped one by
+    one."""
     found = getattr(consumer, "_coordinator", None)
     return found if isinstance(found, GroupCoordinator) else None
 
 
 async def _give_up_without_a_coordinator(coordinator: GroupCoordinator) -> None:
-    """End the coordination of a consumer that stops, when there is nobody to whom it could commit."""
+    """Cancel the coordination of a stopping consumer that has no coordinator to commit to."""
     await asyncio.sleep(GRACE_S)
     while coordinator.coordinator_id is not None:  # noqa: ASYNC110  # aiokafka tells nobody
         await asyncio.sleep(GRACE_S)
@@ -49,7 +50,7 @@ async def _give_up_without_a_coordinator(coordinator: GroupCoordinator) -> None:
 
 
 async def _rest(consumer: Any) -> None:
-    """What stop() would have done next."""
+    """Do the steps of stop() after the failed one."""
     await asyncio.gather(consumer._fetcher.close(), return_exceptions=True)
     left = set(consumer._fetcher._pending_tasks)
     coordinator = _coordinator(consumer)

@@ -1,8 +1,8 @@
-"""The twin consumer for aiokafka: delivery goes on while a round is under way (docs/kafka/cooperative-designs.md#member-rule-5).
+"""A consumer for aiokafka that delivers records during a rebalance (docs/kafka/cooperative-designs.md#member-rule-5).
 
-aiokafka's own consumer delivers nothing from the moment it joins until the last member has. So two of them work as one: a *membership*
-consumer is in the group, with all its partitions paused, and a *data* consumer without a group is assigned what the membership holds.
-A round stops the first one only.
+aiokafka's own consumer delivers nothing from its JoinGroup until the last member has joined. So two consumers work as one. The *membership*
+consumer is in the group, with all its partitions paused. The *data* consumer has no group and is assigned the membership's partitions. A
+rebalance stops only the first one.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ OF_THE_GROUP: Final = frozenset(
     }
 )  # fmt: skip
 DECODERS: Final = frozenset({"key_deserializer", "value_deserializer"})
-PAUSE_S: Final = 0.1  # between two errors: who asks aiokafka again at once is told at once, or makes it join again at once
+PAUSE_S: Final = 0.1  # between two errors, because aiokafka repeats an error, or rejoins, as soon as it is asked again
 
 
 def _to(part: str, name: str) -> Any:
-    """The library's method `name`, called on that part."""
+    """Make a method that calls the library's method `name` on that part."""
 
     @functools.wraps(getattr(AIOKafkaConsumer, name))
     def method(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -43,11 +43,11 @@ def _to(part: str, name: str) -> Any:
 
 
 class CooperativeConsumer:
-    """An AIOKafkaConsumer to its user: the same constructor and methods, `group_id` required, and an `assignor` of one's own if wished.
+    """A consumer with the constructor and methods of AIOKafkaConsumer. `group_id` is required, and an own `assignor` may be given.
 
-    A round neither stops delivery nor repeats a record: what stays goes on, what goes is committed where it is (unless auto-commit is
-    off) before the next owner starts. `commit` waits for the end of a round that is under way. The member stays in the group as long as
-    it is started: nobody watches how often it is polled (max_poll_interval_ms).
+    A rebalance neither stops delivery nor repeats a record. Retained partitions go on. A revoked partition is committed at its position
+    (unless auto-commit is off) before its next owner starts. `commit` waits for the end of a rebalance in progress. The member stays in the
+    group as long as it is started, however rarely it is polled (max_poll_interval_ms does not apply).
     """
 
     def __init__(self, *topics: str, assignor: CooperativeAssignor | None = None, **options: Any) -> None:
@@ -59,24 +59,25 @@ class CooperativeConsumer:
         self._interval = options.pop("auto_commit_interval_ms", 5000) / 1000
         self.assignor = assignor if assignor is not None else CooperativeAssignor()
         group = {name: value for name, value in options.items() if name not in DECODERS}
-        group["auto_offset_reset"] = "earliest"  # it never delivers: what "none" or "latest" mean is the data consumer's affair
+        group["auto_offset_reset"] = "earliest"  # it never delivers; "none" or "latest" concern the data consumer
         self._membership = AIOKafkaConsumer(**group, enable_auto_commit=False, partition_assignment_strategy=[self.assignor])
-        # Without a group: it cannot commit, a group with members refuses generation -1 (docs/kafka/cooperative-designs.md#member-rule-5).
+        # Without a group: it cannot commit, because a group with members refuses generation -1
+        # (docs/kafka/cooperative-designs.md#member-rule-5).
         self._data = AIOKafkaConsumer(
             **{name: value for name, value in options.items() if name not in OF_THE_GROUP}, group_id=None, enable_auto_commit=False
         )
         self.assignor.attach(self._membership)
         self._tasks: list[asyncio.Task[None]] = []
-        self._trouble: Exception | None = None  # told once
-        self._end: BaseException | None = None  # of aiokafka's coordination, which nothing brings back: told every time
+        self._trouble: Exception | None = None  # raised once
+        self._end: BaseException | None = None  # the error that ended aiokafka's coordination for good, raised by every call
         self._user: ConsumerRebalanceListener | None = None
         if topics:
             self.subscribe(topics)
 
-    # The group
+    # The membership.
 
     async def start(self) -> None:
-        """Connect both, join the group, and begin to deliver."""
+        """Connect both consumers, join the group, and begin to deliver."""
         await self._data.start()
         self._data.assign([])
         try:
@@ -88,7 +89,7 @@ class CooperativeConsumer:
         self._tasks = [asyncio.create_task(self._stay()), asyncio.create_task(self._commit_now_and_then())]
 
     async def stop(self) -> None:
-        """Commit (with auto-commit), leave the group, close both. Idempotent."""
+        """Commit (with auto-commit), leave the group and close both consumers. May be called again."""
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
@@ -104,23 +105,25 @@ class CooperativeConsumer:
                 await stop_wholly(self._data)
 
     def subscribe(self, topics: Iterable[str] = (), pattern: str | None = None, listener: ConsumerRebalanceListener | None = None) -> None:
-        """The library's; `listener` hears what moves, at the time when it moves."""
+        """Subscribe with the arguments of AIOKafkaConsumer. `listener` hears of partitions when they move."""
         self._user = listener
         self._membership.subscribe(list(topics), pattern=pattern, listener=self.assignor.listener(Moves(self)))
 
     def unsubscribe(self) -> None:
-        """The library's: leave the group and hold nothing."""
+        """Leave the group and drop all partitions."""
         self._membership.unsubscribe()
         self._data.assign([])
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Not for a consumer of a group."""
+        """Raises IllegalStateError, because a consumer of a group cannot choose its partitions."""
         raise IllegalStateError("a CooperativeConsumer subscribes; use AIOKafkaConsumer for partitions of your own choice")
 
     async def commit(self, offsets: Mapping[TopicPartition, int | tuple[int, str] | OffsetAndMetadata] | None = None) -> None:
-        """Commit these, or where delivery is. During a round: after it. CommitFailedError for what is no longer held then."""
+        """Commit these offsets, or the positions of delivery. During a rebalance, wait for its end. Raises CommitFailedError for
+        partitions that were revoked."""
         while True:
-            # On the coordinator's connection it would wait behind the pending JoinGroup in any case (P1-d6).
+            # On the coordinator's connection the commit would wait behind the pending JoinGroup anyway, because a connection has one
+            # request at a time (P1-d6).
             await self._round_over()
             wanted = self._positions() if offsets is None else dict(offsets)
             missing = wanted.keys() - self._membership.assignment()
@@ -131,7 +134,7 @@ class CooperativeConsumer:
                     await self._membership.commit(wanted)
                 return
             except CommitFailedError:
-                if not self._rejoining():  # else the next round came between
+                if not self._rejoining():  # else the next rebalance came in between
                     raise
 
     committed = _to("_membership", "committed")
@@ -139,17 +142,17 @@ class CooperativeConsumer:
     topics = _to("_membership", "topics")
     partitions_for_topic = _to("_membership", "partitions_for_topic")
 
-    # The data
+    # The delivery.
 
     async def getone(self, *partitions: TopicPartition) -> ConsumerRecord:
-        """The library's; goes on during a round. Raises what the membership met."""
+        """Return the next record, also during a rebalance. Raises errors of the membership."""
         self._raise_trouble()
         return await self._data.getone(*partitions)
 
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """The library's, likewise."""
+        """Return the next records, also during a rebalance. Raises errors of the membership."""
         self._raise_trouble()
         found: dict[TopicPartition, list[ConsumerRecord]] = await self._data.getmany(
             *partitions, timeout_ms=timeout_ms, max_records=max_records
@@ -172,7 +175,7 @@ class CooperativeConsumer:
     resume = _to("_data", "resume")
 
     async def seek_to_committed(self, *partitions: TopicPartition) -> dict[TopicPartition, int | None]:
-        """The library's: the group knows what was committed, the data consumer is moved there; what never was stays where it is."""
+        """Seek the data consumer to the group's committed offsets. A partition without a commit stays where it is."""
         found = {tp: await self._membership.committed(tp) for tp in partitions or self._data.assignment()}
         for tp, offset in found.items():
             if offset is not None:
@@ -193,10 +196,10 @@ class CooperativeConsumer:
     async def __aexit__(self, *error: object) -> None:
         await self.stop()
 
-    # Between the two
+    # Between membership and delivery.
 
     async def hand_over(self, partitions: Iterable[TopicPartition], commit: bool) -> None:
-        """Stop delivering these; `commit` where delivery was. For the listener, before the member joins again."""
+        """Stop delivering these partitions, and with `commit` commit their positions. Called by the listener before the member rejoins."""
         gone = set(partitions)
         offsets = {tp: at for tp, at in self._positions().items() if tp in gone}
         self._reassign(self._data.assignment() - gone)
@@ -207,12 +210,12 @@ class CooperativeConsumer:
                 log.warning("what is handed over could not be committed, its next owner repeats some records: %r", error)
 
     async def take_over(self, partitions: Iterable[TopicPartition], told: Callable[[], Awaitable[None]]) -> None:
-        """Deliver these from where they were committed, once `told` returned. For the listener."""
+        """Deliver these partitions from their committed offsets, once `told` has returned. Called by the listener."""
         added = set(partitions)
         self._membership.pause(*added)
         try:
             starts = {tp: await self._membership.committed(tp) for tp in added}
-        except KafkaError as error:  # aiokafka would only log it, and these would never be delivered
+        except KafkaError as error:  # aiokafka would only log it, and these partitions would never be delivered
             self._meet(error)
             raise
         self._reassign(self._data.assignment() | added)
@@ -230,7 +233,8 @@ class CooperativeConsumer:
                     state.let_go()
 
     def _reassign(self, wanted: Iterable[TopicPartition]) -> None:
-        """aiokafka makes new states for an assignment; those of what stays are carried over before anything else runs."""
+        """Assign partitions to the data consumer. States of retained partitions are carried over before anything else runs, because
+        aiokafka makes new ones."""
         before = self._data._subscription.subscription.assignment
         self._data.assign(list(wanted))
         after = self._data._subscription.subscription.assignment
@@ -261,20 +265,20 @@ class CooperativeConsumer:
                 offsets = {tp: at for tp, at in self._positions().items() if tp in held}
                 if offsets:
                     await self._membership.commit(offsets)
-        except Exception as error:  # whatever it is: a task that ended with it would commit nothing more, and nobody would hear
+        except Exception as error:  # else the task would end, and nothing would be committed any more
             log.warning("commit failed, the next one is tried: %r", error)
 
     async def _stay(self) -> None:
-        """One `getone` that never ends keeps the membership from leaving for idleness, and meets what the library has to say."""
+        """Run a `getone` that never returns, so that the membership does not leave for idleness and its errors are seen."""
         while True:
             try:
                 await self._membership.getone()
-            except Exception as error:  # belongs to the caller: its next `getone` raises it, and so does one that waits
+            except Exception as error:  # raised by the caller's next or pending `getone`
                 self._meet(error)
                 await asyncio.sleep(PAUSE_S)
 
     def _coordination_ended(self, task: asyncio.Future[Any]) -> None:
-        """With an error that aiokafka did not expect. A `getone` that waits for records alone would not hear of it."""
+        """Handle the end of aiokafka's coordination. After an unexpected error, wake up each `getone` that waits for records."""
         self._end = None if task.cancelled() else task.exception()
         if self._end is not None:
             self._data._subscription.abort_waiters(self._end)

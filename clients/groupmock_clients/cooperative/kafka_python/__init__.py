@@ -1,4 +1,4 @@
-"""Designs I, II and III for stock kafka-python 3.0 (docs/how-to/cooperative.md): what a service imports."""
+"""Designs I, II and III for stock kafka-python 3.0 (docs/how-to/cooperative.md), as a service imports them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ try:
     from .listener import CooperativeListener
     from .twin import CooperativeConsumer
 except ImportError:
-    require("kafka-python")  # not installed, or a version without what these stand on: told as such
+    require("kafka-python")  # raises a clear error if kafka-python is missing or of another version
     raise
 
 __all__ = ["CooperativeAssignor", "CooperativeConsumer", "CooperativeListener", "UnsupportedClient", "enforce_rebalance"]

@@ -1,4 +1,4 @@
-"""Designs I, II and III for stock kafka-python 3.0: one assignor per consumer, nothing patched
+"""Designs I, II and III for stock kafka-python 3.0, as an assignor for one consumer, without patching kafka-python
 (docs/kafka/cooperative-designs.md#member-rules).
 
     assignor = CooperativeAssignor(design=2, delay_ms=60_000)
@@ -7,9 +7,10 @@
     consumer.subscribe(["orders"], listener=assignor.listener(MyListener()))
     records = consumer.poll(timeout_ms=1000)
 
-kafka-python is cooperative itself (KIP-429): it keeps positions and pauses of what stays, tells its listener only what moved and joins
-again when something was revoked. But it tells so after the fact, when `position()` is gone and a blocking commit is impossible:
-`positions` and `commit` of the assignor are for that. Poll long: 3.0.12 throws away a join that completes between two polls.
+kafka-python is cooperative itself (KIP-429): it keeps positions and pauses of retained partitions, tells its listener only which partitions
+moved, and rejoins when some were revoked. But it calls the listener after the fact, when `position()` is gone and a blocking commit is
+impossible. The assignor's `positions` and `commit` serve that purpose. Use long polls, because 3.0.12 discards a join that completes
+between two polls.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         self.owned: frozenset[TopicPartition] = frozenset()
 
     def attach(self, consumer: KafkaConsumer) -> None:
-        """Tell the assignor whose it is, before the first `poll`. ValueError if it is another's, or not one of that consumer's."""
+        """Bind the assignor to its consumer, before the first `poll`. Raises ValueError if it belongs to another one, or is not among
+        its assignors."""
         if not any(each is self for each in consumer.config["partition_assignment_strategy"]):
             raise ValueError("partition_assignment_strategy must hold this assignor")
         if self._consumer is not None and self._consumer is not consumer:
@@ -69,61 +71,66 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         self._consumer = consumer
 
     def listener(self, user: ConsumerRebalanceListener | AsyncConsumerRebalanceListener | None = None) -> CooperativeListener:
-        """What to subscribe with, in place of `user`, so that the same lines do for both libraries."""
+        """Return the listener to subscribe with in place of `user`, so that the same lines work with both libraries."""
         return CooperativeListener(self, user)
 
     def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> Any:
-        """Commit from within on_partitions_revoked, where `consumer.commit` cannot block: sent before the next join. Returns the future."""
+        """Commit from within on_partitions_revoked, where `consumer.commit` cannot block. The commit is sent before the next join.
+        Returns the future."""
         known = {tp: at if isinstance(at, OffsetAndMetadata) else OffsetAndMetadata(at, "", -1) for tp, at in offsets.items()}
         # A blocking commit raises RuntimeError inside the callback (docs/kafka/clients.md#assignor-plug-in-of-kafka-python).
         return self.consumer.commit_async(known)
 
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Where the consumer was in partitions that were just revoked: the offset after the last record delivered.
+        """Return the positions in partitions that were just revoked: the offset after the last record delivered.
 
-        After a round the consumer has forgotten them, so it is where it was when it joined; when it closes it still knows.
+        After a rebalance the consumer has forgotten them, so these are its positions when it joined. A closing consumer still knows them.
         """
         known = self._positions | _consumed(self.consumer)
         return {tp: known[tp] for tp in partitions if tp in known}
 
     def rejoin(self) -> None:
-        """Join again at the next poll, with what is owned. From any thread."""
+        """Rejoin at the next poll with the owned partitions. May be called from any thread."""
         self._cancel_timer()
         if not self.consumer._closed:
             self.consumer._coordinator.request_rejoin()
 
     def close(self) -> None:
-        """Forget a rejoin that was planned. Without it the timer of a closed consumer stays until it is due, and does nothing then."""
+        """Cancel the timer of a planned rejoin. Without this call the timer of a closed consumer stays until it is due, and then does
+        nothing."""
         self._cancel_timer()
 
-    # What kafka-python calls, on its IO thread
+    # The methods that kafka-python calls on its IO thread.
 
     def supported_protocols(self) -> list[Any]:
-        """kafka-python's: incremental, as of KIP-429; eager while an eager assignor is listed beside this one (a rolling upgrade)."""
+        """Return the supported protocols: incremental (KIP-429), and eager while an eager assignor is listed as well (a rolling
+        upgrade)."""
         return [RebalanceProtocol.COOPERATIVE, RebalanceProtocol.EAGER]
 
     def metadata(self, topics: Iterable[str]) -> bytes:
-        """kafka-python's: called for every attempt to join. The consumer is asked what it owns: it forgets that when it is expelled."""
+        """Called by kafka-python for every attempt to join. The consumer tells its owned partitions, because it forgets them when it is
+        expelled."""
         self._cancel_timer()
-        # Until this attempt has ended in an assignment: 3.0.12 joins for a change of partitions without setting this, and forgets the join,
-        # its assignment and the heartbeats when a poll ends before SyncGroup is answered (Java's rejoinNeededOrPending does not).
+        # The request stays set until this attempt has ended in an assignment. Joining for a change of partitions, 3.0.12 does not set it,
+        # and forgets the join, its assignment and the heartbeats when a poll ends before SyncGroup is answered (Java's
+        # rejoinNeededOrPending does not).
         self.consumer._coordinator.request_rejoin()
         subscription = self.consumer._subscription
         wanted = set(topics)
-        # The consumer's own word, which an expelled member loses (docs/kafka/cooperative-designs.md#member-rule-1).
+        # The consumer's own list, which is empty once it is expelled (docs/kafka/cooperative-designs.md#member-rule-1).
         self.owned = frozenset(tp for tp in subscription.assigned_partitions() if tp.topic in wanted)
-        # Before the join: the callback comes when the assignment was replaced, and `position()` raises there
+        # Read before the join, because the callback comes after the assignment was replaced, when `position()` raises
         # (docs/kafka/clients.md#assignor-plug-in-of-kafka-python).
         self._positions = _consumed(self.consumer)
         return self.member.subscription(wanted, [_pair(tp) for tp in self.owned])
 
     def assign(self, cluster: Any, members: Iterable[Any]) -> dict[str, bytes]:
-        """kafka-python's: called in the leader."""
+        """Called by kafka-python in the leader."""
         peers = {each.member_id: _peer(each.metadata) for each in members}
         return self.member.assign(counted(cluster, peers.values()), peers, self.consumer._coordinator._generation.member_id)
 
     def on_assignment(self, assignment: Any, generation: int) -> None:
-        """kafka-python's: the consumer has it already; the listener has not been told."""
+        """Called by kafka-python when the consumer has the assignment, before the listener is told."""
         coordinator = self.consumer._coordinator
         topics = set(self.consumer._subscription.subscription)
         outcome = self.member.received(
@@ -139,25 +146,25 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
             coordinator.request_rejoin()
         elif outcome.timeout_ms:
             self._timer = threading.Timer(outcome.timeout_ms / 1000, self.rejoin)
-            # It may be set for five minutes (delay_ms): a process that is done must not wait for it.
+            # The timer may be set for five minutes (delay_ms), and must not keep a finished process alive.
             self._timer.daemon = True
             self._timer.start()
 
     @property
     def consumer(self) -> KafkaConsumer:
-        """The consumer it was attached to; NotAttached before that."""
+        """Return the consumer passed to `attach`. Raises NotAttached before `attach`."""
         if self._consumer is None:
             raise NotAttached(f"assignor {self.name}: call assignor.attach(consumer) before the first poll")
         return self._consumer
 
     def _cancel_timer(self) -> None:
-        timer, self._timer = self._timer, None  # the timer's own thread and the IO thread may both be here
+        timer, self._timer = self._timer, None  # because the timer's thread and the IO thread may both be here
         if timer is not None:
             timer.cancel()
 
 
 def _consumed(consumer: KafkaConsumer) -> dict[TopicPartition, int]:
-    """The offset after the last record delivered, of what the consumer has now."""
+    """Return the offset after the last record delivered, for each of the consumer's partitions."""
     return {tp: at.offset for tp, at in consumer._subscription.all_consumed_offsets().items()}
 
 
@@ -166,6 +173,6 @@ def _pair(tp: TopicPartition) -> Partition:
 
 
 def _peer(metadata: Any) -> PeerSubscription:
-    # Subscription v0 has no OwnedPartitions (KIP-429): None says so, while empty is a claim of nothing.
+    # Subscription v0 has no OwnedPartitions (KIP-429). None says so, while an empty list claims that nothing is owned.
     owned = metadata.owned_partitions if metadata.version >= 1 else None
     return PeerSubscription(metadata.topics, metadata.user_data, None if owned is None else flat(owned))

@@ -1,4 +1,4 @@
-"""KIP-568 for kafka-python: asking for a round."""
+"""The function of KIP-568, enforceRebalance, for kafka-python."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def enforce_rebalance(consumer: KafkaConsumer | CooperativeConsumer, reason: str | None = None) -> bool:
-    """KIP-568: join again at the next poll with what is owned, static members too. From any thread.
+    """Rejoin at the next poll with the owned partitions (KIP-568), static members too. May be called from any thread.
 
-    Returns whether it asked: nothing happens while a rebalance is in progress or asked for. IllegalStateError without a group
-    subscription. `reason` is logged and told to `asked.hooks`; kafka-python cannot send it. Under another assignor than ours a *follower's*
-    JoinGroup is the same as before, which Kafka answers with the last round: the call then does nothing unless the member leads.
+    Returns False, without any effect, while a rebalance is in progress or requested. Raises IllegalStateError without a group subscription.
+    `reason` is logged and passed to `asked.hooks`, because kafka-python cannot send it. Under another assignor than ours, a *follower's*
+    JoinGroup is the same as before, and Kafka answers it with the last round's result. The call then has no effect unless the member leads.
     """
-    inside: KafkaConsumer = getattr(consumer, "_membership", consumer)  # of a twin the half that is in the group
+    inside: KafkaConsumer = getattr(consumer, "_membership", consumer)  # the half of a CooperativeConsumer that is in the group
     coordinator = inside._coordinator
     if inside.config["group_id"] is None or not inside._subscription.partitions_auto_assigned():
         raise IllegalStateError("enforce_rebalance needs a consumer that subscribed to topics in a group")

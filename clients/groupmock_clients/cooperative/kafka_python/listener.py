@@ -1,4 +1,4 @@
-"""The listener between kafka-python and the user's, whose methods may be coroutines or missing."""
+"""The listener between kafka-python and the user's listener, whose methods may be coroutines or missing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class CooperativeListener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python ships no types
-    """Hands on what kafka-python tells, which is what moved, to a listener with plain methods or coroutines; or to none.
+    """Passes kafka-python's calls on to a listener with plain methods or coroutines, or to none.
 
-    What such a method raises comes out of `poll`. Of a consumer that closes it is logged: kafka-python 3.0.12 would stop closing there
-    and leave its client running for ever (a commit that meets a round is enough).
+    An exception in such a method is raised by `poll`. While the consumer closes it is logged instead: kafka-python 3.0.12 would stop
+    closing and leave its client running for ever (a commit during a rebalance is enough).
     """
 
     def __init__(self, assignor: CooperativeAssignor, user: ConsumerRebalanceListener | AsyncConsumerRebalanceListener | None) -> None:
@@ -27,15 +27,14 @@ class CooperativeListener(AsyncConsumerRebalanceListener):  # type: ignore[misc]
         self._user = user
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Partitions that were given up; all of them when the consumer closes."""
+        """Pass on the partitions that were given up, which are all partitions when the consumer closes."""
         await self._tell("on_partitions_revoked", revoked)
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """Partitions that are new."""
         await self._tell("on_partitions_assigned", assigned)
 
     async def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
-        """Partitions of an expelled member: a listener without this method is told that they were revoked."""
+        """Pass on the partitions of an expelled member. A listener without this method is told that they were revoked."""
         await self._tell(lost_or_revoked(self._user), lost)
 
     async def _tell(self, name: str, partitions: Iterable[TopicPartition]) -> None:

@@ -1,9 +1,9 @@
-"""The twin consumer for kafka-python: delivery goes on while a round is under way (docs/kafka/cooperative-designs.md#member-rule-5).
+"""A consumer for kafka-python that delivers records during a rebalance (docs/kafka/cooperative-designs.md#member-rule-5).
 
-kafka-python's own `poll` returns nothing from the moment it joins until the last member has. So two of them work as one: a *membership*
-consumer, polled by a thread of its own with all its partitions paused, is in the group; a *data* consumer without a group is assigned what
-the membership holds and is used by the caller's thread alone. A round stops the first one only, and since its thread never pauses between
-two polls, no join is thrown away either.
+kafka-python's own `poll` returns nothing from its JoinGroup until the last member has joined. So two consumers work as one. The
+*membership* consumer is in the group; a thread of its own polls it, with all its partitions paused. The *data* consumer has no group, is
+assigned the membership's partitions, and is used by the caller's thread alone. A rebalance stops only the first one. Its thread never
+pauses between two polls, so no join is discarded either.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ OF_THE_GROUP: Final = frozenset(
     }
 )  # fmt: skip
 OF_THE_DATA: Final = frozenset({"key_deserializer", "value_deserializer", "consumer_timeout_ms", "max_poll_records", "auto_offset_reset"})
-SLICE_MS: Final = 50  # how long a change of the assignment may wait for a poll that is under way
+SLICE_MS: Final = 50  # the longest time for which a poll in progress may delay a change of the assignment
 LONG_MS: Final = 3_600_000
 PAUSE_S: Final = 0.01
 
 
 def _to(part: str, name: str, applied: bool = True) -> Any:
-    """The library's method `name`, called on that part; `applied`: after what moved has reached the data consumer."""
+    """Make a method that calls the library's method `name` on that part. With `applied` the data consumer first gets the current
+    assignment."""
 
     @functools.wraps(getattr(KafkaConsumer, name))
     def method(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -48,11 +49,12 @@ def _to(part: str, name: str, applied: bool = True) -> Any:
 
 
 class CooperativeConsumer:
-    """A KafkaConsumer to its user: the same constructor and methods, `group_id` required, and an `assignor` of one's own if wished.
+    """A consumer with the constructor and methods of KafkaConsumer. `group_id` is required, and an own `assignor` may be given.
 
-    A round neither stops delivery nor repeats a record. What goes is handed over when the next `poll` says that its last records are
-    done, and committed there (unless auto-commit is off) before the next owner starts. Callbacks run on the membership's IO thread, as
-    the library's do. The member stays in the group until `close`, unless it is not polled for max_poll_interval_ms (default 300000).
+    A rebalance neither stops delivery nor repeats a record. A revoked partition is handed over when the next `poll` shows that its last
+    records are processed, and committed then (unless auto-commit is off), before its next owner starts. Callbacks run on the membership's
+    IO thread, as the library's do. The member stays in the group until `close`, unless it is not polled for max_poll_interval_ms (default
+    300000).
     """
 
     def __init__(self, *topics: str, assignor: CooperativeAssignor | None = None, **options: Any) -> None:
@@ -66,21 +68,22 @@ class CooperativeConsumer:
         self._wait = options.get("consumer_timeout_ms", -1)
         self.assignor = assignor if assignor is not None else CooperativeAssignor()
         group = {name: value for name, value in options.items() if name not in OF_THE_DATA}
-        # `earliest`: it never delivers; what "none" or "latest" mean is the data consumer's affair.
+        # `earliest`: it never delivers; "none" or "latest" concern the data consumer.
         self._membership = KafkaConsumer(
             **group, enable_auto_commit=False, partition_assignment_strategy=[self.assignor], auto_offset_reset="earliest"
         )
-        # Without a group: it cannot commit, a group with members refuses generation -1 (docs/kafka/cooperative-designs.md#member-rule-5).
+        # Without a group: it cannot commit, because a group with members refuses generation -1
+        # (docs/kafka/cooperative-designs.md#member-rule-5).
         self._data = KafkaConsumer(
             **{name: value for name, value in options.items() if name not in OF_THE_GROUP}, group_id=None, enable_auto_commit=False
         )
         self.assignor.attach(self._membership)
         self._lock = threading.RLock()
         self._held: set[TopicPartition] = set()
-        self._starts: dict[TopicPartition, int | None] = {}  # of what was added and the data consumer does not have yet
+        self._starts: dict[TopicPartition, int | None] = {}  # of added partitions that the data consumer does not have yet
         self._pauses: set[TopicPartition] = set()
-        self._next: dict[TopicPartition, int] = {}  # after the last record delivered
-        self._busy: set[TopicPartition] = set()  # what the caller got from its last poll
+        self._next: dict[TopicPartition, int] = {}  # the offset after the last record delivered
+        self._busy: set[TopicPartition] = set()  # partitions of the caller's last poll
         self._polled, self._committed = time.monotonic(), time.monotonic()
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
@@ -90,7 +93,7 @@ class CooperativeConsumer:
         if topics:
             self.subscribe(topics)
 
-    # The group
+    # The membership.
 
     def subscribe(
         self,
@@ -98,22 +101,22 @@ class CooperativeConsumer:
         pattern: str | None = None,
         listener: ConsumerRebalanceListener | AsyncConsumerRebalanceListener | None = None,
     ) -> None:
-        """The library's; `listener` hears what moves. The member joins at the first poll."""
+        """Subscribe with the arguments of KafkaConsumer. `listener` hears of moved partitions. The member joins at the first poll."""
         self._user = listener
         self._membership.subscribe(list(topics), pattern=pattern, listener=self.assignor.listener(Moves(self)))
 
     def unsubscribe(self) -> None:
-        """The library's: leave the group and hold nothing."""
+        """Leave the group and drop all partitions."""
         self._membership.unsubscribe()
         with self._lock:
             self._held, self._starts, self._pauses, self._next, self._busy = set(), {}, set(), {}, set()
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Not for a consumer of a group."""
+        """Raises IllegalStateError, because a consumer of a group cannot choose its partitions."""
         raise IllegalStateError("a CooperativeConsumer subscribes; use KafkaConsumer for partitions of your own choice")
 
     def close(self, autocommit: bool = True, timeout_ms: int | None = None) -> None:
-        """Commit (with auto-commit, unless told not to), leave the group, close both. Idempotent."""
+        """Commit (with auto-commit, unless told not to), leave the group and close both consumers. May be called again."""
         if self._ended.is_set():
             return
         with self._lock:
@@ -132,7 +135,7 @@ class CooperativeConsumer:
                 self._data.close(autocommit=False, timeout_ms=timeout_ms)
 
     def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None, timeout_ms: int | None = None) -> None:
-        """The library's: these, or after the last record delivered of each partition. During a round: after it."""
+        """Commit these offsets, or the offset after the last record delivered of each partition. During a rebalance, wait for its end."""
         end = None if timeout_ms is None else time.monotonic() + timeout_ms / 1000
         while True:
             self._round_over(end)
@@ -141,11 +144,11 @@ class CooperativeConsumer:
                 self._membership.commit(self._delivered() if offsets is None else dict(offsets), timeout_ms=left)
                 return
             except CommitFailedError:
-                if not self._rejoining():  # else the next round came between
+                if not self._rejoining():  # else the next rebalance came in between
                     raise
 
     def commit_async(self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None, callback: Any = None) -> Any:
-        """The library's, likewise."""
+        """Commit these offsets, or the positions of delivery, without waiting."""
         return self._membership.commit_async(self._delivered() if offsets is None else dict(offsets), callback)
 
     committed = _to("_membership", "committed", applied=False)
@@ -154,10 +157,11 @@ class CooperativeConsumer:
     topics = _to("_membership", "topics", applied=False)
     partitions_for_topic = _to("_membership", "partitions_for_topic", applied=False)
 
-    # The data
+    # The delivery.
 
     def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, list[Any]]:
-        """The library's; goes on during a round. Raises what the membership met. Calling it says that the last records are done."""
+        """Return records, also during a rebalance. Raises errors of the membership. The call also says that the last records are
+        processed."""
         if self._ended.is_set():
             raise IllegalStateError("CooperativeConsumer is closed")
         end = time.monotonic() + timeout_ms / 1000
@@ -201,29 +205,29 @@ class CooperativeConsumer:
     bootstrap_connected = _to("_data", "bootstrap_connected", applied=False)
 
     def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
-        """The library's; from within on_partitions_assigned too."""
+        """Seek as KafkaConsumer does, and also from within on_partitions_assigned."""
         at = offset if isinstance(offset, int) else offset.offset
         with self._lock:
             waiting = partition in self._starts
             if waiting:
                 self._starts[partition] = self._next[partition] = at
         if not waiting:
-            self._data.seek(partition, offset)  # raises for what is not held: nothing may be committed of it
+            self._data.seek(partition, offset)  # raises for a partition that is not assigned, so that no commit of it follows
             with self._lock:
                 self._next[partition] = at
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """The library's, likewise."""
+        """Pause as KafkaConsumer does, and also from within on_partitions_assigned."""
         with self._lock:
             self._pauses |= {tp for tp in partitions if tp in self._starts}
             known = [tp for tp in partitions if tp not in self._starts]
         if known:
             self._data.pause(*known)
 
-    # Between the two
+    # Between membership and delivery.
 
     def _begin(self) -> None:
-        """A poll begins: what the last one returned is done."""
+        """Begin a poll: the records of the last one are processed."""
         with self._lock:
             self._busy = set()
             self._polled = time.monotonic()
@@ -244,16 +248,16 @@ class CooperativeConsumer:
                 raise KafkaTimeoutError("the round that is under way did not end in time for the commit")
 
     def _apply(self) -> None:
-        """Give the data consumer what is held now. On the caller's thread, as all that touches it."""
+        """Give the current assignment to the data consumer. Runs on the caller's thread, which alone uses the data consumer."""
         with self._lock:
             held = set(self._held)
-            starts = {tp: offset for tp, offset in self._starts.items() if tp in held}  # the others' callback is still running
+            starts = {tp: offset for tp, offset in self._starts.items() if tp in held}  # the callback about the others is still running
             pauses = self._pauses & held
             self._starts = {tp: offset for tp, offset in self._starts.items() if tp not in held}
             self._pauses -= held
         if held == self._data.assignment() and not starts:
             return
-        self._data.assign(list(held - starts.keys()))  # what comes back after it went starts afresh
+        self._data.assign(list(held - starts.keys()))  # a partition that was lost and came back starts from its committed offset
         self._data.assign(list(held))
         for tp, offset in starts.items():
             if offset is not None:
@@ -281,15 +285,15 @@ class CooperativeConsumer:
             log.warning("commit failed, the next one is tried: %r", error)
 
     def _stay(self) -> None:
-        """The membership's thread: it polls and never pauses, unless the caller has not polled for too long."""
+        """Run the membership's thread: poll without a pause, unless the caller has not polled for too long."""
         while not self._ended.is_set():
             try:
                 if time.monotonic() - self._polled < self._idle_limit:
-                    # Long: a join that completes between two polls is thrown away (docs/kafka/clients.md#dropped-join).
+                    # Long, because a join that completes between two polls is discarded (docs/kafka/clients.md#dropped-join).
                     self._membership.poll(timeout_ms=self._idle_limit * 1000)
                 else:
                     self._ended.wait(PAUSE_S)
-            except Exception as error:  # belongs to the caller: its poll raises it
+            except Exception as error:  # raised by the caller's next poll
                 if not self._ended.is_set():
                     self._trouble = error
                     self._ended.wait(PAUSE_S)
@@ -300,7 +304,8 @@ class CooperativeConsumer:
             raise trouble
 
     async def hand_over(self, partitions: Iterable[TopicPartition], commit: bool) -> None:
-        """Stop delivering these at once; when the caller is done with what it has of them, commit. On the membership's IO thread."""
+        """Stop delivering these partitions at once, and commit when the caller has processed their last records. Runs on the
+        membership's IO thread."""
         gone = set(partitions)
         with self._lock:
             self._held -= gone
@@ -313,7 +318,7 @@ class CooperativeConsumer:
             self.assignor.commit(offsets)
 
     async def take_over(self, partitions: Iterable[TopicPartition], told: Callable[[], Any]) -> None:
-        """Deliver these from where they were committed, once `told` returned. On the membership's IO thread."""
+        """Deliver these partitions from their committed offsets, once `told` has returned. Runs on the membership's IO thread."""
         added = set(partitions)
         self._membership.pause(*added)
         committed = await self._membership._coordinator.fetch_committed_offsets_async(added)
@@ -321,6 +326,6 @@ class CooperativeConsumer:
             self._starts.update({tp: committed[tp].offset if tp in committed else None for tp in added})
         try:
             await told()
-        finally:  # a callback that fails is told by `poll`; what was assigned stays so
+        finally:  # `poll` raises the error of a failed callback, and the partitions stay assigned
             with self._lock:
                 self._held |= added

@@ -1,3 +1,3 @@
-"""The language of exchanges: text to steps, what names in it mean, patterns against values, the same dialogue in slower motion."""
+"""The language of exchanges: parse steps, resolve names, match patterns against values, slow a dialogue down."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long an exchange takes at least, from its text: so that a real broker need not be waited for unasked."""
+"""Compute the minimal duration of an exchange from its text, so that a real broker is not waited for without the user's consent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .syntax import Literal
 
 
 def least_ms(exchange: Exchange) -> int:
-    """Sum of its pauses and silences, or its longest `after` where that is longer."""
+    """Return the sum of its pauses and silences, or its longest `after` if that is longer."""
     total, longest = 0, 0
     for step in exchange.steps:
         if isinstance(step, Pause) and isinstance(step.ms, Literal) and isinstance(step.ms.value, int):

@@ -1,4 +1,4 @@
-"""What an exchange is, once read: plain frozen data. `parser.py` makes it, `verdicts/runner.py` plays it."""
+"""The parsed exchange as plain frozen data. `parser.py` makes it, `verdicts/runner.py` plays it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Final
 from .syntax import Expr
 
 RELEASES = ("4.3", "3.9")
-"""The releases an exchange can speak about, newest first; expectations without a release are 4.3's."""
+"""The releases that expectations can name, newest first. Expectations without a release are 4.3's."""
 BASE_SETTINGS = {
     "group.initial.rebalance.delay.ms": "400",
     "group.min.session.timeout.ms": "100",
     "group.max.session.timeout.ms": "1800000",
     "group.max.size": "2147483647",
 }
-"""What every exchange counts on unless its own `settings:` say otherwise."""
+"""The settings of every exchange, unless its own `settings:` say otherwise."""
 CONSUMER_SETTINGS = {
     "group.consumer.session.timeout.ms": "45000",
     "group.consumer.max.size": "2147483647",
     "group.consumer.migration.policy": "bidirectional",
 }
-"""What those of consumer groups count on besides."""
+"""The additional settings of exchanges about consumer groups."""
 NEEDS = {
     "transactions": "transactional producers (InitProducerId ... EndTxn)",
     "kip848": "consumer groups of KIP-848 (ConsumerGroupHeartbeat)",
@@ -37,21 +37,21 @@ NEEDS = {
     "untouched": "a broker on which nobody has looked for a group's coordinator yet",
     "cluster": "several nodes and a leadership that moves on command",
 }
-"""What a row may need that not every broker offers."""
+"""Requirements that not every broker meets."""
 SERVED: Final = frozenset(("kip848",))
-"""What of it the pure core offers; exchanges that need anything else are counted, not run."""
+"""The requirements that the pure core meets. Exchanges with any other are counted but not played."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """When a step counts: in these releases (empty: all), on this stage, and while the comparisons of parameters hold."""
+    """The condition of a step: in these releases (empty: all), on this stage, and if the comparisons of parameters hold."""
 
     releases: tuple[str, ...] = ()
     stage: str | None = None
     comparisons: tuple[tuple[str, str, int], ...] = ()
 
     def holds(self, release: str, stage: str, parameters: Mapping[str, int]) -> bool:
-        """Is the step part of the dialogue here?"""
+        """Tell whether the step is played."""
         if (self.releases and release not in self.releases) or self.stage not in (None, stage):
             return False
         return all(_compare(parameters[name], operator, number) for name, operator, number in self.comparisons)
@@ -63,7 +63,7 @@ def _compare(left: int, operator: str, right: int) -> bool:
 
 @dataclass(frozen=True)
 class Timing:
-    """When an answer is due, in ms: at once, eventually, or `lowest..highest` after the request (or after the mark `since`)."""
+    """The time in ms at which an answer is due: at once, eventually, or `lowest..highest` after the request (or after the mark `since`)."""
 
     kind: str = "at once"
     lowest: int = 0
@@ -73,7 +73,8 @@ class Timing:
 
 @dataclass(frozen=True)
 class Expectation:
-    """`kind`: answer, any, parked (no answer yet), sent (with or without one), silence (none for `timing.lowest` ms), closed, open."""
+    """The expectation of one step. `kind`: answer, any, parked (no answer yet), sent (with or without one), silence (none for
+    `timing.lowest` ms), closed, open."""
 
     kind: str
     error: int | None = None
@@ -83,19 +84,18 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Expectations:
-    """What is expected by release: `by_release[""]` where nothing else is said; `text` as written, for reports."""
+    """The expectations of a step by release. `by_release[""]` is the default. `text` is the source, for reports."""
 
     by_release: dict[str, Expectation]
     text: str
 
     def of(self, release: str) -> Expectation:
-        """The expectation that holds for a release."""
         return self.by_release.get(release, self.by_release[""])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One line of an exchange. `text`: the line as written (macro names filled in)."""
+    """One line of an exchange. `text` is the line as written, with macro names filled in."""
 
     place: str
     text: str
@@ -104,7 +104,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Send(Step):
-    """A member sends a request; with expectations it also awaits the answer."""
+    """A member sends a request. With expectations it also awaits the answer."""
 
     member: str
     api: str
@@ -115,7 +115,7 @@ class Send(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Raw(Step):
-    """A member sends bytes: `frame` puts a length in front, `bytes` does not."""
+    """A member sends bytes: `frame` prepends a length, `bytes` does not."""
 
     member: str
     framed: bool
@@ -125,7 +125,7 @@ class Raw(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Await(Step):
-    """A member looks at the answer to its oldest unanswered request."""
+    """A member awaits the answer to its oldest unanswered request."""
 
     member: str
     expects: Expectations
@@ -133,7 +133,7 @@ class Await(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Pause(Step):
-    """Time passes: `ms` milliseconds, or until so many after a mark."""
+    """Let `ms` milliseconds pass, or wait until that many after a mark."""
 
     ms: Expr
     since: str | None = None
@@ -141,7 +141,8 @@ class Pause(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Act(Step):
-    """`verb`: drops, resets, finishes (half-closes), reconnects, forgets, is (takes over the identity of `other`)."""
+    """A member's connection or identity changes. `verb`: drops, resets, finishes (half-closes), reconnects, forgets, is (takes over the
+    identity of `other`)."""
 
     member: str
     verb: str
@@ -150,7 +151,7 @@ class Act(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Command(Step):
-    """A command of the core (`!name field=value`): exists on the core stage only."""
+    """A command to the core (`!name field=value`), for the core stage only."""
 
     name: str
     fields: tuple[tuple[str, Expr], ...]
@@ -158,7 +159,7 @@ class Command(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Mark(Step):
-    """Remember this moment under a name, for `since`."""
+    """Remember the current time under a name, for `since`."""
 
     name: str
 
@@ -173,8 +174,11 @@ class Let(Step):
 
 @dataclass
 class Exchange:
-    """A scripted dialogue. `rows`: what it proves; `needs`: what not every broker has (NEEDS); `parameters`: name -> values to expand over;
-    `own`: those of its topics that no other dialogue shares, with their configs."""
+    """A scripted dialogue of members with a broker. `rows` are the statements that it proves and `needs` are requirements that not every
+    broker meets (NEEDS).
+
+    `parameters` maps names to the values to expand over. `own` has the topics that no other dialogue shares, with their configs.
+    """
 
     name: str
     title: str
@@ -192,16 +196,16 @@ class Exchange:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """What it needs that the core does not offer."""
+        """Return the requirements that the core does not meet."""
         return tuple(need for need in self.needs if need not in SERVED)
 
     @property
     def wanted_settings(self) -> dict[str, str]:
-        """What the broker must have, by Kafka's names."""
+        """Return the settings that the broker must have, by Kafka's names."""
         return {**BASE_SETTINGS, **(CONSUMER_SETTINGS if "kip848" in self.needs else {}), **self.settings}
 
     def variants(self) -> Iterator[Variant]:
-        """One dialogue per combination of parameter values."""
+        """Yield one dialogue per combination of parameter values."""
         for values in product(*self.parameters.values()):
             yield Variant(self, dict(zip(self.parameters, values, strict=True)))
 
@@ -215,6 +219,6 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """`NAME` or `NAME[v=5]`: unique in a suite."""
+        """Return `NAME` or `NAME[v=5]`, unique in a suite."""
         inner = ",".join(f"{name}={value}" for name, value in self.parameters.items())
         return f"{self.exchange.name}[{inner}]" if inner else self.exchange.name

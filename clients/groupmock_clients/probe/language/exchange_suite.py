@@ -1,4 +1,4 @@
-"""The exchanges that ship with the product, and the rows they prove: what each says, why it matters, where it comes from."""
+"""The exchanges that ship with the product, and the rows that they prove: statement, reason and source."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from .parser import load_folder
 from .syntax import ExchangeError
 
 FOLDER: Final = Path(__file__).parent.parent / "exchanges"
-"""The exchanges of the wheel."""
+"""The folder of exchanges in the wheel."""
 ROWS: Final = "rows.toml"
 KEYS: Final = frozenset({"says", "why", "kip", "place", "needs"})
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement about brokers. `says`: the statement; `why`: what goes wrong for users where it does not hold; `kip`: the proposal or
-    class of Apache Kafka it comes from; `place`: section of the specification; `needs`: what a broker must have for it (NEEDS), if
-    anything."""
+    """One statement about the behaviour of brokers. `says` is the statement and `why` the damage to users if it does not hold.
+
+    `kip` is the proposal or class of Apache Kafka it comes from, `place` the section of the specification, and `needs` a requirement on the
+    broker (NEEDS), if any.
+    """
 
     name: str
     section: str
@@ -35,14 +37,14 @@ class Statement:
 
 @dataclass(frozen=True)
 class Suite:
-    """Exchanges and the rows they speak of."""
+    """A set of exchanges and the rows that they prove."""
 
     exchanges: tuple[Exchange, ...]
     rows: Mapping[str, Statement]
 
 
 def load_suite(folder: Path = FOLDER) -> Suite:
-    """Read a folder of exchanges; without a rows.toml the rows are what the exchanges name. Raises ExchangeError."""
+    """Read a folder of exchanges. Without a rows.toml the rows are those that the exchanges name. Raises ExchangeError."""
     exchanges = tuple(load_folder(folder))
     file = folder / ROWS
     rows = load_rows(file) if file.is_file() else {}
@@ -55,10 +57,11 @@ def load_suite(folder: Path = FOLDER) -> Suite:
 
 
 def load_rows(file: Path) -> dict[str, Statement]:
-    """Read rows.toml: sections with defaults (`why`, `kip`, `place`, `needs`) and a table `rows`: name -> text or table of KEYS."""
+    """Read rows.toml: sections with defaults (`why`, `kip`, `place`, `needs`) and a table `rows` that maps a name to a text or a table
+    of KEYS."""
     try:
         sections = tomllib.loads(file.read_text(encoding="utf-8"))
-    except ValueError as problem:  # no TOML, or no UTF-8
+    except ValueError as problem:  # not TOML, or not UTF-8
         raise ExchangeError(file.name, str(problem)) from problem
     found: dict[str, Statement] = {}
     for section, table in sections.items():

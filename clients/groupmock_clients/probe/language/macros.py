@@ -1,4 +1,4 @@
-"""From a file to lines of text: comments and line ends, blocks, macros and `repeat` written out."""
+"""Expand a file into lines of text: drop comments, join continued lines, split blocks, expand macros and `repeat`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .syntax import ExchangeError
 
 @dataclass
 class LogicalLine:
-    """One logical line and where it begins (`file:line`)."""
+    """One logical line and its position (`file:line`)."""
 
     place: str
     text: str
@@ -19,7 +19,7 @@ class LogicalLine:
 
 @dataclass
 class Block:
-    """An exchange or a macro: its first line and those below."""
+    """An exchange or a macro: its first line and the lines below."""
 
     place: str
     heading: str
@@ -28,14 +28,14 @@ class Block:
 
 @dataclass
 class Macro:
-    """Steps to reuse; `parameters` are member names."""
+    """Reusable steps, whose `parameters` are member names."""
 
     parameters: tuple[str, ...]
     lines: list[LogicalLine]
 
 
 def blocks_of(path: Path) -> list[Block]:
-    """The exchanges and macros of one file."""
+    """Return the exchanges and macros of one file."""
     blocks: list[Block] = []
     for line in _joined(path):
         if line.text.startswith(("exchange ", "macro ")):
@@ -55,7 +55,7 @@ def _text(path: Path) -> str:
 
 
 def _joined(path: Path) -> list[LogicalLine]:
-    """Lines without comments and blank ones; a line that ends in `\\` goes on in the next one."""
+    r"""Return the lines without comments and blank ones. A line that ends in `\` continues in the next one."""
     lines: list[LogicalLine] = []
     pending: LogicalLine | None = None
     for number, raw in enumerate(_text(path).splitlines(), 1):
@@ -76,7 +76,7 @@ def _without_comment(raw: str) -> str:
 
 
 def macro_of(block: Block) -> tuple[str, Macro]:
-    """A macro and its name."""
+    """Return a macro and its name."""
     match = re.fullmatch(r"macro (\w+)\(([\w, ]*)\)", block.heading)
     if match is None:
         raise ExchangeError(block.place, f"'macro name(A, B)' expected, not {block.heading!r}")
@@ -88,7 +88,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def unrolled(lines: list[LogicalLine], macros: dict[str, Macro], depth: int = 0) -> list[LogicalLine]:
-    """Macros and `repeat` blocks written out."""
+    """Expand macros and `repeat` blocks."""
     out: list[LogicalLine] = []
     at = 0
     while at < len(lines):

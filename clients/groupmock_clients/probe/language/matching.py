@@ -1,4 +1,4 @@
-"""Is the answer what the exchange expects? Patterns against plain values; a mismatch is a sentence that names the field."""
+"""Match the patterns of an exchange against plain values of an answer. A mismatch is a sentence that names the field."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from .scope import Scope, Value
 from .syntax import Anything, Between, Capture, ExchangeError, Expr, FunctionCall, Literal, Regex, Sequence, Struct
 
 PATTERN_CALLS = ("len", "set", "any", "not", "has", "lacks", "first")
-"""Calls that are patterns: length, any order, one of, other than, a list with / without such an element, a list that begins so."""
+"""The calls that are patterns: length, any order, one of, other than, a list with or without such an element, a list that begins so."""
 
 
 class Matcher:
-    """Compares patterns with values; captures go to the scope."""
+    """Compares patterns with plain values. Captures go to the scope."""
 
     def __init__(self, scope: Scope, place: str) -> None:
         self.scope = scope
         self.place = place
 
     def mismatches(self, pattern: Expr, seen: Value, path: str) -> Iterator[str]:
-        """A sentence for every way in which `seen` is not what `pattern` says."""
+        """Yield a sentence for every way in which `seen` differs from `pattern`."""
         if isinstance(pattern, Anything):
             return
         if isinstance(pattern, Regex):
@@ -42,9 +42,10 @@ class Matcher:
 
     def _equal(self, pattern: Expr, seen: Value, path: str) -> Iterator[str]:
         expected = self.scope.evaluate(pattern, self.place)
-        if isinstance(expected, dict | list):  # what a call made: only the fields it names count
+        if isinstance(expected, dict | list):  # the result of a call: only the fields that it names count
             yield from self.mismatches(lifted(expected), seen, path)
-        elif expected != seen or (type(expected) is not type(seen) and not isinstance(seen, float)):  # a number is written without a point
+        # an exchange writes a float without a point
+        elif expected != seen or (type(expected) is not type(seen) and not isinstance(seen, float)):
             yield f"{path}: {show(expected)} expected, {show(seen)} seen"
 
     def _capture(self, pattern: Capture, seen: Value, path: str) -> Iterator[str]:
@@ -59,7 +60,7 @@ class Matcher:
         for name, inner in pattern.fields:
             if name in seen:
                 yield from self.mismatches(inner, seen[name], f"{path}.{name}")
-            elif name == "name" and "topic_id" in seen:  # versions that name a topic by its id
+            elif name == "name" and "topic_id" in seen:  # versions that identify a topic by its id
                 yield from self._topic_id(inner, seen["topic_id"], f"{path}.topic_id")
             elif name not in _absent(seen):
                 yield f"{path}: has no field {name}"
@@ -104,7 +105,7 @@ class Matcher:
             for argument in arguments:
                 fitting = [each for each in seen if self._would_fit(argument, each, path)]
                 found = len(fitting)
-                list(self.mismatches(argument, fitting[0], path) if found == 1 else ())  # for what it captures
+                list(self.mismatches(argument, fitting[0], path) if found == 1 else ())  # repeated for its captures
                 if pattern.name == "has" and found != 1:
                     yield f"{path}: one such element expected, {found} seen{'' if found else ': ' + show(seen)}"
                 if pattern.name == "lacks" and found:
@@ -120,7 +121,7 @@ class Matcher:
             yield f"{path}: no element matches {item}; seen: {show(rest)}"
 
     def _placed(self, items: tuple[Expr, ...], rest: list[Value], path: str) -> bool:
-        """Is there an element for each? A capture may fit several: what it keeps is what lets the others have theirs."""
+        """Match each item with a different element. If a capture fits several elements, backtrack until the other items fit too."""
         if not items:
             return True
         for at, each in enumerate(rest):
@@ -131,7 +132,7 @@ class Matcher:
         return False
 
     def _would_fit(self, pattern: Expr, seen: Value, path: str) -> bool:
-        """Does it match? Nothing is captured."""
+        """Tell whether an element matches, without keeping captures."""
         before = dict(self.scope.values)
         found = not list(self.mismatches(pattern, seen, path))
         self.scope.values = before
@@ -139,7 +140,7 @@ class Matcher:
 
 
 ABSENT = "\0partial"
-"""Under this key a struct names the fields that its version does not carry: they are not compared."""
+"""Key under which a struct names the fields that its version does not carry. They are not compared."""
 
 
 def _absent(seen: dict[str, Value]) -> list[Value]:
@@ -148,7 +149,7 @@ def _absent(seen: dict[str, Value]) -> list[Value]:
 
 
 def lifted(value: Value) -> Expr:
-    """A plain value as a pattern tree."""
+    """Convert a plain value into a pattern tree."""
     if isinstance(value, dict):
         return Struct(tuple((name, lifted(inner)) for name, inner in value.items()))
     if isinstance(value, list):
@@ -157,7 +158,7 @@ def lifted(value: Value) -> Expr:
 
 
 def show(value: Value) -> str:
-    """A value for a report, cut where it is long."""
+    """Format a value for a report, cut if it is long."""
     if isinstance(value, dict):
         text = "{" + ", ".join(f"{name}: {show(inner)}" for name, inner in value.items() if name != ABSENT) + "}"
     elif isinstance(value, list):

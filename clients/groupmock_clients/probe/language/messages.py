@@ -1,4 +1,5 @@
-"""Between plain values and the codec's messages: requests with a member's defaults filled in, answers with their versions evened out."""
+"""Convert between plain values and the codec's messages: add a member's defaults to requests, hide the differences between versions in
+answers."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from .syntax import ExchangeError
 
 KEYS: Final = {api.name: api.key for api in APIS.values()}
 CAPS: Final = {"OffsetCommit": 9, "OffsetFetch": 7, "FindCoordinator": 3, "Metadata": 4, "Fetch": 12}
-"""Highest version used when an exchange names none (elsewhere: the highest both sides have): later ones look different."""
+"""The highest version used when an exchange names none, because later versions look different. Other APIs use the highest version of
+both sides."""
 DEFAULTS: Final[Mapping[str, Value]] = {
     "session_timeout_ms": 10_000,
     "rebalance_timeout_ms": 5_000,
@@ -24,26 +26,25 @@ ELEMENTS: Final = {
     "OffsetFetch": "groups", "DescribeGroups": "groups", "ConsumerGroupDescribe": "groups", "FindCoordinator": "coordinators",
     "DeleteGroups": "results",
 }  # fmt: skip
-"""Where the fields of a one-group answer are found when they are not at the top: in the first element of this list."""
+"""The list whose first element holds the fields of a one-group answer, if they are not at the top."""
 LISTED: Final = {"LeaveGroup": "members", "OffsetFetch": "groups", "DescribeGroups": "groups"}
-"""Lists that are made of one member's or group's fields, where a request has them and an exchange does not name them (`_wrapped`)."""
+"""Lists made from one member's or group's fields, if a request has them and the exchange does not name them (`_wrapped`)."""
 LISTS: Final = (
     "groups", "coordinators", "results", "topics", "partitions", "responses", "partition_responses", "results_by_topic_v3_and_below",
     "results_by_partition", "markers", "transaction_states",
 )  # fmt: skip
-"""Lists of answers that lead to error codes."""
+"""The lists of answers that contain error codes."""
 Names = Callable[[str], "bytes | None"]
 
 
 def key_of(api: str, place: str) -> int:
-    """The key of an API by its name."""
     if api not in KEYS:
         raise ExchangeError(place, f"no API {api!r}: there are {', '.join(sorted(KEYS))}")
     return KEYS[api]
 
 
 def remembered(memory: MemberMemory, scope: Scope) -> dict[str, Value]:
-    """Request fields that a member fills in by itself."""
+    """Return the request fields that a member fills in by itself."""
     return {
         "group_id": scope.values["group"],
         "member_id": memory.member_id,
@@ -60,13 +61,13 @@ def remembered(memory: MemberMemory, scope: Scope) -> dict[str, Value]:
 
 
 def filled_in(api: str) -> frozenset[str]:
-    """The request fields that are not left at the message's own defaults when an exchange does not name them."""
+    """Return the request fields that get a value even if an exchange does not name them."""
     everywhere = {*DEFAULTS, *remembered(MemberMemory(None), Scope({"group": ""}))}
     return frozenset({*everywhere, LISTED[api]} if api in LISTED else everywhere)
 
 
 def build_request(api: str, version: int, explicit: Mapping[str, Value], defaults: Mapping[str, Value], ids: Names, place: str) -> Message:
-    """The request message; explicit fields that the API never has are errors, those this version lacks are left out."""
+    """Build the message of a request. Fields that the API never has are errors, and fields that this version lacks are left out."""
     cls = APIS[KEYS[api]].request.message
     known = {field.name: field for field in fields_of(cls)}
     given = dict(explicit)
@@ -79,7 +80,7 @@ def build_request(api: str, version: int, explicit: Mapping[str, Value], default
 
 
 def _wrapped(api: str, version: int, given: dict[str, Value], defaults: Mapping[str, Value]) -> dict[str, Value]:
-    """One member's or one group's fields in the lists that later versions carry them in; taken out of `given`."""
+    """Return the lists in which later versions carry one member's or group's fields. The fields are removed from `given`."""
     if api == "LeaveGroup" and version >= 3 and "members" not in given:
         entry = {name: given.pop(name, defaults.get(name)) for name in ("member_id", "group_instance_id")}
         return {"members": [entry | ({"reason": given.pop("reason")} if "reason" in given else {})]}
@@ -101,7 +102,7 @@ def _message(cls: type[Message], values: Mapping[str, Value], version: int, ids:
         if field is not None and field.present(version):
             made[name] = _wire_value(field, value, version, ids, place)
         elif name == "name" and "topic_id" in fields:
-            made["topic_id"] = ids(str(value)) or b"\xee" * 16  # an id that no topic has, for a name that no topic has
+            made["topic_id"] = ids(str(value)) or b"\xee" * 16  # an id that no topic has, for an unknown name
         elif field is None:
             raise ExchangeError(place, f"{cls.__name__} has no field {name!r}")
     return cls(**made)
@@ -119,7 +120,7 @@ def _wire_value(field: Field, value: Value, version: int, ids: Names, place: str
 
 
 def as_values(message: Message, version: int) -> dict[str, Value]:
-    """An answer as plain values: the fields its version carries, and the names of those it does not."""
+    """Convert an answer to plain values: the fields of its version, and the names of the fields that its version lacks."""
     fields = fields_of(type(message))
     out: dict[str, Value] = {field.name: _as_value(getattr(message, field.name), version) for field in fields if field.present(version)}
     out[ABSENT] = [field.name for field in fields if not field.present(version)]
@@ -136,7 +137,8 @@ def _as_value(value: Any, version: int) -> Value:
 
 
 def look_up(api: str, answer: dict[str, Value], name: str) -> tuple[bool, Value]:
-    """A field of the answer, at the top or in its first element (ELEMENTS). False: this version carries no such field."""
+    """Find a field of the answer, at the top or in its first element (ELEMENTS). Returns False if this version lacks the field. Raises
+    KeyError for an unknown name."""
     absent = answer[ABSENT]
     assert isinstance(absent, list)
     inner = answer.get(ELEMENTS.get(api, ""))
@@ -155,7 +157,8 @@ def _names(struct: dict[str, Value]) -> list[Value]:
 
 
 def error_codes(api: str, answer: dict[str, Value]) -> list[Value]:
-    """The error codes a leading number speaks of: the answer's own, else those of all its groups, else those of all its partitions."""
+    """Return the error codes that a leading number is compared with: the answer's own, else those of all its groups, else those of all
+    its partitions."""
     own = next((answer[name] for name in ("error_code", "partition_error_code") if name in answer), None)
     if own is not None:
         return [own]

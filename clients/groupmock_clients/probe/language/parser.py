@@ -1,4 +1,4 @@
-"""Reads `.exchange` files.
+"""Parse `.exchange` files into exchanges.
 
 ::
 
@@ -40,7 +40,7 @@ from .syntax import ExchangeError, LineReader, tokens
 
 
 def load(paths: Iterable[Path]) -> list[Exchange]:
-    """Read files; macros of all of them are shared. Names must be unique; errors name file and line."""
+    """Read files, which share their macros. Names must be unique, and errors name file and line."""
     blocks = [block for path in paths for block in blocks_of(path)]
     macros = dict(macro_of(block) for block in blocks if block.heading.startswith("macro "))
     exchanges = [_exchange(block, macros) for block in blocks if not block.heading.startswith("macro ")]
@@ -53,7 +53,7 @@ def load(paths: Iterable[Path]) -> list[Exchange]:
 
 
 def load_folder(folder: Path) -> list[Exchange]:
-    """Every `.exchange` file of a folder, in the order of their names."""
+    """Read every `.exchange` file of a folder, sorted by name."""
     return load(sorted(folder.glob("*.exchange")))
 
 

@@ -1,4 +1,4 @@
-"""What names mean while an exchange is played: parameters, topics, captures, what each member remembers."""
+"""Resolve names while an exchange is played: parameters, topics, captures, and what each member remembers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ DELAY: Final = "group.initial.rebalance.delay.ms"
 MIN_SESSION: Final = "group.min.session.timeout.ms"
 MAX_SESSION: Final = "group.max.session.timeout.ms"
 SETTINGS: Final = {"delay": DELAY, "min_session": MIN_SESSION, "max_session": MAX_SESSION}
-"""Settings of the broker that an exchange may speak of: `$min_session` and so on."""
+"""The settings of the broker that an exchange may refer to as `$min_session` and so on."""
 Value = int | str | bytes | bool | None | list["Value"] | dict[str, "Value"]
-"""What requests are made of and answers are compared with, as plain Python."""
+"""The plain Python values from which requests are made and with which answers are compared."""
 
 
 @dataclass
 class MemberMemory:
-    """What a scripted member knows about itself: taken from its last JoinGroup answer, sent by default in its next requests."""
+    """The identity of a scripted member, taken from its last JoinGroup answer and sent by default in its next requests."""
 
     client_id: str | None
     group_instance_id: str | None = None
@@ -37,13 +37,13 @@ class MemberMemory:
 
 @dataclass
 class Scope:
-    """Names in sight of one dialogue."""
+    """The names visible in one dialogue."""
 
     values: dict[str, Value] = field(default_factory=dict)
     members: dict[str, MemberMemory] = field(default_factory=dict)
 
     def get(self, name: str, attribute: str | None, place: str) -> Value:
-        """The value of `$name`, `$member.attribute` or `$topic.id`."""
+        """Return the value of `$name`, `$member.attribute` or `$topic.id`."""
         topic = self.values.get(name)
         if attribute == "id" and isinstance(topic, str) and f"id of {topic}" in self.values:
             return self.values[f"id of {topic}"]
@@ -57,7 +57,7 @@ class Scope:
         return self.values[name]
 
     def fill(self, template: str, place: str, quote: Callable[[str], str] = str) -> str:
-        """A text with its references replaced."""
+        """Replace the references in a text."""
 
         def replaced(match: re.Match[str]) -> str:
             name, _, attribute = (match["braced"] or match["bare"]).partition(".")
@@ -66,7 +66,7 @@ class Scope:
         return REFERENCE.sub(replaced, template)
 
     def evaluate(self, expr: Expr, place: str) -> Value:
-        """A value tree as plain Python; patterns are refused."""
+        """Convert a value tree to plain Python. Patterns are refused."""
         if isinstance(expr, Literal):
             return expr.value
         if isinstance(expr, Text):
@@ -98,7 +98,7 @@ class Scope:
             raise ExchangeError(place, f"{expr.name}(): {problem}") from problem
 
     def pattern(self, expr: Regex, place: str) -> str:
-        """The regular expression of `~"..."`, references in it taken literally."""
+        """Return the regular expression of `~"..."`, in which references are taken literally."""
         return self.fill(expr.template, place, re.escape)
 
 
@@ -108,7 +108,8 @@ def _string(text: str) -> bytes:
 
 
 def subscription(*topics: str) -> bytes:
-    """ConsumerProtocolSubscription v0 of these topics, no user data (docs/kafka/embedded-protocols.md#consumer-subscription)."""
+    """Return a ConsumerProtocolSubscription v0 of these topics without user data
+    (docs/kafka/embedded-protocols.md#consumer-subscription)."""
     return struct.pack(">hi", 0, len(topics)) + b"".join(map(_string, topics)) + b"\xff\xff\xff\xff"
 
 
@@ -129,7 +130,7 @@ def _offset(index: int, offset: int, metadata: str | None = "") -> Value:
 
 
 def _many(name: str, count: int, metadata: str) -> Value:
-    """A commit of `count` partitions with the same metadata."""
+    """Return a commit of `count` partitions with the same metadata."""
     return {"name": name, "partitions": [_offset(index, 1, metadata) for index in range(count)]}
 
 
@@ -160,23 +161,23 @@ def _left(member_id: str, instance: str | None, code: int) -> Value:
 
 
 def _records(*values: str) -> bytes:
-    """One batch of these values, without timestamps."""
+    """Return one batch of these values without timestamps."""
     return encode_batch([NewRecord(value=value.encode()) for value in values])
 
 
 def _stamped(wall_ms: int, *values: str) -> bytes:
-    """One batch of these values, one millisecond apart."""
+    """Return one batch of these values, one millisecond apart."""
     return encode_batch([NewRecord(value=value.encode(), timestamp=wall_ms + place) for place, value in enumerate(values)])
 
 
 def _sequenced(producer_id: int, epoch: int, sequence: int, *values: str) -> bytes:
-    """One batch of an idempotent producer (KIP-98)."""
+    """Return one batch of an idempotent producer (KIP-98)."""
     records = [NewRecord(value=value.encode()) for value in values]
     return encode_batch(records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
 
 
 def _transactional(producer_id: int, epoch: int, sequence: int, *values: str) -> bytes:
-    """The same within a transaction."""
+    """Return one batch of a transactional producer."""
     records = [NewRecord(value=value.encode()) for value in values]
     return encode_batch(records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, attributes=TRANSACTIONAL_BIT)
 
@@ -198,23 +199,23 @@ def _held(topic: str, *partitions: int) -> Value:
 
 
 def _told(*held: Mapping[str, Any]) -> Value:
-    """An Assignment of these partitions, without user data."""
+    """Return an Assignment of these partitions without user data."""
     return consumer.encode_assignment(consumer.Assignment(1, [consumer.TopicPartitions(**each) for each in held]))
 
 
 def _subscribed(version: int, topics: list[str], generation: int = -1, *owned: Mapping[str, Any]) -> Value:
-    """A Subscription that says what its member owns; below version 2 without the generation (docs/kafka/embedded-protocols.md)."""
+    """Return a Subscription with owned partitions. Below version 2 it lacks the generation (docs/kafka/embedded-protocols.md)."""
     held = [consumer.TopicPartitions(**each) for each in owned]
     return consumer.encode_subscription(consumer.Subscription(version, topics, None, held, generation))
 
 
 def _worker(version: int, url: str, offset: int, allocation: bytes | None = None) -> Value:
-    """Metadata of a Connect worker (docs/kafka/embedded-protocols.md#kafka-connect)."""
+    """Return the metadata of a Connect worker (docs/kafka/embedded-protocols.md#kafka-connect)."""
     return connect.encode_metadata(connect.WorkerMetadata(version, url, offset, allocation))
 
 
 def _work(version: int, assigned: list[Mapping[str, Any]], revoked: list[Mapping[str, Any]] | None = None, delay: int = 0) -> Value:
-    """An Assignment of Connect: connectors with their tasks, -1 for the connector itself."""
+    """Return an Assignment of Connect: connectors with their tasks, -1 for the connector itself."""
 
     def tasks(found: list[Mapping[str, Any]]) -> list[connect.ConnectorTasks]:
         return [connect.ConnectorTasks(each["topic"], each["partitions"]) for each in found]
@@ -224,7 +225,7 @@ def _work(version: int, assigned: list[Mapping[str, Any]], revoked: list[Mapping
 
 
 def java_hash(text: str) -> int:
-    """Java's String.hashCode, signed: what places a group (docs/kafka/apis.md#findcoordinator)."""
+    """Return Java's String.hashCode, which selects the partition of a group (docs/kafka/apis.md#findcoordinator)."""
     units = text.encode("utf-16-be")
     value = 0
     for high, low in zip(units[::2], units[1::2], strict=True):
@@ -233,7 +234,7 @@ def java_hash(text: str) -> int:
 
 
 def group_partition(group: str, partitions: int) -> int:
-    """The partition of __consumer_offsets that a group belongs to."""
+    """Return the partition of __consumer_offsets that holds a group."""
     value = java_hash(group)
     return 0 if value == -(1 << 31) else abs(value) % partitions
 
@@ -273,4 +274,4 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "worker": _worker,
     "work": _work,
 }
-"""Functions of the language, by name; the raw bytes of `frame` are made of the first ones."""
+"""The functions of the language by name. `frame` and `bytes` use the first ones for raw bytes."""

@@ -1,6 +1,6 @@
-"""The same dialogue in slower motion: every pause, silence, timeout and expected time, times a factor.
+"""Slow a dialogue down: multiply every pause, silence, timeout and expected time by a factor.
 
-A broker whose initial delay is 3 s instead of 400 ms shows the same behaviour 7.5 times as slowly, if all else is slowed down as much.
+A broker whose initial delay is 3 s instead of 400 ms behaves the same 7.5 times as slowly, if all else is slowed down as much.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from .messages import DEFAULTS
 from .syntax import Expr, Literal
 
 TIMEOUTS: Final = ("session_timeout_ms", "rebalance_timeout_ms")
-"""Request fields that are times."""
+"""The request fields that are times."""
 
 
 def stretched(exchange: Exchange, factor: float) -> Exchange:
-    """A copy, `factor` times as slow; what is given by a reference (`$min_session`) stays as it is."""
+    """Return a copy that is `factor` times as slow. A value given by a reference (`$min_session`) stays as it is."""
     if factor == 1:
         return exchange
     defaults = tuple((name, Literal(int(str(DEFAULTS[name])))) for name in TIMEOUTS)
@@ -31,7 +31,7 @@ def stretched(exchange: Exchange, factor: float) -> Exchange:
 
 
 def sessions(exchange: Exchange) -> set[int]:
-    """The session timeouts that are written out in an exchange, in ms."""
+    """Return the session timeouts that an exchange spells out, in ms."""
     fields = [*(pair for fields in exchange.members.values() for pair in fields)]
     fields += [pair for step in exchange.steps if isinstance(step, Send) for pair in step.fields]
     return {value.value for name, value in fields if name == TIMEOUTS[0] and isinstance(value, Literal) and isinstance(value.value, int)}

@@ -1,4 +1,4 @@
-"""One line of an exchange -> one step."""
+"""Parse one line of an exchange into one step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KINDS: Final = ("parked", "sent", "closed", "any", "open")
 
 
 def known(words: list[str], allowed: tuple[str, ...], place: str) -> tuple[str, ...]:
-    """The words, each of which must be one of `allowed`."""
+    """Return the words after checking that each is one of `allowed`."""
     for word in words:
         if word not in allowed:
             raise ExchangeError(place, f"one of {', '.join(allowed)} expected, not {word!r}")
@@ -23,7 +23,7 @@ def known(words: list[str], allowed: tuple[str, ...], place: str) -> tuple[str, 
 
 
 def step_of(line: LogicalLine, exchange: Exchange) -> Step:
-    """Read one line; its guard may speak of the exchange's parameters."""
+    """Parse one line into a step. Its guard may refer to the exchange's parameters."""
     guards: list[str] = []
     text = line.text
     while (match := re.match(r"\[([^\]]*)\]\s*", text)) is not None:
@@ -132,7 +132,7 @@ def _whole(text: str, place: str) -> Expr:
 
 
 def _halves(text: str, place: str) -> tuple[str, Expectations | None]:
-    """Request and expectations, cut at the first `->` outside quotes."""
+    """Split request and expectations at the first `->` outside quotes."""
     match = re.match(r'((?:[^"]|"(?:[^"\\]|\\.)*")*?)->(.*)$', text)
     return (text, None) if match is None else (match[1], _expectations(match[2], place))
 

@@ -1,8 +1,8 @@
-"""Words, values and patterns of the exchange language: text -> small trees. Nothing here knows Kafka.
+"""Tokens, values and patterns of the exchange language, parsed into small trees. This module knows nothing about Kafka.
 
 A value is a number, a bare word, a `"text"` (with `$name` inside), bytes (`b"text"`, `x"00ff"`), a `$reference` (`$A.member_id`, `$v`,
 `$A.generation+1`), a `[list]`, a `{struct: of, fields: 1}` or a `call(of, values)`. A pattern may also be `*` (anything), `~"regex"`,
-`?name` (remember it, or the same as remembered), `1..5`, `set[in, any, order]`, or one of the calls of `matching.py`.
+`?name` (remember the value, or compare with the remembered one), `1..5`, `set[in, any, order]`, or one of the calls of `matching.py`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,12 @@ class Literal:
 
 @dataclass(frozen=True)
 class Text:
-    """Text with references inside."""
-
     template: str
 
 
 @dataclass(frozen=True)
 class Ref:
-    """`$name` or `$Member.attribute`, perhaps with an offset."""
+    """`$name` or `$Member.attribute`, optionally with an offset."""
 
     name: str
     attribute: str | None
@@ -44,48 +42,42 @@ class Ref:
 
 @dataclass(frozen=True)
 class Sequence:
-    """`[a, b]`."""
-
     items: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
 class Struct:
-    """`{name: value, ...}`."""
-
     fields: tuple[tuple[str, Expr], ...]
 
 
 @dataclass(frozen=True)
 class FunctionCall:
-    """`function(a, b)`."""
-
     name: str
     arguments: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
 class Anything:
-    """`*`."""
+    """The pattern `*`, which matches any value."""
 
 
 @dataclass(frozen=True)
 class Regex:
-    """`~"..."`: a full match; `$name` inside is quoted literally."""
+    """`~"..."` must match the whole text; `$name` inside is quoted literally."""
 
     template: str
 
 
 @dataclass(frozen=True)
 class Capture:
-    """`?name`."""
+    """`?name` remembers a value under that name."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Between:
-    """`lowest..highest`, inclusive."""
+    """`lowest..highest`, with both ends included."""
 
     lowest: int
     highest: int
@@ -114,14 +106,12 @@ _WORDS: Final[dict[str, bool | None]] = {"null": None, "true": True, "false": Fa
 
 @dataclass(frozen=True)
 class Token:
-    """One word of a line."""
-
     kind: str
     text: str
 
 
 def tokens(line: str, place: str) -> list[Token]:
-    """Cut a line into words; a character that begins none is an error that shows the rest of the line."""
+    """Split a line into tokens. A character that begins no token is an error that shows the rest of the line."""
     found, at = [], 0
     line = line.rstrip()
     while at < len(line):
@@ -134,7 +124,7 @@ def tokens(line: str, place: str) -> list[Token]:
 
 
 class LineReader:
-    """Reads values and patterns from the words of one line."""
+    """Parses values and patterns from the tokens of one line."""
 
     def __init__(self, words: list[Token], place: str) -> None:
         self._words = words
@@ -143,50 +133,45 @@ class LineReader:
 
     @property
     def done(self) -> bool:
-        """Has every word been read?"""
         return self._at >= len(self._words)
 
     def peek(self, ahead: int = 0) -> Token:
-        """The next word, or one behind it; kind `end` at the end of the line."""
+        """Return the next token, or a later one. Its kind is `end` at the end of the line."""
         place = self._at + ahead
         return self._words[place] if place < len(self._words) else Token("end", "the end of the line")
 
     def take(self) -> Token:
-        """Read one word."""
         word = self.peek()
         self._at += 1
         return word
 
     def accept(self, text: str) -> bool:
-        """Read the next word if it is this one."""
+        """Consume the next token if it is this one."""
         if self.peek().text == text and self.peek().kind not in ("text", "bytes"):
             self._at += 1
             return True
         return False
 
     def expect(self, text: str) -> None:
-        """Read this word, or say that it is missing."""
+        """Consume this token, or raise an error."""
         if not self.accept(text):
             raise self.error(f"{text!r} expected, not {self.peek().text!r}")
 
     def name(self, what: str) -> str:
-        """Read a bare word."""
         if self.peek().kind != "word":
             raise self.error(f"{what} expected, not {self.peek().text!r}")
         return self.take().text
 
     def number(self, what: str) -> int:
-        """Read a literal number."""
         if self.peek().kind != "number":
             raise self.error(f"{what} expected (a number), not {self.peek().text!r}")
         return int(self.take().text)
 
     def error(self, what: str) -> ExchangeError:
-        """An error at this line."""
         return ExchangeError(self.place, what)
 
     def fields(self, closing: str | None = None) -> tuple[tuple[str, Expr], ...]:
-        """`name=value` pairs up to a word that starts none (or `name: value, ...` up to `closing`)."""
+        """Parse `name=value` pairs up to a token that starts none (or `name: value, ...` up to `closing`)."""
         found: dict[str, Expr] = {}
         while closing is not None or (self.peek().kind == "word" and self.peek(1).text == "="):
             if closing is not None and self.accept(closing):
@@ -202,7 +187,6 @@ class LineReader:
         return tuple(found.items())
 
     def value(self) -> Expr:
-        """Read one value or pattern."""
         word = self.take()
         simple = _SIMPLE.get(word.kind)
         if simple is not None:
@@ -250,7 +234,7 @@ def _bytes(text: str) -> Expr:
 
 def _reference(text: str) -> Expr:
     match = REFERENCE.match(text)
-    assert match is not None  # the tokeniser uses the same shape
+    assert match is not None  # the tokeniser uses the same pattern
     name, _, attribute = (match["braced"] or match["bare"]).partition(".")
     return Ref(name, attribute or None, int(text[match.end() :] or 0))
 

@@ -1,4 +1,4 @@
-"""One model, four ways to show it: text for people, JSON for programs, JUnit XML for CI, one HTML page for whoever wants to browse."""
+"""Reports of a probe: text for people, JSON for programs, JUnit XML for CI, and one HTML page for browsing."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ from .junit import as_junit
 from .text import as_text
 
 FORMS: Final[Mapping[str, Callable[[Report], str]]] = {"text": as_text, "json": as_json, "junit": as_junit, "html": as_html}
-"""The forms of a report, by the word of `--report`."""
+"""The forms of a report by the value of `--report`."""

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: no script to fetch, no font, no network."""
+"""Write the report as one self-contained HTML page without scripts or fonts from elsewhere."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ pre { background: var(--soft); overflow-x: auto; padding: .75rem; border-radius:
 
 
 def as_html(report: Report) -> str:
-    """The whole page."""
     report = readable(report)
     return document(f"groupmock probe: {report.broker.address}", STYLE, "\n".join(_body(report)))
 

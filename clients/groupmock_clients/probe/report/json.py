@@ -1,4 +1,4 @@
-"""The report as JSON: the model as it is, indented, in printable ASCII."""
+"""Write the report as JSON: the model as it is, indented, in printable ASCII."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..verdicts.report_model import Report
 
 
 def as_json(report: Report) -> str:
-    """One JSON object and a line end."""
+    """Return one JSON object and a line end."""
     return ascii_json(msgspec.json.format(msgspec.json.encode(report), indent=1)).decode() + "\n"
 
 
 def from_json(text: str | bytes) -> Report:
-    """A report that was written as JSON; raises msgspec.ValidationError."""
+    """Read a report from JSON. Raises msgspec.ValidationError."""
     return msgspec.json.decode(text, type=Report)

@@ -1,4 +1,4 @@
-"""The report as JUnit XML: a test suite of rows and one of exchanges, so that a CI shows both; and one of the server where it died."""
+"""Write the report as JUnit XML: a test suite of rows and one of exchanges, and one of the server if it died."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNPRINTABLE: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U
 
 
 def as_junit(report: Report) -> str:
-    """`failure` is broken; `skipped` is unknown or not applicable, with the reason."""
+    """Map broken to `failure`, and unknown and not applicable to `skipped` with the reason."""
     report = readable(report)
     root = XML.Element("testsuites", name=f"groupmock probe {report.broker.address}", time=f"{report.seconds:.3f}")
     _suite(root, "rows", report, [_row(each) for each in report.rows])
@@ -69,5 +69,5 @@ def _judge(case: XML.Element, verdict: str, detail: str, text: str) -> None:
 
 
 def _clean(text: str) -> str:
-    """XML has no way to say control characters."""
+    """Replace control characters, which XML cannot express."""
     return UNPRINTABLE.sub("\ufffd", text)

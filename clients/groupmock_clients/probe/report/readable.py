@@ -1,4 +1,4 @@
-"""What a broker said, for forms that people read: the broker is somebody else's, and its words must not steer a terminal or a page."""
+"""Escape a report's texts for people, because texts from a foreign broker must not control a terminal or a page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..verdicts.report_model import Report
 
 
 def readable(report: Report) -> Report:
-    """The report with every text of it in one line, escaped where it cannot be seen."""
+    """Return the report with each text in one line and unprintable characters escaped."""
     return msgspec.convert(_readable(msgspec.to_builtins(report)), Report)
 
 

@@ -1,4 +1,4 @@
-"""The report for people, on a terminal or in a file."""
+"""Write the report as text for a terminal or a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIGNS: Final = {KEPT: "kept", BROKEN: "BROKEN", UNKNOWN: "unknown", NOT_APPLICAB
 
 
 def as_text(report: Report, colour: bool = False) -> str:
-    """Who was judged, every row with its verdict, the broken ones in full, the counts."""
+    """Format the broker, every row with its verdict, the broken rows in full, and the counts."""
     return "\n".join(_lines(readable(report), colour)) + "\n"
 
 
@@ -55,7 +55,8 @@ def _row(row: RowResult, colour: bool) -> Iterator[str]:
 
 
 def _told(row: RowResult, report: Report, before: dict[str, str], colour: bool) -> Iterator[str]:
-    """A broken row. Of the versions of one exchange the first is told in full; what was told under another row (`before`) is not again."""
+    """Format a broken row in full. Only the first version of an exchange is shown in full, and an exchange shown under another row
+    (`before`) is not repeated."""
     yield ""
     yield f"{_painted(row.row, BROKEN, colour)}  {row.says}"
     if row.why:

@@ -1,4 +1,4 @@
-"""Leaves a broker as it was: our groups are emptied and deleted, with their settings, our topics deleted; what cannot be is named."""
+"""Remove the probe's traces from a broker: empty and delete its groups with their settings, delete its topics, and name what is left."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from groupmock_codec.messages.k74_list_config_resources import ListConfigResourc
 from .tcp_broker import NoBroker, TcpBroker
 
 GROUP_RESOURCE: Final = 32
-# 69, GROUP_ID_NOT_FOUND: many a dialogue is refused before its group is made (SERVER-04, SERVER-06).
+# 69 is GROUP_ID_NOT_FOUND: many dialogues are refused before their group is created (SERVER-04, SERVER-06).
 GONE: Final = (0, 69)
 AT_A_TIME: Final = 100
 T = TypeVar("T")
 
 
 def clean_up(broker: TcpBroker, seconds: float = 30) -> tuple[str, ...]:
-    """Delete what we made; the names of what is still there. Never raises: the verdicts stand whatever comes of this."""
+    """Delete the probe's groups and topics and return the names of those left. Never raises, because the verdicts stand anyway."""
     end = time.monotonic() + seconds
     left = list(broker.groups)
     try:
@@ -46,7 +46,7 @@ def clean_up(broker: TcpBroker, seconds: float = 30) -> tuple[str, ...]:
                 empty_groups(broker, part)
             before, left = left, [name for part in _parts(left) for name in delete_groups(broker, part)]
             if len(left) == len(before):
-                break  # nothing moves: groups that hang, or a broker that deletes none
+                break  # no progress: a group hangs, or the broker deletes none
         _forget_settings(broker)
         return (*left, *delete_topics(broker, list(broker.topics)))
     except (NoBroker, Unreadable) as problem:
@@ -72,7 +72,7 @@ def empty_groups(broker: TcpBroker, names: Sequence[str]) -> None:
 
 
 def _consumers(broker: TcpBroker, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Group and id of every member in groups of the consumer protocol, which DescribeGroups does not show."""
+    """Yield group and id of every member in groups of the consumer protocol, which DescribeGroups does not show."""
     version = broker.best(CONSUMER_GROUP_DESCRIBE, 0)
     if version is None or not names:
         return
@@ -86,7 +86,7 @@ def _leave(broker: TcpBroker, group_id: str, member_id: str) -> None:
     version = broker.best(LEAVE_GROUP, 3)
     if version is None:
         return
-    # From v3 on LeaveGroup lists its members (SERVER-44, KIP-345).
+    # From v3 on LeaveGroup has a list of members (SERVER-44, KIP-345).
     if version >= 3:
         request = LeaveGroupRequest(group_id=group_id, members=[MemberIdentity(member_id=member_id)])
     else:
@@ -98,14 +98,15 @@ def delete_groups(broker: TcpBroker, names: Sequence[str]) -> list[str]:
     """Delete them; the names of those that are still there. Raises NoBroker, Unreadable."""
     version = broker.best(DELETE_GROUPS, 1)
     if version is None:
-        return []  # a broker without DeleteGroups forgets empty groups by itself, or keeps all for ever
+        return []  # a broker without DeleteGroups drops empty groups by itself, or keeps all for ever
     answer = broker.ask(DELETE_GROUPS, version, DeleteGroupsRequest(groups_names=list(names)))
     assert isinstance(answer, DeleteGroupsResponse)
     return [each.group_id for each in answer.results if each.error_code not in GONE]
 
 
 def _forget_settings(broker: TcpBroker) -> None:
-    """Settings of groups outlive them (docs/kafka/consumer-groups.md#cg-155); from v1 on the groups that have some are listed."""
+    """Delete settings of groups, which outlive the groups (docs/kafka/consumer-groups.md#cg-155). From v1 on ListConfigResources lists
+    groups with settings."""
     if broker.best(LIST_CONFIG_RESOURCES, 1) != 1:
         return
     answer = broker.ask(LIST_CONFIG_RESOURCES, 1, ListConfigResourcesRequest(resource_types=[GROUP_RESOURCE]))
@@ -124,5 +125,5 @@ def delete_topics(broker: TcpBroker, names: list[str]) -> list[str]:
         return names
     answer = broker.ask(DELETE_TOPICS, version, DeleteTopicsRequest(topic_names=names, timeout_ms=10_000))
     assert isinstance(answer, DeleteTopicsResponse)
-    # 3, UNKNOWN_TOPIC_OR_PARTITION, is as good as deleted.
+    # 3 is UNKNOWN_TOPIC_OR_PARTITION: the topic does not exist any more.
     return [str(each.name) for each in answer.responses if each.error_code not in (NONE, UNKNOWN_TOPIC_OR_PARTITION)]

@@ -1,4 +1,4 @@
-"""Where an exchange is played: the contract of a stage, and what comes back from it."""
+"""The interface of a stage on which an exchange is played, and of its answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..language.scope import Value
 
 
 class Answer(NamedTuple):
-    """An answer, with the times (ms of the stage's clock) at which its request went out and it came in."""
+    """An answer with the times (ms of the stage's clock) at which its request was sent and it was received."""
 
     api: str
     version: int
@@ -23,9 +23,11 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How exact times are on a stage, in ms. `quiet`: how long 'parked' listens; `at_once`: the latest that still counts as at once;
-    `early` and `late`: around an `after`; `patience`: how long an answer that is due is awaited; `eventually`: how far that word looks
-    ahead."""
+    """The exactness of times on a stage, in ms.
+
+    `quiet`: how long 'parked' listens. `at_once`: the latest time that counts as at once. `early` and `late`: allowances around an `after`.
+    `patience`: how long a due answer is awaited. `eventually`: how long that word waits.
+    """
 
     quiet: float = 0
     at_once: float = 0
@@ -36,7 +38,7 @@ class Tolerance:
 
 
 class NotOnThisStage(Exception):
-    """The exchange does something that exists on another stage only: bytes, half-closed connections, commands of the core."""
+    """The exchange needs what only another stage has: raw bytes, half-closed connections, or commands to the core."""
 
 
 class TimeUp(Exception):
@@ -44,11 +46,11 @@ class TimeUp(Exception):
 
 
 class Closed(Exception):
-    """The connection is closed and everything that came on it was read."""
+    """The connection is closed, and everything received on it was read."""
 
 
 class Stage(Protocol):
-    """One dialogue's connections to a broker, its clock and what is known of the broker."""
+    """The connections of one dialogue to a broker, its clock, and what is known about the broker."""
 
     kind: str
     release: str
@@ -57,37 +59,37 @@ class Stage(Protocol):
     settings: Mapping[str, str]
 
     def group(self) -> str:
-        """A group id that nobody else uses."""
+        """Return a group id that nobody else uses."""
 
     def now_ms(self) -> float:
-        """The stage's clock."""
+        """Return the time on the stage's clock."""
 
     def wall_ms(self) -> int:
-        """Milliseconds since 1970, by the broker's clock as far as it is known."""
+        """Return milliseconds since 1970 on the broker's clock, as far as it is known."""
 
     def versions(self, key: int) -> Versions | None:
-        """The versions of an API that both sides have; None: not offered."""
+        """Return the versions of an API that both sides have, or None if the broker does not offer it."""
 
     def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> str:
-        """Make sure that a topic exists and tell its real name. With `configs` it is new, and nobody else's."""
+        """Create a topic unless it exists, and return its real name. With `configs` the topic is new and not shared."""
 
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
-        """Send a request on the member's connection, opened at first use."""
+        """Send a request on the member's connection, which is opened at first use."""
 
     def send_bytes(self, member: str, data: bytes) -> None:
-        """Send bytes as they are. Raises NotOnThisStage where there are none."""
+        """Send raw bytes on the member's connection. Raises NotOnThisStage on a stage without bytes."""
 
     def answer(self, member: str, limit_ms: float) -> Answer | None:
-        """The answer to the member's oldest unanswered request; waits up to `limit_ms`. Raises Closed."""
+        """Return the answer to the member's oldest unanswered request, or None after `limit_ms`. Raises Closed."""
 
     def pause(self, ms: float) -> None:
-        """Let time pass."""
+        ...
 
     def hang_up(self, member: str, how: str) -> None:
-        """`drops` closes the connection, `resets` does it without farewell, `finishes` closes our direction only."""
+        """End the connection: `drops` closes it, `resets` sends RST, `finishes` closes our direction only."""
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
-        """A command of the core; other stages raise NotOnThisStage."""
+        """Run a command of the core. Other stages raise NotOnThisStage."""
 
     def close(self) -> None:
-        """End of the dialogue."""
+        ...

@@ -1,4 +1,4 @@
-"""The stage that is groupmock's pure core on a virtual clock: 300 s pass in microseconds, times are exact, invariants are checked.
+"""The stage on groupmock's pure core with a virtual clock: 300 s pass in microseconds, times are exact, invariants are checked.
 
 The rig (groupmock.rig.CoreRig) dispatches as the driver does: one request at a time per connection.
 """
@@ -24,12 +24,12 @@ from .contract import Answer, Closed, NotOnThisStage, Tolerance
 
 
 def core_config(release: str, settings: Mapping[str, str]) -> Config:
-    """The profile of a release with the settings of an exchange."""
+    """Return the profile of a release with the settings of an exchange."""
     return resolve({"profile": f"kafka-{release}"}, list(settings.items()))
 
 
 class CoreStage(Watch):
-    """One dialogue with a cluster of its own. `seed` draws the member ids."""
+    """A dialogue with its own cluster. `seed` determines the member ids."""
 
     kind = "core"
     tolerance = Tolerance()
@@ -45,60 +45,53 @@ class CoreStage(Watch):
 
     @property
     def core(self) -> Core:
-        """The core that plays."""
         return self.rig.core
 
     def group(self) -> str:
-        """Any name: every dialogue has its own cluster."""
+        """Return a random name, which is unused because every dialogue has its own cluster."""
         return f"g-{secrets.token_hex(5)}"
 
-    # -- the clock
 
     def now_ms(self) -> float:
-        """Virtual milliseconds."""
         return self.rig.now_ms
 
     def wall_ms(self) -> int:
-        """Milliseconds since 1970 on the cluster's clock."""
         return self.core.environment.wall_ms(self.rig.now)
 
     def pause(self, ms: float) -> None:
-        """Step the clock, firing what is due on the way."""
+        """Advance the clock and fire the timers that become due."""
         self.rig.sleep(ms)
 
-    # -- what is known of the cluster
 
     def versions(self, key: int) -> Versions | None:
-        """The versions the profile offers."""
+        """Return the versions that the profile offers."""
         return self._ranges.get(key)
 
     def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> str:
-        """Create the topic; every dialogue has its own cluster, so the name is the real one."""
+        """Create the topic under its own name, because every dialogue has its own cluster."""
         self.topic_ids[name] = self.rig.topic(name, partitions, configs).topic_id
         return name
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
-        """Run one command of the core."""
         self.rig.command(name, **arguments)
 
-    # -- connections
 
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
-        """Queue one request and dispatch it if its connection is free. It goes through bytes, as over a socket."""
+        """Queue one request, encoded to bytes as for a socket. It is dispatched when its connection is free."""
         self.rig.send(key, version, message, connection=member, client_id=client_id)
 
     def send_bytes(self, member: str, data: bytes) -> None:
-        """The core takes messages, not bytes."""
+        """Raises NotOnThisStage, because the core takes messages and not bytes."""
         raise NotOnThisStage("bytes are sent over TCP only")
 
     def answered(self, ask: Ask) -> None:
-        """Told by the rig: to be looked at, oldest first."""
+        """Queue an answer of the rig for `answer`."""
         request = ask.request
         told = Answer(APIS[request.key].name, request.version, ask.answer, ask.sent / NS_PER_MS, self.now_ms())
         self._answers[request.connection].append(told)
 
     def answer(self, member: str, limit_ms: float) -> Answer | None:
-        """The oldest answer that was not looked at; steps the clock up to `limit_ms` for it."""
+        """Return the oldest answer that was not returned yet, and advance the clock up to `limit_ms` for it."""
         connection = self.rig.connection(member)
         answers = self._answers[connection.number]
         self.rig.advance(self.rig.now + round(limit_ms * NS_PER_MS), lambda: answers or connection.ended)
@@ -109,10 +102,10 @@ class CoreStage(Watch):
         return None
 
     def hang_up(self, member: str, how: str) -> None:
-        """The peer is gone: answers to it are lost."""
+        """Close the member's connection, so that answers to it are lost."""
         if how == "finishes":
             raise NotOnThisStage("connections are half-closed over TCP only")
         self.rig.hang_up(member)
 
     def close(self) -> None:
-        """Nothing to hang up."""
+        ...

@@ -1,5 +1,5 @@
-"""How late things are meanwhile: this machine at waking a thread, the broker at answering what costs it nothing. On a busy one times
-cannot be judged."""
+"""Measure lateness while dialogues are played: of this machine at waking a thread, of the broker at a trivial answer. Times cannot be
+judged on a busy machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORTH_NOTING_MS: Final = 20
 
 
 class Lateness(ABC):
-    """Measures in a thread of its own while it is entered (`with lateness:`), may be entered again; safe to ask from any thread."""
+    """Measures in a thread of its own within a `with` block, which may be entered again. Any thread may ask."""
 
     def __init__(self) -> None:
         self._late: deque[tuple[float, float]] = deque(maxlen=REMEMBERED)
@@ -41,21 +41,21 @@ class Lateness(ABC):
 
     @abstractmethod
     def _measure(self) -> None:
-        """Note what is late until the event is set."""
+        """Measure until the stop event is set."""
 
     def note(self, late_ms: float) -> None:
-        """Something was so late just now."""
+        """Record a lateness measured just now."""
         if late_ms > WORTH_NOTING_MS:
             self._late.append((time.monotonic(), late_ms))
 
     def since(self, moment: float) -> float:
-        """The worst since then, in ms beyond what was asked for."""
-        # A copy: the measuring thread appends meanwhile, and a deque that changes ends its iteration with an error.
+        """Return the worst lateness since a moment, in ms."""
+        # A copy, because iterating a deque fails if the measuring thread appends meanwhile.
         return max((late for at, late in list(self._late) if at >= moment), default=0.0)
 
 
 class WakeLateness(Lateness):
-    """How late this machine wakes a thread."""
+    """Measures how late this machine wakes a thread."""
 
     def _measure(self) -> None:
         while not self._stop.is_set():
@@ -65,7 +65,7 @@ class WakeLateness(Lateness):
 
 
 class AnswerLateness(Lateness):
-    """How late the broker answers an ApiVersions, which it has only to write down. Where it answers none, nothing is measured."""
+    """Measures how late the broker answers ApiVersions, which costs it hardly anything. Without answers nothing is measured."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class AnswerLateness(Lateness):
             with socket.create_connection(self._address, HUNG_SECONDS) as link:
                 while not self._stop.wait(BEAT_SECONDS):
                     self._beat(link)
-        except OSError:  # hung up, or hanging: the dialogues find that out for themselves
+        except OSError:  # closed or hanging, which the dialogues notice themselves
             return
 
     def _beat(self, link: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""Is the judged server still there, and if not: under which dialogues did it go?"""
+"""Watch whether the judged server is alive, and which dialogues were in progress when it died."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Death:
-    """The server took no connections any more. `dialogues`: those that had said something since it was last seen alive, in the order in
-    which they ended; `before`: the last one that ended while it was alive ("" after a start); `culprit`: the dialogue that killed it when
-    nothing else was under way; `back`: did it come back? `how`: in words."""
+    """A time at which the server stopped accepting connections.
+
+    `dialogues`: those that contacted the server since it was last seen alive, in the order of their ends. `before`: the last dialogue that
+    ended while it was alive ("" after a start). `culprit`: the dialogue that killed it while no other was in progress. `back` says whether
+    the server came back, and `how` describes that.
+    """
 
     dialogues: list[str] = field(default_factory=list)
     before: str = ""
@@ -21,7 +24,7 @@ class Death:
 
 
 class Liveness:
-    """Asks after every dialogue; safe to use from any thread. `alive`: asks the server."""
+    """Checks the server after every dialogue. `alive` asks the server. Safe to use from any thread."""
 
     def __init__(self, alive: Callable[[], bool]) -> None:
         self._alive = alive
@@ -31,17 +34,17 @@ class Liveness:
         self._gone = False
 
     def gone(self) -> bool:
-        """Has it been missed since the last `begin_anew`?"""
+        """Tell whether the server was found dead since the last `begin_anew`."""
         return self._gone
 
     def ended(self, dialogue: str, connected: bool) -> None:
-        """That dialogue is over; `connected`: it had reached the server."""
+        """Note the end of a dialogue. `connected` says whether it had reached the server."""
         with self._lock:
             if connected:
                 self._unsure.append(dialogue)
             asked_about = list(self._unsure)
             gone = self._gone
-        # Asked without the lock: a server that hangs takes seconds, and other dialogues end meanwhile.
+        # Without the lock, because a hanging server takes seconds, and other dialogues end meanwhile.
         if gone or not self._alive():
             self._gone = True
             return
@@ -51,11 +54,11 @@ class Liveness:
                 self._unsure = [each for each in self._unsure if each not in asked_about]
 
     def death(self) -> Death:
-        """What is known of it, when every dialogue has ended."""
+        """Return what is known about the death, when every dialogue has ended."""
         with self._lock:
             return Death(list(self._unsure), self._before)
 
     def begin_anew(self) -> None:
-        """It is back."""
+        """Watch again, because the server is back."""
         with self._lock:
             self._unsure, self._before, self._gone = [], "", False

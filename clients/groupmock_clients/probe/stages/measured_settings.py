@@ -1,4 +1,4 @@
-"""Settings that a broker does not tell, found out by trying: the initial delay, and which session timeouts are accepted."""
+"""Find out settings that a broker does not tell by trying: the initial delay, and the accepted session timeouts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .tcp_broker import TcpBroker
 from .tcp_stage import TcpStage
 
 HIGHEST_UNFLEXIBLE: Final = 5
-# SERVER-06: outside the broker's range, refused before any group is created.
+# SERVER-06: a session timeout outside the broker's range is refused before the group is created.
 REFUSED: Final = 26
 LIMIT_MS: Final = 20_000
 SESSIONS_MS: Final = (100, 1000, 6000, 10_000)
@@ -27,7 +27,7 @@ ROUND_MS: Final = 100
 
 
 def measured(broker: TcpBroker) -> dict[str, str]:
-    """What the settings of groups seem to be, where the broker does not tell them."""
+    """Return the settings of groups that the broker does not tell, as measured."""
     found: dict[str, str] = {}
     if broker.versions(JOIN_GROUP) is None:
         return found
@@ -49,19 +49,20 @@ def _accepts(broker: TcpBroker, session_ms: int) -> bool:
 
 
 def _delay_ms(broker: TcpBroker) -> int:
-    """How long the first join of a group takes, in steps of 100 ms."""
+    """Measure how long the first join of a group takes, in steps of 100 ms."""
     answer = _Joiner(broker, 10_000).join()
     return 0 if answer is None else round(answer[1] / ROUND_MS) * ROUND_MS
 
 
 class _Joiner:
-    """A member of a new group that says nothing but JoinGroup."""
+    """A member of a new group that sends JoinGroup only."""
 
     def __init__(self, broker: TcpBroker, session_ms: int) -> None:
         self._broker, self._session_ms = broker, session_ms
 
     def join(self) -> tuple[JoinGroupResponse, float] | None:
-        """The answer to its join (the second one, where an id is handed out first) and how long it took in ms; None: no answer."""
+        """Return the answer to the join (to the second one if the broker assigns an id first) and its duration in ms, or None without an
+        answer."""
         stage = TcpStage(self._broker)
         try:
             member = ClassicMember(self._broker.group(), topics=["t"], session_ms=self._session_ms, rebalance_ms=self._session_ms)
@@ -74,7 +75,7 @@ class _Joiner:
         version = self._broker.best(JOIN_GROUP, HIGHEST_UNFLEXIBLE) or 0
         began = time.monotonic()
         request = member.join_request()
-        if version < 1:  # which has no rebalance timeout
+        if version < 1:  # v0 has no rebalance timeout
             request.rebalance_timeout_ms = -1
         stage.send("probe", JOIN_GROUP, version, "probe", request)
         try:

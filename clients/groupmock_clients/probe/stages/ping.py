@@ -1,4 +1,4 @@
-"""An ApiVersions and its answer on a plain socket: what costs a broker nothing but being there."""
+"""Send an ApiVersions request on a plain socket and read the answer, which costs a broker hardly anything."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from groupmock_codec.api_keys import API_VERSIONS
 
 
 def ping(link: socket.socket) -> None:
-    """Ask, and read one whole answer, whatever it says. Raises OSError at the end of the stream, TimeoutError at that of patience."""
+    """Send the request and read one whole answer of any content. Raises OSError at the end of the stream, TimeoutError when time is up."""
     side = ClientSide("probe")
     link.sendall(side.ask(API_VERSIONS, 0))
     try:

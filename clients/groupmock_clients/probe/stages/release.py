@@ -1,4 +1,4 @@
-"""Which release of Apache Kafka a broker speaks like: told by what it advertises."""
+"""Guess from its advertised versions which release of Apache Kafka a broker is like."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TELLING: Final = (8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 42, 47)
 
 @dataclass(frozen=True)
 class Guess:
-    """`release`: the nearest one; `equal` of `compared` ranges are as that release advertises them; `sure`: in words."""
+    """The release with the nearest ranges. `equal` of `compared` ranges are the same as in that release."""
 
     release: str
     equal: int
@@ -25,7 +25,7 @@ class Guess:
 
     @property
     def sure(self) -> str:
-        """How sure this is."""
+        """Say in words how certain the guess is."""
         if self.equal == self.compared:
             return f"certain: all {self.compared} ranges of the group APIs are {self.release}'s"
         word = "likely" if self.equal * 2 >= self.compared else "a guess"
@@ -33,12 +33,12 @@ class Guess:
 
 
 def offered_by(release: str) -> dict[int, Versions]:
-    """What a release advertises, by key."""
+    """Return the versions that a release advertises, by API key."""
     return {key: Versions(*versions) for key, versions in profiles.load(f"kafka-{release}").versions.items()}
 
 
 def guess(ranges: Mapping[int, Versions]) -> Guess:
-    """The release whose ranges are nearest; of equals the newest."""
+    """Return the release with the nearest ranges, among equals the newest."""
     return max((_compared(release, ranges) for release in RELEASES), key=lambda each: each[0])[1]
 
 
@@ -50,7 +50,7 @@ def _compared(release: str, ranges: Mapping[int, Versions]) -> tuple[tuple[int, 
 
 
 def _distance(one: Versions | None, other: Versions | None) -> int:
-    """How many versions only one of them has at either end; an API that only one has counts as five."""
+    """Count the versions at either end that only one side has. An API that only one side has counts as five."""
     if one is None or other is None:
         return 0 if one is other else 5
     return abs(one.highest - other.highest) + abs(one.lowest - other.lowest)

@@ -1,4 +1,4 @@
-"""A server that died comes back: by itself, or because a command of the user starts it."""
+"""Wait for a dead server to come back by itself, or restart it by the user's command."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from .tcp_broker import NoBroker, TcpBroker
 
 LOOK_SECONDS: Final = 0.1
 SHOWN: Final = 400
-"""So much of the end of what a command wrote is told."""
+"""At most this many final characters of a command's output are shown."""
 PATIENCE_SECONDS: Final = 10
 
 
 @dataclass(frozen=True)
 class Restarted:
-    """Is it back, and what is there to say about it?"""
+    """The result of waiting: whether the server is back, and how."""
 
     back: bool
     how: str
 
 
 class Restart:
-    """Waits for the broker at its address. `command`: what starts it, as words (none: others do); `seconds`: how long that may take.
+    """Waits for the broker at its address. `command` restarts it (none: others do) and `seconds` limits the time.
 
-    A command that stays in the foreground is the server: it ends with the probe, or before it is started again.
+    A command that stays in the foreground is the server: it is ended with the probe, or before it is started again.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Restart:
         self._output = tempfile.TemporaryFile() if command else None  # noqa: SIM115  # open as long as the command may write
 
     def revive(self, left_seconds: float) -> Restarted:
-        """Start it if we can, wait for it at most `left_seconds`."""
+        """Run the command if there is one, and wait at most `left_seconds` for the server."""
         began = self._clock()
         limit = max(min(self._seconds, left_seconds), 0)
         try:
@@ -70,7 +70,7 @@ class Restart:
         self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._output)
 
     def _waited(self, end: float) -> str | None:
-        """None when it answers again; else the last word."""
+        """Return None when the server answers again, else the last problem."""
         while True:
             problem = self._answers()
             if problem is None or self._clock() >= end:
@@ -78,7 +78,7 @@ class Restart:
             # 0 is no failure: a command such as `docker restart` ends well before the server answers.
             if self._process is not None and self._process.poll() not in (None, 0):
                 return f"the command ended with {self._process.returncode}"
-            self._nap(LOOK_SECONDS)  # a server's own pace: it offers no event to wait for
+            self._nap(LOOK_SECONDS)  # polled, because a server offers no event to wait for
 
     def _answers(self) -> str | None:
         try:
@@ -95,7 +95,7 @@ class Restart:
         return f"; it wrote: {text[-SHOWN:]}" if text else "; it wrote nothing"
 
     def close_process(self) -> None:
-        """End what we started, if it still runs."""
+        """End the command's process if it still runs."""
         if self._process is None:
             return
         if self._process.poll() is None:
@@ -108,7 +108,6 @@ class Restart:
         self._process = None
 
     def close(self) -> None:
-        """The end of the probe."""
         self.close_process()
         if self._output is not None:
             self._output.close()

@@ -1,4 +1,4 @@
-"""What all dialogues with one broker share: its address, what it offers, its settings, topics and groups of our own."""
+"""The state that all dialogues with one broker share: address, versions, settings, and the probe's own topics and groups."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ TRANSACTIONS: Final = (22, 25, 26, 28)
 BROKER_RESOURCE: Final = 4
 CONNECT_SECONDS: Final = 5
 ANSWER_SECONDS: Final = 30
-# P2-d10: a coordinator that was found already answers 14 or 16 for some moments more.
+# P2-d10: for some moments a coordinator that FindCoordinator returned still answers 14 or 16.
 NOT_READY: Final = (14, 15, 16)
 NOT_SERVED: Final = (3, 5, 6)
 TRIES_FOR_A_NAME: Final = 200
 PREFIX: Final = "groupmock-probe"
-"""How the names of all our groups and topics begin."""
+"""The prefix of the probe's groups and topics."""
 
 
 class NoBroker(Exception):
-    """The broker cannot be reached or does not answer what is needed to begin."""
+    """The broker cannot be reached, or does not answer the first questions."""
 
 
 class CannotProvide(Exception):
-    """The broker works, but something that one exchange needs cannot be had from it."""
+    """The broker works, but cannot provide something that one exchange needs."""
 
 
 class TcpBroker:
-    """One broker over one connection of our own; safe to share between threads. Times in seconds."""
+    """A broker and the probe's own connection to it. Threads may share it. Times are in seconds."""
 
     def __init__(self, host: str, port: int, release: str = "4.3", *, patience: float = 1.0) -> None:
         self.host, self.port, self.release = host, port, release
@@ -97,10 +97,9 @@ class TcpBroker:
         link.socket.settimeout(ANSWER_SECONDS)
         return link
 
-    # -- asking
 
     def ask(self, key: int, version: int, message: Message) -> Message:
-        """One request, one answer. Raises NoBroker, Unreadable."""
+        """Send one request and return its answer. Raises NoBroker, Unreadable."""
         with self._lock:
             try:
                 answer: Message = self._link.ask(key, version, message, trailing=True)
@@ -111,13 +110,13 @@ class TcpBroker:
             return answer
 
     def renew(self) -> None:
-        """A new connection: a broker closes what was idle for long (connections.max.idle.ms). Raises NoBroker."""
+        """Open a new connection, because a broker closes one that was idle for long (connections.max.idle.ms). Raises NoBroker."""
         with self._lock:
             self._link.close()
             self._link = self._connect(self.host, self.port)
 
     def connect_again(self) -> None:
-        """After it was away: a connection that answers, coordinators that are ready; topics are made anew. Raises NoBroker."""
+        """Reconnect after a death: wait for an answer and for ready coordinators, and forget the topics. Raises NoBroker."""
         with self._lock:
             self.renew()
             self._topics.clear()
@@ -128,7 +127,8 @@ class TcpBroker:
                 raise NoBroker(str(problem)) from problem
 
     def alive(self) -> bool:
-        """Does it still answer a new connection? One that takes its time is alive; a process that is just dying may take connections."""
+        """Tell whether the broker answers a new connection. A slow answer counts. Merely accepting does not, because a dying process may
+        still accept."""
         try:
             with socket.create_connection((self.host, self.port), CONNECT_SECONDS) as link:
                 ping(link)
@@ -139,7 +139,7 @@ class TcpBroker:
         return True
 
     def versions(self, key: int) -> Versions | None:
-        """Both sides' versions of an API."""
+        """Return the versions of an API that both sides have."""
         theirs, ours = self.ranges.get(key), APIS[key].versions
         if theirs is None:
             return None
@@ -147,19 +147,18 @@ class TcpBroker:
         return both if both.lowest <= both.highest else None
 
     def limit(self, key: int, highest: int) -> None:
-        """Use no higher version of an API than this one."""
+        """Limit an API to versions up to this one."""
         theirs = self.ranges.get(key)
         if theirs is not None:
             self.ranges[key] = Versions(theirs.lowest, max(min(theirs.highest, highest), theirs.lowest))
 
     def best(self, key: int, highest: int) -> int | None:
-        """The highest common version up to `highest`, or None."""
+        """Return the highest common version up to `highest`, or None."""
         offered = self.versions(key)
         if offered is None or offered.lowest > highest:
             return None
         return min(offered.highest, highest)
 
-    # -- getting to know it
 
     def _read_ranges(self) -> dict[int, Versions]:
         answer = self.ask(API_VERSIONS, 0, ApiVersionsRequest())
@@ -172,15 +171,15 @@ class TcpBroker:
         version = self.best(METADATA, 12)
         if version is None:
             raise NoBroker("it offers no Metadata")
-        if version in (10, 11):  # those carry topic ids but take none
+        if version in (10, 11):  # these carry topic ids but take none
             version = 9
-        # v0-3 have no such field: its default, true, is all that they can carry.
+        # v0-3 lack this field; they always mean its default, true.
         answer = self.ask(METADATA, version, MetadataRequest(topics=topics, allow_auto_topic_creation=create or version < 4))
         assert isinstance(answer, MetadataResponse)
         return answer
 
     def _choose_node(self) -> None:
-        """With several nodes: the one whose groups are probed, by its id. A single one is reached at the address we were given."""
+        """Choose the node whose groups are probed. A single node is reached at the given address."""
         answer = self._metadata([])
         self.nodes = max(len(answer.brokers), 1)
         mine = [each.node_id for each in answer.brokers if (each.host, each.port) == (self.host, self.port)]
@@ -195,7 +194,7 @@ class TcpBroker:
             self._link = self._connect(first.host, first.port)
 
     def _read_settings(self) -> dict[str, str]:
-        """The broker's own settings, as far as it tells them (DescribeConfigs)."""
+        """Return the broker's settings as far as it tells them (DescribeConfigs)."""
         version = self.best(DESCRIBE_CONFIGS, 3)
         if version is None:
             return {}
@@ -204,10 +203,10 @@ class TcpBroker:
         assert isinstance(answer, DescribeConfigsResponse)
         return {each.name: each.value for result in answer.results for each in result.configs if each.value is not None}
 
-    # -- coordinators
 
     def _wait_for_coordinators(self) -> None:
-        """The first look-up creates the offsets topic; its partitions on this node must answer before groups are judged."""
+        """Wait until the group coordinators answer. The first look-up creates the offsets topic, whose partitions on this node must
+        answer before groups are judged."""
         if self.nodes > 1:
             self._until(lambda: self._coordinates(self.group()), "no group coordinator answers")
             return
@@ -215,7 +214,7 @@ class TcpBroker:
             self._until(partial(self._ready, name), f"no coordinator for group {name}")
 
     def _partitions(self, setting: str, otherwise: int) -> int:
-        """How many partitions an internal topic has: as the broker tells it, if that is a number that one can have."""
+        """Return the number of an internal topic's partitions, as the broker tells it if that is a plausible number."""
         told = self.settings.get(setting, "")
         return int(told) if told.isdecimal() and len(told) < 5 and int(told) else otherwise
 
@@ -224,10 +223,10 @@ class TcpBroker:
         while not done():
             if time.monotonic() > end:
                 raise NoBroker(f"{complaint} after {seconds:.0f} s")
-            time.sleep(0.05)  # a broker's own pace: it offers no event to wait for
+            time.sleep(0.05)  # polled, because a broker offers no event to wait for
 
     def _finds(self, group: str) -> bool:
-        """Is this node the group's coordinator?"""
+        """Tell whether this node is the group's coordinator."""
         version = self.best(FIND_COORDINATOR, 3)
         if version is None:
             raise NoBroker("it offers no FindCoordinator")
@@ -247,7 +246,7 @@ class TcpBroker:
         return answer.error_code not in NOT_READY
 
     def group(self) -> str:
-        """A group id of our own that this node coordinates; remembered, so that it can be cleaned up."""
+        """Return a new group id that this node coordinates, and remember it for the cleanup."""
         for _ in range(TRIES_FOR_A_NAME):
             name = f"{PREFIX}-{self.run}-{secrets.token_hex(5)}"
             if self.nodes == 1 or self._finds(name):
@@ -258,7 +257,7 @@ class TcpBroker:
         raise NoBroker(f"none of {TRIES_FOR_A_NAME} groups has {self.host}:{self.port} as its coordinator")
 
     def wait_for_transactions(self, seconds: float = 20) -> None:
-        """Every transaction coordinator answers, if there are any; raises CannotProvide otherwise."""
+        """Wait until every transaction coordinator answers, if there are any. Raises CannotProvide otherwise."""
         if any(self.versions(key) is None for key in TRANSACTIONS):
             return
         try:
@@ -274,8 +273,8 @@ class TcpBroker:
         return answer.error_code == 0
 
     def has_consumer_protocol_off(self) -> bool:
-        """Does it refuse every ConsumerGroupHeartbeat? So brokers do that advertise KIP-848 and have it off (35); any other code
-        is a matter of the exchanges. A group without a name changes nothing either way. Raises NoBroker, Unreadable."""
+        """Tell whether the broker refuses every ConsumerGroupHeartbeat with 35: it advertises KIP-848 but has it disabled. Exchanges
+        judge all other errors. The request has no group id, so it changes nothing. Raises NoBroker, Unreadable."""
         offered = self.versions(CONSUMER_GROUP_HEARTBEAT)
         if offered is None:
             return False
@@ -283,11 +282,10 @@ class TcpBroker:
         assert isinstance(answer, ConsumerGroupHeartbeatResponse)
         return answer.error_code == error_codes.UNSUPPORTED_VERSION
 
-    # -- topics
 
     def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> tuple[str, bytes]:
-        """Create our topic of that name and size if it is not there; its real name and its id (zero where there are none). With `configs`
-        it is another one every time."""
+        """Create the probe's topic of that name and size if needed. Returns its real name and its id (zero if the broker has no ids).
+        With `configs` the topic is a new one."""
         real = f"{PREFIX}-{self.run}-{name}-{partitions}" + ("" if configs is None else f"-{secrets.token_hex(5)}")
         with self._lock:
             if real not in self._topics:
@@ -300,9 +298,9 @@ class TcpBroker:
         return self._wait_for(real, partitions)
 
     def _served(self, real: str, partitions: int) -> bool:
-        """Does the leader know that it is one? On KRaft it takes what the metadata tell a moment to come true (error 6, seen on 4.3.0)."""
+        """Tell whether the leader serves the partitions. On KRaft it takes a moment after the metadata name it (error 6, seen on 4.3.0)."""
         version = self.best(LIST_OFFSETS, 5)
-        if version is None or self.nodes > 1:  # of several nodes we are connected to one
+        if version is None or self.nodes > 1:  # the connection reaches only one of several nodes
             return True
         asked = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)]
         answer = self.ask(LIST_OFFSETS, version, ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=real, partitions=asked)]))
@@ -311,12 +309,11 @@ class TcpBroker:
 
     @property
     def topics(self) -> Mapping[str, bytes]:
-        """Our topics: name -> id."""
         return self._topics
 
     def _create(self, real: str, partitions: int, configs: Mapping[str, str]) -> None:
         version = self.best(CREATE_TOPICS, 4)
-        if version is None:  # then asking for it is how topics come to be
+        if version is None:  # the broker then creates topics when asked for their metadata
             self._metadata([MetadataRequestTopic(name=real)], create=True)
             return
         settings = [CreatableTopicConfig(name=name, value=value) for name, value in configs.items()]
@@ -343,10 +340,9 @@ class TcpBroker:
         return found[0].topic_id
 
     def close(self) -> None:
-        """Hang up."""
         self._link.close()
 
 
 def _names(partitions: int) -> dict[int, str]:
-    """A name for every partition of an internal topic: what Java's hash puts there."""
+    """Return a name for each partition of an internal topic, chosen by Java's hash."""
     return {group_partition(name, partitions): name for name in (f"{PREFIX}-warm-{number}" for number in range(40 * partitions))}

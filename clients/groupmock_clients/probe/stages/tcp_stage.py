@@ -1,4 +1,4 @@
-"""The stage that is any broker over TCP. One connection per member; an answer's time is that of its bytes coming in, not of being read."""
+"""The stage on any broker over TCP, with one connection per member. The time of an answer is when its bytes arrived."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from .lateness import WORTH_NOTING_MS
 from .tcp_broker import CONNECT_SECONDS, NoBroker, TcpBroker
 
 QUIET_MS: Final = 100
-"""How long no answer must come to count as parked."""
+"""How long no answer must arrive for a request to count as parked."""
 SEND_SECONDS: Final = 10
 LOOK_MS: Final = 500
-"""How long a dialogue listens before it looks again whether it is to go on."""
+"""How long a dialogue listens before it checks whether to go on."""
 
 
 @dataclass
 class _Connection:
-    """Requests are tagged with the time when they were sent, in ms."""
+    """The TCP connection of a member. Its requests are tagged with the time in ms at which they were sent."""
 
     link: socket.socket
     side: ClientSide = field(default_factory=ClientSide)
@@ -40,18 +40,19 @@ class _Connection:
 
 
 def tolerance(patience: float, stretched: float = 1) -> Tolerance:
-    """Bounds in real time; `patience` widens all but the silence that is listened to, `stretched` is how much longer the dialogue is."""
+    """Return the bounds in real time. `patience` widens all bounds except the silence, and `stretched` is the dialogue's slowness."""
     wait = 4000 * min(patience, 2)
     eventually = 15_000 * max(stretched, 1) + wait
     return Tolerance(quiet=QUIET_MS, at_once=330 * patience, early=25, late=450 * patience, patience=wait, eventually=eventually)
 
 
 class TcpStage:
-    """One dialogue with a broker. `slack` widens the time bounds: a later attempt on a busy machine gets more; `stretched`: how much longer
-    the dialogue is than written; `seconds`: what it may take at all; `over`: is there no point in going on?
+    """A dialogue with a broker.
 
-    `stalled_ms`: how late the dialogue was with its own steps, all in all: time that passed while it had something to do;
-    `connected`: has any member reached the broker?"""
+    `slack` widens the time bounds for later attempts. `stretched` is the slowness compared with the text. `seconds` limits the whole
+    dialogue. `over` tells whether going on is pointless. `stalled_ms` sums up how late the dialogue was with its own steps. `connected`
+    says whether any member has reached the broker.
+    """
 
     kind = "tcp"
 
@@ -80,46 +81,42 @@ class TcpStage:
         self.connected = False
 
     def group(self) -> str:
-        """A group of our own."""
         found = self.broker.group()
         self._free_ms = self.now_ms()
         return found
 
     def now_ms(self) -> float:
-        """Milliseconds since the dialogue began."""
         return (self._clock() - self._start) * 1000
 
     def _late(self, since_ms: float) -> None:
-        """Count what has passed since then, when this was due: on a quiet machine next to nothing."""
+        """Add the time since a step was due to the stalled time. It is next to nothing on an idle machine."""
         late = self.now_ms() - since_ms
         if late > WORTH_NOTING_MS:
             self.stalled_ms += late
         self._free_ms = self.now_ms()
 
     def wall_ms(self) -> int:
-        """The time of day here: broker and probe are assumed to agree on it."""
+        """Return the local time of day, on which broker and probe are assumed to agree."""
         return time.time_ns() // NS_PER_MS
 
     def versions(self, key: int) -> Versions | None:
-        """Both sides' versions."""
         return self.broker.versions(key)
 
     def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> str:
-        """A topic shared by all dialogues with this broker; with `configs` one of our own."""
+        """Return a topic that all dialogues with this broker share, or with `configs` a new one."""
         real, topic_id = self.broker.topic(name, partitions, configs)
         self.topic_ids[real] = topic_id
         self._free_ms = self.now_ms()
         return real
 
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
-        """Send one request."""
         self._late(self._free_ms)
         side = self._connection(member).side
         side.client_id = client_id
         self._write(member, side.ask(key, version, message, self.now_ms()))
 
     def send_bytes(self, member: str, data: bytes) -> None:
-        """Send bytes; if they begin as a request does, its answer is awaited like any other."""
+        """Send raw bytes on the member's connection. If they begin like a request, its answer is awaited like any other."""
         self._late(self._free_ms)
         connection = self._connection(member)
         if len(data) >= 8:
@@ -132,7 +129,7 @@ class TcpStage:
     def _write(self, member: str, data: bytes) -> None:
         try:
             self._connection(member).link.sendall(data)
-        except OSError:  # the broker hung up first (or does not read): seen as closed when the answer is awaited
+        except OSError:  # the broker closed first (or does not read); the next `answer` reports it
             self._hung_up(self._connection(member))
 
     def _connection(self, member: str) -> _Connection:
@@ -142,7 +139,7 @@ class TcpStage:
             except OSError as problem:
                 raise NoBroker(f"no further connection: {problem}") from problem
             link.settimeout(SEND_SECONDS)
-            # Nagle's algorithm would hold a small frame back until the one before is acknowledged: times are judged here.
+            # Without Nagle's algorithm, which would delay a small frame until the previous one is acknowledged, because times are judged.
             link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.connected = True
             self._connections[member] = _Connection(link)
@@ -150,7 +147,6 @@ class TcpStage:
         return self._connections[member]
 
     def answer(self, member: str, limit_ms: float) -> Answer | None:
-        """Wait for the next answer of a member."""
         connection = self._connection(member)
         self._late(self._free_ms)
         end = self.now_ms() + limit_ms
@@ -172,7 +168,7 @@ class TcpStage:
         return connection.answers.popleft()
 
     def pause(self, ms: float) -> None:
-        """Let real time pass, reading what comes in."""
+        """Let real time pass and read what arrives."""
         self._late(self._free_ms)
         end = self.now_ms() + ms
         while (left := end - self.now_ms()) > 0:
@@ -180,7 +176,7 @@ class TcpStage:
         self._late(end)
 
     def _pump(self, ms: float) -> None:
-        """Read what comes within that time, at most until the dialogue's own time is up: it may well stay silent."""
+        """Read what arrives within that time, but not beyond the dialogue's own limit."""
         left = self._limit_ms - self.now_ms()
         if left <= 0:
             raise TimeUp(f"not over after {self._limit_ms / 1000:.0f} s")
@@ -209,7 +205,7 @@ class TcpStage:
             self._selector.unregister(connection.link)
 
     def _take(self, connection: _Connection, data: bytes) -> None:
-        """Read the answers that these bytes complete."""
+        """Decode the answers that these bytes complete."""
         for asked, frame in connection.side.receive(data):
             if asked is None:
                 raise Unreadable(f"an answer of {len(frame)} bytes that nothing was asked for")
@@ -217,7 +213,6 @@ class TcpStage:
             connection.answers.append(Answer(APIS[asked.key].name, version, message, asked.tag, self.now_ms()))
 
     def hang_up(self, member: str, how: str) -> None:
-        """Close (or half-close) our side."""
         self._late(self._free_ms)
         connection = self._connection(member)
         if how == "finishes":
@@ -227,16 +222,15 @@ class TcpStage:
         if not connection.ended:
             self._selector.unregister(connection.link)
         if how == "resets":
-            # Lingering for 0 s makes close() send RST in the place of FIN.
+            # Lingering for 0 s makes close() send RST instead of FIN.
             connection.link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.link.close()
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
-        """No broker takes commands over the wire."""
+        """Raises NotOnThisStage, because brokers take no commands over the wire."""
         raise NotOnThisStage(f"!{name} is a command of the core")
 
     def close(self) -> None:
-        """Close every connection."""
         for connection in self._connections.values():
             connection.link.close()
         self._selector.close()

@@ -1,3 +1,3 @@
-"""From answers to verdicts: one exchange is played and judged, what may be lacking is told from what is broken, results are summed up."""
+"""Judge exchanges: play one, distinguish lacking features from broken ones, sum up the results."""
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What holds for every answer, whatever the exchange is about (P1-d4, P1-d5): checked on each one.
+"""Check expectations that hold for every answer, whatever the exchange is about. P1-d4 says what JoinGroup's errors contain, P1-d5 what
+throttle time and SyncGroup contain.
 
-A field that the exchange itself speaks of is left to it. Each belongs to a row: what one broker does in every answer is no reason to call
-every row broken.
+A field that the exchange itself mentions is skipped. Each expectation belongs to a row, so that a broker's mistake in every answer does not
+break every row.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ ECHOING = (
     error_codes.INCONSISTENT_GROUP_PROTOCOL, error_codes.INVALID_GROUP_ID, error_codes.UNKNOWN_MEMBER_ID,
     error_codes.INVALID_SESSION_TIMEOUT, error_codes.FENCED_INSTANCE_ID,
 )  # fmt: skip
-"""Errors of JoinGroup that repeat the member id of the request on every release."""
+"""Errors of JoinGroup whose answer repeats the request's member id on every release."""
 ECHOING_BEFORE_4_3 = (error_codes.COORDINATOR_LOAD_IN_PROGRESS, error_codes.NOT_COORDINATOR)
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
@@ -26,7 +27,7 @@ UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 def surprises(
     api: str, version: int, request: dict[str, Value], answer: dict[str, Value], stated: set[str], memory: MemberMemory, release: str
 ) -> Iterator[tuple[str, str]]:
-    """Row and sentence of every standing expectation that the answer breaks."""
+    """Yield row and sentence for every such expectation that the answer breaks."""
     expected: dict[str, Value] = {"throttle_time_ms": 0}
     if api == "JoinGroup":
         expected |= _join(version, request, answer, release)
@@ -44,7 +45,7 @@ def surprises(
 
 
 def _row(api: str, name: str, answer: dict[str, Value]) -> str:
-    """The row that a field of an answer belongs to."""
+    """Return the row that a field of an answer belongs to."""
     if name == "throttle_time_ms" or api == "SyncGroup":
         return "P1-d5"
     return "SERVER-12" if answer["error_code"] == 0 else "P1-d4"
@@ -57,10 +58,10 @@ def _join(version: int, request: dict[str, Value], answer: dict[str, Value], rel
         found: dict[str, Value] = {"skip_assignment": False, **own}
         return found if answer["leader"] == answer["member_id"] else {**found, "members": []}
     empty: dict[str, Value] = {"generation_id": -1, "leader": "", "members": [], "skip_assignment": False, "protocol_type": None}
-    # P1-d4; the name is nullable from v7 on.
+    # P1-d4: the protocol's name is null in errors from v7 on.
     empty["protocol_name"] = "" if version < 7 else None
     if code != error_codes.MEMBER_ID_REQUIRED:
-        # P1-d4: 81 and -1 carry no id.
+        # P1-d4: errors 81 and -1 carry no member id.
         echoes = code in ECHOING or (code in ECHOING_BEFORE_4_3 and release != "4.3")
         empty["member_id"] = request["member_id"] if echoes else ""
     return empty

@@ -1,8 +1,8 @@
-"""Can load explain what broke? Asked of the pure core: does it show just that, when somebody is late somewhere in the dialogue?
+"""Decide whether load can explain a failure, by asking whether the pure core shows the same failure when a step is late.
 
-A busy machine sends late, reads late, or lets the broker be late. Times that are off by no more than that say nothing; and since sessions
-expire and rebalances end meanwhile, answers may differ too. Which ones, the core knows: it plays the dialogue with a stall of the measured
-size in front of each of its turns. What it never shows, no delay can explain.
+A busy machine sends late, reads late, or delays the broker. Times that are off by no more than the measured lateness prove nothing. Answers
+may differ too, because sessions expire and rebalances end meanwhile. To find out which, the core plays the dialogue with a stall of the
+measured size before each of its turns. A failure that the core never shows cannot be explained by delay.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from .outcome import BROKEN, KEPT, DialogueOutcome, Failure
 from .runner import play
 
 STRAINED_MS: Final = 60
-"""Nothing is explained by less: a broker that is so late is seen as late by its clients, too."""
+"""A smaller lateness explains nothing, because clients see such a broker as late too."""
 PARTS: Final = (1.0, 0.5, 0.25)
-"""What was measured is the worst that happened, or a sum: the stall that did it may have been shorter."""
+"""Shorter stalls are tried too, because the measurement is a maximum or a sum."""
 FOR_A_RUN: Final = (
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uuid>"),
     (re.compile(r"groupmock-probe-[\w-]+|\bg-[0-9a-f]{10}\b"), "<name>"),
     (re.compile(r"\d+ ms"), "<time>"),
     (re.compile(r"(no answer expected yet|an answer came): .*?(error_code: -?\d+).*", re.DOTALL), r"\1: \2"),
 )
-"""What is another one in every run: ids, names, times; and the rest of an answer that should not have come at all."""
+"""Texts that differ between runs: ids, names, times, and the rest of an answer that should not have come."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """Under which a dialogue was played: the release it is judged as, the broker's settings, the bounds of its stage."""
+    """The conditions of a dialogue: the assumed release, the broker's settings, the time bounds of its stage."""
 
     release: str
     settings: Mapping[str, str]
@@ -44,7 +44,7 @@ class Conditions:
 
 
 class _Stalled(CoreStage):
-    """A core whose member is late by `ms` at one of its turns (`at`, from 1 on), or (0) by its share of that at each of `turns`."""
+    """A core stage that is late by `ms` at one of its turns (`at`, from 1), or with `at` 0 by an equal share at each of `turns`."""
 
     def __init__(self, conditions: Conditions, ms: float, at: int, turns: int = 0) -> None:
         super().__init__(conditions.release, conditions.settings)
@@ -58,28 +58,24 @@ class _Stalled(CoreStage):
             super().pause(self._ms)
 
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
-        """Send, perhaps late."""
         self._turn()
         super().send(member, key, version, client_id, message)
 
     def answer(self, member: str, limit_ms: float) -> Answer | None:
-        """Look for an answer, perhaps late."""
         self._turn()
         return super().answer(member, limit_ms)
 
     def pause(self, ms: float) -> None:
-        """Wait, perhaps for too long."""
         self._turn()
         super().pause(ms)
 
     def hang_up(self, member: str, how: str) -> None:
-        """Hang up, perhaps late."""
         self._turn()
         super().hang_up(member, how)
 
 
 def explains(load_ms: float, failure: Failure, variant: Variant, conditions: Conditions) -> bool:
-    """Could a machine or a broker that was so late at times be all that is wrong?"""
+    """Tell whether lateness of this size can explain the whole failure."""
     if load_ms < STRAINED_MS:
         return False
     rest = [each for each in failure.problems if each not in failure.timing or failure.off_ms > load_ms]
@@ -87,8 +83,8 @@ def explains(load_ms: float, failure: Failure, variant: Variant, conditions: Con
 
 
 def _shown(load_ms: float, place: str, signs: set[str], variant: Variant, conditions: Conditions) -> bool:
-    """Does the core show the same there with a stall, and not without? Where it has no say (bytes, settings under which it does not keep
-    the dialogue anyway), a dialogue with times is given the benefit of the doubt."""
+    """Tell whether the core shows the same failure with a stall and not without. If the core cannot decide (raw bytes, settings under
+    which it breaks the dialogue anyway), load is assumed to explain a dialogue that depends on time."""
     prompt = _Stalled(conditions, 0, 0)
     without = play(variant, prompt) if "core" in variant.exchange.stages else None
     if without is None or without.verdict != KEPT:

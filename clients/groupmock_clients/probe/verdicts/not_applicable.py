@@ -1,4 +1,4 @@
-"""What a broker may lack without being wrong: the checked-in list of reasons (`exchanges/not_applicable.toml`)."""
+"""Decide what a broker may lack without being wrong, by a checked-in list of reasons (`exchanges/not_applicable.toml`)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FILE = FOLDER / "not_applicable.toml"
 
 @cache
 def reasons() -> Mapping[str, Mapping[str, str]]:
-    """`apis`: name -> why a broker may do without; `general`: the reasons for versions and releases."""
+    """Return the reasons: `apis` maps an API to why a broker may lack it, `general` has those for versions and releases."""
     found: dict[str, dict[str, str]] = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return found
 
 
 def not_offered(variant: Variant, release: str, versions: Callable[[int], Versions | None]) -> tuple[str, bool] | None:
-    """What the dialogue needs that the broker does not offer, in words, and whether it may lack it. None: all is there."""
+    """Return what the dialogue needs and the broker does not offer, in words, and whether it may lack that. None if nothing is missing."""
     for step in variant.exchange.steps:
         if isinstance(step, Send) and step.api in KEYS and step.guard.holds(release, "tcp", variant.parameters):
             lack = _lack(step, variant, release, versions)
@@ -40,7 +40,7 @@ def _lack(step: Send, variant: Variant, release: str, versions: Callable[[int], 
     offered = versions(key)
     if offered is None:
         if version is None and step.api in LOOKS:
-            return None  # the dialogue goes on without it
+            return None  # the dialogue goes on without this step
         reason = reasons()["apis"].get(step.api)
         return f"{step.api} is not advertised" + (f" ({reason})" if reason else ""), reason is not None
     if version is None or version in offered:

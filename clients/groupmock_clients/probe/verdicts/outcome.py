@@ -1,4 +1,4 @@
-"""How one dialogue went: the verdict, and for a broken one what was sent, expected and seen."""
+"""The outcome of one dialogue: a verdict, and for a broken one what was sent, expected and seen."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ BROKEN: Final = "broken"
 UNKNOWN: Final = "unknown"
 NOT_APPLICABLE: Final = "not applicable"
 VERDICTS: Final = (KEPT, BROKEN, UNKNOWN, NOT_APPLICABLE)
-"""Kept: everything expected was seen. Unknown: it could not be provoked on this broker, or the check itself failed. Not applicable: this
-release or broker does not offer what it speaks of."""
+"""The verdicts. Kept: everything expected was seen. Unknown: it could not be provoked on this broker, or the check itself failed. Not
+applicable: this release or broker does not offer what the dialogue needs."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Where a dialogue broke. `step`: the line of it; `sent`: the request whose answer was judged; `problems`: a sentence each.
+    """The place where a dialogue broke. `step` is its line, `sent` the request whose answer was judged, `problems` has a sentence each.
 
-    `timing`: those of the problems that are about time alone; `off_ms`: how far out of bounds that time was."""
+    `timing` lists the problems that concern time alone, and `off_ms` says by how much the time was out of bounds.
+    """
 
     place: str
     step: str
@@ -32,11 +33,13 @@ class Failure:
 
 @dataclass
 class DialogueOutcome:
-    """`transcript`: every line that was played, and what was seen. `stretched`: how much longer than written it was played; `seconds`: what
-    that took. `beyond`: no broker could show it to somebody outside, so it says nothing about this one. `asides`: row and
-    sentence of what always holds (every_answer.py) and did not, where the exchange is about something else.
-    `late_ms`: how late this machine and the broker were meanwhile, as far as that was measured;
-    `fatal`: the broker died of it."""
+    """The outcome of one dialogue.
+
+    `transcript` has every line played and what was seen. `stretched` is the slowness compared with the text and `seconds` the duration.
+    `beyond` marks a dialogue that no broker can show to a client, so it says nothing about this broker. `asides` are row and sentence of
+    broken expectations of every_answer.py that belong to other rows. `late_ms` is the measured lateness of machine and broker. `fatal` says
+    that the broker died of the dialogue.
+    """
 
     name: str
     rows: tuple[str, ...]
@@ -58,7 +61,7 @@ class DialogueOutcome:
 
 
 def again(before: DialogueOutcome, outcome: DialogueOutcome) -> DialogueOutcome:
-    """The outcome of a further attempt at what was broken."""
+    """Combine the outcome of a repeated attempt with the one before."""
     outcome.attempts = before.attempts + 1
     outcome.detail = outcome.detail or f"only at attempt {outcome.attempts}; before: {before.detail}"
     return outcome

@@ -1,7 +1,7 @@
-"""Can an exchange be played on a broker with these settings, and how slowly? Asked of the pure core, which plays it with them first.
+"""Decide whether an exchange can be played under a broker's settings, and how slowly, by playing it on the pure core first.
 
-Exchanges are written for an initial delay of 400 ms and sessions of 100 ms; brokers come with 3 s and 6 s. What the core keeps under the
-broker's own settings at some slowness can be judged there; the core decides nothing else.
+Exchanges are written for an initial delay of 400 ms and sessions of 100 ms, while brokers have 3 s and 6 s by default. An exchange that the
+core keeps under the broker's settings at some slowness can be judged on the broker. The core decides nothing else.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ from .runner import play
 ABOUT_GROUPS: Final = ("group.", "offset")
 SLOWEST: Final = 64
 SHORTEST_DELAY_MS: Final = 200
-"""A shorter initial delay cannot be told from a broker's slowness over TCP: no exchange is played more than twice as fast as written."""
+"""A shorter initial delay cannot be distinguished from a broker's slowness over TCP, so no exchange is played more than twice as fast as
+written."""
 
 
 class _AsOverTcp(CoreStage):
-    """The core, listened to as long as a broker is: with a short initial delay the listening alone uses it up."""
+    """The core, listened to as long as a broker: with a short initial delay the listening alone uses it up."""
 
     tolerance = Tolerance(quiet=QUIET_MS)
 
 
 class Unplayable(Exception):
-    """It cannot be played there; the text says which setting it would need."""
+    """The exchange cannot be played on this broker. The text names the setting that it needs."""
 
 
 def known_settings(release: str, told: Mapping[str, str]) -> dict[str, str]:
-    """What a broker tells of its settings about groups, as far as the core has them too and takes the value."""
+    """Return those of a broker's settings about groups that the core knows and whose value it accepts."""
     names = all_settings()
     found = {name: value for name, value in told.items() if name in names and name.startswith(ABOUT_GROUPS)}
     return {name: value for name, value in found.items() if _taken(release, name, value)}
@@ -55,7 +56,7 @@ def _taken(release: str, name: str, value: str) -> bool:
 
 
 def fit(variant: Variant, release: str, settings: Mapping[str, str], longest_ms: float) -> tuple[Variant, float]:
-    """The dialogue as it is to be played and its slowness. `settings`: of `known_settings`. Raises Unplayable."""
+    """Return the dialogue to play and its slowness. `settings` are those of `known_settings`. Raises Unplayable."""
     exchange = variant.exchange
     wanted = exchange.wanted_settings
     differing = {name: value for name, value in wanted.items() if settings.get(name) != value}
@@ -87,7 +88,7 @@ def _bounded(variant: Variant, factor: float, longest_ms: float) -> tuple[Varian
 
 
 def _factors(variant: Variant, settings: Mapping[str, str]) -> Iterator[float]:
-    """Slownesses worth a try, the quickest first: as written, by the initial delay, by each session timeout."""
+    """Yield factors to try, the fastest first: as written, by the initial delay, by each session timeout."""
     delay = int(settings.get(DELAY, BASE_SETTINGS[DELAY])) / int(BASE_SETTINGS[DELAY])
     shortest = int(settings.get(MIN_SESSION, BASE_SETTINGS[MIN_SESSION]))
     found = {1.0} | ({delay} if delay >= SHORTEST_DELAY_MS / int(BASE_SETTINGS[DELAY]) else set())
@@ -96,7 +97,8 @@ def _factors(variant: Variant, settings: Mapping[str, str]) -> Iterator[float]:
 
 
 def _core_keeps(variant: Variant, release: str, settings: Mapping[str, str], factor: float) -> bool:
-    """The core's word; where it cannot play the exchange (bytes, transactions), the ratio of the initial delays."""
+    """Tell whether the core keeps the dialogue. If it cannot play the exchange (raw bytes, transactions), the ratio of the initial
+    delays decides."""
     exchange = variant.exchange
     outcome = None if exchange.lacking or "core" not in exchange.stages else play(variant, _AsOverTcp(release, settings))
     if outcome is None or outcome.verdict in (UNKNOWN, NOT_APPLICABLE):

@@ -1,4 +1,4 @@
-"""What a run found, as plain data: the one model that all reports are made of. Its JSON form is stable: see docs/how-to/probe.md."""
+"""The results of a run as plain data, from which all reports are made. The JSON form is stable: see docs/how-to/probe.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUSPECTS_SHOWN: Final = 5
 
 
 class BrokenDialogue(msgspec.Struct, frozen=True):
-    """Where a dialogue broke: `place` is file:line, `step` the line played, `sent` the request whose answer was judged."""
+    """The place where a dialogue broke: `place` is file:line, `step` the line played, `sent` the request whose answer was judged."""
 
     place: str
     step: str
@@ -27,15 +27,17 @@ class BrokenDialogue(msgspec.Struct, frozen=True):
 
 
 class Aside(msgspec.Struct, frozen=True):
-    """What always holds and did not, seen in a dialogue about something else: the row it belongs to, and a sentence."""
+    """A broken expectation about every answer, seen in a dialogue about something else: its row and a sentence."""
 
     row: str
     problem: str
 
 
 class ExchangeResult(msgspec.Struct, frozen=True):
-    """One dialogue. `stretched`: how much slower than written it was played; `transcript`: only where it broke or on request; `beyond`: no
-    broker could show it to somebody outside."""
+    """The result of one dialogue. `stretched` is its slowness compared with the text.
+
+    `transcript` is present if the dialogue broke or on request. `beyond` marks a dialogue that no broker can show to a client.
+    """
 
     name: str
     title: str
@@ -52,8 +54,8 @@ class ExchangeResult(msgspec.Struct, frozen=True):
 
 
 class RowResult(msgspec.Struct, frozen=True):
-    """One row: broken if one of its dialogues is; unknown if one could not be judged; kept if the rest of them are. What no broker could
-    show to somebody outside does not count where there is something else. `kept`, `of`: how many of the dialogues that apply."""
+    """A row is broken if one of its dialogues is, unknown if one could not be judged, and kept if all others are. Dialogues that no
+    broker can show to a client count only if there are no others. `kept` of `of` applicable dialogues were kept."""
 
     row: str
     says: str
@@ -68,8 +70,8 @@ class RowResult(msgspec.Struct, frozen=True):
 
 
 class BrokerFacts(msgspec.Struct, frozen=True):
-    """Who was judged, as what. `sure`: told by the user, or how sure the detection is. `settings`: name -> value; `measured`: which of them
-    the broker did not tell and the probe found out."""
+    """The broker that was judged. `sure` says how certain the release is. `settings` maps name to value, and `measured` lists those that
+    the probe found out."""
 
     address: str
     nodes: int
@@ -80,9 +82,12 @@ class BrokerFacts(msgspec.Struct, frozen=True):
 
 
 class DeathFact(msgspec.Struct, frozen=True):
-    """The server took no connections any more. `dialogues`: those that had spoken to it since it was last seen alive; `culprit`: the one
-    that killed it when no other was under way ("" where that is not known); `before`: the last one before them ("": nothing since its
-    start); `back`: did it come back? `how`: in words."""
+    """A time at which the server stopped accepting connections.
+
+    `dialogues`: those that contacted it since it was last seen alive. `culprit`: the dialogue that killed it while no other was in progress
+    ("" if unknown). `before`: the last one before them ("" after a start). `back` says whether the server came back, and `how` describes
+    that.
+    """
 
     dialogues: tuple[str, ...]
     culprit: str
@@ -92,7 +97,8 @@ class DeathFact(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """A whole run. `started`: UTC, ISO 8601; `left_behind`: groups and topics that could not be deleted; `deaths`: of the server."""
+    """The report of a whole run. `started` is UTC in ISO 8601. `left_behind` lists groups and topics that could not be deleted. `deaths`
+    are those of the server."""
 
     schema: str
     groupmock: str
@@ -107,7 +113,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def told(death: DeathFact) -> str:
-    """What is known of a death, in a sentence or two."""
+    """Describe a death in one or two sentences."""
     if death.culprit:
         found = f"the server died of {death.culprit}" + ("" if len(death.dialogues) == 1 else ", which killed it again when played alone")
     elif death.dialogues:
@@ -121,7 +127,7 @@ def told(death: DeathFact) -> str:
 
 
 def exchange_results(suite: Suite, outcomes: Iterable[DialogueOutcome], transcripts: bool) -> tuple[ExchangeResult, ...]:
-    """Outcomes as results; transcripts of what is not broken on request only."""
+    """Convert the outcomes of dialogues to results. Transcripts of dialogues that are not broken are included on request only."""
     titles = {exchange.name: exchange.title for exchange in suite.exchanges}
     return tuple(_result(each, titles.get(each.name.partition("[")[0], ""), transcripts) for each in outcomes)
 
@@ -148,7 +154,7 @@ def _result(outcome: DialogueOutcome, title: str, transcripts: bool) -> Exchange
 
 
 def row_results(suite: Suite, asked: Sequence[str], exchanges: Sequence[ExchangeResult]) -> tuple[RowResult, ...]:
-    """The verdict of every row that was asked for."""
+    """Return the verdict of every requested row."""
     of_row: dict[str, list[ExchangeResult]] = {name: [] for name in asked}
     for result in exchanges:
         for name in result.rows:
@@ -170,7 +176,7 @@ def _row_result(row: Statement, results: Sequence[ExchangeResult], aside: str | 
 
 
 def _verdict(row: Statement, results: Sequence[ExchangeResult]) -> tuple[str, str]:
-    """Broken outweighs unknown, unknown outweighs kept; a row nobody speaks of is unknown, never kept."""
+    """Broken outweighs unknown, and unknown outweighs kept. A row without a dialogue is unknown, never kept."""
     if any(each.verdict == KEPT for each in results):
         results = [each for each in results if not each.beyond]
     for verdict in (BROKEN, UNKNOWN, KEPT):
@@ -183,7 +189,7 @@ def _verdict(row: Statement, results: Sequence[ExchangeResult]) -> tuple[str, st
 
 
 def _summary(results: Sequence[ExchangeResult]) -> str:
-    """The details, each once, with the first exchange that says so."""
+    """List the distinct details, each with the first exchange that has it."""
     first: dict[str, str] = {}
     for each in results:
         first.setdefault(each.detail, each.name)
@@ -191,16 +197,15 @@ def _summary(results: Sequence[ExchangeResult]) -> str:
 
 
 def counted(results: Iterable[ExchangeResult | RowResult]) -> dict[str, int]:
-    """Verdict -> how many, every verdict named."""
+    """Count each verdict, including those that do not occur."""
     found = Counter(each.verdict for each in results)
     return {verdict: found[verdict] for verdict in VERDICTS}
 
 
 def counts(rows: Sequence[RowResult], exchanges: Sequence[ExchangeResult]) -> dict[str, dict[str, int]]:
-    """The table of a report."""
     return {"rows": counted(rows), "exchanges": counted(exchanges)}
 
 
 def telling(settings: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """Those settings that the exchanges depend on."""
+    """Select the settings that the exchanges depend on."""
     return {name: settings[name] for name in sorted(names) if name in settings}

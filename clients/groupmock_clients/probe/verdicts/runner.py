@@ -1,4 +1,4 @@
-"""Plays an exchange on a stage and judges the answers."""
+"""Play an exchange on a stage and judge the answers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .every_answer import surprises
 from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 
 LOOKS: Final = ("DescribeGroups", "ListGroups")
-"""What only looks on: where a broker does not offer it, a dialogue goes on without, and can then be broken but not kept."""
+"""APIs that only observe. If a broker lacks one, the dialogue goes on without it, and can then be broken but not kept."""
 
 
 class NotApplicable(Exception):
-    """The broker does not offer what the exchange speaks of (an API, a version)."""
+    """The broker does not offer an API or version that the exchange needs."""
 
 
 class DialogueFailed(Exception):
-    """The stage did something else than the exchange expects."""
+    """The stage behaved differently from what the exchange expects."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(f"{failure.place}: {'; '.join(failure.problems)}")
@@ -34,9 +34,9 @@ class DialogueFailed(Exception):
 
 
 def play(variant: Variant, stage: Stage, *, asides: bool = False) -> DialogueOutcome:
-    """Play one dialogue; errors in the text of the exchange are raised, everything else is a verdict.
+    """Play one dialogue on a stage. Errors in the text of the exchange are raised, everything else becomes a verdict.
 
-    `asides`: what always holds is not judged here but noted, if the exchange is about something else.
+    With `asides`, broken expectations of every_answer.py about other rows are noted and not judged.
     """
     dialogue = _Dialogue(variant, stage, asides)
     outcome = _played(dialogue, variant, stage)
@@ -63,7 +63,7 @@ def _played(dialogue: _Dialogue, variant: Variant, stage: Stage) -> DialogueOutc
 
 @dataclass
 class _Asked:
-    """A request that is under way: what its answer is judged against."""
+    """A request in progress, against which its answer is judged."""
 
     api: str
     version: int
@@ -105,13 +105,12 @@ class _Dialogue:
                 self._play(step)
 
     def in_part(self) -> tuple[str, str]:
-        """The verdict where looks were missed."""
+        """Return the verdict if some steps were left out because the broker lacks an API that they use to observe."""
         missed = ", ".join(sorted(set(self.missed)))
         if not self._judged:
             return NOT_APPLICABLE, f"{missed} is not offered"
         return UNKNOWN, f"kept as far as it can be seen without {missed}, which is not offered"
 
-    # -- steps
 
     def _play(self, step: Step) -> None:
         match step:
@@ -199,7 +198,7 @@ class _Dialogue:
             self.stage.hang_up(step.member, step.verb)
         else:
             self.stage.hang_up(step.member, "drops")
-        # Answers due on the old connection never come; `finishes` closes one direction only, so they still may.
+        # Answers on the closed connection never arrive. `finishes` closes one direction only, so they still may.
         if step.verb in ("drops", "resets", "reconnects"):
             self.asked[step.member] = []
             self.peeked.pop(step.member, None)
@@ -209,7 +208,6 @@ class _Dialogue:
             raise ExchangeError(place, f"there was no 'mark {name}'")
         return self.marks[name]
 
-    # -- members
 
     def _header_defaults(self, member: str) -> dict[str, Value]:
         found: dict[str, Value] = {}
@@ -228,7 +226,6 @@ class _Dialogue:
                         setattr(made, name, self.scope.evaluate(value, self.variant.exchange.place))
         return self.scope.members[member]
 
-    # -- judging
 
     def _judge(self, member: str, expects: Expectations, step: Step) -> None:
         expected = expects.of(self.stage.release)
@@ -263,14 +260,13 @@ class _Dialogue:
         return [f"no answer expected yet, but there is one: {self._noted(answer)}"]
 
     def _judge_sent(self, member: str, expected: Expectation, step: Step) -> list[str]:
-        """The broker had time to take it; an answer that came at once is looked at later."""
+        """Give the broker time to receive the request. An answer that arrives meanwhile is judged by a later step."""
         answer = self.peeked.get(member) or self.stage.answer(member, self.stage.tolerance.quiet)
         if answer is not None:
             self.peeked[member] = answer
         return []
 
     def _noted(self, answer: Answer) -> str:
-        """What was seen, for the report."""
         self._seen = show(messages.as_values(answer.message, answer.version))
         return self._seen
 
@@ -298,7 +294,7 @@ class _Dialogue:
         asked = self.asked[member].pop(0)
         seen = messages.as_values(answer.message, answer.version)
         self.transcript.append(f"    seen {self._noted(answer)} {answer.at_ms - answer.sent_ms:.0f} ms after the request")
-        self._learn(member, asked, answer)  # first: `$A.member_id` in the expectation is the id that just came
+        self._learn(member, asked, answer)  # before the comparison, because `$A.member_id` in the expectation is the id in this answer
         problems = self._differences(answer, seen, expected, step)
         if asked.api:
             stated = {name for name, _ in expected.fields} | ({"error_code"} if expected.error is not None else set())
@@ -321,12 +317,13 @@ class _Dialogue:
         return self.stage.answer(member, due + self._beyond(expected))
 
     def _beyond(self, expected: Expectation) -> float:
-        """How long after it is due an answer is awaited."""
+        """Return how long after it is due an answer is awaited."""
         tolerance = self.stage.tolerance
         return tolerance.eventually if expected.timing.kind == "eventually" else tolerance.patience
 
     def _timing(self, expected: Expectation, answer: Answer, place: str) -> list[str]:
-        """At once: before anything else happened on a virtual clock, soon on a real one. After: within the tolerance of the stage."""
+        """Judge the time of an answer. At once means before anything else happens on a virtual clock, and soon on a real one. After
+        means within the tolerance of the stage."""
         timing, tolerance = expected.timing, self.stage.tolerance
         if timing.kind == "eventually":
             return []
@@ -343,7 +340,7 @@ class _Dialogue:
         return self._out_by(off, f"{span} ms expected; it took {took:.0f} ms")
 
     def _out_by(self, ms: float, problem: str) -> list[str]:
-        """A problem of time alone; `ms`: how far out of bounds it is."""
+        """Return a problem that concerns time alone. `ms` says how far the time is out of bounds."""
         self._off = ((problem,), ms)
         return [problem]
 
@@ -367,7 +364,7 @@ class _Dialogue:
         return found
 
     def _entry(self, matcher: Matcher, seen: dict[str, Value], pattern: Expr) -> list[str]:
-        """`entry=25` of LeaveGroup: the error of the one member, wherever the version carries it."""
+        """Judge `entry=25` of LeaveGroup: the error of the only member, wherever the version has it."""
         members = seen.get("members")
         if not isinstance(members, list):
             return list(matcher.mismatches(pattern, seen["error_code"], "error_code"))
@@ -378,7 +375,7 @@ class _Dialogue:
         return problems or ([] if members else ["members: none seen"])
 
     def _learn(self, member: str, asked: _Asked, answer: Answer) -> None:
-        """A member remembers what its JoinGroup answer says about it, and the id under which its first ConsumerGroupHeartbeat was taken."""
+        """Remember what a JoinGroup answer says about the member, and the id under which its first ConsumerGroupHeartbeat was accepted."""
         if answer.api not in ("JoinGroup", "ConsumerGroupHeartbeat") or not asked.api:
             return
         seen, memory = messages.as_values(answer.message, answer.version), self._memory(member)

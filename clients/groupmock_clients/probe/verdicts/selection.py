@@ -1,4 +1,4 @@
-"""Which dialogues are played against a broker, and why the others are not."""
+"""Select the dialogues to play against a broker, and say why others are not played."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from .not_applicable import not_offered
 from .outcome import BROKEN, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 from .playable import Unplayable, fit, known_settings
 
-# 68 is ConsumerGroupHeartbeat: without it nobody can join a group of the consumer protocol.
+# 68 is ConsumerGroupHeartbeat, without which nobody can join a group of the consumer protocol.
 OFFERS: Final = {"transactions": TRANSACTIONS, "kip848": (68,)}
-"""Needs that a broker shows to meet by advertising APIs."""
+"""Maps a requirement to the APIs that a broker advertises if it meets the requirement."""
 
 
 class UnknownName(Exception):
-    """--only names no exchange and no row."""
+    """A pattern of --only matches no exchange and no row."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One dialogue as it will be played: `variant` may be slower than written by `factor`; `written` is as in the file."""
+    """A dialogue to play: `variant` is slower than the text by `factor`, and `written` is as in the file."""
 
     written: Variant
     variant: Variant
@@ -33,14 +33,13 @@ class Planned:
 
     @property
     def name(self) -> str:
-        """Of the dialogue."""
         return self.written.name
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user asked for. `only`: names or rows, `*` allowed; `longest_s`: what takes longer is left out; `quick`: the newest
-    version of each exchange alone."""
+    """The user's selection of dialogues. `only` has names or rows with `*`, longer dialogues than `longest_s` are left out, and `quick`
+    plays only the newest version of each exchange."""
 
     only: Sequence[str] = ()
     longest_s: float = 60
@@ -48,7 +47,7 @@ class Wishes:
 
 
 def chosen(suite: Suite, wishes: Wishes) -> list[Variant]:
-    """The dialogues asked for. Raises UnknownName with the pattern that fits nothing."""
+    """Return the dialogues that the user asked for. Raises UnknownName with a pattern that matches nothing."""
     for pattern in wishes.only:
         if not any(_fits(name, pattern) for exchange in suite.exchanges for name in _names(exchange)):
             raise UnknownName(f"no exchange and no row is called {pattern!r}")
@@ -57,7 +56,7 @@ def chosen(suite: Suite, wishes: Wishes) -> list[Variant]:
 
 
 def rows_asked(suite: Suite, only: Iterable[str]) -> list[str]:
-    """The rows that the patterns speak of: by their own name, or through an exchange."""
+    """Return the rows that the patterns match, by their own name or through an exchange."""
     patterns = list(only)
     if not patterns:
         return list(suite.rows)
@@ -67,7 +66,7 @@ def rows_asked(suite: Suite, only: Iterable[str]) -> list[str]:
 
 
 def _variants(exchange: Exchange, only: Sequence[str]) -> list[Variant]:
-    """All of them, or those that an `--only NAME[v=5]` names."""
+    """Return all variants, or those that an `--only NAME[v=5]` names."""
     found = list(exchange.variants())
     if only and not any(_fits(name, pattern) for name in (exchange.name, *exchange.rows) for pattern in only):
         found = [each for each in found if any(_fits(each.name, pattern) for pattern in only)]
@@ -87,7 +86,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def newest(decided: Sequence[Planned | DialogueOutcome]) -> list[Planned | DialogueOutcome]:
-    """Of every exchange the last dialogue that applies to this broker, or the last one."""
+    """Keep of every exchange the last dialogue that applies to this broker, or else the last one."""
     found: dict[str, Planned | DialogueOutcome] = {}
     for each in decided:
         name = each.name.partition("[")[0]
@@ -101,7 +100,7 @@ def _has_producers(exchange: Exchange) -> bool:
 
 
 class Planner:
-    """Decides about each dialogue, from what the broker offers and how it is set."""
+    """Decides about each dialogue, from the broker's versions and settings."""
 
     def __init__(self, broker: TcpBroker, settings: Mapping[str, str], wishes: Wishes) -> None:
         self._broker, self._wishes = broker, wishes
@@ -110,7 +109,7 @@ class Planner:
         self._lacking = self._find_lacking()
 
     def _find_lacking(self) -> dict[str, tuple[str, str]]:
-        """The needs that this broker does not meet: need -> (verdict, reason)."""
+        """Return the requirements that this broker does not meet: need -> (verdict, reason)."""
         lacking = {need: (UNKNOWN, f"needs {what}") for need, what in NEEDS.items() if need not in OFFERS}
         for need, keys in OFFERS.items():
             if any(self._broker.versions(key) is None for key in keys):
@@ -120,8 +119,8 @@ class Planner:
         return lacking
 
     def prepare(self, variants: Sequence[Variant]) -> None:
-        """Wait for what some dialogues need. Whoever asks for a producer id finds a coordinator that answers: a broker makes the topic of
-        transactions when it is asked for the first time, and says 15 or 16 until it is there."""
+        """Wait for transaction coordinators if a dialogue needs a producer id. A broker creates the topic of transactions at the first
+        request, and answers 15 or 16 until the topic exists."""
         if "transactions" in self._lacking or not any(_has_producers(each.exchange) for each in variants):
             return
         try:
@@ -130,7 +129,7 @@ class Planner:
             self._lacking["transactions"] = (UNKNOWN, str(problem))
 
     def decide(self, variant: Variant) -> Planned | DialogueOutcome:
-        """How it is played, or the verdict that it gets without."""
+        """Return how the dialogue is played, or the verdict that it gets without being played."""
         exchange = variant.exchange
         verdict = next(self._verdicts(variant), None)
         if verdict is not None:
@@ -143,7 +142,7 @@ class Planner:
         return Planned(variant, slower, factor)
 
     def _asked_for(self, exchange: Exchange) -> dict[str, str]:
-        """Settings that only this exchange speaks of, as the broker tells them."""
+        """Return the broker's values of settings that only this exchange mentions."""
         return {name: self._told[name] for name in exchange.settings if name in self._told}
 
     def _verdicts(self, variant: Variant) -> Iterator[tuple[str, str, Failure | None]]:

@@ -1,4 +1,4 @@
-"""The live stage: stock clients, a process each, over TCP to a broker of groupmock (`stage`), Kafka Connect's workers (`connect`)."""
+"""The live stage: stock clients in a process each, over TCP to a groupmock broker (`stage`), and Kafka Connect's workers (`connect`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> AbstractContextManager[ScenarioStage]:
-    """A stage for one run; everything ends with the block. Raises Unsupported for what is not installed."""
-    from .stage import open_stage  # the member processes load this package, and no server
+    """Open a stage for one run, which ends everything with the block. Raises Unsupported if a library is not installed."""
+    from .stage import open_stage  # the member processes load this package, but no server
 
     return open_stage(sizes, protocol, journal)

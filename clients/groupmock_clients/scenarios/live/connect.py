@@ -1,7 +1,7 @@
-"""Kafka Connect on the live stage: its own Java implementation of Design II, a distributed worker for each member.
+"""Kafka Connect on the live stage: its Java implementation of Design II, with one distributed worker per member.
 
-What is shared out are the tasks of one file sink, one for each partition; a record is delivered when the sink has written it. Tasks read
-in a consumer group of their own, which is not what is measured, and which a worker's death disturbs too.
+The workers share the tasks of one file sink, one task per partition. A record is delivered when the sink has written it. The tasks read in
+a consumer group of their own, which is not measured, and which a worker's death disturbs too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STRINGS: Final = "org.apache.kafka.connect.storage.StringConverter"
 
 
 class Worker:
-    """One process of ConnectDistributed; its client id is the member's name. As MemberProcess, for the stage."""
+    """A process of ConnectDistributed, whose client id is the member's name. It has the stage's interface `Process`."""
 
     def __init__(self, member: str, settings: dict[str, str], folder: Path, libraries: Path) -> None:
         self.member = member
@@ -51,25 +51,24 @@ class Worker:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink)
 
     def check(self) -> None:
-        """Missed if it has ended by itself."""
+        """Raise Missed if the process has ended by itself."""
         if self._process.poll() is not None:
             raise Missed(f"worker {self.member} ended by itself with status {self._process.returncode}:\n{self.tail()}")
 
     def tail(self) -> str:
-        """The end of what it logged."""
+        """Return the end of the log."""
         return self._log.read_text(errors="replace")[-TAIL:]
 
     def subscribe(self, topics: Sequence[str]) -> None:
-        """A worker has no topics."""
+        """Raises Unsupported, because a worker has no topics."""
         raise Unsupported("a Connect worker does not subscribe")
 
     def kill(self) -> None:
-        """SIGKILL."""
         self._process.kill()
         self._process.wait()
 
     def leave(self) -> None:
-        """SIGTERM: it stops its tasks, which commit, and leaves. Missed if it does not."""
+        """Send SIGTERM, upon which the worker stops its tasks, which commit, and leaves. Raises Missed if it does not end."""
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(LEAVING_S)
@@ -78,7 +77,7 @@ class Worker:
             raise Missed(f"worker {self.member} did not stop within {LEAVING_S:g} s:\n{self.tail()}") from None
 
     def put(self, path: str, body: object) -> bool:
-        """One REST call; False while the worker does not answer it."""
+        """Make one REST call to the worker. Returns False while the worker does not answer."""
         request = urllib.request.Request(
             f"http://{self.address}{path}", method="PUT", headers={"Content-Type": "application/json"}, data=json.dumps(body).encode()
         )
@@ -90,12 +89,12 @@ class Worker:
 
 
 class ConnectStage(LiveStage):
-    """See LiveStage. Raises Unsupported without Java and Maven."""
+    """A LiveStage of Kafka Connect's workers. Raises Unsupported without Java and Maven."""
 
     def __init__(self, sizes: Sizes, protocol: Protocol, broker: Broker, journal: Path, folder: Path) -> None:
         self._libraries = connect_libraries()
         self._turn = self._libraries.with_suffix(".turn").open("w")
-        fcntl.flock(self._turn, fcntl.LOCK_EX)  # one at a time on this machine: three Java virtual machines are enough for it
+        fcntl.flock(self._turn, fcntl.LOCK_EX)  # one run at a time, because three Java virtual machines are enough for a machine
         self._written = folder / "written.txt"
         self._written.touch()
         self._made = False
@@ -106,14 +105,13 @@ class ConnectStage(LiveStage):
         self._reading.start()
 
     def close(self) -> None:
-        """See LiveStage."""
         super().close()
         self._ended.set()
         self._reading.join()
         self._turn.close()
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
-        """The first worker of all makes the connector too."""
+        """Start a worker process. The very first one creates the connector too."""
         super().start(member, speaks, topics)
         if not self._made:
             self._make_connector(member)
@@ -150,7 +148,7 @@ class ConnectStage(LiveStage):
         }  # fmt: skip
 
     def _everything_owned(self) -> bool:
-        """Every task runs somewhere, and all of them are in the sink's consumer group."""
+        """Tell whether every task runs somewhere, and all of them are in the sink's consumer group."""
         last = self._newest()
         wanted = {(SINK, task) for task in range(-1, self.sizes.partitions)}
         readers = self.broker.groups.get(SINK_GROUP)
@@ -162,7 +160,7 @@ class ConnectStage(LiveStage):
         )
 
     def _read(self) -> None:
-        """What the sink has written since: a line a record, `topic partition offset`."""
+        """Read what the sink has written since: one line `topic partition offset` per record."""
         half = b""
         with self._written.open("rb") as written:
             while not self._ended.wait(LOOK_S / 2):

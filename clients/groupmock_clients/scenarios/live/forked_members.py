@@ -1,4 +1,4 @@
-"""The stage's end of a fork server (members/forkserver.py): member processes of one library, started in no time."""
+"""The stage's client of a fork server (members/forkserver.py), which starts member processes of one library quickly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROGRAM: Final = "groupmock_clients.scenarios.live.members"
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A member process: its pid, a child of the fork server, and the ends of its pipes."""
+    """A member process: its pid, a child of the fork server, and our ends of its pipes."""
 
     pid: int
     orders: TextIO
@@ -31,7 +31,7 @@ class Child:
 
 
 class ForkServer:
-    """Shared by every stage of this process; from any thread. Raises Missed when it is not there any more."""
+    """A fork server, shared by all stages of this process and usable from any thread. Raises Missed when it has ended."""
 
     def __init__(self, library: str) -> None:
         self.library = library
@@ -41,7 +41,7 @@ class ForkServer:
                 [sys.executable, "-m", PROGRAM, library, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                start_new_session=True,  # Ctrl-C is for the stage, which ends its members; each would answer it by a traceback
+                start_new_session=True,  # so that Ctrl-C reaches only the stage, which ends its members
             )
         self._socket = ours
         self._answers = ours.makefile("rb")
@@ -49,11 +49,10 @@ class ForkServer:
 
     @property
     def lives(self) -> bool:
-        """Does it still run?"""
         return self._process.poll() is None
 
     def spawn(self, spec: MemberSpec, log: Path) -> Child:
-        """A member, its stderr appended to `log`."""
+        """Start a member that appends its stderr to `log`."""
         orders_out, orders_in = os.pipe()
         events_out, events_in = os.pipe()
         sink = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -70,16 +69,16 @@ class ForkServer:
         return Child(pid, os.fdopen(orders_in, "w"), os.fdopen(events_out))
 
     def signal(self, child: Child, number: int) -> None:
-        """To a member whose end was not heard by `status` yet."""
+        """Send a signal to a member whose end `status` has not reported yet."""
         self._ask({"signal": number, "pid": child.pid})
 
     def status(self, child: Child) -> int | None:
-        """Its exit status, once; None while it runs."""
+        """Return the exit status once, or None while the member runs."""
         status: int | None = self._ask({"poll": child.pid})["status"]
         return status
 
     def close(self) -> None:
-        """No more members; those there are end when their pipes do."""
+        """Stop starting members. The existing members ones end when their pipes do."""
         self._answers.close()
         self._socket.close()
         self._process.wait()
@@ -91,7 +90,7 @@ class ForkServer:
                 line = self._answers.readline()
             except OSError:
                 line = b""
-            except BaseException:  # interrupted: the answer that is still to come would be taken for the next one's
+            except BaseException:  # interrupted: otherwise the pending answer would be taken for that of the next order
                 self._socket.shutdown(socket.SHUT_RDWR)
                 raise
         if not line:
@@ -106,7 +105,7 @@ atexit.register(lambda: close_all())
 
 
 def forkserver_of(library: str) -> ForkServer:
-    """The one of this process; it ends with the process, or by `close_all`."""
+    """Return this process's fork server of a library. It ends with the process, or by `close_all`."""
     with _making:
         found = _servers.get(library)
         if found is None or not found.lives:
@@ -115,7 +114,7 @@ def forkserver_of(library: str) -> ForkServer:
 
 
 def close_all() -> None:
-    """End those that were started; the next member starts another."""
+    """End all fork servers of this process. The next member starts a new one."""
     with _making:
         for each in _servers.values():
             each.close()

@@ -1,4 +1,4 @@
-"""Kafka Connect's classes: fetched by Maven once, kept in the user's cache."""
+"""Fetch Kafka Connect's jars by Maven once and keep them in the user's cache."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _fetching: Final = threading.Lock()
 
 
 def connect_libraries() -> Path:
-    """The folder of jars. Unsupported without Java and Maven, or when Maven cannot get them."""
+    """Return the folder of jars. Raises Unsupported without Java and Maven, or if Maven cannot get them."""
     missing = [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
     if missing:
         raise Unsupported(f"Kafka Connect needs {' and '.join(missing)} on the PATH")
@@ -34,7 +34,7 @@ def connect_libraries() -> Path:
 
 
 def _fetch(root: Path, home: Path) -> None:
-    """Into a folder of another name first, so that half of them is never taken for all."""
+    """Download into a temporary folder first, so that an incomplete set is never used."""
     draft = root / f"{home.name}.draft-{os.getpid()}"
     draft.mkdir(parents=True, exist_ok=True)
     try:

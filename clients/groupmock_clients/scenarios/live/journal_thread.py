@@ -1,4 +1,4 @@
-"""The journal of a live run, read on a thread of its own while the broker writes it."""
+"""Read the journal of a live run on a thread of its own while the broker writes it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ GROUP_APIS: Final = frozenset({JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, C
 
 
 class JournalThread:
-    """`rows`, `group` and `counts` (topic -> partitions) grow as the file does; `changed` is notified whenever they did. Hold `changed` to
-    look at them.
+    """Reads rows as the file grows. `rows`, `group` and `counts` (topic -> partitions) are updated and `changed` is notified. Hold
+    `changed` to look at them.
 
     `connected(client_id, port, role)` is called once for every connection and role (`group`, `data`) that its requests show.
     """
@@ -38,7 +38,7 @@ class JournalThread:
         self._thread.start()
 
     def close(self) -> None:
-        """Read what is there, then stop."""
+        """Read the rest of the file, then stop."""
         self._ended.set()
         self._thread.join()
         self._follower.close()

@@ -1,4 +1,4 @@
-"""What a member is started with. Read by the member processes too, so it loads nothing but msgspec."""
+"""The parameters of a live member. Member processes import this module too, so it loads nothing but msgspec."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROUND_ROBIN: Final = "roundrobin"
 STICKY: Final = "cooperative-sticky"
 COOPERATIVE: Final = "cooperative"
 DUAL: Final = "range-or-cooperative"
-"""aiokafka's changing over: one assignor by the name of range (cooperative.aiokafka.RangeOrCooperative)."""
+"""The migration of aiokafka: one assignor named range (cooperative.aiokafka.RangeOrCooperative)."""
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 FETCH_MS: Final = 100
@@ -19,14 +19,14 @@ LIBRARIES: Final = ("aiokafka", "kafka-python", "confluent-kafka")
 
 
 class MemberSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One member. `name` is its client id, so every request of it, on whatever connection, is told apart in the journal; times in ms.
+    """The parameters of one member. `name` is its client id, which identifies its requests in the journal. Times are in ms.
 
-    `protocol`: group.protocol; CONSUMER is spoken by confluent-kafka alone, and then the broker says the assignor and the times of sessions
-    and heartbeats. `assignors`: what the member lists, best first, by Kafka's names, or COOPERATIVE, DUAL with `settings` of our assignor.
-    `pattern`: a regular expression in place of topics. `commit_ms` None: no auto-commit. `poll_ms` matters to kafka-python: 3.0.12 forgets
-    for ever a join that a change of metadata started if a poll() ends while the JoinGroup is under way (need_rejoin() is false by then, and
-    heartbeats are off), so who changes metadata polls long. `listens`: does it subscribe with a listener? `commit_revoked`: the listener
-    of a cooperative member commits where it was, as docs/how-to/cooperative.md has it. `options`: more of the library's own, by its names.
+    `protocol` is group.protocol. Only confluent-kafka supports CONSUMER, and then the broker decides the assignor, sessions and heartbeats.
+    `assignors` lists Kafka's names, best first, or COOPERATIVE or DUAL with `settings` of our assignor. `pattern` is a regular expression
+    instead of topics. `commit_ms` None means no auto-commit. `poll_ms` matters to kafka-python: 3.0.12 forgets a join for ever that a
+    change of metadata started if a poll() ends while the JoinGroup is pending (need_rejoin() is false by then, and heartbeats are off), so
+    poll long when metadata change. `listens` says whether it subscribes with a listener. `commit_revoked`: the listener of a cooperative
+    member commits its positions, as in docs/how-to/cooperative.md. `options` are further options of the library, by its names.
     """
 
     library: str
@@ -50,7 +50,7 @@ class MemberSpec(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, Any] = {}
 
     def python_options(self) -> dict[str, Any]:
-        """What the consumers of aiokafka and kafka-python call alike."""
+        """Return the options that aiokafka and kafka-python have in common."""
         return {
             "bootstrap_servers": self.bootstrap, "group_id": self.group, "group_instance_id": self.instance, "client_id": self.name,
             "auto_offset_reset": "earliest", "enable_auto_commit": self.commit_ms is not None,

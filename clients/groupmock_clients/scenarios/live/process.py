@@ -1,4 +1,4 @@
-"""One member process: started, told what to do, listened to, ended."""
+"""One member process: start it, order it, read its events, end it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Hear = Callable[[str, str, dict[str, Any]], None]
 
 
 class MemberProcess:
-    """`hear(member, event, facts)` is called for everything it says, on a thread of its own. Its stderr goes to `log`."""
+    """A running member process of the stage. `hear(member, event, facts)` is called for each of its events, on a thread of its own. Its
+    stderr goes to `log`."""
 
     def __init__(self, spec: MemberSpec, log: Path, hear: Hear) -> None:
         self.spec = spec
@@ -33,16 +34,16 @@ class MemberProcess:
         self._listening.start()
 
     def check(self) -> None:
-        """Missed, with the end of what it logged, if it has ended by itself."""
+        """Raise Missed with the end of its log if the process has ended by itself."""
         if not self._listening.is_alive() and self._ended():
             raise Missed(f"member {self.spec.name} ended by itself with status {self._status}:\n{self.tail()}")
 
     def tail(self) -> str:
-        """The end of what it logged."""
+        """Return the end of the log."""
         return self._log.read_text(errors="replace")[-TAIL:]
 
     def subscribe(self, topics: Sequence[str]) -> None:
-        """Order another subscription. Missed if it is not there any more."""
+        """Order the member to change its subscription. Raises Missed if the process has ended."""
         try:
             self._child.orders.write(json.dumps({"subscribe": list(topics)}) + "\n")
             self._child.orders.flush()
@@ -51,7 +52,7 @@ class MemberProcess:
             self.check()
 
     def kill(self) -> None:
-        """SIGKILL; returns when it is dead and all that it said was heard. Harmless when it is dead already."""
+        """Send SIGKILL and wait until the process is dead and all its events were read. May be called again."""
         try:
             if not self._ended():
                 self._server.signal(self._child, signal.SIGKILL)
@@ -60,7 +61,7 @@ class MemberProcess:
             self._let_go()
 
     def leave(self) -> None:
-        """SIGTERM; returns when it has ended. Missed if that was not in good order."""
+        """Send SIGTERM and wait for the end. Raises Missed if it fails."""
         try:
             if not self._ended():
                 self._server.signal(self._child, signal.SIGTERM)
@@ -75,7 +76,7 @@ class MemberProcess:
             raise Missed(f"member {self.spec.name} ended with status {self._status}:\n{self.tail()}")
 
     def _let_go(self) -> None:
-        """The fork server is gone and nobody can signal the member: it ends when its orders do."""
+        """Release a member whose fork server is gone, so that nobody can signal it. It ends when its orders do."""
         self._child.orders.close()
         self._listening.join(LEAVING_S)
         self._child.events.close()
@@ -86,7 +87,7 @@ class MemberProcess:
         return self._status is not None
 
     def _over(self, patience: float | None) -> bool:
-        """Wait until it has ended and was heard to its end; False if that takes longer than `patience` seconds."""
+        """Wait until the process has ended and its events were read. Returns False after `patience` seconds."""
         end = None if patience is None else time.monotonic() + patience
         self._listening.join(patience)
         while not self._ended():
@@ -105,5 +106,5 @@ class MemberProcess:
             try:
                 facts: dict[str, Any] = json.loads(line)
             except ValueError:
-                continue  # SIGKILL in the middle of a line
+                continue  # SIGKILL came in the middle of a line
             self._hear(self.spec.name, str(facts.pop("event")), facts)

@@ -1,4 +1,4 @@
-"""A steady producer: one record to every partition, so many times a second; a record says where it is: `topic partition offset`."""
+"""A steady producer: at a fixed rate it writes one record to every partition, whose value is `topic partition offset`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from groupmock import Broker
 
 
 class Producer:
-    """Produces to every topic that was added, from then on. `told(topic, partition, first, last)`: what was acknowledged."""
+    """Produces to every topic that was added. `told(topic, partition, first, last)` gets the acknowledged offsets."""
 
     def __init__(self, broker: Broker, rate: float, told: Callable[[str, int, int, int], None]) -> None:
         self._broker, self._rate, self._told = broker, rate, told
         self.ends: dict[tuple[str, int], int] = {}
-        """(topic, partition) -> the offset after the last record."""
+        """Maps (topic, partition) to the offset after the last record."""
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._produced = threading.Event()
@@ -24,20 +24,20 @@ class Producer:
             self._thread.start()
 
     def add(self, topic: str, partitions: int) -> None:
-        """A new topic, or more partitions of it."""
+        """Add a topic, or more partitions of one."""
         with self._lock:
             for number in range(partitions):
                 self.ends.setdefault((topic, number), 0)
 
     def between_two(self) -> None:
-        """Returns in the middle between two rounds of records; at once if there are none."""
+        """Wait until the middle between two rounds of records. Returns at once if nothing is produced."""
         if self._thread.is_alive():
             self._produced.clear()
             self._produced.wait(2 / self._rate)
             time.sleep(0.5 / self._rate)
 
     def stop(self) -> None:
-        """Returns when nothing more comes. Harmless when it has stopped."""
+        """Stop, and return when no more records come. May be called again."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()

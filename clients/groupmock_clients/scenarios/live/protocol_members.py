@@ -1,4 +1,4 @@
-"""The member process of a protocol: which library, which assignors, the twin or not."""
+"""Choose the member process of a protocol: library, assignors, and whether it is a CooperativeConsumer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .member_spec import CLASSIC, CONSUMER, COOPERATIVE, DUAL, RANGE, ROUND_ROBI
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """`name`: as members are told; `module`: what has to be installed."""
+    """A client library: its name in member specs, and the module that has to be installed."""
 
     name: str
     module: str
@@ -30,21 +30,21 @@ DEFAULTS: Final = {
     "kafka-python": (RANGE, ROUND_ROBIN),
     "confluent-kafka": (RANGE, ROUND_ROBIN),
 }
-"""What the libraries list when they are not told."""
+"""The default assignors of the libraries."""
 
 
 def client_of(protocol: Protocol, member: str) -> str:
-    """What client that member is."""
+    """Return the client of that member."""
     return dict(protocol.others).get(member, protocol.client)
 
 
 def spec_for(member: str, bootstrap: str, sizes: Sizes, protocol: Protocol, speaks: Speaks, topics: Sequence[str]) -> MemberSpec:
-    """Raises Unsupported where the library has no such thing."""
+    """Make the spec of a member. Raises Unsupported if the library cannot do this."""
     library = LIBRARY[client_of(protocol, member)].name
     assignors = _assignors(protocol, library, speaks)
     return MemberSpec(
         library=library, name=member, bootstrap=bootstrap, group=GROUP, topics=tuple(topics), assignors=assignors,
-        # A twin has one assignor, so a kafka-python member that still lists range is a plain consumer.
+        # A CooperativeConsumer has one assignor, so a kafka-python member that still lists range is a plain consumer.
         twin=protocol.twin and RANGE not in assignors, protocol=CONSUMER if protocol.name == BY_BROKER else CLASSIC,
         settings={
             "design": protocol.design, "delay_ms": sizes.delay_ms, "max_moves": sizes.max_moves, "move_interval_ms": sizes.move_interval_ms

@@ -26,14 +26,15 @@ from .protocol_members import LIBRARY, spec_for
 
 PATIENCE_S: Final = 20.0
 CALM_HEARTBEATS: Final = 2.5
-"""How long nothing may happen before a group counts as settled: whoever wants another round says so within a heartbeat."""
+"""The time without events after which a group counts as settled. A member that wants another round sends JoinGroup within a heartbeat
+interval."""
 LOOK_S: Final = 0.1
 STORY: Final = 3000
 Partition = tuple[str, int]
 
 
 class Process(Interface):
-    """What the stage does to a member (process.MemberProcess)."""
+    """The interface of a member's process to the stage (process.MemberProcess)."""
 
     def check(self) -> None: ...
     def tail(self) -> str: ...
@@ -44,7 +45,7 @@ class Process(Interface):
 
 @contextmanager
 def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> Iterator[LiveStage]:
-    """A stage for one run; everything ends with the block. Raises Unsupported if the client library is not installed."""
+    """Open a stage for one run, which ends everything with the block. Raises Unsupported if the client library is not installed."""
     made = _stage_for(protocol)
     with tempfile.TemporaryDirectory(prefix="groupmock-scenario-") as folder:
         file = journal if journal is not None else Path(folder) / "journal.jsonl"
@@ -64,7 +65,7 @@ def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) ->
 
 def _stage_for(protocol: Protocol) -> Callable[[Sizes, Protocol, Broker, Path, Path], LiveStage]:
     if protocol.name == "connect":
-        from .connect import ConnectStage  # which stands on this module
+        from .connect import ConnectStage  # here, because that module imports this one
 
         return ConnectStage
     for client in (protocol.client, *dict(protocol.others).values()):
@@ -75,7 +76,7 @@ def _stage_for(protocol: Protocol) -> Callable[[Sizes, Protocol, Broker, Path, P
 
 
 class LiveStage:
-    """See play.ScenarioStage. Used by one thread; members, producer and journal are heard on threads of their own."""
+    """The ScenarioStage with stock clients over TCP. One thread uses it. Members, producer and journal are read on threads of their own."""
 
     kind = "live"
 
@@ -84,7 +85,7 @@ class LiveStage:
         self._folder = folder
         self._living: dict[str, Process] = {}
         self._holds: dict[str, frozenset[Partition]] = {}
-        self._delivered: dict[Partition, int] = {}  # the offset after the last one that anybody got
+        self._delivered: dict[Partition, int] = {}  # the offset after the last one that any member received
         self._hearing = threading.Lock()
         self._closed = self._over = False
         self._topics: Sequence[str] = ()
@@ -99,14 +100,14 @@ class LiveStage:
             process.kill()
         self._living.clear()
         with self._hearing:
-            self._closed = True  # a member whose start was interrupted is not among the living and may go on talking
+            self._closed = True  # a member whose start was interrupted is not in _living and may go on reporting
         self._journal.close()
         with self._journal.changed:
             self._over = True
             self._journal.changed.notify_all()
 
     def journal_rows(self) -> Iterator[Row]:
-        """Every row of the journal as it comes, on any thread; ends when the stage has been closed."""
+        """Yield every row of the journal as it is written, on any thread, until the stage is closed."""
         seen = 0
         while True:
             with self._journal.changed:
@@ -119,13 +120,13 @@ class LiveStage:
             yield from new
 
     def dismiss(self) -> None:
-        """Everybody leaves at the same time; returns when the group is empty."""
+        """Let all members leave at the same time, and return when the group is empty."""
         with ThreadPoolExecutor(max(1, len(self._living))) as pool:
             list(pool.map(self.stop, list(self._living)))
         self._until("an empty group", lambda: self._journal.group.state == EMPTY)
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
-        """A process. The first one of all is awaited, so that it leads whatever the machine is busy with."""
+        """Start the process of a member. The very first one is waited for, so that it leads however busy the machine is."""
         self._topics = topics
         first = not self._journal.group.members and not self._living
         process = self._process(member, speaks, topics)
@@ -135,17 +136,14 @@ class LiveStage:
             self._until(f"{member} in the group", lambda: bool(self._journal.group.members))
 
     def _process(self, member: str, speaks: Speaks, topics: Sequence[str]) -> Process:
-        """Raises Unsupported."""
         spec = spec_for(member, self.broker.bootstrap, self.sizes, self.protocol, speaks, topics)
         return MemberProcess(spec, self._folder / f"{member}.log", self._heard)
 
     def kill(self, member: str) -> None:
-        """SIGKILL."""
         self._living.pop(member).kill()
         self._gone(member, "killed")
 
     def stop(self, member: str) -> None:
-        """SIGTERM, which closes the consumer."""
         process = self._living.pop(member)
         try:
             process.leave()
@@ -153,33 +151,32 @@ class LiveStage:
             self._gone(member, "stopped")
 
     def subscribe(self, members: Sequence[str], topics: Sequence[str]) -> None:
-        """All of them at once: with the next records that come."""
+        """Subscribe all members at once, just before the next records arrive."""
         self._topics = topics
         self._producer.between_two()
         for member in members:
             self._living[member].subscribe(topics)
 
     def create(self, topic: str, partitions: int) -> None:
-        """A topic, produced to from now on."""
+        """Create a topic and produce to it from now on."""
         self.broker.create_topic(topic, partitions)
         self._producer.add(topic, partitions)
 
     def grow(self, topic: str, partitions: int) -> None:
-        """More partitions, produced to from now on."""
+        """Add partitions and produce to them from now on."""
         self.broker.grow_topic(topic, partitions)
         self._producer.add(topic, partitions)
 
     def leader(self) -> str:
-        """By the last round; "": nobody leads a consumer group."""
+        """Return the leader of the last round, or "" in a consumer group."""
         with self._journal.changed:
             return name_of(self._newest().leader) if self._journal.group.generation is not None else ""
 
     def noticed(self, members: frozenset[str]) -> None:
-        """By the journal."""
         self._until(f"a stable group of {', '.join(sorted(members))}", lambda: self._stable(members))
 
     def settled(self, members: frozenset[str]) -> None:
-        """By the journal and by what the members say they hold; and nothing happened for a while."""
+        """Wait until journal and members show a settled group, and nothing has happened for a while."""
         calm_ms = CALM_HEARTBEATS * self.sizes.heartbeat_ms
         quiet = _Quiet()
 
@@ -192,17 +189,16 @@ class LiveStage:
         self._until(f"a settled group of {', '.join(sorted(members))}", settled)
 
     def wait(self, ms: float) -> None:
-        """Time passes; a member that ends by itself meanwhile is noticed."""
+        """Let time pass, and notice a member that ends by itself."""
         time.sleep(ms / 1000)
         for process in list(self._living.values()):
             process.check()
 
     def tell(self, client: str, what: str, fields: Mapping[str, Any]) -> None:
-        """Append a `client` row."""
         self.broker.client_says(client, what, **fields)
 
     def rows(self) -> list[Row]:
-        """No more is produced, and what was is given time to arrive (what does not, is lost); then the whole journal so far."""
+        """Stop producing, wait until the records have arrived (missing ones are lost), and return the whole journal."""
         self._producer.stop()
         end = time.monotonic() + self._patience
         while time.monotonic() < end and not self._all_delivered():
@@ -212,7 +208,7 @@ class LiveStage:
             self._journal.changed.wait_for(lambda: _drained(self._journal.rows), PATIENCE_S)
             return list(self._journal.rows)
 
-    # What is waited for
+    # Conditions to wait for.
 
     def _newest(self) -> Generation:
         assert self._journal.group.generation is not None, "no leader was answered yet"
@@ -235,7 +231,7 @@ class LiveStage:
         )
 
     def _everything_given(self, seen: GroupFold) -> bool:
-        """Of a consumer group: all is given, and held."""
+        """Tell whether all partitions of a consumer group are assigned, and owned by their members."""
         given = frozenset(partition for each in seen.given.values() for partition in each)
         return self._wanted() <= given and all(self._holds.get(seen.process_of(member)) == each for member, each in seen.given.items())
 
@@ -265,16 +261,17 @@ class LiveStage:
             f"told {held}, holding {holds}\n{self.broker.story(GROUP)[-STORY:]}{tails}"
         )
 
-    # What is heard
+    # Events.
 
     def _heard(self, member: str, event: str, facts: dict[str, Any]) -> None:
-        """On the member's thread. Whoever speaks after the close is not heard: there may be no broker any more that notes it down."""
+        """Handle a member's event on the member's thread. Events after the close are ignored, because the broker that records them may
+        be gone."""
         with self._hearing:
             if self._closed:
                 return
             if event == "holds":
                 self._holds[member] = frozenset((topic, number) for topic, number in facts["partitions"])
-                return  # for `settled`; in a row it would say that a consumer in the middle of a round delivers
+                return  # kept for `settled` only; as a row it would claim that a consumer delivers in the middle of a round
             if event == "delivered":
                 place = facts["topic"], facts["partition"]
                 self._delivered[place] = max(self._delivered.get(place, 0), facts["last"] + 1)
@@ -292,14 +289,14 @@ class LiveStage:
 
 
 class _Quiet:
-    """For how long the same thing has been seen, ms."""
+    """Measures for how many ms a value has stayed the same."""
 
     def __init__(self) -> None:
         self._seen: object = None
         self._since = 0.0
 
     def for_ms(self, seen: object) -> float:
-        """0 when it is something else than last time."""
+        """Return the ms since the value last changed."""
         now = time.monotonic()
         if seen != self._seen:
             self._seen, self._since = seen, now

@@ -1,6 +1,6 @@
-"""Scenarios on a virtual clock: scripted members with the policy of the stock ones, and the real core; minutes take milliseconds.
+"""Scenarios on a virtual clock: scripted members with the policy of the stock ones and the real core. Minutes take milliseconds.
 
-A run is a function of its sizes, seed included: played twice it writes the same journal, and `groupmock.rig.replay` takes it.
+A run is a function of its sizes, including the seed. Playing it twice writes the same journal, and `groupmock.rig.replay` can replay it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The assignors of scripted members: range, KIP-429's cooperative-sticky, and Designs I to III by the policy that stock members use.
+"""The assignors of scripted members: range, KIP-429's cooperative-sticky, and Designs I to III with the policy of stock members.
 
-Simplified: `CooperativeSticky` assigns as Apache Kafka's does where everybody subscribes to the same topics (balanced, fewest moves,
-what somebody still owns is withheld for one round); where two members claim one partition the lower id keeps it, as no generation is sent.
+`CooperativeSticky` is simplified. It assigns as Apache Kafka's does if all members subscribe to the same topics (balanced, fewest moves, a
+partition that another member still owns is withheld for one round). If two members claim one partition the lower id keeps it, because no
+generation is sent.
 """
 
 from __future__ import annotations
@@ -22,38 +23,37 @@ from ...cooperative.policy import Rules
 Held = frozenset[Partition]
 Counts = Mapping[str, int]
 OURS: Final = 1
-"""The version of every Assignment of ours; range writes 0."""
+"""The version of all our Assignments. Range writes 0."""
 
 
 class Assignor(Interface):
-    """One entry of a member's list, for one member."""
+    """One entry of a member's list of assignors, used by one member only."""
 
     name: str
     eager: bool
-    """Does a member give everything up before it joins again?"""
+    """True if a member gives everything up before it rejoins."""
 
     def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
-        """What to join with."""
+        """Return the Subscription to join with."""
 
     def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
-        """Called in the leader."""
+        """Return the Assignments of all members. Called in the leader."""
 
     def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
-        """What an Assignment means for a member that owned this."""
+        """Return the effect of an Assignment on a member that owned `owned`."""
 
 
 class Range:
-    """Of every topic, its subscribers in the order of their ids get neighbouring partitions. Eager."""
+    """Assigns neighbouring partitions of each topic to its subscribers in the order of their ids. Eager."""
 
     name = "range"
     eager = True
 
     def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
-        """An eager member owns nothing when it joins."""
+        """Return a Subscription without owned partitions, because an eager member owns none when it joins."""
         return consumer.encode_subscription(Subscription(0, sorted(topics), b""))
 
     def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
-        """See Assignor."""
         given: dict[str, list[Partition]] = {each.member_id: [] for each in members}
         for topic, able in subscribers_of({each.member_id: _read(each).topics for each in members}).items():
             least, more = divmod(counts.get(topic, 0), len(able))
@@ -65,23 +65,21 @@ class Range:
         return {member: consumer.encode_assignment(Assignment(0, listed(held), b"")) for member, held in given.items()}
 
     def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
-        """See Assignor."""
         held = _assigned(data)
         return AssignmentEffect(held, held - owned, owned - held, False, 0)
 
 
 class CooperativeSticky:
-    """KIP-429: who owns a partition keeps it for one more round where it is to go to another."""
+    """Follows KIP-429: a member keeps a partition for one more round before another member gets it."""
 
     name = "cooperative-sticky"
     eager = False
 
     def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
-        """Version 1: owned partitions."""
+        """Return a Subscription of version 1, which has owned partitions."""
         return consumer.encode_subscription(Subscription(1, sorted(topics), None, listed(owned)))
 
     def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
-        """See Assignor."""
         told = {each.member_id: _read(each) for each in members}
         subscribers = subscribers_of({member: each.topics for member, each in told.items()})
         universe = {(topic, number) for topic in subscribers for number in range(counts.get(topic, 0))}
@@ -99,13 +97,13 @@ class CooperativeSticky:
         return {member: consumer.encode_assignment(Assignment(1, listed(mine), None)) for member, mine in given.items()}
 
     def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
-        """Whoever gives something up joins again at once."""
+        """Rejoin at once if partitions were given up."""
         held = _assigned(data)
         return AssignmentEffect(held, held - owned, owned - held, bool(owned - held), 0)
 
 
 class Design:
-    """Designs I to III: the policy, bytes and member side of `groupmock_clients.cooperative`, as the stock assignors have them."""
+    """Designs I to III: policy, encoding and member side of `groupmock_clients.cooperative`, as the stock assignors have them."""
 
     eager = False
 
@@ -114,15 +112,12 @@ class Design:
         self.name = member.name
 
     def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
-        """See Assignor."""
         return self.member.subscription(topics, owned)
 
     def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
-        """See Assignor."""
         return self.member.assign(counts, {each.member_id: _peer(each) for each in members}, me)
 
     def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
-        """See Assignor."""
         topics = frozenset(topics)
         universe = _universe(tuple(sorted((topic, counts.get(topic, 0)) for topic in topics)))
         found = consumer.read_assignment(data)
@@ -130,7 +125,7 @@ class Design:
 
 
 class RangeOrDesign(Design):
-    """What aiokafka upgrades with (`RangeOrCooperative`): by the name of range, and cooperative once every member is like this."""
+    """The migration assignor of aiokafka (`RangeOrCooperative`): named range, and cooperative once every member has it."""
 
     def __init__(self, member: Membership) -> None:
         super().__init__(member)
@@ -138,18 +133,16 @@ class RangeOrDesign(Design):
         self.eager = True  # until a round was cooperative
 
     def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
-        """After a round of plain range everything was given up."""
+        """Claim nothing after a round of plain range, because everything was given up."""
         return super().metadata(topics, frozenset() if self.eager else owned)
 
     def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
-        """See Assignor."""
         if all(self.member.speaks_ours(_peer(each)) for each in members):
             return super().assign(counts, members, me)
         self.member.forget()
         return Range().assign(counts, members, me)
 
     def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
-        """See Assignor."""
         before = frozenset() if self.eager else owned
         found = consumer.read_assignment(data)
         self.eager = found is None or found.version != OURS
@@ -160,7 +153,7 @@ class RangeOrDesign(Design):
 
 
 def rules(design: int, delay_ms: int, max_moves: int, move_interval_ms: int) -> Rules:
-    """The settings of one group. Raises ValueError."""
+    """Return the settings of one group. Raises ValueError."""
     if design not in (1, 2, 3):
         raise ValueError(f"design {design} is not 1, 2 or 3")
     return Rules(1 if design == 1 else 2 if design == 2 else 3, delay_ms, max_moves, move_interval_ms)
@@ -168,7 +161,7 @@ def rules(design: int, delay_ms: int, max_moves: int, move_interval_ms: int) -> 
 
 @lru_cache(maxsize=16)
 def _universe(counts: tuple[tuple[str, int], ...]) -> Held:
-    """One object for a thousand members that subscribe to the same."""
+    """Share one object among a thousand members with the same subscription."""
     return frozenset((topic, number) for topic, count in counts for number in range(count))
 
 

@@ -1,4 +1,4 @@
-"""What an application on the virtual clock is given of the records that are produced."""
+"""The delivery of records to an application on the virtual clock."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from .producer import Producer
 
 
 class Delivery:
-    """One application: what it is being given, from where on, and what it would commit."""
+    """The delivery to one application: served partitions, and the positions to commit."""
 
     def __init__(self, name: str, producer: Producer) -> None:
         self._name, self._producer = name, producer
         self._serving: frozenset[Partition] = frozenset()
-        self._told: dict[Partition, int] = {}  # first offset that no row tells of yet
+        self._told: dict[Partition, int] = {}  # the first offset that no `delivered` row has reported
         self.positions: dict[Partition, int] = {}
 
     def serve(self, partitions: frozenset[Partition]) -> None:
-        """From now on these are delivered, each from its position on, and nothing else is."""
+        """Deliver exactly these partitions from now on, each from its position."""
         if partitions == self._serving:
             return
         self.flush()
@@ -27,7 +27,7 @@ class Delivery:
         self._producer.tell(self._name, "serves", {"partitions": sorted(map(list, partitions))})
 
     def flush(self) -> None:
-        """Positions move to the end of what is being delivered, and rows tell what was."""
+        """Move positions to the end of the served partitions, and report what was delivered."""
         for partition in sorted(self._serving):
             first, end = self._told[partition], self._producer.end(partition)
             if end > first:
@@ -36,6 +36,6 @@ class Delivery:
                 self._told[partition] = self.positions[partition] = end
 
     def offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        """What a commit of these would say now."""
+        """Return the offsets that a commit of these partitions would have now."""
         known = [each for each in partitions if each in self.positions]
         return {each: max(self.positions[each], self._producer.end(each) if each in self._serving else 0) for each in known}

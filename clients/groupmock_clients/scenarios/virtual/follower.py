@@ -1,7 +1,7 @@
-"""A scripted member of a consumer group (KIP-848): what librdkafka says to the coordinator with group.protocol=consumer.
+"""A scripted member of a consumer group (KIP-848) that behaves like librdkafka with group.protocol=consumer.
 
-It says what it owns when that has changed, gives up at once what it is told to, and goes on delivering the rest. Whoever is told 25 or 110
-has lost everything and joins again.
+It reports its owned partitions when they have changed, gives up revoked ones at once, and goes on delivering the rest. After error 25 or
+110 it has lost everything and joins again.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ FENCED: Final = (error_codes.UNKNOWN_MEMBER_ID, error_codes.FENCED_MEMBER_EPOCH)
 
 
 class VirtualFollower(VirtualMember):
-    """`generation` is the member's epoch; `_owes`: the coordinator is to hear what it owns."""
+    """A scripted member whose `generation` is the member epoch. `_owes` says that the next heartbeat must report the owned partitions."""
 
     _consumer: ConsumerMember
     _owes = False
 
     def subscribe(self, topics: Sequence[str]) -> None:
-        """The next heartbeat says it, at once."""
+        """Change the subscription by a heartbeat at once."""
         self.topics = list(topics)
         self._beat_now()
 
     @property
     def eager(self) -> bool:
-        """It keeps what it is not told to give up."""
+        """Return False, because it keeps partitions that are not revoked."""
         return False
 
     @property
     def at_rest(self) -> bool:
-        """In the group, and the coordinator knows what it owns."""
+        """Tell whether the member is in the group and the coordinator knows its owned partitions."""
         return self.stable and not self._owes
 
     def stop(self) -> None:
-        """Commit, leave, end."""
+        """Commit, leave, and end the process."""
         if self._link is not None and self.stable:
             self.delivery.serve(NOTHING)
             self._commit(self.owned)
@@ -63,7 +63,7 @@ class VirtualFollower(VirtualMember):
         self._end()
         self.world.tell(self.name, "stopped", {})
 
-    # Following
+    # Heartbeats and assignments.
 
     def _join(self) -> None:
         self.member_id = self.member_id or f"{self.dice.getrandbits(128):032x}"
@@ -83,7 +83,7 @@ class VirtualFollower(VirtualMember):
     def _said_now(self, **fields: Any) -> ConsumerGroupHeartbeatRequest:
         owned: list[TopicPartitions] | None = None
         if self._owes or self.generation == JOINING:
-            ids = self.world.core.cluster.topics  # as Metadata has them
+            ids = self.world.core.cluster.topics  # the ids that Metadata would return
             owned = [TopicPartitions(topic_id=ids.topic_id(each.topic) or b"", partitions=each.partitions) for each in listed(self.owned)]
         self._owes, self._consumer.topics = False, self.topics
         return self._consumer.heartbeat_request(owned, **fields)
@@ -128,4 +128,4 @@ class VirtualFollower(VirtualMember):
         self.delivery.serve(self.owned)
 
     def _look_at_metadata(self) -> None:
-        """The coordinator does."""
+        """Do nothing, because the coordinator watches the topics."""

@@ -1,4 +1,4 @@
-"""A connection of a scripted client: what it asks goes through the real driver as bytes, and the answers come back a moment later."""
+"""A scripted client's connection: requests go through the real driver as bytes, and answers arrive slightly later."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from groupmock.net.clock import Clock
 
 LATENCY_NS: Final = NS_PER_MS // 2
-"""From an answer's writing to its arrival. Also what keeps a client from calling the driver while the driver is busy."""
+"""Time from writing an answer to its arrival. It also prevents a client from calling the driver while the driver is busy."""
 Answered = Callable[[Any], None]
 
 
 class Link(Wire):
-    """Requests in order, each answer to its own callback, LATENCY_NS later. After `close` nobody is called any more."""
+    """Sends requests in order and passes each answer to its own callback LATENCY_NS later. After `close` no callback is called."""
 
     def __init__(self, clock: Clock, client_id: str) -> None:
         super().__init__()
@@ -27,16 +27,16 @@ class Link(Wire):
         self._open = True
 
     def post(self, key: int, version: int, message: Message, then: Answered) -> None:
-        """Send one request; `then` gets the decoded answer. One behind a parked request waits for it, as with Kafka."""
+        """Send one request to the driver. `then` gets the decoded answer. A request behind a parked one waits for it, as with Kafka."""
         self.send(self.side.ask(key, version, message, then))
 
     @property
     def waiting(self) -> bool:
-        """Is an answer due?"""
+        """Tell whether an answer is due."""
         return bool(self.side.pending)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """asyncio's: whole answers, perhaps several."""
+        """Receive answers, as an asyncio transport does. One call may have several whole answers."""
         for asked, frame in self.side.receive(data):
             assert asked is not None, "a rig answers nothing that was not asked"
             self._clock.call_at(self._clock.now() + LATENCY_NS, self._arrival(asked.tag, asked.read(frame)[1]))
@@ -49,7 +49,7 @@ class Link(Wire):
         return arrive
 
     def close(self) -> None:
-        """asyncio's: by either side."""
+        """Close the connection, by either side."""
         if self._open:
             self._open = False
             self.side.pending.clear()

@@ -1,4 +1,4 @@
-"""A scripted member: what a stock consumer says to its coordinator, with an assignor that is the same code as theirs."""
+"""A scripted member of a classic group that behaves like a stock consumer, with the same assignor code."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ NOTHING: Final[Held] = frozenset()
 
 
 class VirtualMember(ClassicMember):
-    """One process from its start to its end. `counts`: topic -> partitions, as the cluster has them.
+    """One process from its start to its end. `counts` has the cluster's numbers of partitions.
 
-    `dice`: for when it does what it does again and again. `twin`: delivery goes on while a round is under way.
+    `dice` draws the times of its periodic actions. `twin` members go on delivering during a rebalance.
     """
 
     def __init__(
@@ -51,16 +51,16 @@ class VirtualMember(ClassicMember):
         self.delivery = Delivery(name, producer)
         self.owned: Held = NOTHING
         self.stable = False
-        self._handed_over: Held = NOTHING  # asked for by this round: committed once more before the next one, which follows at once
+        self._handed_over: Held = NOTHING  # revoked by this round: committed once more before the next round, which follows at once
         self._link: Link | None = None
         self._timers: dict[str, Handle] = {}
         self._seen: dict[str, int] = {}
-        self._wants = False  # to join again as soon as it can
+        self._wants = False  # to rejoin as soon as it can
 
-    # Life
+    # Start and end.
 
     def start(self, first: bool) -> None:
-        """The process is started; up and joining after `startup_ms`, the first one of all a little earlier, so that it leads."""
+        """Start the process, which joins after `startup_ms`. The very first process joins slightly earlier, so that it leads."""
         self.world.tell(self.name, "started", {})
         jitter = 0.0 if first else self.dice.uniform(0.001, 0.1) * self.world.sizes.startup_ms
         self._after(self.world.sizes.startup_ms + jitter, "start", self._up)
@@ -75,12 +75,12 @@ class VirtualMember(ClassicMember):
         self._join()
 
     def kill(self) -> None:
-        """Dead: nothing is committed, nobody is told."""
+        """Die without a commit or LeaveGroup."""
         self._end()
         self.world.tell(self.name, "killed", {})
 
     def stop(self) -> None:
-        """Commit, leave, end."""
+        """Commit, leave, and end the process."""
         if self._link is not None and self.member_id:
             self.delivery.serve(NOTHING)
             self._commit(self.owned)
@@ -102,25 +102,25 @@ class VirtualMember(ClassicMember):
             self._link.close()
 
     def subscribe(self, topics: Sequence[str]) -> None:
-        """Another subscription: a stock consumer joins again with it."""
+        """Change the subscription and rejoin with it, as a stock consumer does."""
         self.topics = list(topics)
         self._seen = dict(self.counts)
         self._rejoin()
 
     @property
     def eager(self) -> bool:
-        """One eager assignor in the list: its listener hears of everything before and after every round, as with kafka-python."""
+        """Tell whether the list has an eager assignor. Then the listener hears of all partitions in every round, as with kafka-python."""
         return any(each.eager for each in self.assignors.values())
 
     @property
     def at_rest(self) -> bool:
-        """In the group, and nothing of its own is going to change that."""
+        """Tell whether the member is in the group and is not about to rejoin."""
         return self.stable and not self._wants and "rejoin" not in self._timers
 
-    # A round
+    # Rebalances.
 
     def _rejoin(self) -> None:
-        """Join again, now or when the round that is under way is over."""
+        """Rejoin now, or at the end of the current rebalance."""
         if self.stable:
             self._join()
         else:
@@ -139,7 +139,7 @@ class VirtualMember(ClassicMember):
         self._ask_to_join(self.join_request())
 
     def offers(self) -> Iterable[tuple[str, bytes]]:
-        """What each of its assignors says."""
+        """Return the Subscription of each assignor."""
         return [(name, each.metadata(self.topics, self.owned)) for name, each in self.assignors.items()]
 
     def _ask_to_join(self, request: JoinGroupRequest) -> None:
@@ -187,7 +187,7 @@ class VirtualMember(ClassicMember):
         self._fetch_offsets(outcome.added)
 
     def _fetch_offsets(self, added: Held) -> None:
-        """Where to begin with what is new; then delivery begins, or the next round."""
+        """Fetch the offsets of added partitions, then deliver, or begin the next rebalance."""
         if not added:
             self._deliver()
             return
@@ -210,7 +210,7 @@ class VirtualMember(ClassicMember):
             self.delivery.serve(self.owned)
 
     def _refused(self, error: int) -> None:
-        """Expelled, or the group is not ready: what is owned is lost, and it joins as a new member."""
+        """Handle an error: give up the owned partitions unless the group merely rebalances, and rejoin as a new member."""
         if error not in (error_codes.UNKNOWN_MEMBER_ID, error_codes.ILLEGAL_GENERATION, error_codes.REBALANCE_IN_PROGRESS):
             raise RuntimeError(f"{self.name} got error {error_name(error)}: a scripted member has no answer to that")
         if error != error_codes.REBALANCE_IN_PROGRESS:
@@ -220,7 +220,7 @@ class VirtualMember(ClassicMember):
             self.member_id = "" if error == error_codes.UNKNOWN_MEMBER_ID else self.member_id
         self._join()
 
-    # In between
+    # Periodic actions.
 
     def _heartbeat(self) -> None:
         self._after(self.world.sizes.heartbeat_ms, "heartbeat", self._heartbeat)
@@ -236,7 +236,7 @@ class VirtualMember(ClassicMember):
             self._refused(answer.error_code)
 
     def _look_at_metadata(self) -> None:
-        """A leader that sees other partitions than it assigned joins again."""
+        """Rejoin if this leader sees other partitions than it assigned."""
         self._after(self.world.sizes.metadata_ms, "metadata", self._look_at_metadata)
         changed = {topic for topic in self.topics if self.counts.get(topic) != self._seen.get(topic)}
         self._seen = dict(self.counts)
@@ -252,7 +252,6 @@ class VirtualMember(ClassicMember):
         if offsets := dict(sorted(self.delivery.offsets(partitions).items())):
             self._ask(OFFSET_COMMIT, self.commit_request(offsets), _ignored)
 
-    # Inside
 
     def _tell(self, what: str, partitions: Held) -> None:
         if partitions:
@@ -277,4 +276,4 @@ class VirtualMember(ClassicMember):
 
 
 def _ignored(answer: object) -> None:
-    """A commit that was refused is like one that came too late: the next owner begins at the one before."""
+    """Ignore the answer to a commit. A refused commit is like a late one: the next owner begins at the previous offset."""

@@ -1,4 +1,4 @@
-"""A steady producer on the virtual clock: a formula."""
+"""A steady producer on the virtual clock, computed by a formula."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ Tell = Callable[[str, str, Mapping[str, Any]], None]
 
 
 class Producer:
-    """Every partition gets `rate` records per second from its first moment on."""
+    """Every partition gets `rate` records per second from its creation on."""
 
     def __init__(self, rate: float, now: Callable[[], int], tell: Tell) -> None:
         self._rate, self._now, self.tell = rate, now, tell
         self._born: dict[Partition, int] = {}
 
     def add(self, topic: str, partitions: Iterable[int]) -> None:
-        """These exist from now on."""
+        """Add partitions that exist from now on."""
         for number in partitions:
             self._born[topic, number] = self._now()
 
     def end(self, partition: Partition) -> int:
-        """The log's end: as many records as there are."""
+        """Return the log end offset."""
         return int((self._now() - self._born[partition]) * self._rate / NS_PER_S)
 
     def report(self) -> None:
-        """What was produced, for the journal."""
+        """Report the produced records as journal rows."""
         for (topic, number), count in ((each, self.end(each)) for each in self._born):
             if count:
                 self.tell(PRODUCER, "produced", {"topic": topic, "partition": number, "first": 0, "last": count - 1})

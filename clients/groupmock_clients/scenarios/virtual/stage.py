@@ -25,7 +25,7 @@ CALM_HEARTBEATS: Final = 2
 
 
 class VirtualStage:
-    """See play.ScenarioStage. Raises Unsupported for a protocol or client that it has not."""
+    """The ScenarioStage on a virtual clock. Raises Unsupported for other protocols or clients."""
 
     kind = "virtual"
 
@@ -42,7 +42,6 @@ class VirtualStage:
         self.started = 0
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
-        """See play.ScenarioStage."""
         first = not self.started
         self.started += 1
         dice = self.world.dice(member, self.started)
@@ -53,7 +52,7 @@ class VirtualStage:
         new.start(first)
 
     def _assignors(self, speaks: Speaks) -> list[Assignor]:
-        """Of a protocol with one bounce, both is one assignor; where the broker assigns there is none."""
+        """Return the assignors of a member. A protocol with one bounce has one assignor for both, and kip-848 has none."""
         if self.protocol.name == BY_BROKER:
             return []
         if speaks is Speaks.PLAIN or self.protocol.name == Range.name:
@@ -69,25 +68,20 @@ class VirtualStage:
         return Membership(found, clock=lambda: self.world.now() / 1e9, nonce=self.world.dice("nonce", self.started).getrandbits(31))
 
     def kill(self, member: str) -> None:
-        """See play.ScenarioStage."""
         self.members.pop(member).kill()
 
     def stop(self, member: str) -> None:
-        """See play.ScenarioStage."""
         self.members.pop(member).stop()
 
     def subscribe(self, members: Sequence[str], topics: Sequence[str]) -> None:
-        """See play.ScenarioStage."""
         for member in members:
             self.members[member].subscribe(topics)
 
     def create(self, topic: str, partitions: int) -> None:
-        """See play.ScenarioStage."""
         self.world.command("create_topic", name=topic, partitions=partitions)
         self._count(topic, partitions)
 
     def grow(self, topic: str, partitions: int) -> None:
-        """See play.ScenarioStage."""
         self.world.command("grow_topic", name=topic, partitions=partitions)
         self._count(topic, partitions)
 
@@ -96,7 +90,6 @@ class VirtualStage:
         self.counts[topic] = partitions
 
     def leader(self) -> str:
-        """See play.ScenarioStage."""
         group = self.world.core.cluster.groups.find(GROUP)
         if group is not None and group.group_type == "consumer":
             return ""
@@ -105,11 +98,10 @@ class VirtualStage:
         return name_of(group.leader_id)
 
     def noticed(self, members: frozenset[str]) -> None:
-        """See play.ScenarioStage."""
         self._until(lambda: self._not_here(members))
 
     def settled(self, members: frozenset[str]) -> None:
-        """See play.ScenarioStage; a few heartbeats more, as live."""
+        """Wait for a settled group, and a few heartbeats more, as the live stage does."""
         self._until(lambda: self._not_here(members) or self._not_settled())
         self.wait(CALM_HEARTBEATS * self.sizes.heartbeat_ms)
 
@@ -139,11 +131,10 @@ class VirtualStage:
         return f"{restless[:5]} are to join again" if restless else None
 
     def wait(self, ms: float) -> None:
-        """See play.ScenarioStage."""
         self.world.advance(ms)
 
     def tell(self, client: str, what: str, fields: Mapping[str, Any]) -> None:
-        """See play.ScenarioStage. At the end, what is being delivered and what was produced is told before."""
+        """Append a row to the journal. Before the runner's end, report what is being delivered and what was produced."""
         if (client, what) == (RUNNER, "end"):
             for member in self.members.values():
                 member.delivery.flush()
@@ -151,13 +142,12 @@ class VirtualStage:
         self.world.tell(client, what, fields)
 
     def rows(self) -> list[Row]:
-        """See play.ScenarioStage."""
         return [fields_of(row) for row in self.world.kept.rows]
 
 
 @contextmanager
 def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> Iterator[VirtualStage]:
-    """A stage for one run. Raises Unsupported; OSError if the journal cannot be written."""
+    """Open a stage for one run. Raises Unsupported, and OSError if the journal cannot be written."""
     stage = VirtualStage(sizes, protocol, journal)
     try:
         yield stage

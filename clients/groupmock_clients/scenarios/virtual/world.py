@@ -1,4 +1,4 @@
-"""The broker of a virtual run: the real core and driver on a clock that only moves when told, so that a real journal comes out."""
+"""The broker of a virtual run: the real core and driver on a virtual clock, which write a real journal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NODE: Final = 1
 
 
 def fields_of(row: Row) -> Fields:
-    """As the JSON of a journal has them, but for raw frames."""
+    """Return a row's fields as in the JSON of a journal, without raw frames."""
     if isinstance(row, RequestRow):
         row = msgspec.structs.replace(row, raw=None)
     fields: Fields = msgspec.to_builtins(row)
@@ -37,7 +37,7 @@ def fields_of(row: Row) -> Fields:
 
 
 class World:
-    """One cluster, its clock, and the seed that everything is drawn from. `journal`: a file to write a complete journal to."""
+    """One cluster, its clock and its seed. `journal` is a file to which a complete journal is written."""
 
     def __init__(self, sizes: Sizes, journal: Path | None = None) -> None:
         settings = {
@@ -64,27 +64,24 @@ class World:
         raise OSError(f"the journal could not be written: {reason}")
 
     def dice(self, *what: object) -> Random:
-        """Dice for one purpose: what one member draws does not change what others do, whatever the protocol."""
+        """Return a random generator for one purpose, so that one member's draws do not change another's."""
         return Random(f"{self.sizes.seed}/{'/'.join(map(str, what))}")
 
     def now(self) -> int:
-        """ns since the start."""
+        """Return the ns since the start."""
         return self.clock.now()
 
     def connect(self, client_id: str) -> Link:
-        """A new connection."""
         return self.rig.plug(Link(self.clock, client_id))
 
     def tell(self, client: str, what: str, fields: Mapping[str, Any]) -> None:
-        """Append a `client` row."""
         self.rig.driver.record.client(client, what, dict(fields), self.now())
 
     def later(self, ms: float, callback: Callable[[], None]) -> Handle:
-        """Call back in so many ms."""
         return self.clock.call_at(self.now() + round(ms * NS_PER_MS), callback)
 
     def until(self, done: Callable[[], str | None], limit_ms: float, step_ms: float) -> None:
-        """Let time pass until `done` finds nothing missing. Raises Missed with what it found last."""
+        """Advance the clock until `done` returns None. Raises Missed with its last text."""
         passed = 0.0
         while (missing := done()) is not None:
             if passed > limit_ms:

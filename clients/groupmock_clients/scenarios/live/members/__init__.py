@@ -1,10 +1,11 @@
-"""The member programs, one for each library: `run(spec, channel)` runs one stock consumer and tells the channel what happens to it.
+"""The member programs, one for each library: `run(spec, channel)` runs one stock consumer and reports its events to the channel.
 
-A test gives it a channel of its own and a thread. The stage gives it a process (`forkserver` starts them) and `channel.Pipes`:
-stdout, one event a line: `ready` (library), `assigned`, `revoked`, `lost` (what its listener heard, [[topic, number], ...]), `holds` (what
-the library says it holds, whenever that changed), `delivered` (topic, partition, first, last offset), `left`, `failed` (error).
-stdin takes orders, one JSON object a line: {"subscribe": [topic, ...]}; its end ends the process, so that no member outlives its stage.
-SIGTERM closes the consumer as an application would, which leaves the group; SIGKILL is the death that scenarios are about.
+A test passes its own channel and runs the program in a thread. The stage runs it in a process (started by `forkserver`) with
+`channel.Pipes`. Its stdout has one event per line: `ready` (library), `assigned`, `revoked`, `lost` (calls of its listener, [[topic,
+number], ...]), `holds` (the library's assignment, whenever it changed), `delivered` (topic, partition, first, last offset), `left`,
+`failed` (error). Its stdin takes orders, one JSON object per line: {"subscribe": [topic, ...]}. The end of stdin ends the process, so that
+no member outlives its stage. SIGTERM closes the consumer as an application would, which leaves the group. SIGKILL is the process death of
+the scenarios.
 """
 
 from __future__ import annotations

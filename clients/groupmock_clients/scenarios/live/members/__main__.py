@@ -1,4 +1,4 @@
-"""`python -m groupmock_clients.scenarios.live.members LIBRARY SOCKET`: the fork server of that library's members."""
+"""`python -m groupmock_clients.scenarios.live.members LIBRARY SOCKET` is the fork server of that library's members."""
 
 from __future__ import annotations
 

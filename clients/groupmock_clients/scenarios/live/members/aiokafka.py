@@ -1,4 +1,4 @@
-"""A member that is stock aiokafka: with its own assignors, with ours, or the twin."""
+"""A member that is stock aiokafka: with its own assignors, with ours, or as a CooperativeConsumer."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ OURS: Final = {COOPERATIVE: CooperativeAssignor, DUAL: RangeOrCooperative}
 
 
 class AiokafkaListener(Listener, ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
-    """aiokafka wants its own class."""
+    """aiokafka requires its own base class."""
 
 
 def run(spec: MemberSpec, channel: Channel) -> None:
-    """Until the channel has ended."""
+    """Run the consumer until the channel has ended."""
     asyncio.run(consume(spec, channel))
 
 
 async def consume(spec: MemberSpec, channel: Channel) -> None:
-    """The same on a loop that is there, beside others."""
+    """Run the consumer on the running event loop."""
     consumer, assignor = _consumer(spec)
     await consumer.start()
     _subscribe(spec, consumer, assignor, spec.topics, channel)
@@ -47,11 +47,12 @@ async def consume(spec: MemberSpec, channel: Channel) -> None:
 
 
 def _consumer(spec: MemberSpec) -> tuple[Any, CooperativeAssignor | None]:
-    """The consumer, and our assignor if it has one."""
+    """Return the consumer, and our assignor if it has one."""
     options = spec.python_options()
-    (name,) = spec.assignors  # more than one costs aiokafka a JoinGroup each
+    (name,) = spec.assignors  # more than one would cost aiokafka a JoinGroup each
     if name not in OURS:
-        # A class of its own: the shipped sticky assignor keeps what a member holds on the class, shared by all consumers of a process.
+        # A class per consumer, because the shipped sticky assignor keeps a member's partitions in class attributes, which all consumers of
+        # a process share.
         return AIOKafkaConsumer(**options, partition_assignment_strategy=[type("Stock", (STOCK[name],), {})]), None
     assignor = OURS[name](**spec.settings)
     if spec.twin:

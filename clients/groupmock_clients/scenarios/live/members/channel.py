@@ -1,4 +1,4 @@
-"""What every member program shares: how it tells what happens to its consumer, and hears what it is to do."""
+"""The interface between a member program and its stage: events of the consumer, and orders to the member."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from typing import Any, Protocol
 
 
 class TopicPartition(Protocol):
-    """A library's TopicPartition."""
+    """The common interface of the libraries' TopicPartition."""
 
     topic: str
     partition: int
 
 
 def pairs(partitions: Iterable[TopicPartition]) -> list[tuple[str, int]]:
-    """As rows have them, in order."""
+    """Return sorted pairs, as rows have them."""
     return sorted((each.topic, each.partition) for each in partitions)
 
 
 def spans(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each range without a gap."""
+    """Yield first and last of each range without a gap."""
     first = last = None
     for offset in offsets:
         if first is None or last is None:
@@ -39,32 +39,33 @@ def spans(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 class Channel:
-    """What a member program tells of its consumer, on the member's own thread; this one tells nobody. `ended`: the consumer is to close."""
+    """Receives a consumer's events on the member's own thread. This base class ignores them. `ended` asks the program to close the
+    consumer."""
 
     ended = False
 
     def opened(self, library: str, consumer: Any, assignor: Any) -> None:
-        """The consumer runs and has subscribed; `library`: name and version; `assignor`: ours, if it has one."""
+        """The consumer runs and has subscribed. `library` is name and version, `assignor` is ours if it has one."""
 
     def callback(self, event: str, partitions: Iterable[TopicPartition]) -> None:
-        """Its listener was told: `assigned`, `revoked` or `lost`."""
+        """The consumer's listener was called: `assigned`, `revoked` or `lost`."""
 
     def polled(self, consumer: Any) -> None:
-        """A poll returned; what it brought is told next."""
+        """A poll returned, whose records follow."""
 
     def consumed(self, topic: str, partition: int, records: Sequence[tuple[int, bytes | None]]) -> None:
-        """(offset, value) of records of one partition, as the application got them."""
+        """The application received (offset, value) of records of one partition."""
 
     def error(self, error: Exception) -> None:
-        """librdkafka handed over an error in place of a record. It asks applications to poll on unless the error is fatal."""
+        """librdkafka returned an error in place of a record. Applications are to poll on unless the error is fatal."""
 
     def topics(self) -> list[str] | None:
-        """The next subscription that was ordered, or None."""
+        """Return the next ordered subscription, or None."""
         return None
 
 
 class Pipes(Channel):
-    """A process: events go to stdout, orders come from stdin, SIGTERM is the end."""
+    """The channel of a process: events go to stdout, orders come from stdin, SIGTERM is the end."""
 
     def __init__(self) -> None:
         self._topics: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
@@ -74,34 +75,30 @@ class Pipes(Channel):
         threading.Thread(target=self._read, name="orders", daemon=True).start()
 
     def say(self, event: str, **facts: object) -> None:
-        """One event, one line, from any thread."""
+        """Write one event as a line, from any thread."""
         line = json.dumps({"event": event, **facts}) + "\n"
         with self._out:
             sys.stdout.write(line)
             sys.stdout.flush()
 
     def opened(self, library: str, consumer: Any, assignor: Any) -> None:
-        """See Channel."""
         self.say("ready", library=library)
 
     def callback(self, event: str, partitions: Iterable[TopicPartition]) -> None:
-        """See Channel."""
         self.say(event, partitions=pairs(partitions))
 
     def polled(self, consumer: Any) -> None:
-        """What the library says the member holds is told when it changed."""
+        """Report the library's assignment if it has changed."""
         held = pairs(consumer.assignment())
         if held != self._held:
             self._held = held
             self.say("holds", partitions=held)
 
     def consumed(self, topic: str, partition: int, records: Sequence[tuple[int, bytes | None]]) -> None:
-        """See Channel."""
         for first, last in spans(offset for offset, _ in records):
             self.say("delivered", topic=topic, partition=partition, first=first, last=last)
 
     def topics(self) -> list[str] | None:
-        """See Channel."""
         try:
             return self._topics.get_nowait()
         except queue.Empty:
@@ -118,21 +115,20 @@ class Pipes(Channel):
 
 
 class Listener:
-    """Tells what it hears; with an assignor of ours, what was revoked is committed where the member was (docs/how-to/cooperative.md)."""
+    """Reports the calls of a listener. With an assignor of ours it commits the positions in revoked partitions
+    (docs/how-to/cooperative.md)."""
 
     def __init__(self, channel: Channel, assignor: Any = None) -> None:
         self._channel, self._assignor = channel, assignor
 
     def on_partitions_revoked(self, revoked: Iterable[Any]) -> Any:
-        """The library's; awaited where it is awaitable."""
+        """Called by the library, which awaits an awaitable result."""
         self._channel.callback("revoked", revoked)
         offsets = self._assignor.positions(revoked) if self._assignor is not None else {}
         return self._assignor.commit(offsets) if offsets else None
 
     def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
-        """The library's."""
         self._channel.callback("assigned", assigned)
 
     def on_partitions_lost(self, lost: Iterable[Any]) -> None:
-        """The library's, where it has one."""
         self._channel.callback("lost", lost)

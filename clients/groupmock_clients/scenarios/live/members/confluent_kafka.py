@@ -1,4 +1,4 @@
-"""A member that is stock confluent-kafka, which is librdkafka, with its own assignors."""
+"""A member that is stock confluent-kafka (librdkafka) with its own assignors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .channel import Channel
 
 
 def run(spec: MemberSpec, channel: Channel) -> None:
-    """Until the channel has ended."""
+    """Run the consumer until the channel has ended."""
     consumer = _consumer(spec)
     # librdkafka takes a topic that starts with ^ for a regular expression.
     _subscribe(consumer, spec.topics if spec.pattern is None else [spec.pattern], channel)
@@ -33,7 +33,7 @@ def run(spec: MemberSpec, channel: Channel) -> None:
 
 
 def _told(message: Any, channel: Channel) -> None:
-    """A record, or an error in its place."""
+    """Report a record, or an error in its place."""
     error = message.error()
     if error is None:
         channel.consumed(str(message.topic()), int(message.partition() or 0), [(int(message.offset() or 0), message.value())])
@@ -58,7 +58,8 @@ def _consumer(spec: MemberSpec) -> Any:
 
 
 def _of_protocol(spec: MemberSpec) -> dict[str, Any]:
-    """Who speaks the consumer protocol (KIP-848) may not say these: the broker does."""
+    """Return the options of the protocol. Under the consumer protocol (KIP-848) the broker decides these values, and setting them is an
+    error."""
     if spec.protocol == CONSUMER:
         return {"group.protocol": CONSUMER}
     return {

@@ -1,9 +1,9 @@
-"""The fork server of members: a process that has loaded one client library and forks a member per order, which takes no time.
+"""The fork server of members: a process that has loaded one client library and forks a member per order, which takes hardly any time.
 
-Loading a library takes most of a second on a busy machine, several times in every run; a member that has to be back in time cannot
-afford that. Orders come over a Unix socket, one JSON object a line, each answered by one: {"spec": ...} with three descriptors (stdin,
-stdout, stderr) -> {"pid"}; {"signal", "pid"} -> {}; {"poll": pid} -> {"status": exit status, null while it runs}. Children are waited for
-by `poll` alone, so a pid names the same process until its stage has heard how it ended. The socket's end ends the fork server.
+Loading a library takes most of a second on a busy machine, and a member that has to be back in time cannot afford that. Orders come over a
+Unix socket as JSON lines, each answered by one: {"spec": ...} with three descriptors (stdin, stdout, stderr) -> {"pid"}; {"signal", "pid"}
+-> {}; {"poll": pid} -> {"status": exit status, null while it runs}. Children are waited for by `poll` alone, so a pid names the same
+process until its stage knows how it ended. The end of the socket ends the fork server.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Run = Callable[[MemberSpec, Channel], None]
 
 
 def main(library: str, descriptor: int) -> int:
-    """Serve orders until the socket ends. ImportError if the library is not there."""
+    """Serve orders until the socket ends. Raises ImportError if the library is missing."""
     run: Run = importlib.import_module(f".{PROGRAMS[library]}", __package__).run
     gc.collect()
     gc.freeze()
@@ -41,11 +41,11 @@ def main(library: str, descriptor: int) -> int:
             try:
                 orders.sendall(answer)
             except BrokenPipeError:
-                return 0  # the stage is gone, as at the socket's end
+                return 0  # the stage is gone, as at the end of the socket
 
 
 def _next(orders: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """The stage sends nothing before it has its answer, so what comes is one order."""
+    """Read one order of the stage. There is at most one, because the stage waits for its answer."""
     text = b""
     descriptors: list[int] = []
     while not text.endswith(b"\n"):
@@ -74,7 +74,7 @@ def _obey(order: dict[str, Any], descriptors: list[int], orders: socket.socket, 
 
 
 def _become(spec: MemberSpec, descriptors: list[int], orders: socket.socket, run: Run) -> None:
-    """In the child; never returns."""
+    """Run the member in the child process. Never returns."""
     status = 1
     try:
         orders.close()
@@ -83,7 +83,7 @@ def _become(spec: MemberSpec, descriptors: list[int], orders: socket.socket, run
             os.close(each)
         random.seed()
         status = live(spec, run)
-    except BaseException:  # to the member's own log; nothing of the fork server's may run in the child
+    except BaseException:  # the traceback goes to the member's log; no code of the fork server may run in the child
         import traceback
 
         traceback.print_exc()
@@ -92,7 +92,7 @@ def _become(spec: MemberSpec, descriptors: list[int], orders: socket.socket, run
 
 
 def live(spec: MemberSpec, run: Run) -> int:
-    """A member's life. 0: left in good order; what the library raised is told as its last event, and raised."""
+    """Run a member until it ends. Returns 0 if it left properly. An exception of the library is reported as the last event, and raised."""
     channel = Pipes()
     try:
         run(spec, channel)

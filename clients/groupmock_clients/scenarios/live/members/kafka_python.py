@@ -1,4 +1,4 @@
-"""A member that is stock kafka-python: with its own assignors, with ours (beside range while it changes over), or the twin."""
+"""A member that is stock kafka-python: with its own assignors, with ours (beside range during a migration), or as a CooperativeConsumer."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ STOCK: Final = {
 
 
 class KafkaPythonListener(Listener, ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python ships no types
-    """kafka-python wants its own class."""
+    """kafka-python requires its own base class."""
 
 
 def run(spec: MemberSpec, channel: Channel) -> None:
-    """Until the channel has ended. No pause between two polls: 3.0.12 forgets a join that ends when no poll runs, and joins again."""
+    """Run the consumer until the channel has ended. It polls without a pause, because 3.0.12 forgets a join that ends while no poll
+    runs, and joins again."""
     consumer, assignor = _consumer(spec)
     listener = _listener(spec, assignor, channel)
     consumer.subscribe(list(spec.topics), pattern=spec.pattern, listener=listener)
@@ -40,13 +41,13 @@ def run(spec: MemberSpec, channel: Channel) -> None:
             if topics is not None:
                 consumer.subscribe(topics, listener=listener)
     except Exception:
-        consumer.close(autocommit=False)  # told is what failed, not what a last commit would make of it
+        consumer.close(autocommit=False)  # because a failing last commit would hide the error
         raise
     consumer.close()
 
 
 def _consumer(spec: MemberSpec) -> tuple[Any, CooperativeAssignor | None]:
-    """The consumer, and our assignor if it has one."""
+    """Return the consumer, and our assignor if it has one."""
     options = {**spec.python_options(), "metrics_enabled": False}
     assignor = CooperativeAssignor(**spec.settings) if COOPERATIVE in spec.assignors else None
     if spec.twin:
