@@ -1,1 +1,1 @@
-"""What this repository works with and no user gets: proofs against Kafka, pages, the gate. See CONTRIBUTING.md."""
+"""Tools for developing groupmock, which users do not get: comparisons with Kafka, generated pages, the gate. See CONTRIBUTING.md."""

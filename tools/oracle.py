@@ -1,4 +1,4 @@
-"""Apache Kafka on loopback, started by the script in the developers' shared folder. Needs java and mvn."""
+"""Start Apache Kafka on loopback by the script in the developers' shared folder. Needs java and mvn."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ORACLE: Final = SHARED / "oracle" / "kafka.py"
 def kafka(
     version: str = "4.3.0", settings: Mapping[str, Any] | None = None, nodes: int = 1, script: Sequence[str] = (str(ORACLE),)
 ) -> Iterator[str]:
-    """A cluster of that version; yields its bootstrap address. Raises AssertionError with the script's words if it does not start.
-    `script`: what Python is told to run in the place of the oracle, which it calls."""
+    """Start a cluster of that version and yield its bootstrap address. Raises AssertionError with the script's output if it does not
+    start. `script` is a Python script that is run instead of the oracle and calls it."""
     flags = [word for name, value in (settings or {}).items() for word in ("--set", f"{name}={value}")]
     with tempfile.TemporaryDirectory(prefix="groupmock-kafka-") as folder:
         start = [sys.executable, *script, "start", "--version", version, "--nodes", str(nodes), *flags, "--dir", folder]

@@ -16,7 +16,7 @@ from .runs import SUPPORT
 
 
 def main(names: Sequence[str]) -> int:
-    """What the records have of other plans stays."""
+    """Run the plans and keep the records of other plans."""
     sys.path.insert(0, str(SUPPORT))
     from plan_runs import libraries_of, run
 

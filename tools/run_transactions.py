@@ -17,7 +17,7 @@ from .runs import SUPPORT
 
 
 def main(words: list[str] | None = None) -> int:
-    """Exit code 1 if a history was not exact."""
+    """Return 1 if a history was not exact."""
     parser = argparse.ArgumentParser(prog="python -m tools.run_transactions", description=__doc__)
     parser.add_argument("clients", nargs="*", metavar="CLIENT", help=f"of {', '.join(CLIENTS)}; all unless said")
     parser.add_argument("--first", type=int, default=1, metavar="SEED", help="(default: %(default)s)")
@@ -65,7 +65,7 @@ def _of_plans(client: str) -> list[Any]:
 
 
 def _row(broker: str, first: int, played: list[Any]) -> dict[str, Any]:
-    """What the page shows of the histories of one client."""
+    """Return the page's row about the histories of one client."""
     return {
         "client": played[0].history.client, "broker": broker, "said": next((each.said for each in played if each.said), ""),
         "first": first, "histories": len(played), "exact": sum(not each.wrong for each in played),
@@ -78,7 +78,7 @@ def _row(broker: str, first: int, played: list[Any]) -> dict[str, Any]:
 
 
 def _plan_row(played: Any) -> dict[str, Any]:
-    """What the page shows of one client under one plan."""
+    """Return the page's row about one client under one plan."""
     return {
         "said": played.said, "exact": not played.wrong, "fired": sum(played.fired.values()), "seconds": round(played.seconds, 1),
         "ends": played.ends, "told": list(dict.fromkeys(each.removeprefix("trouble: ") for each in played.raised)),

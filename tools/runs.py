@@ -1,4 +1,4 @@
-"""Commands as `make live` and `make search` run them: bounded in time, ended with all their children; runs of pytest, test by test."""
+"""Run commands for `make live` and `make search` with a time limit, end them with all their children, and read pytest's outcomes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SUPPORT: Final = ROOT / "tests" / "support"
-"""Where the plug-in stands that writes outcomes."""
+"""The folder of the pytest plug-in that writes outcomes."""
 TESTS_RAN: Final = (0, 1)
-"""pytest's exit codes when it ran tests."""
+"""The exit codes of pytest after running tests."""
 GRACE_S: Final = 30
-"""What a run that was interrupted may take to sum up what it saw."""
+"""The time for an interrupted run to sum up its results."""
 
 
 class Ended(NamedTuple):
-    """A command that is over. `seconds` of wall time; `output`: both streams, as they came."""
+    """The result of a command. `seconds` is wall time, `output` has both streams."""
 
     code: int
     seconds: float
@@ -31,7 +31,7 @@ class Ended(NamedTuple):
 
 
 class CaseOutcome(NamedTuple):
-    """A test of a run. `verdict`: passed, failed or skipped; `text`: of a failure."""
+    """The outcome of a test: passed, failed or skipped. `text` is present for failures."""
 
     verdict: str
     seconds: float
@@ -39,7 +39,7 @@ class CaseOutcome(NamedTuple):
 
 
 def ended(words: Sequence[str], limit_s: float, where: Path = ROOT, variables: Mapping[str, str] | None = None) -> Ended:
-    """Run to the end, or until `limit_s`; what it started ends with it. `variables` on top of the environment."""
+    """Run a command to its end or until `limit_s`, and end its children with it. `variables` extend the environment."""
     began = time.monotonic()
     with subprocess.Popen(
         words, cwd=where, env={**os.environ, **(variables or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -53,7 +53,7 @@ def ended(words: Sequence[str], limit_s: float, where: Path = ROOT, variables: M
 
 
 def _stopped(run: subprocess.Popen[str]) -> str:
-    """SIGINT first, so that pytest still sums up; what it printed."""
+    """End a command by SIGINT first, so that pytest sums up. Returns the output."""
     os.killpg(run.pid, signal.SIGINT)
     try:
         return run.communicate(timeout=GRACE_S)[0]
@@ -65,7 +65,7 @@ def _stopped(run: subprocess.Popen[str]) -> str:
 def outcomes_of(
     words: Sequence[str], limit_s: float, workers: int = 2, where: Path = ROOT, variables: Mapping[str, str] | None = None
 ) -> tuple[Ended, dict[str, CaseOutcome]]:
-    """pytest with these words; and test -> its outcome."""
+    """Run pytest with these words, and return each test's outcome."""
     given = variables or {}
     path = os.pathsep.join(filter(None, [str(SUPPORT), given.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))]))
     with tempfile.TemporaryDirectory(prefix="groupmock-run-") as scratch:

@@ -1,1 +1,1 @@
-"""What the brokers of each Kafka release can be configured with, recorded: `python -m tools.broker_configs`."""
+"""The broker configs of each Kafka release, recorded by `python -m tools.broker_configs`."""

@@ -1,11 +1,12 @@
-"""Records the broker configs of real Apache Kafka: what a release has, shows and lets change.
+"""Records the broker configs of real Apache Kafka: which ones a release has, shows and lets change.
 
     python -m tools.broker_configs               # every release; needs java and the developers' shared folder (GROUPMOCK_SHARED)
     python -m tools.broker_configs --release 4.3
 
-Per release it writes core/log/tables/kafka_*.py (name, type, who may change it, bounds, default, in the order in which Kafka checks
-them) and tests/data/broker_configs/*.jsonl.gz (DescribeConfigs of a fresh broker, every changeable config given good and bad values, and
-STORY, a sequence of changes with what is shown after each). What belongs to the host or to the oracle's own settings is left out by name.
+Per release it writes core/log/tables/kafka_*.py (name, type, who may change it, bounds, default, in the order of Kafka's checks) and
+tests/data/broker_configs/*.jsonl.gz (DescribeConfigs of a fresh broker, every changeable config given good and bad values, and
+STORY, a sequence of changes with what is shown after each). Configs that depend on the host or on the oracle's own settings are left out by
+name.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from tools.runs import ROOT
 TABLES: Final = ROOT / "broker" / "groupmock" / "core" / "log" / "tables"
 VECTORS: Final = ROOT / "tests" / "data" / "broker_configs"
 WIDEST: Final = 138
-"""Characters of a table's line; a longer row is continued."""
+"""The longest line of a table. A longer row is continued on the next line."""
 
 TOPIC, BROKER = 2, 4
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -46,9 +47,9 @@ HOST: Final = frozenset(
         "log.dirs", "process.roles", "zookeeper.connect",
     )
 )  # fmt: skip
-"""What the oracle has to say where it runs."""
+"""Configs that the oracle has to set for the place where it runs."""
 FLUSH: Final = "log.flush.scheduler.interval.ms=9223372036854775807"
-"""Kafka's default: the oracle has another, which shows as flush.ms of topics."""
+"""Kafka's default. The oracle has another value, which would show as flush.ms of topics."""
 VALUES: Final = ("x", "-5", "0", "", "1", "99999999999", " 2 ", "0.25", "a,,b", "a,a", "TRUE")
 ONE_OF_EACH: Final = ["log.retention.bytes", "log.retention.ms", "num.partitions", "ssl.key.password", "broker.id", "delete.topic.enable"]
 Step = list[Any]
@@ -62,7 +63,7 @@ FAMILIES: Final = [
 
 
 def _tries(who: str) -> list[Step]:
-    """What one broker, or all of them, may be asked for without any effect."""
+    """Return changes for one broker, or for all, that are refused or only validated."""
     return [
         ["change", who, True, [[SET, "nope", "5"]]],
         ["change", who, True, [[SET, "node.id", "1"]]],
@@ -148,22 +149,23 @@ STORY: Final[list[Step]] = [
     ["show", BROKER, NODE, FAMILIES],
     ["show", TOPIC, "story", RETENTION],
 ]  # fmt: skip
-"""`show` kind name keys [version]; `change` name validate_only [operation, config, value]; `replace` name validate_only {config: value}."""
+"""The steps: `show` kind name keys [version]; `change` name validate_only [operation, config, value]; `replace` name validate_only
+{config: value}."""
 
 
 class ConfigsRecorder:
-    """One real broker and what it is asked."""
+    """Asks one real broker about its configs."""
 
     def __init__(self, bootstrap: str, release: str) -> None:
         host, port = bootstrap.rsplit(":", 1)
         self._broker = TcpBroker(host, int(port), release)
         self.oldest = self._broker.ranges[32].lowest
-        """DescribeConfigs version."""
+        """The oldest version of DescribeConfigs."""
         made = CreatableTopic(name="story", num_partitions=1, replication_factor=1)
         self._broker.ask(19, 5, CreateTopicsRequest(topics=[made], timeout_ms=10_000))
 
     def show(self, kind: int, name: str, keys: list[str] | None, version: int = 4) -> Any:
-        """DescribeConfigs of one resource: its rows, or [code, text]."""
+        """Send DescribeConfigs for one resource and return its rows, or [code, text]."""
         resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)
         asked = DescribeConfigsRequest(resources=[resource], include_synonyms=version >= 1, include_documentation=version >= 3)
         result: Any = self._broker.ask(32, version, asked)
@@ -179,7 +181,7 @@ class ConfigsRecorder:
         ]  # fmt: skip
 
     def change(self, name: str, validate_only: bool, changes: Sequence[Sequence[Any]]) -> list[Any]:
-        """IncrementalAlterConfigs: [code, text]."""
+        """Send IncrementalAlterConfigs and return [code, text]."""
         configs = [Changed(config_operation=operation, name=key, value=value) for operation, key, value in changes]
         resource = ChangedResource(resource_type=BROKER, resource_name=name, configs=configs)
         wanted = self._changed(name)
@@ -192,14 +194,14 @@ class ConfigsRecorder:
         return self._outcome(answer, validate_only, name, wanted)
 
     def replace(self, name: str, validate_only: bool, configs: Mapping[str, str | None]) -> list[Any]:
-        """AlterConfigs: [code, text]."""
+        """Send AlterConfigs and return [code, text]."""
         rows = [AlterableConfig(name=key, value=value) for key, value in configs.items()]
         resource = AlterConfigsResource(resource_type=BROKER, resource_name=name, configs=rows)
         answer: Any = self._broker.ask(33, 2, AlterConfigsRequest(resources=[resource], validate_only=validate_only))
         return self._outcome(answer, validate_only, name, dict(configs))
 
     def _outcome(self, answer: Any, validate_only: bool, name: str, wanted: Mapping[str, str | None]) -> list[Any]:
-        """The answer, once the broker goes by what was changed: it hears of it a little later."""
+        """Return the answer when the broker has applied the change, which it learns of slightly later."""
         row = answer.responses[0]
         if not validate_only and not row.error_code:
             while not self._holds(self._changed(name), wanted):
@@ -207,7 +209,7 @@ class ConfigsRecorder:
         return [row.error_code, row.error_message or None]
 
     def _changed(self, name: str) -> dict[str, str | None]:
-        """What was changed at run time for one or for all."""
+        """Return the configs that were changed at run time for one broker or for all."""
         source = DYNAMIC_DEFAULT_BROKER if name == "" else DYNAMIC_BROKER
         rows = self.show(BROKER, name, None)
         if rows and not isinstance(rows[0], list):
@@ -221,7 +223,8 @@ class ConfigsRecorder:
 
 
 def as_started_plainly(rows: list[Any], defaults: Mapping[str, str | None], oracles: frozenset[str]) -> list[Any]:
-    """Rows without the host's, and with Kafka's defaults where the oracle sets something else. Unknown settings of the oracle's go."""
+    """Return rows without the host's configs, and with Kafka's defaults where the oracle sets another value. Configs of the oracle that
+    Kafka does not define are dropped."""
     kept = []
     for row in rows:
         name = row[0]
@@ -234,7 +237,7 @@ def as_started_plainly(rows: list[Any], defaults: Mapping[str, str | None], orac
 
 
 def definitions(version: str) -> list[list[str]]:
-    """[name, type, default, mode, validator] of every config, as Kafka's own class lists them."""
+    """Return [name, type, default, mode, validator] of every config, as Kafka's own class lists them."""
     jars = subprocess.run(
         [sys.executable, str(ORACLE), "fetch", "--version", version], check=True, capture_output=True, text=True
     ).stdout.strip()  # fmt: skip
@@ -244,7 +247,7 @@ def definitions(version: str) -> list[list[str]]:
 
 
 def bounds(validator: str) -> str:
-    """`[0,...,1]` as 0:1, `[a, b]` as a,b, anything else as -."""
+    """Format a validator: `[0,...,1]` as 0:1, `[a, b]` as a,b, anything else as -."""
     either = " or -1" if validator.endswith(" or -1") else ""
     inside = validator.removesuffix(either)
     if not (inside.startswith("[") and inside.endswith("]")):
@@ -256,7 +259,7 @@ def bounds(validator: str) -> str:
 
 
 def table(release: str, version: str, defined: list[list[str]]) -> str:
-    """The module."""
+    """Return the source of a table's module."""
     rows = []
     for name, kind, default, mode, validator in defined:
         changed = {"internal": "i", "read-only": "r", "per-broker": "b", "cluster-wide": "c"}[mode]
@@ -274,7 +277,7 @@ ROWS = """\\
 
 
 def record(release: str, bootstrap: str) -> None:
-    """Everything about one running broker."""
+    """Record everything about one running broker."""
     version = BROKERS[release]
     recorder = ConfigsRecorder(bootstrap, release)
     oracles = frozenset(row[0] for row in recorder.show(BROKER, NODE, None) if row[3] == 4) - {"node.id", "broker.id"}
@@ -290,7 +293,7 @@ def record(release: str, bootstrap: str) -> None:
 
 
 def _lines(recorder: ConfigsRecorder, defaults: Mapping[str, str | None], oracles: frozenset[str]) -> Iterator[list[Any]]:
-    """[what, arguments, answer] for each thing asked."""
+    """Yield [step, arguments, answer] for each question."""
     for version in range(recorder.oldest, 5):
         told = [BROKER, NODE, ONE_OF_EACH, version]
         yield ["show", told, recorder.show(*told)]  # type: ignore[arg-type]
@@ -311,7 +314,7 @@ def _lines(recorder: ConfigsRecorder, defaults: Mapping[str, str | None], oracle
 
 
 def main() -> int:
-    """See above; inside `oracle/kafka.py run` it records the broker that runs."""
+    """Record the configs of the chosen releases. Inside `oracle/kafka.py run`, record the running broker."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.broker_configs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

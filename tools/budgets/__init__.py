@@ -1,4 +1,4 @@
-"""What one request may cost: requests that multiply work, made from the codec's own declarations, and meters of what they cost.
+"""Budgets of one request: requests that multiply work, generated from the codec's declarations, and meters of their cost.
 
-`python -m tools.budgets` measures them in real time (docs/kafka/differences.md#budgets-of-one-request); `tests/unit/budgets` counts steps.
+`python -m tools.budgets` measures real time (docs/kafka/differences.md#budgets-of-one-request), and `tests/unit/budgets` counts steps.
 """

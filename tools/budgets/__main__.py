@@ -1,6 +1,7 @@
-"""`python -m tools.budgets [--size N] [--most N] [--profile NAME] [API ...]`: milliseconds and MB of every request that multiplies work.
+"""`python -m tools.budgets [--size N] [--most N] [--profile NAME] [API ...]` prints milliseconds and MB of every request that multiplies
+work.
 
-Each is asked of a cluster of its own (a fork), in which there are `size` of everything; the costliest come first.
+Each request is sent to a fork of a cluster with `size` groups, members and partitions. The most expensive come first.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ ROOM = 4 << 30
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m tools.budgets", description=__doc__)
     parser.add_argument("apis", nargs="*", type=int, help="API keys; none: all that are served")
     parser.add_argument("--size", type=int, default=11_000)
@@ -39,7 +39,7 @@ def main() -> None:
     asked = parser.parse_args()
     state = BigState(asked.size, asked.profile)
     gc.collect()
-    gc.freeze()  # a child that looked at all of it for garbage would copy all of it
+    gc.freeze()  # because a child's garbage collection would otherwise copy all of it
     rows: list[dict[str, Any]] = []
     for case in _all(state, asked.apis, asked.most):
         if asked.match not in str(case):
@@ -64,7 +64,7 @@ def _all(state: BigState, keys: list[int], most: int) -> Iterator[Case]:
 
 
 def measured(state: BigState, case: Case, memory: bool) -> dict[str, Any]:
-    """In a child each, so that the next one finds the same cluster, and one that never ends is ended."""
+    """Measure a request in a child process, so that the next one finds the same cluster, and one that never ends is killed."""
     row = _in_child(lambda: _cost(state, case, memory=False))
     if memory and row["end"] != "killed":
         row["mb"] = _in_child(lambda: _cost(state, case, memory=True))["mb"]

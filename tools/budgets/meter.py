@@ -1,4 +1,4 @@
-"""What one request costs: in steps, which are the same on every machine, and in bytes; in milliseconds where somebody looks."""
+"""Measure the cost of one request: in steps, which are the same on every machine, in bytes, and optionally in milliseconds."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 
 MOST_MS: Final = 50
 STEPS_PER_MS: Final = 30_000
-"""Lines that this code does in a millisecond: 5,000 to 39,000 by what they are, 14,000 in the middle: no stricter than a clock is."""
+"""Lines that our code executes in a millisecond: between 5,000 and 39,000, with a median of 14,000. The high value makes the limit no
+stricter than a clock."""
 MOST_BYTES: Final = 32 * 1024 * 1024
 SCANS: Final = frozenset(("count", "index", "remove", "insert"))
 """Methods of lists that look at every element."""
 
 
 class OverMeter(BaseException):
-    """The budget is passed: whatever runs is broken off. No Exception, which the driver would take for a defect."""
+    """The budget of a measurement is exceeded. It is no Exception, because the driver would take that for a defect."""
 
 
 class Cost(NamedTuple):
-    """`bytes`: the peak beyond what there was."""
+    """The cost of one call. `bytes` is the peak beyond the memory in use before."""
 
     steps: int
     bytes: int
@@ -37,7 +38,7 @@ class Cost(NamedTuple):
 
 
 def counted(work: Callable[[], object], most_steps: int, most_bytes: int) -> Cost:
-    """Run it with every line counted; broken off as soon as either is passed."""
+    """Count every line that `work` executes, and stop it when a limit is exceeded."""
     steps = 0
 
     def line(frame: FrameType, event: str, argument: Any) -> Any:
@@ -71,8 +72,8 @@ def counted(work: Callable[[], object], most_steps: int, most_bytes: int) -> Cos
 
 
 class StepMeter(Slices):
-    """What a driver with these begins waits until it is asked for. Each step is counted with what is done with its effects, rows and lines
-    of a log among them; `dearest`: the lines of the dearest, `whole`: of all since `begin_anew`."""
+    """Slices that run only on demand and are measured, including the handling of their effects, rows and log lines. `dearest` has the
+    lines of the most expensive step, and `whole` those of all steps since `begin_anew`."""
 
     def __init__(self) -> None:
         super().__init__(None)
@@ -80,19 +81,17 @@ class StepMeter(Slices):
         self.counting = False
 
     def begin_anew(self) -> None:
-        """Count from here on."""
+        """Reset the counters and start counting."""
         self.dearest = self.whole = 0
         self.counting = True
 
     def begun(self, work: Work, now: int) -> None:
-        """See `Slices.begun`."""
         self.waiting.append(work)
 
     def order(self) -> None:
-        """There is no loop."""
+        """Do nothing, because there is no event loop."""
 
     def go_on(self, what: str, step: Callable[[int], Effects | None], now: int) -> bool:
-        """See `Slices.go_on`."""
         left = [True]
 
         def once() -> None:
@@ -112,7 +111,7 @@ class StepMeter(Slices):
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Milliseconds of this thread's own time, without the collector's."""
+    """Return the milliseconds of this thread's CPU time, without garbage collection."""
     gc.collect()
     gc.disable()
     try:

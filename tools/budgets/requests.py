@@ -1,7 +1,7 @@
-"""Requests that multiply work, made from what the codec declares: each array as long as can be, each number as large as can be.
+"""Generate requests that multiply work from the codec's declarations: each array as long as possible, each number as large as possible.
 
-What a field means is known here only as far as a request needs it to get past the first gate (`_WORDS`, `_NUMBERS`); which field costs
-what is not. A new API, version or field is multiplied without a line here.
+This module knows only so much of a field's meaning that a request passes the first checks (`_WORDS`, `_NUMBERS`), and nothing about which
+field is expensive. So new APIs, versions and fields are covered without a change here.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ DISTINCT: Final = (EXISTING, NEW, NUMERALS)
 EXTREMES: Final = (2**31 - 1, -1)
 SMALLEST: Final = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
 LONG: Final = 32_767
-"""Characters of a long string: all that one can have."""
+"""The greatest length of a string."""
 LONG_WORDS: Final = {"letters": "x" * LONG, "digits": "9" * LONG, "entries": ",".join(f"{number:x}" for number in range(LONG))[:LONG]}
 KINDS: Final = (2, 3, 4)
-"""Of a number of one byte, which says what kind of thing is meant."""
+"""Values for int8 fields, which select the kind of a resource."""
 
 Names = Callable[["BigState"], list[str]]
 
@@ -91,7 +91,7 @@ _PARTITIONS: Final = ("partition", "partition_index", "partition_indexes", "part
 
 
 class Case(NamedTuple):
-    """One request. `what`: the field that multiplies, how often and with what."""
+    """One request that multiplies work. `what` describes the multiplied field, its count and its content."""
 
     key: int
     version: int
@@ -103,7 +103,7 @@ class Case(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How a message is filled: `counts`, of arrays by their path; `fill`, of what is in them; `numbers`, by path; `words`, by path."""
+    """The filling of a message: `counts` of arrays, `numbers` and `words` by path, and `fill`, the content of arrays."""
 
     counts: Mapping[str, int]
     fill: str = EXISTING
@@ -113,7 +113,7 @@ class Plan(NamedTuple):
 
 
 def cases(state: BigState, key: int, version: int, most: int) -> Iterator[Case]:
-    """Every request of that API and version; `most`: elements of all its arrays together."""
+    """Yield every request of an API and version. `most` limits the elements of all its arrays together."""
     plans = _plans(APIS[key].request.message, version, most)
     seen = set()
     for what, plan in plans:
@@ -151,7 +151,8 @@ def _plans(kind: type[Message], version: int, elements: int) -> Iterator[tuple[s
 
 
 def _of_array(path: str, parents: list[str], most: int) -> Iterator[tuple[str, Plan]]:
-    """As long as can be, and shorter: what is just not refused costs most, and what that is nobody here knows."""
+    """Yield the array at its limit and shorter, because a request just below a limit costs most, and this module does not know the
+    limits."""
     for fill in FILLS:
         yield f"{path} x {most} {fill}", Plan({path: most}, fill)
     for fill in (EXISTING, NEW):
@@ -163,7 +164,7 @@ def _of_array(path: str, parents: list[str], most: int) -> Iterator[tuple[str, P
 
 
 def _of_kinds(path: str, words: list[str], kinds: list[str], most: int) -> Iterator[tuple[str, Plan]]:
-    """What depends on what kind of thing is meant: things whose names are numbers, names that are written in many ways, lists as values."""
+    """Yield requests whose cost depends on the kind of resource: names that are numbers, names in many spellings, lists as values."""
     few = min(most, 150)
     for number in kinds:
         if not number.startswith(f"{path}."):
@@ -177,7 +178,7 @@ def _of_kinds(path: str, words: list[str], kinds: list[str], most: int) -> Itera
 
 
 def _paths(kind: type[Message], version: int, before: str = "") -> tuple[list[str], ...]:
-    """The paths of arrays, numbers, strings, of what may be null in that version and of numbers of one byte in an element."""
+    """Return the paths of arrays, numbers, strings, nullable fields of that version, and int8 fields in elements."""
     arrays: list[str] = []
     numbers: list[str] = []
     words: list[str] = []
@@ -203,7 +204,7 @@ def _paths(kind: type[Message], version: int, before: str = "") -> tuple[list[st
 
 
 class _Filling:
-    """Makes one message. `place`: which element of the arrays around it this is."""
+    """Builds one message of a plan. `place` is the index of the element in the arrays around it."""
 
     def __init__(self, state: BigState, version: int, plan: Plan) -> None:
         self._state, self._version, self._plan = state, version, plan
@@ -226,7 +227,7 @@ class _Filling:
 
     def _one(self, kind: type[Message], field: Field, wire: Wire, path: str, place: int) -> Any:
         if wire.kind == "struct":
-            if field.wire.kind == "struct":  # one of its own: its default says what most requests say
+            if field.wire.kind == "struct":  # a struct field: its default is what most requests have
                 return field.default
             return self.message(wire.struct, f"{path}.", place)
         within = any(path == each or path.startswith(f"{each}.") for each in self._plan.counts)
@@ -256,7 +257,7 @@ class _Filling:
         return names[place % len(names)] if names else field.default
 
     def _names(self, kind: type[Message], field: Field, path: str) -> list[str]:
-        if path == "group_id":  # of the whole request: the big group and its first member
+        if path == "group_id":  # for the whole request: the big group and its first member
             return [BIG if "member_id" in kind.__struct_fields__ else MANY]
         for part, names in _IN.items():
             if part in kind.__name__ and field.name == "name":
@@ -267,7 +268,7 @@ class _Filling:
         return [] if found is None else found(self._state)
 
     def _inner(self, path: str) -> list[str]:
-        """Arrays beside this field in its element, of which there are many: then it is the wide topic's."""
+        """Return the multiplied arrays beside this field in its element. Then the field names the wide topic."""
         beside = path.rpartition(".")[0]
         return [each for each in self._plan.counts if each.startswith(f"{beside}.") and beside]
 

@@ -1,5 +1,5 @@
-"""A cluster as earlier requests of a peer may have made it: `size` groups, members and partitions, half of these in one topic; a
-twentieth as many consumer groups and open transactions. A ring keeps its rows and a log follows them."""
+"""A cluster as earlier requests of a client may have left it: `size` groups, members and partitions, half of the latter in one topic,
+and a twentieth as many consumer groups and open transactions. Its rows go to a ring and a log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from groupmock.rig import Wire
 
 BIG: Final = "big"
-"""A Stable group of static members, each with a protocol list of its own."""
+"""A Stable group of static members, each with its own list of protocols."""
 MANY: Final = "many-offsets"
 """A group without members that has an offset for each partition of WIDE."""
 WIDE: Final = "wide"
@@ -41,13 +41,13 @@ AT_ONCE: Final = 500
 
 
 class BigState:
-    """The cluster; `topics`, `groups`, `members`, `instances`: the names there are, `ids`: of the topics, `generation`: of BIG."""
+    """The cluster with its names: `topics`, `groups`, `members`, `instances`, the topics' `ids`, and the `generation` of BIG."""
 
     def __init__(self, size: int, profile: str | None = None, settings: Mapping[str, object] | None = None) -> None:
         self.size = size
         quick = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 0}
         self.slices = StepMeter()
-        """What a request has begun waits here: it is no part of what the request costs at once."""
+        """Holds the slices that a request has begun, because they do not count as its immediate cost."""
         self.rig = WireRig.make(profile=profile, settings={**quick, **(settings or {})}, slices=self.slices)
         self.wide = size // 2
         self.topics = [f"t{number:05}" for number in range(size - self.wide)]
@@ -69,7 +69,7 @@ class BigState:
         self.session = self._fetch_session()
 
     def _join(self) -> list[str]:
-        """All of BIG join in one phase, and its leader assigns."""
+        """Let all members join BIG in one phase, and its leader assign."""
         wires: list[Wire] = []
         for number, instance in enumerate(self.instances):
             protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\1\0\0\0\1\0\6t%05d\0\0\0\0" % (number % 100000) + bytes(8))]
@@ -105,12 +105,12 @@ class BigState:
             wire.ask(*COMMIT, OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=[one])]))
 
     def work_off(self) -> None:
-        """All that was begun is done."""
+        """Run all slices that were begun."""
         while self.slices.waiting:
             self.rig.driver.work_on()
 
     def _follow(self) -> None:
-        """Consumer groups that read a topic by its name, and by an expression."""
+        """Create consumer groups that subscribe to a topic by its name, and by a regular expression."""
         wire = self.rig.connect()
         for number in range(self.size // 20):
             names, regex = (["t00000"], None) if number % 2 else (None, "t.*")
@@ -121,7 +121,7 @@ class BigState:
             self.work_off()
 
     def _open(self) -> None:
-        """Transactions with a partition and an offset of MANY each."""
+        """Open transactions with one partition and one offset of MANY each."""
         wire = self.rig.connect()
         for number in range(self.size // 20):
             name = f"x{number:05}"
@@ -132,7 +132,7 @@ class BigState:
             wire.ask(*TXN_COMMIT, TxnOffsetCommitRequest(**who, topics=[TxnOffsetCommitRequestTopic(name=WIDE, partitions=[one])]))
 
     def _fetch_session(self) -> int:
-        """A fetch session with every partition of WIDE, begun with a few and grown."""
+        """Create a fetch session with every partition of WIDE, begun with a few and extended."""
         wire, session, epoch = self.rig.connect(), 0, 0
         for first in range(0, self.wide, AT_ONCE):
             indexes = range(first, min(first + AT_ONCE, self.wide))
@@ -141,7 +141,7 @@ class BigState:
                 session_id=session, session_epoch=epoch, max_bytes=100_000, topics=[FetchTopic(topic=WIDE, partitions=partitions)]
             )))  # fmt: skip
             frames = wire.take()
-            if not frames:  # refused: the session stays as large as it is
+            if not frames:  # refused: the session keeps its size
                 break
             session, epoch = read_response(*FETCH, frames[0])[1].session_id, epoch + 1  # type: ignore[attr-defined]
         self.session_epoch = epoch

@@ -1,1 +1,1 @@
-"""What the gate needs beyond ready-made tools."""
+"""The parts of the gate that ready-made tools do not offer."""

@@ -1,8 +1,8 @@
-"""The import contract of the house: who may import whom (docs/reference/architecture.md#rule-3), as one table in pyproject.toml.
+"""The import contract: which package may import which (docs/reference/architecture.md#rule-3), as one table in pyproject.toml.
 
-import-linter's own `forbidden` contract lists what is not allowed, so that a new package is free until somebody thinks of it, and it
-refuses names that do not exist. This one is the other way round: a part may import what its row says and nothing else of ours, a
-module without a row breaks the contract. (That each row is about a part there is: tests/project/test_import_table.py.)
+import-linter's own `forbidden` contract lists forbidden imports, so that a new package is unrestricted until somebody adds it, and it
+refuses names that do not exist. This contract is the opposite: a part may import what its row allows and nothing else of ours, and a module
+without a row breaks the contract. (tests/project/test_import_table.py checks that each row's part exists.)
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ ARROW = "->"
 
 
 class ArrowsContract(Contract):
-    """`parts` holds rows `part -> part part ...`; a module belongs to the longest part that is a prefix of its name."""
+    """A contract whose `parts` are rows `part -> part part ...`. A module belongs to the longest part that is a prefix of its name."""
 
     type_name = "arrows"
     parts = fields.ListField(subfield=fields.StringField())
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        """Every direct import between two parts must be in the table: chains then follow by themselves."""
-        table = read_table(cast("list[str]", self.parts))  # the declaration above is the field, the instance holds its value
+        """Check that every direct import between two parts is in the table. Indirect imports follow from that."""
+        table = read_table(cast("list[str]", self.parts))  # the class attribute is the field, the instance attribute its value
         ours = {name.split(".")[0] for name in table}
         broken = []
         for module in sorted(name for name in graph.modules if name.split(".")[0] in ours):
@@ -38,13 +38,13 @@ class ArrowsContract(Contract):
         return ContractCheck(kept=not broken, metadata={"broken": broken})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """One line per import that goes the wrong way."""
+        """Print one line per forbidden import."""
         for line in check.metadata["broken"]:
             output.print_error(f"- {line}", bold=False)
 
 
 def read_table(rows: list[str]) -> dict[str, tuple[str, ...]]:
-    """Rows of text to part -> what it may import; a row without an arrow is a mistake."""
+    """Parse rows to part -> allowed imports. Raises ValueError for a row without an arrow."""
     table = {}
     for row in rows:
         part, arrow, may = row.partition(ARROW)
@@ -55,7 +55,7 @@ def read_table(rows: list[str]) -> dict[str, tuple[str, ...]]:
 
 
 def part_of(module: str, table: dict[str, tuple[str, ...]]) -> str | None:
-    """The longest part that holds the module: a bare root name is its own module alone, `root.*` what no longer part holds."""
+    """Return the longest part that contains the module. A bare root name is that module alone, and `root.*` is the rest below the root."""
     names = module.split(".")
     if len(names) == 1:
         return module if module in table else None
@@ -67,7 +67,7 @@ def part_of(module: str, table: dict[str, tuple[str, ...]]) -> str | None:
 
 
 def allowed(part: str, imported: str, table: dict[str, tuple[str, ...]]) -> bool:
-    """Inside its own part a module is free; elsewhere the row decides, a name covering all below it."""
+    """Tell whether a part may import a module: its own modules, and those that its row names or covers by a prefix."""
     if part_of(imported, table) == part:
         return True
     return any(imported == may or imported.startswith(f"{may}.") for may in table[part])

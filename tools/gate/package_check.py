@@ -1,8 +1,8 @@
-"""Is what a user would install what the tree holds?
+"""Check that the package that users install has what the tree has.
 
-Builds the wheel twice (from the tree, and from the sdist), compares them file by file, looks for what a wheel must hold, installs it
-without extras in an empty virtual environment, asks it for its version and for one answer over TCP, and lets its probe judge its
-server. Several known project layouts ship an empty wheel and nothing else notices.
+Builds the wheel twice (from the tree, and from the sdist), compares both file by file, looks for required files, installs the wheel without
+extras into an empty virtual environment, and asks it for its version, for one answer over TCP, and for a verdict of its probe on its own
+server. Some project layouts ship an empty wheel, and no other check notices.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ READY_SECONDS = 30
 
 
 class PackageBroken(Exception):
-    """What is wrong with the package, in one sentence."""
+    """The package is not what it should be. The text is one sentence."""
 
 
 def main() -> int:
-    """Exit code 0 when the package is what it should be, 1 with a sentence otherwise."""
+    """Return 0 if the package is right, and 1 with a sentence otherwise."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--venv", type=Path, help="keep the environment the wheel was installed in, with the clients' extras, here")
     parser.add_argument("--dist", type=Path, help="put the wheel and the sdist that passed here, for a release")
@@ -54,9 +54,9 @@ def main() -> int:
 
 
 def check(scratch: Path, keep: Path | None) -> list[Path]:
-    """All the checks, cheapest last to fail first: build, compare, list, install, run. The wheel and the sdist that passed."""
+    """Run all checks, the most expensive last: build, compare, list, install, run. Returns the wheel and the sdist."""
     direct = build(scratch / "direct", "--wheel", "--no-isolation")
-    through = build(scratch / "through")  # an sdist, and the wheel from it, in an isolated environment as an installer does it
+    through = build(scratch / "through")  # an sdist and the wheel from it, in an isolated environment like that of an installer
     wheel, again, sdist = only(direct, "*.whl"), only(through, "*.whl"), only(through, "*.tar.gz")
     compare(contents(wheel), contents(again))
     held = set(contents(wheel))
@@ -74,13 +74,13 @@ def check(scratch: Path, keep: Path | None) -> list[Path]:
     install_and_ask(wheel, keep or scratch / "venv")
     if keep:
         pip(keep, f"groupmock[cooperative-aiokafka,cooperative-kafka-python,pytest,control] @ {wheel.as_uri()}")
-        pip(keep, "confluent-kafka")  # of docs/how-to/transactions.md: the stock Python client with a whole transactional API
+        pip(keep, "confluent-kafka")  # for docs/how-to/transactions.md: the stock Python client with a complete transactional API
         print(f"kept: {keep}")
     return [wheel, sdist]
 
 
 def build(out: Path, *words: str) -> Path:
-    """`python -m build` of the tree into a folder of its own."""
+    """Run `python -m build` of the tree into its own folder."""
     done = subprocess.run(
         [sys.executable, "-m", "build", *words, "--outdir", str(out), str(TREE)],
         capture_output=True,
@@ -93,7 +93,7 @@ def build(out: Path, *words: str) -> Path:
 
 
 def only(folder: Path, pattern: str) -> Path:
-    """The one file of that kind."""
+    """Return the only file of that kind."""
     found = list(folder.glob(pattern))
     if len(found) != 1:
         raise PackageBroken(f"{len(found)} files {pattern} where one was expected")
@@ -101,13 +101,13 @@ def only(folder: Path, pattern: str) -> Path:
 
 
 def contents(wheel: Path) -> dict[str, str]:
-    """File name to digest of everything in a wheel."""
+    """Return file name -> digest for everything in a wheel."""
     with zipfile.ZipFile(wheel) as opened:
         return {name: hashlib.sha256(opened.read(name)).hexdigest() for name in opened.namelist()}
 
 
 def compare(direct: dict[str, str], through: dict[str, str]) -> None:
-    """Both wheels hold the same files with the same bytes."""
+    """Check that both wheels hold the same files with the same bytes."""
     lost, added = sorted(direct.keys() - through.keys()), sorted(through.keys() - direct.keys())
     changed = sorted(name for name in direct.keys() & through.keys() if direct[name] != through[name])
     for title, names in (("lost", lost), ("added", added), ("changed", changed)):
@@ -116,12 +116,12 @@ def compare(direct: dict[str, str], through: dict[str, str]) -> None:
 
 
 def wheel_info(held: set[str]) -> str:
-    """The name of the wheel's metadata folder."""
+    """Return the name of the wheel's metadata folder."""
     return next(name.split("/")[0] for name in held if name.endswith(".dist-info/METADATA"))
 
 
 def tracked(folders: Iterable[str]) -> set[str]:
-    """What the tree holds under these folders: git's list where there is a checkout, the files themselves where there is none."""
+    """Return the files of the tree under these folders: git's list in a checkout, otherwise the files on disk."""
     roots = list(folders)
     listed = subprocess.run(["git", "ls-files", "--", *roots], cwd=TREE, capture_output=True, text=True)
     if listed.returncode == 0 and listed.stdout:
@@ -131,7 +131,7 @@ def tracked(folders: Iterable[str]) -> set[str]:
 
 
 def check_sdist(sdist: Path) -> None:
-    """The sdist can be tested by who receives it: sources, tests, tools, documents."""
+    """Check that a recipient can test the sdist, which needs sources, tests, tools and documents."""
     with tarfile.open(sdist) as opened:
         held = {"/".join(name.split("/")[1:]) for name in opened.getnames()}
     beside = ["tests", "tools", "docker", "examples", "actions", "Makefile"]
@@ -142,7 +142,8 @@ def check_sdist(sdist: Path) -> None:
 
 
 def check_page(wheel: Path) -> None:
-    """The package's page has no files beside it: its links and pictures are absolute (the substitutions of pyproject.toml)."""
+    """Check the page of the package. It has no files beside it, so its links and pictures must be absolute (by the substitutions of
+    pyproject.toml)."""
     with zipfile.ZipFile(wheel) as opened:
         name = next(name for name in opened.namelist() if name.endswith(".dist-info/METADATA"))
         page = opened.read(name).decode().partition("\n\n")[2]
@@ -152,7 +153,7 @@ def check_page(wheel: Path) -> None:
 
 
 def pip(environment: Path, *words: str) -> None:
-    """pip install into an environment."""
+    """Install into an environment by pip."""
     command = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
@@ -160,7 +161,7 @@ def pip(environment: Path, *words: str) -> None:
 
 
 def install_and_ask(wheel: Path, environment: Path) -> None:
-    """The wheel without extras in an empty environment: its version, its modules, one answer over TCP, a clean end."""
+    """Install the wheel without extras into an empty environment, and check version, modules, one answer over TCP and a clean end."""
     shutil.rmtree(environment, ignore_errors=True)
     venv.create(environment, with_pip=True)
     pip(environment, str(wheel))
@@ -190,7 +191,7 @@ def install_and_ask(wheel: Path, environment: Path) -> None:
 
 
 def lacks_spark(command: Path, bare: dict[str, str], folder: Path) -> None:
-    """Without the extra, a job says how to install it from where the package came from, and the verb's help works."""
+    """Check that without the extra a job says how to install it from the package's origin, and that the verb's help works."""
     helped = subprocess.run([str(command), "pipeline", "--help"], capture_output=True, text=True, env=bare, cwd=folder)
     refused = subprocess.run([str(command), "pipeline", "ingest", ".", "lake"], capture_output=True, text=True, env=bare, cwd=folder)
     if helped.returncode or refused.returncode != 3 or "pip install 'groupmock[pipeline] @ file://" not in refused.stderr:
@@ -198,7 +199,7 @@ def lacks_spark(command: Path, bare: dict[str, str], folder: Path) -> None:
 
 
 def judge(command: Path, bootstrap: str, bare: dict[str, str], folder: Path) -> None:
-    """The installed probe, with the exchanges that came in the wheel, finds that the installed server keeps a rule."""
+    """Check that the installed probe, with the wheel's exchanges, finds that the installed server keeps a rule."""
     words = [str(command), "probe", bootstrap, "--only", "SERVER-04", "--only", "SERVER-47", "--report", "json"]
     done = subprocess.run(words, capture_output=True, text=True, env=bare, cwd=folder, timeout=READY_SECONDS * 4)
     if done.returncode:
@@ -209,7 +210,7 @@ def judge(command: Path, bootstrap: str, bare: dict[str, str], folder: Path) -> 
 
 
 def ask_versions(bootstrap: str) -> None:
-    """One ApiVersions v0 request written by hand: correlation id and error code 0 come back."""
+    """Send an ApiVersions v0 request encoded by hand, and check that correlation id and error code 0 come back."""
     host, port = bootstrap.rsplit(":", 1)
     body = struct.pack(">hhih", 18, 0, 7, -1)
     with socket.create_connection((host, int(port)), READY_SECONDS) as connection:

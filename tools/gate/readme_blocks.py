@@ -1,4 +1,4 @@
-"""Executes a document's fenced code blocks, in their order, in an empty folder, with the commands of the environment it runs in.
+"""Run the fenced code blocks of a document in their order, in an empty folder, with the commands of the current environment.
 
     console   lines after `$ ` are run by bash; what follows a command is its expected output, if anything does: `...` stands for anything.
               A command that ends in ` &` stays until the end of the document, and counts as started when its first line has come.
@@ -40,12 +40,12 @@ README_PORTS = ("9092", "9093", "9094")
 
 
 class Wrong(Exception):
-    """A block did not do what the document says."""
+    """The result of a block differs from the document."""
 
 
 @dataclass(frozen=True)
 class CodeBlock:
-    """One fenced block: its language, its text, its line in the document, and why it is not run, if it is not."""
+    """One fenced block: its language, its text, its line in the document, and the reason if it is not run."""
 
     language: str
     text: str
@@ -54,13 +54,13 @@ class CodeBlock:
 
     @property
     def name(self) -> str | None:
-        """The file name in the first line, if there is one."""
+        """Return the file name in the first line, if any."""
         found = NAMED.match(self.text.splitlines()[0]) if self.text.strip() else None
         return found["name"] if found else None
 
 
 def blocks(document: str) -> list[CodeBlock]:
-    """The fenced blocks of a Markdown text that carry one of the languages we run."""
+    """Return the fenced blocks of a Markdown text in one of the supported languages."""
     found = []
     for match in BLOCK.finditer(document):
         before = document[: match.start()]
@@ -71,7 +71,7 @@ def blocks(document: str) -> list[CodeBlock]:
 
 
 def unmarked(document: str) -> list[int]:
-    """Lines of blocks that read like a command or a program, are of no language that we run, and do not say why they are not run."""
+    """Return the lines of blocks that look like a command or a program but have no supported language and no reason for not being run."""
     return [
         document[: match.start()].count("\n") + 1
         for match in BLOCK.finditer(document)
@@ -80,14 +80,14 @@ def unmarked(document: str) -> list[int]:
 
 
 def pages() -> list[str]:
-    """What the gate runs."""
+    """Return the documents that the gate runs."""
     found = [TREE / "README.md", *sorted((TREE / "docs/start").glob("*.md")), *sorted((TREE / "docs/how-to").glob("*.md"))]
     found.append(TREE / "docs/reference/command-line.md")
     return [str(page) for page in found if any(not block.exempt for block in blocks(page.read_text()))]
 
 
 class Sandbox:
-    """An empty folder, the environment to run things in, and the servers that were started."""
+    """An empty folder, the environment for commands, and the servers that were started."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -97,7 +97,7 @@ class Sandbox:
         self.servers: list[subprocess.Popen[str]] = []
 
     def run(self, block: CodeBlock) -> None:
-        """Do what the block says; Wrong when it fails."""
+        """Run a block in the sandbox. Raises Wrong if it fails."""
         text = block.text
         for named, port in zip(README_PORTS, self.ports, strict=True):
             text = text.replace(named, str(port))
@@ -123,7 +123,7 @@ class Sandbox:
         self.command(f"python -m pytest -q -p no:cacheprovider {file}" if test else f"python {file}", "")
 
     def command(self, command: str, expected: str) -> None:
-        """Run one command to its end, or start it where it ends in ` &`, and compare its output."""
+        """Run one command to its end and compare its output, or start it if it ends in ` &`."""
         if command.endswith(" &"):
             self.start(command.removesuffix(" &"))
             return
@@ -163,7 +163,7 @@ class Sandbox:
                 raise Wrong(f"$ {command} &\ndid not say that it is ready")
 
     def stop(self) -> None:
-        """End what was started, with the signal a terminal sends."""
+        """End the servers by SIGINT, as a terminal does."""
         for server in self.servers:
             if server.poll() is None:
                 os.killpg(server.pid, signal.SIGINT)
@@ -179,7 +179,7 @@ class Sandbox:
 
 
 def dialogue(text: str) -> list[tuple[str, str]]:
-    """A console block as (command, expected output); a command goes on after a backslash."""
+    """Split a console block into (command, expected output). A command continues after a backslash."""
     steps: list[tuple[str, str]] = []
     for line in text.replace("\\\n", " ").splitlines(keepends=True):
         if line.startswith("$ "):
@@ -192,14 +192,14 @@ def dialogue(text: str) -> list[tuple[str, str]]:
 
 
 def matches(said: str, expected: str) -> bool:
-    """Equal but for trailing blanks, where `...` stands for any text."""
+    """Compare texts, ignoring trailing blanks. `...` stands for any text."""
     lines = "\n".join(line.rstrip() for line in expected.strip().splitlines())
     pattern = ".*".join(re.escape(part) for part in lines.split("..."))
     return re.fullmatch(pattern, "\n".join(line.rstrip() for line in said.strip().splitlines()), re.DOTALL) is not None
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports nobody listens on at this moment."""
+    """Return ports that are free at the moment."""
     with ExitStack() as held:
         probes = [held.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:
@@ -208,7 +208,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def run_document(name: str, sandbox: Sandbox) -> int:
-    """Run every block of one document; the number of blocks run. Wrong names the block."""
+    """Run every block of one document and return their number. Raises Wrong with the name of the block."""
     count = 0
     text = Path(name).read_text()
     if silent := unmarked(text):
@@ -229,7 +229,7 @@ def run_document(name: str, sandbox: Sandbox) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run every document named; exit code 1 with the block that went wrong, or when there was nothing to run."""
+    """Run the blocks of every document. Returns 1 and prints the failing block if one fails or there is none."""
     for name in arguments:
         with tempfile.TemporaryDirectory(prefix="groupmock-readme-") as folder:
             sandbox = Sandbox(Path(folder))

@@ -1,1 +1,2 @@
-"""`make live`: everything that the machine's load or chance may decide, tried up to three times, and a report that refuses nothing."""
+"""`make live` runs all tests that depend on the machine's load or on chance, up to three times each, and writes a report without
+failing."""

@@ -1,6 +1,6 @@
-"""python -m tools.live [PART ...]: try what load or chance may decide, and write the report to build/live (text, JUnit XML, HTML).
+"""python -m tools.live [PART ...]: run tests that depend on load or chance, and write the report to build/live (text, JUnit XML, HTML).
 
-Exit code 0 whatever was found: a report is read before a release and refuses nothing. 2: bad use.
+The exit code is 0 whatever was found, because the report is read before a release and refuses nothing. 2: bad use.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FORMS: Final = {"report.txt": as_text, "report.xml": as_junit, "report.html": as
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Try the parts in turn, one line each; the report is complete after every part."""
+    """Try the parts one by one. The report is rewritten after every part."""
     known = {each.name: each for each in parts()}
     parser = argparse.ArgumentParser(prog="python -m tools.live", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="PART", help=f"these only, of {', '.join(known)}")

@@ -1,6 +1,6 @@
-"""What `make live` tries: every folder of tests/live, and the commands of this table.
+"""The parts of `make live`: every folder of tests/live, and the commands of this table.
 
-A part says what it needs that is not ours to install; without it the part is reported as missing, by name.
+A part names the tools that it needs but cannot install. Without them the part is reported as missing, by name.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .tries import FAILED, PASSED, SKIPPED, Part, Try
 
 LIVE: Final = ROOT / "tests" / "live"
 MISSING_CODE: Final = 77
-"""A command ends with it where a tool is missing that only it knows of."""
+"""The exit code of a command that lacks a tool which only it knows about."""
 LONGEST_TEXT: Final = 20_000
 ALL: Final = {"GROUPMOCK_CI_FULL": "1"}
-"""Told that every tool is there, the interop drivers take one that is not for broken."""
+"""With this variable the interop drivers count a missing tool as a failure."""
 SMALL: Final = (
     "--jobs", "6", "--members", "3", "--partitions", "6", "--session-ms", "3000", "--heartbeat-ms", "300", "--delay-ms", "7000",
     "--move-interval-ms", "500", "--absence-ms", "300", "--rate", "5",
@@ -34,28 +34,28 @@ SMALL: Final = (
 
 
 def without(*tools: str) -> str:
-    """Those that are not on the PATH, in a sentence."""
+    """Return a sentence about the tools that are not on the PATH, or ""."""
     gone = [tool for tool in tools if shutil.which(tool) is None]
     return f"not on the PATH: {', '.join(gone)}" if gone else ""
 
 
 def without_kafka() -> str:
-    """Apache Kafka comes from the developers' shared folder, by way of java and mvn."""
+    """Return what is missing to run Apache Kafka, which the shared folder's script starts with java and mvn."""
     return without("java", "mvn") or ("" if ORACLE.is_file() else f"there is no {ORACLE}: set GROUPMOCK_SHARED to the shared folder")
 
 
 def without_languages() -> str:
-    """What the drivers in Go, JavaScript and Java are built with."""
+    """Return what is missing to build the drivers in Go, JavaScript and Java."""
     return without("go", "node", "npm", "java", "mvn")
 
 
 def without_docker() -> str:
-    """An engine must answer, too."""
+    """Return what is missing for containers: docker, or an engine that answers."""
     return without("docker") or ("" if ended(["docker", "info"], 30).code == 0 else "no docker engine answers")
 
 
 def without_browser() -> str:
-    """Debian's chromium, and what steers and judges it from Python (the group `browser` of pyproject.toml)."""
+    """Return what is missing of Debian's chromium and of the Python packages that control it (the group `browser` of pyproject.toml)."""
     lacks = [each for each in ("playwright", "axe_playwright_python") if find_spec(each) is None]
     return without("chromium") or (f"not installed: {', '.join(lacks)} (pip install --group browser)" if lacks else "")
 
@@ -70,12 +70,12 @@ NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "transactions": without_kafka,
     "benchmarks": lambda: "" if shutil.which("gcc") or shutil.which("cc") else "not on the PATH: gcc, cc",
 }
-"""Folder of tests/live -> what it lacks."""
+"""Maps a folder of tests/live to the function that says what it lacks."""
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of tests, `path` below `root`; its cases are the node ids."""
+    """A folder of tests, `path` below `root`. Its cases are the node ids."""
 
     name: str
     says: str
@@ -88,7 +88,7 @@ class Folder:
         return NEEDS.get(self.name, str)()
 
     def attempt(self, only: Collection[str] | None = None) -> dict[str, Try]:
-        """A run of pytest; if it said nothing of any test, the run itself is the case that failed."""
+        """Run pytest on these cases. If it reports no test, the run itself is the case that failed."""
         done, outcomes = outcomes_of([self.path] if only is None else list(only), self.limit_s, self.workers, self.root)
         found = {test: Try(*outcome) for test, outcome in outcomes.items()}
         if done.code in TESTS_RAN and found:
@@ -98,7 +98,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class ShellCommand:
-    """A command that is one case: exit code 0 is passed, MISSING_CODE skipped, everything else failed."""
+    """A command that is one case. Exit code 0 means passed, MISSING_CODE skipped, anything else failed."""
 
     name: str
     says: str
@@ -122,7 +122,7 @@ def _failed(done: Ended) -> Try:
 
 
 def without_python(version: str) -> str:
-    """The Makefile finds the one that starts: on the PATH or in pyenv's own folders."""
+    """Return what is missing for a Python version, which the Makefile looks for on the PATH and in pyenv's folders."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     found = shutil.which(f"python{version}") or any(pyenv.glob(f"versions/{version}.*/bin/python"))
     return "" if found else f"there is no Python {version}"
@@ -134,8 +134,8 @@ def _demo_under(version: str) -> ShellCommand:
 
 
 def _scenarios() -> ShellCommand:
-    """Every scenario with every stock client, small: each run keeps the invariants and counts what its virtual twin counts. Kafka Connect
-    plays along where Java is."""
+    """Return the command that plays every scenario with every stock client at small sizes, and compares the counts with the virtual
+    runs. Kafka Connect takes part if Java is available."""
     names = {each.name for each in LIVE_PROTOCOLS} - ({"connect"} if without("java", "mvn") else set())
     words = [word for name in sorted(names) for word in ("--protocol", name)]
     table = [sys.executable, "-m", "groupmock", "scenario", "table", "--live", "--agree", *words, *SMALL]
@@ -143,7 +143,7 @@ def _scenarios() -> ShellCommand:
 
 
 def parts() -> list[Part]:
-    """Every folder of tests/live in order of name, then the commands."""
+    """Return every folder of tests/live in order of name, then the commands."""
     folders = sorted(each for each in LIVE.iterdir() if any(each.glob("test_*.py")))
     found: list[Part] = [Folder(each.name, f"tests/live/{each.name}", f"tests/live/{each.name}") for each in folders]
     python = sys.executable

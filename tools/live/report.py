@@ -1,4 +1,4 @@
-"""The report of `make live`: text, JUnit XML and one HTML page that fetches nothing."""
+"""Write the report of `make live`: text, JUnit XML and one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from groupmock_clients.probe.report.junit import UNPRINTABLE
 from .tries import BROKEN, FAILED, MISSING, OK, SKIPPED, UNSTABLE, VERDICTS, Case
 
 Results = Mapping[str, Sequence[Case]]
-"""Part -> its cases."""
+"""Maps a part to its cases."""
 CLASSES: Final = {OK: "kept", BROKEN: "broken", UNSTABLE: "unknown", MISSING: "na", SKIPPED: "na"}
-"""Verdict -> the class that the probe's style sheet has for its like."""
+"""Maps a verdict to the class of a similar verdict in the probe's style sheet."""
 
 
 def as_text(results: Results) -> str:
-    """A line per part, then each case that is not ok with what it said."""
+    """Format a line per part, then each case that is not ok with its output."""
     lines = [f"{'part':16} {'seconds':>8}  {'cases':>5}  what became of them"]
     for part, cases in results.items():
         seconds = sum(each.seconds for each in cases)
@@ -44,8 +44,9 @@ def _by_verdict(results: Results) -> list[tuple[str, Case]]:
 
 
 def as_junit(results: Results) -> str:
-    """`failure` is broken, with a `rerunFailure` for each further try; `flakyFailure`, as Surefire writes it, is a failed try of a case
-    that passed in another: readers that know it show it as unstable, others as passed. `skipped` is skipped or missing."""
+    """Format the results as JUnit XML. `failure` is broken, with a `rerunFailure` for each further try. `flakyFailure`, as Surefire
+    writes it, is a failed try of a case that passed in another try: readers that know it show the case as unstable, others as passed.
+    `skipped` is skipped or missing."""
     root = XML.Element("testsuites", name="make live")
     for part, cases in results.items():
         suite = XML.SubElement(root, "testsuite", name=part, time=f"{sum(each.seconds for each in cases):.3f}")
@@ -68,12 +69,12 @@ def _testcase(suite: XML.Element, part: str, case: Case) -> None:
 
 
 def _clean(text: str) -> str:
-    """XML has no way to say control characters."""
+    """Replace control characters, which XML cannot express."""
     return UNPRINTABLE.sub("\ufffd", text)
 
 
 def as_html(results: Results) -> str:
-    """One page, in the probe's style: what is broken and unstable first."""
+    """Format one page in the probe's style, with broken and unstable cases first."""
     return document("groupmock: make live", STYLE, "\n".join(_body(results)))
 
 

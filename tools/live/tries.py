@@ -1,7 +1,7 @@
-"""What became of a case in up to three tries: ok, unstable, broken, missing, or skipped.
+"""The verdict on a case after up to three tries: ok, unstable, broken, missing, or skipped.
 
-A case that failed is tried again, and only that one. What a busy machine did to it once it will hardly do three times; what is broken is
-broken every time; and what is neither is unstable, which is worth a look and no reason to refuse anybody's change.
+Only failed cases are tried again. A busy machine will hardly disturb a case three times, and a broken case fails every time. Anything in
+between is unstable, which deserves a look but is no reason to refuse a change.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ UNSTABLE: Final = "unstable"
 BROKEN: Final = "broken"
 MISSING: Final = "missing"
 VERDICTS: Final = (BROKEN, UNSTABLE, MISSING, SKIPPED, OK)
-"""The ones to look at first."""
+"""The verdicts in the order in which to look at them."""
 TRIES: Final = 3
 
 
 @dataclass(frozen=True)
 class Try:
-    """One try of one case. `outcome`: PASSED, FAILED or SKIPPED; `seconds` of wall time; `text`: why it failed or was skipped."""
+    """One try of one case. `outcome` is PASSED, FAILED or SKIPPED, `seconds` is wall time, `text` says why it failed or was skipped."""
 
     outcome: str
     seconds: float
@@ -33,16 +33,16 @@ class Try:
 
 @dataclass
 class Case:
-    """A test, or a command that is one, and its tries so far."""
+    """A test, or a command that counts as one, and its tries so far."""
 
     name: str
     tries: list[Try] = field(default_factory=list)
     missing: str = ""
-    """What the machine lacks to try it at all."""
+    """Says what the machine lacks to try the case."""
 
     @property
     def verdict(self) -> str:
-        """One of VERDICTS."""
+        """Return one of VERDICTS for all tries together."""
         outcomes = {each.outcome for each in self.tries}
         if self.missing:
             return MISSING
@@ -54,12 +54,11 @@ class Case:
 
     @property
     def seconds(self) -> float:
-        """All tries together."""
         return sum(each.seconds for each in self.tries)
 
     @property
     def text(self) -> str:
-        """What is missing, else what the failed tries said, or why it was skipped."""
+        """Return what is missing, else the output of the tries."""
         told = [f"try {number}: {each.outcome}\n{each.text}".rstrip() for number, each in enumerate(self.tries, 1) if each.text]
         return self.missing or "\n\n".join(told)
 
@@ -71,21 +70,21 @@ class Part(Protocol):
     def name(self) -> str: ...
     @property
     def says(self) -> str:
-        """What it is about, in a few words."""
+        """Return a description in a few words."""
         ...
 
     def lacks(self) -> str:
-        """What the machine lacks to try it, in a sentence; empty where nothing is lacking."""
+        """Return a sentence about what the machine lacks, or ""."""
         ...
 
     def attempt(self, only: Collection[str] | None = None) -> dict[str, Try]:
-        """Try these cases, all of them if None: name -> what became of it."""
+        """Try these cases, or all if None. Returns name -> result."""
         ...
 
 
 def tried(part: Part, tries: int, tell: Callable[[str], object]) -> list[Case]:
-    """Every case of a part: once, and those that fail up to `tries` times in all, until they pass. `tell` hears at once why one failed: of
-    tries of half an hour each the report comes late."""
+    """Try every case of a part once, and failed ones again until they pass or were tried `tries` times. `tell` gets each failure at
+    once, because the report comes late if tries take half an hour."""
     if why := part.lacks():
         return [Case(part.name, missing=why)]
     cases: dict[str, Case] = {}

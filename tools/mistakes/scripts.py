@@ -1,4 +1,4 @@
-"""The ten mistakes. Each function makes one, and ends in the check that a test of the consumer would fail by."""
+"""The scripts of the ten mistakes. Each function makes one, and ends in a check by which a test of the consumer would fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ORDERS: Final = {"orders": 4}
 
 
 class Failed(AssertionError):
-    """The check of a mistake, as it has to fail. `stage`: where it was made."""
+    """The failed check of a mistake, as expected. `stage` is where the mistake was made."""
 
     def __init__(self, said: str, stage: Stage) -> None:
         super().__init__(said)
@@ -21,13 +21,13 @@ class Failed(AssertionError):
 
 
 def check(holds: bool, said: str, stage: Stage) -> None:
-    """What the test asserts. Raises Failed."""
+    """Assert what a test of the consumer would assert. Raises Failed."""
     if not holds:
         raise Failed(said, stage)
 
 
 def commit_after_revoke() -> None:
-    """A worker thread commits what it was given before the rebalance."""
+    """Make a worker thread commit offsets of an assignment from before the rebalance."""
     stage = Stage(ORDERS)
     stage.produce("orders", 1, 18)
     anna, ben = stage.consumer("anna"), stage.consumer("ben")
@@ -45,7 +45,7 @@ def commit_after_revoke() -> None:
 
 
 def no_commit() -> None:
-    """Auto-commit is off and nobody commits."""
+    """Switch auto-commit off and never commit."""
     stage = Stage(ORDERS)
     for partition in range(4):
         stage.produce("orders", partition, 5)
@@ -63,7 +63,7 @@ def no_commit() -> None:
 
 
 def poll_too_slow() -> None:
-    """A record takes longer than max.poll.interval.ms: the client leaves by itself, while the handler goes on."""
+    """Let a record take longer than max.poll.interval.ms: the client leaves by itself, while the handler goes on."""
     stage = Stage(ORDERS)
     stage.produce("orders", 0, 1)
     anna = stage.consumer("anna", rebalance_ms=5000)
@@ -81,7 +81,7 @@ def poll_too_slow() -> None:
 
 
 def two_services_one_group() -> None:
-    """Two services were given the same group id."""
+    """Give two services the same group id."""
     stage = Stage({"orders": 2, "bills": 2})
     shipping = stage.consumer("shipping", topics=["orders"])
     stage.together(shipping)
@@ -93,7 +93,7 @@ def two_services_one_group() -> None:
 
 
 def assignor_mix() -> None:
-    """A new version is rolled out with another assignor alone."""
+    """Roll out a new version that lists another assignor alone."""
     stage = Stage(ORDERS)
     old, new = stage.consumer("old", protocols=["range"]), stage.consumer("new", protocols=["cooperative-sticky"])
     stage.together(old)
@@ -103,7 +103,7 @@ def assignor_mix() -> None:
 
 
 def unknown_topic() -> None:
-    """A topic's name is misspelt, and the broker makes none."""
+    """Misspell a topic's name while the broker does not create topics."""
     stage = Stage(ORDERS, {"auto.create.topics.enable": "false"})
     anna = stage.consumer("anna", topics=["order"])
     anna.look_up()
@@ -112,7 +112,7 @@ def unknown_topic() -> None:
 
 
 def reset_to_latest() -> None:
-    """Records are there before the group first starts, and auto.offset.reset is latest."""
+    """Produce records before the group first starts, with auto.offset.reset=latest."""
     stage = Stage(ORDERS)
     for partition in range(4):
         stage.produce("orders", partition, 3)
@@ -124,7 +124,7 @@ def reset_to_latest() -> None:
 
 
 def static_id_twice() -> None:
-    """Two pods have the same group.instance.id."""
+    """Give two pods the same group.instance.id."""
     stage = Stage(ORDERS)
     one, other = stage.consumer("pod-1", instance_id="kitchen-0"), stage.consumer("pod-2", instance_id="kitchen-0")
     stage.together(one)
@@ -136,7 +136,7 @@ def static_id_twice() -> None:
 
 
 def commits_in_the_wrong_order() -> None:
-    """Two workers handle records of one partition, and each commits when it is done."""
+    """Let two workers handle records of one partition, and each commit when it is done."""
     stage = Stage(ORDERS)
     stage.produce("orders", 1, 9)
     anna = stage.consumer("anna")
@@ -150,7 +150,7 @@ def commits_in_the_wrong_order() -> None:
 
 
 def close_without_leave() -> None:
-    """A process ends without closing its consumer."""
+    """End a process without closing its consumer."""
     stage = Stage(ORDERS)
     anna, ben = stage.consumer("anna"), stage.consumer("ben")
     stage.together(anna, ben)
@@ -171,7 +171,7 @@ MISTAKES: Final[dict[str, Callable[[], None]]] = {
 
 
 def failed_text(name: str) -> list[str]:
-    """What a test that fails by this mistake prints: the assertion and the story. LookupError for an unknown name."""
+    """Return the output of a test that fails by this mistake: the assertion and the story. Raises LookupError for an unknown name."""
     try:
         MISTAKES[name]()
     except Failed as failed:

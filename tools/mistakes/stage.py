@@ -1,4 +1,4 @@
-"""Where a mistake is made: a driver without sockets, rows as a served cluster keeps them, and consumers that do one thing when told to."""
+"""The stage of a mistake: a driver without sockets, rows as a served cluster keeps them, and consumers that act on order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EARLIEST, LATEST = -2, -1
 
 
 class Stage:
-    """A cluster. What `groupmock.rig.Member` wants of its rig, over the driver that writes rows."""
+    """A cluster that offers what `groupmock.rig.Member` needs of its rig, on top of the driver that writes rows."""
 
     def __init__(self, topics: Topics, settings: Mapping[str, object] | None = None, sinks: Sequence[Sink] = ()) -> None:
         self.ring = Ring()
@@ -41,7 +41,7 @@ class Stage:
         self._numbers = count(1)
 
     def send(self, key: int, version: int, message: Any, *, connection: str, client_id: str, node: int = 1) -> Ask:
-        """A request; its answer may come later (`sleep`)."""
+        """Send a request, whose answer may come later (`sleep`)."""
         wire = self._wires.get(connection)
         if wire is None:
             wire = self._wires[connection] = self.rig.connect(node)
@@ -56,33 +56,34 @@ class Stage:
         return ask
 
     def ask(self, key: int, version: int, message: Any, *, connection: str, client_id: str) -> Any:
-        """`send` what is answered within this moment."""
+        """Send a request that is answered without time passing, and return the answer."""
         ask = self.send(key, version, message, connection=connection, client_id=client_id)
         self.sleep(0)
         assert ask.answer is not None, ask
         return ask.answer
 
     def sleep(self, ms: float) -> None:
-        """Let time pass."""
+        """Let time pass and collect answers."""
         self.rig.sleep(ms)
         self._collect()
 
     def hang_up(self, connection: str) -> None:
-        """The client's process is gone."""
+        """Close all connections of a client, as the end of its process does."""
         for name in [name for name in self._wires if name.startswith(connection)]:
             self._wires.pop(name).hang_up()
 
     def produce(self, topic: str, partition: int, records: int) -> None:
-        """So many records more."""
+        """Append this number of records."""
         made = [NewRecord(key=None, value=b"%d" % number, headers=[], timestamp=0) for number in range(records)]
         self.rig.command("append", topic=topic, partition=partition, batch=encode_batch(made))
 
     def consumer(self, name: str, **how: Any) -> Consumer:
-        """One that has done nothing yet."""
+        """Return a consumer that has done nothing yet."""
         return Consumer(self, name, **{"group": GROUP, "topics": ["orders"], **how})
 
     def together(self, *consumers: Consumer, waiting: Sequence[Consumer] = ()) -> None:
-        """They join, one after the other, and are dealt partitions. `waiting`: those that have sent their JoinGroup already."""
+        """Let consumers join one after the other and get their assignments. `waiting` are consumers that have already sent their
+        JoinGroup."""
         for consumer in consumers:
             consumer.join()
         self.sleep(3000)
@@ -91,7 +92,7 @@ class Stage:
         self.sleep(0)
 
     def story(self) -> Iterator[str]:
-        """What a failed test shows."""
+        """Return the story that a failed test shows."""
         group = self.core.cluster.groups.find(GROUP)
         views = {GROUP: server_view(self.core.cluster, group)} if group is not None else {}
         return tell(self.ring.rows, seed=SEED, views=views)
@@ -105,7 +106,7 @@ class Stage:
 
 
 class Consumer(Member):
-    """A member that also looks up, fetches and reads, by the requests of a stock client. `handled`: records that came, by partition."""
+    """A member that also looks up, fetches and reads, by the requests of a stock client. `handled` counts received records by partition."""
 
     rig: Stage  # type: ignore[assignment]  # a Member asks no more of its rig than a Stage has
 
@@ -114,17 +115,17 @@ class Consumer(Member):
         self.handled: dict[Partition, int] = {}
 
     def look_up(self) -> Any:
-        """Metadata of its topics."""
+        """Ask for the metadata of its topics."""
         topics = [MetadataRequestTopic(name=name) for name in self.topics]
         return self._elsewhere(METADATA, MetadataRequest(topics=topics, allow_auto_topic_creation=False))
 
     def committed(self) -> dict[Partition, int]:
-        """OffsetFetch of what it has; -1: nothing."""
+        """Fetch the offsets of its partitions, -1 without a commit."""
         answer = self._ask(OFFSET_FETCH, self.offsets_request(self.assignment))
         return {(topic.name, each.partition_index): each.committed_offset for topic in answer.topics for each in topic.partitions}
 
     def log_of(self, stamp: int) -> dict[Partition, int]:
-        """ListOffsets: where the logs of its partitions begin or end."""
+        """Ask ListOffsets for the begin or end of its partitions' logs."""
         topics = [
             ListOffsetsTopic(name=topic, partitions=[ListOffsetsPartition(partition_index=each, timestamp=stamp) for each in numbers])
             for topic, numbers in by_topic(self.assignment).items()
@@ -133,7 +134,7 @@ class Consumer(Member):
         return {(topic.name, each.partition_index): each.offset for topic in answer.topics for each in topic.partitions}
 
     def start(self, reset: int = EARLIEST) -> dict[Partition, int]:
-        """Where it goes on: at what was committed, else as auto.offset.reset says. Reads from there."""
+        """Start reading at the committed offsets, or else where auto.offset.reset says."""
         found = self.committed()
         where = self.log_of(reset) if -1 in found.values() else {}
         at = {partition: offset if offset >= 0 else where[partition] for partition, offset in found.items()}
@@ -142,19 +143,19 @@ class Consumer(Member):
         return at
 
     def read(self, at: Mapping[Partition, int]) -> dict[Partition, int]:
-        """One Fetch; partition -> the high watermark."""
+        """Fetch once, and return partition -> high watermark."""
         wanted = {each: FetchPartition(partition=each[1], fetch_offset=offset, partition_max_bytes=1000) for each, offset in at.items()}
         topics = [FetchTopic(topic=topic, partitions=[wanted[topic, each] for each in numbers]) for topic, numbers in by_topic(at).items()]
         answer = self._elsewhere(FETCH, FetchRequest(max_bytes=100_000, topics=topics))
         return {(topic.topic, each.partition_index): each.high_watermark for topic in answer.responses for each in topic.partitions}
 
     def leave_because(self, reason: str) -> None:
-        """LeaveGroup with a reason (KIP-800)."""
+        """Leave the group with a reason (KIP-800)."""
         self._ask(LEAVE_GROUP, self.leave_request(reason))
 
     def _ask(self, key: int, message: Any, by: str = "") -> Any:
         return self.rig.ask(key, newest(key, message), message, connection=self.client_id + by, client_id=self.client_id)
 
     def _elsewhere(self, key: int, message: Any) -> Any:
-        """Not to the coordinator: stock clients have another connection for that."""
+        """Ask a broker on the connection for data, because stock clients have a separate one to the coordinator."""
         return self._ask(key, message, by="/data")

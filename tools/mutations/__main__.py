@@ -1,4 +1,4 @@
-"""`make mutations`: can our checks fail? Plants small mistakes in a copy of the sources, one at a time, and asks the judges.
+"""`make mutations` checks that our checks can fail: it plants small mistakes in a copy of the sources, one at a time, and runs the judges.
 
     python -m tools.mutations                     every mutation of tests/mutations/mutations.toml; writes its record and page
     python -m tools.mutations NAME ...            these only; writes nothing
@@ -29,13 +29,13 @@ from .planted import FOLDERS, Mutation, Stale, check, load
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Judge what was asked for; 0: all as it should be."""
+    """Judge the mutations that were asked for. Returns 0 if all were noticed as expected."""
     options = _options(arguments)
     mutations = load()
     chosen = _chosen(mutations, options)
     began = time.monotonic()
     with snapshot() as base:
-        for mutation in mutations:  # all of them, so that a sample too says what has to be repaired
+        for mutation in mutations:  # all of them, because a sample too should report stale mutations
             check(mutation, base)
         results = run(chosen, options.judge or list(FOLDERS), base, unit=options.unit)
     seconds = time.monotonic() - began

@@ -1,7 +1,7 @@
-"""One judge in a process of its own, over whatever groupmock is on the path: prints what it found as JSON.
+"""Run one judge in its own process on the groupmock on the path, and print its result as JSON.
 
-tools/mutations starts it with a broken copy of the sources in front of the path. What the golden corpus and the exchanges see is what
-a client could see: the invariants that the core checks of itself are switched off. The unit tests run as they are.
+tools/mutations starts it with a broken copy of the sources first on the path. The golden corpus and the exchanges judge only what a client
+can see, so the core's own invariants are switched off for them. The unit tests run unchanged.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 Finding = dict[str, Any]
-"""`broken`: how many dialogues, scripts or tests; `rows`: the rows of the broken exchanges, or the tests that failed and how many cases of
-each; `first`: the first difference in one line."""
+"""The result of a judge. `broken` counts dialogues, scripts or tests. `rows` counts the rows of broken exchanges, or the failed cases by
+test. `first` is the first difference in one line."""
 RELEASE = "4.3"
 
 
@@ -40,7 +40,7 @@ def by_exchanges(folder: Path) -> Finding:
 
 
 def _broken(variant: Any) -> str | None:
-    """What is wrong with one dialogue, None if all is well. An exception inside the core is a broken server too."""
+    """Return what is wrong with one dialogue, or None. An exception in the core counts as broken."""
     from groupmock_clients.probe.stages.core_stage import CoreStage
     from groupmock_clients.probe.verdicts.runner import play
 
@@ -54,7 +54,7 @@ def _broken(variant: Any) -> str | None:
 
 
 def by_golden_corpus(folder: Path) -> Finding:
-    """Replay Kafka's recorded answers, as far as they can be replayed on the core."""
+    """Replay Kafka's recorded answers, as far as the core can replay them."""
     from tools.fidelity.compare.golden import PLAYED_ON_CORE, load
 
     judged, found = 0, []
@@ -67,7 +67,7 @@ def by_golden_corpus(folder: Path) -> Finding:
 
 
 def _differs(golden: Any) -> str | None:
-    """The first difference between one recorded play and the core; an exception inside the core is one too."""
+    """Return the first difference between one recorded play and the core. An exception in the core counts as one."""
     from tools.fidelity.compare.golden import differences
 
     try:
@@ -77,10 +77,10 @@ def _differs(golden: Any) -> str | None:
 
 
 class NoShrinking:
-    """Whether something fails is asked here, not what the smallest example is: looking for that takes minutes."""
+    """A pytest plug-in that stops hypothesis from shrinking, which takes minutes, because only the failure matters here."""
 
     def pytest_configure(self) -> None:
-        """After tests/conftest.py chose its profile."""
+        """Load the profile after tests/conftest.py has chosen its own."""
         from hypothesis import Phase, settings
 
         settings.register_profile("judged", settings(), phases=(Phase.explicit, Phase.generate))
@@ -88,7 +88,7 @@ class NoShrinking:
 
 
 def by_unit_tests(*folders: Path) -> Finding:
-    """Run the tests of these folders as `make test` does, every one of them whatever fails before."""
+    """Run the tests of these folders as `make test` does, without stopping at a failure."""
     import pytest
 
     with tempfile.TemporaryDirectory() as scratch, contextlib.redirect_stdout(sys.stderr):
@@ -107,7 +107,7 @@ def by_unit_tests(*folders: Path) -> Finding:
 
 
 def _said(text: str) -> str:
-    """The sentence of a failure in pytest's long form."""
+    """Return the sentence of a failure in pytest's long form."""
     lines = text.strip().splitlines()
     return next((line.removeprefix("E").strip() for line in lines if line.startswith("E ")), lines[-1] if lines else "")
 
@@ -116,7 +116,7 @@ JUDGES: dict[str, Callable[..., Finding]] = {"exchanges": by_exchanges, "golden"
 
 
 def main(name: str, sources: str, *folders: str) -> int:
-    """Judge; refuses to judge another groupmock than the one below `sources`."""
+    """Run one judge and print its result. Refuses a groupmock that is not below `sources`."""
     for package in ("groupmock", "groupmock_codec", "groupmock_clients"):
         found = find_spec(package)
         if found is None or not Path(str(found.origin)).resolve().is_relative_to(Path(sources).resolve()):

@@ -1,4 +1,4 @@
-"""A mutation before its judges, each in a process of its own (judge_process.py), and what their verdicts mean."""
+"""Run the judges on a mutation, each in its own process (judge_process.py), and interpret their verdicts."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from .planted import FOLDERS, LIST, Mutation, named_by, plant
 
 SOURCES: Final = ("codec", "broker", "clients")
 NEEDED: Final = (*SOURCES, "pipeline", "tests", "docs", "tools", "pyproject.toml", "README.md")
-"""What a snapshot holds: the sources, and whatever a unit test reads."""
+"""The parts of a snapshot: the sources, and whatever a unit test reads."""
 PROCESSES: Final = 2
 PATIENCE_S: Final = 180
 LONGEST_FIRST: Final = 160
 FEW: Final = 3
-"""So many unit tests are named, where no more than these notice a mistake: none of them is one too many."""
+"""Unit tests are named if no more than this number notice a mistake, because none of them is redundant."""
 
 
 @dataclass(frozen=True)
 class JudgeVerdict:
-    """What one judge says of one mutation. `rows`: row -> broken exchanges of it, or test -> how often it failed; `first`: the difference
-    that was found first."""
+    """The verdict of one judge on one mutation. `rows` maps a row to its broken exchanges, or a test to its failures. `first` is the
+    first difference found."""
 
     caught: bool
     broken: int
@@ -41,15 +41,14 @@ class JudgeVerdict:
 
 
 Verdicts = dict[str, JudgeVerdict]
-"""Judge -> verdict."""
+"""Maps a judge to its verdict."""
 
 
-# -- asking them -------------------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def snapshot(root: Path = ROOT) -> Iterator[Path]:
-    """A copy of the sources and the judges' data, so that nothing moves while a run goes on."""
+    """Copy the sources and the judges' data, so that they do not change during a run."""
     with tempfile.TemporaryDirectory(prefix="groupmock-mutations-") as folder:
         for name in NEEDED:  # the exchanges are part of the clients
             if (root / name).is_dir():
@@ -60,7 +59,7 @@ def snapshot(root: Path = ROOT) -> Iterator[Path]:
 
 
 def judge(base: Path, mutation: Mutation | None, judges: Iterable[str], unit: Sequence[str] = ()) -> Verdicts:
-    """Every judge's verdict on the sources of `base` with that mistake in them (None: as they are). `unit`: these folders of unit tests."""
+    """Return every judge's verdict on the sources of `base` with that mistake (None: unchanged). `unit` selects folders of unit tests."""
     with tempfile.TemporaryDirectory(prefix="groupmock-mutant-") as folder:
         mutant = Path(folder)
         for name in SOURCES:
@@ -72,7 +71,7 @@ def judge(base: Path, mutation: Mutation | None, judges: Iterable[str], unit: Se
 
 
 def _verdict(name: str, base: Path, mutant: Path, unit: Sequence[str]) -> JudgeVerdict:
-    path = os.pathsep.join(map(str, (*(mutant / each for each in SOURCES), base)))  # base: for tools.fidelity
+    path = os.pathsep.join(map(str, (*(mutant / each for each in SOURCES), base)))  # `base` contains tools.fidelity
     asked = [str(base / FOLDERS[name] / each) for each in unit] if name == "unit" else [str(base / FOLDERS[name])]
     command = [sys.executable, "-P", "-m", "tools.mutations.judge_process", name, str(mutant), *asked]
     try:
@@ -96,7 +95,7 @@ def run(
     told: Callable[[str], None] = print,
     unit: Sequence[str] = (),
 ) -> list[tuple[Mutation, Verdicts]]:
-    """Judge them all, two at a time, a line each. Raises RuntimeError when a judge finds fault with the unchanged sources."""
+    """Judge all mutations, two at a time, and print a line each. Raises RuntimeError if a judge finds fault with the unchanged sources."""
     folders = unit or sorted({each.part for each in mutations})
     asked = [each for each in judges if each != "unit" or folders]
     innocent = [f"{name}: {verdict.first}" for name, verdict in judge(base, None, asked, folders).items() if verdict.caught]
@@ -111,11 +110,10 @@ def run(
     return results
 
 
-# -- what it means -----------------------------------------------------------------------------------------------------------------
 
 
 def complaints(mutation: Mutation, verdicts: Verdicts) -> Iterator[str]:
-    """What is not as it should be."""
+    """Yield the differences from the expected verdicts."""
     golden, exchanges, unit = verdicts.get("golden"), verdicts.get("exchanges"), verdicts.get("unit")
     if golden is not None and not golden.caught and not mutation.survives:
         yield "survives the golden corpus and nothing explains it"
@@ -130,7 +128,7 @@ def complaints(mutation: Mutation, verdicts: Verdicts) -> Iterator[str]:
 
 
 def line(mutation: Mutation, verdicts: Verdicts) -> str:
-    """One mutation in the table that a run prints."""
+    """Format one mutation for the table that a run prints."""
     cells = [f"{mutation.name:40}"]
     for name, verdict in verdicts.items():
         rows = " ".join(named_by(mutation, verdict.rows))
@@ -140,7 +138,7 @@ def line(mutation: Mutation, verdicts: Verdicts) -> str:
 
 
 def as_data(results: Sequence[tuple[Mutation, Verdicts]], seconds: float) -> dict[str, Any]:
-    """The run as tools/records keeps it."""
+    """Return the run as data for tools/records."""
     rows = {
         mutation.name: {"breaks": mutation.breaks}
         | {

@@ -1,4 +1,4 @@
-"""The mistakes: the list, and how one is planted in a copy of the sources."""
+"""The list of mistakes, and how one is planted in a copy of the sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.runs import ROOT
 LIST: Final = ROOT / "tests/mutations/mutations.toml"
 CORE: Final = "broker/groupmock/core/"
 FOLDERS: Final = {"golden": "tests/golden", "exchanges": "clients/groupmock_clients/probe/exchanges", "unit": "tests/unit"}
-"""Judge -> what it judges by."""
+"""Maps a judge to the folder of its data."""
 
 
 class Stale(Exception):
@@ -24,8 +24,8 @@ class Stale(Exception):
 
 @dataclass(frozen=True)
 class Mutation:
-    """One mistake. `rows`: those that may name it, () where no rule of the exchanges speaks of it; `survives`: why the golden corpus
-    cannot see it."""
+    """One mistake in the sources. `rows` are the rows of exchanges that may name it, () if none does. `survives` says why the golden
+    corpus cannot notice it."""
 
     name: str
     file: str
@@ -37,29 +37,28 @@ class Mutation:
 
     @property
     def in_core(self) -> bool:
-        """Is it something that a client could see, whatever the rest of the server does?"""
+        """Tell whether a client could see the mistake, independent of the rest of the server."""
         return self.file.startswith(CORE)
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Who is asked."""
+        """Return the judges to ask."""
         return tuple(judge for judge, asked in zip(FOLDERS, (self.in_core, self.rows, True), strict=True) if asked)
 
     @property
     def part(self) -> str:
-        """The folder of tests/unit that mirrors the broken file: core, codec, net, ..."""
+        """Return the folder of tests/unit that mirrors the broken file: core, codec, net, ..."""
         folders = {folder.name for folder in (ROOT / FOLDERS["unit"]).iterdir() if folder.is_dir()}
         return next(name for each in Path(self.file).parent.parts[::-1] if (name := each.removeprefix("groupmock_")) in folders)
 
 
 def load(path: Path = LIST) -> list[Mutation]:
-    """The list, in its order."""
     listed = tomllib.loads(path.read_text(encoding="utf-8"))
     return [Mutation(name=name, **{**entry, "rows": tuple(entry.get("rows", ()))}) for name, entry in listed.items()]
 
 
 def plant(mutation: Mutation, root: Path) -> None:
-    """Make the mistake in the sources below `root`. Raises Stale unless the old text stands there exactly once."""
+    """Plant the mistake in the sources below `root`. Raises Stale unless the old text occurs exactly once."""
     file = root / mutation.file
     if not file.is_file():
         raise Stale(f"{mutation.name}: there is no {mutation.file}: {LIST.name} must be kept up to date")
@@ -77,7 +76,7 @@ def plant(mutation: Mutation, root: Path) -> None:
 
 
 def check(mutation: Mutation, base: Path = ROOT) -> None:
-    """Does the old text stand where the list says? Raises Stale."""
+    """Check that the old text is where the list says. Raises Stale."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / mutation.file
         copy.parent.mkdir(parents=True)
@@ -87,6 +86,6 @@ def check(mutation: Mutation, base: Path = ROOT) -> None:
 
 
 def named_by(mutation: Mutation, rows: Iterable[str]) -> list[str]:
-    """The rows that name the broken server and were expected to."""
+    """Return the expected rows among those that name the broken server."""
     broken = set(rows)
     return [row for row in mutation.rows if row in broken]

@@ -1,1 +1,1 @@
-"""What writes the pages under docs/ and the tables of README."""
+"""The programs that write the pages under docs/ and the tables of README."""

@@ -9,7 +9,7 @@ from .all_pages import PAGES, written
 
 
 def main() -> int:
-    """Always 0: the gate compares by git what was written."""
+    """Write the pages that have changed. Returns 0 always, because the gate compares them by git."""
     parser = argparse.ArgumentParser(prog="python -m tools.pages", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PAGES))
     names = parser.parse_args().names

@@ -1,4 +1,4 @@
-"""Tools of administrators: what `tests/interop/administer` recorded of each call, on groupmock and on Apache Kafka."""
+"""Write the page about tools of administrators: each call that `tests/interop/administer` recorded, on groupmock and on Apache Kafka."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ Row = dict[str, Any]
 
 
 def text() -> str:
-    """The page of what is recorded."""
     return page(json.loads((RECORDS / "admin-tools.json").read_text(encoding="utf-8")))
 
 
 def page(data: dict[str, list[Row]]) -> str:
-    """The whole page. `data`: administrator -> its calls, in the order in which they were made."""
+    """Return the text of the page. `data` maps an administrator to its calls in order."""
     rows = [row for name in ORDER for row in data.get(name, [])]
     works = sum(row["groupmock"] for row in rows)
     lines = [
@@ -53,6 +52,6 @@ def _mark(works: bool | None) -> str:
 
 
 def _code(text: str) -> str:
-    """As it was said, whatever is in it."""
+    """Format a text as code, whatever is in it."""
     shown = cell(text.replace("`", "'").strip())
     return f"`{shown}`" if shown else ""

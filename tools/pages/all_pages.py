@@ -1,4 +1,4 @@
-"""The pages that are written by programs, and where each stands: `tools.pages.NAME_page.text()` is what page NAME should say."""
+"""The generated pages and their files. `tools.pages.NAME_page.text()` returns the current text of page NAME."""
 
 from __future__ import annotations
 
@@ -38,22 +38,21 @@ PAGES: Final[dict[str, str]] = {
     "transactions": "docs/proof/transactions.md",
     "suites": "docs/proof/suites.md",
 }
-"""Name -> file, from the root."""
+"""Maps a page's name to its file, relative to the root."""
 
 
 def path(name: str) -> Path:
-    """Where that page stands."""
     return ROOT / PAGES[name]
 
 
 def current(name: str) -> str:
-    """What it should say now."""
+    """Return the text that the page should have now."""
     text: str = import_module(f"tools.pages.{name}_page").text()
     return text
 
 
 def written(name: str) -> bool:
-    """Write it where it says something else; did it?"""
+    """Write the page if it has changed, and return whether it has."""
     file, text = path(name), current(name)
     if file.is_file() and file.read_text(encoding="utf-8") == text:
         return False

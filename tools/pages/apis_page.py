@@ -1,4 +1,4 @@
-"""docs/reference/apis.md: written by hand, with the table of APIs and versions that the program has."""
+"""Write docs/reference/apis.md: a hand-written page with the program's table of APIs and versions."""
 
 from __future__ import annotations
 
@@ -9,5 +9,4 @@ from .marked_tables import with_table
 
 
 def text() -> str:
-    """The page with its table as it should be."""
     return with_table(path("apis").read_text(encoding="utf-8"), markdown(coverage()), "apis")

@@ -1,7 +1,8 @@
-"""`AsyncBroker`, written from the methods of `Broker`: the same text with `async` before a method and `await` before what asks the cluster.
+"""Write `AsyncBroker` from the methods of `Broker`: the same text with `async` before a method and `await` before a call to the cluster.
 
-A method of `Broker` that is to have such a twin calls the cluster by `_ask`, `_run`, `_wait`, `_command`, or by another method of `Broker`,
-as a call of its own and not within an expression with others; what runs on the cluster's thread is a function outside of the class.
+A method of `Broker` with a coroutine counterpart calls the cluster by `_ask`, `_run`, `_wait`, `_command`, or by another method of
+`Broker`. Such a call must be a statement or assignment of its own. Code that runs on the cluster's thread is a function outside of the
+class.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from groupmock.inprocess.fault_rules import FaultBlock
 
 WIDTH: Final = 140
 CALLS: Final = {"_ask", "_run", "_wait", "_command"}
-"""Methods of `Calls` that block; those of `AsyncCalls` with these names are coroutines."""
+"""The blocking methods of `Calls`. The methods of `AsyncCalls` with these names are coroutines."""
 TWINS: Final = {"Undo": "AsyncUndo", "FaultBlock": "AsyncFaultBlock", "Faults": "AsyncBroker", "Broker": "AsyncBroker"}
-"""Class -> what stands for it in the twin."""
+"""Maps a class to its asynchronous counterpart."""
 BLOCKS: Final = {"__enter__": "__aenter__", "__exit__": "__aexit__"}
 HEAD: Final = '''"""The twin of `Broker` with coroutines. Written by tools/pages/async_broker_page.py (`make docs`): do not edit."""
 
@@ -59,7 +60,7 @@ class AsyncFaultBlock:
 
 
 def text() -> str:
-    """The module, as `ruff format` leaves it."""
+    """Return the module, formatted as `ruff format` would."""
     parts = [kind for kind in Broker.__mro__[1:] if kind.__module__ not in (calls.__name__, "abc", "builtins")]
     body = ["__tracebackhide__: Final = True\n\n\n", BROKER]
     body += [_forwarded(method) for method in _methods(Broker) if not method.name.startswith("_")]
@@ -77,7 +78,7 @@ def _methods(kind: type) -> list[ast.FunctionDef]:
 
 
 def _forwarded(method: ast.FunctionDef) -> str:
-    """A method or property of `Broker` itself, which starts and stops the thread: its twin lets a thread of its own wait for it."""
+    """Return a method or property that starts or stops `Broker`'s thread. Its counterpart runs it in another thread and awaits that."""
     lines = inspect.getsource(Broker).splitlines()
     first = method.body[0]
     told = "\n".join(_head(lines, method, first.lineno - 1) + lines[first.lineno - 1 : first.end_lineno])
@@ -89,7 +90,7 @@ def _forwarded(method: ast.FunctionDef) -> str:
 
 
 def _twin(kind: type, method: ast.FunctionDef) -> str:
-    """A method whose text is that of the blocking one."""
+    """Return a method with the text of the blocking one."""
     lines = inspect.getsource(kind).splitlines()
     assert method.end_lineno is not None
     for call in _awaited(method.body):
@@ -101,7 +102,7 @@ def _twin(kind: type, method: ast.FunctionDef) -> str:
 
 
 def _head(lines: list[str], method: ast.FunctionDef, end: int) -> list[str]:
-    """Its lines before the body, decorators with them."""
+    """Return the method's lines before the body, including decorators."""
     begin = min([method.lineno, *(each.lineno for each in method.decorator_list)]) - 1
     head = [_renamed(line) for line in lines[begin:end]]
     if _is_coroutine(method):
@@ -111,7 +112,7 @@ def _head(lines: list[str], method: ast.FunctionDef, end: int) -> list[str]:
 
 
 def _renamed(line: str) -> str:
-    """Code with the names of the twin; of a docstring, which has such names in quotes, the word for a block."""
+    """Replace names in code by those of the counterpart. In a docstring, which quotes such names, only the word for a block is replaced."""
     line = re.sub(r"\ba `with`", "an `async with`", line)
     line = re.sub(r"(?<![`\w.])(" + "|".join(TWINS) + r")(?=\(| \||:|$|,)", lambda found: TWINS[found[1]], line)
     return re.sub("|".join(BLOCKS), lambda found: BLOCKS[found[0]], line)
@@ -132,7 +133,7 @@ def _returns(method: ast.FunctionDef) -> str:
 
 
 def _awaited(nodes: Iterable[ast.AST]) -> list[ast.Call]:
-    """The calls of what blocks, but for those in a lambda, which is called elsewhere."""
+    """Return the blocking calls, except those in a lambda, which runs elsewhere."""
     found: list[ast.Call] = []
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) in ("self", "self._broker"):
@@ -144,7 +145,7 @@ def _awaited(nodes: Iterable[ast.AST]) -> list[ast.Call]:
 
 
 def _imports(code: str, modules: Iterable[ModuleType]) -> str:
-    """What the code needs of what these modules import and declare."""
+    """Return imports for the names that the code uses and these modules import or declare."""
     tree = ast.parse(code)
     used = set().union(*(_names(node) for kind in tree.body for node in ast.iter_child_nodes(kind)))
     used -= {kind.name for kind in tree.body if isinstance(kind, ast.ClassDef)}
@@ -163,7 +164,7 @@ def _imports(code: str, modules: Iterable[ModuleType]) -> str:
 
 
 def _names(node: ast.AST) -> set[str]:
-    """What it takes from outside, builtins with it."""
+    """Return the names that a node takes from outside, including builtins."""
     inner = list(ast.walk(node))
     own = {each.arg for each in inner if isinstance(each, ast.arg)}
     own |= {each.id for each in inner if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
@@ -179,14 +180,15 @@ def _declared(module: ModuleType) -> Iterator[str]:
 
 
 def _imported(node: ast.stmt) -> dict[str, tuple[str, str]]:
-    """Name -> the module that it is of, and its name there; no name there for a module itself."""
+    """Return name -> (module, name in it), with an empty name for a module itself."""
     if isinstance(node, ast.ImportFrom):
         return {each.asname or each.name: ("." * node.level + (node.module or ""), each.name) for each in node.names}
     return {each.name: (each.name, "") for each in node.names} if isinstance(node, ast.Import) else {}
 
 
 def _import_lines(imports: dict[str, tuple[str, str]]) -> Iterator[str]:
-    """In the order of ruff's isort: the standard library, packages, groupmock's, its own from the outermost on; modules before names."""
+    """Yield import lines in the order of ruff's isort: standard library, packages, groupmock's, relative ones from the outermost on,
+    modules before names."""
     sections: dict[int, list[str]] = {}
     for module in sorted({module for module, name in imports.values() if not name}):
         sections.setdefault(_section(module), []).append(f"import {module}")

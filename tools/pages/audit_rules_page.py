@@ -1,4 +1,4 @@
-"""The rules of the audit: every rule with its texts, as it tells them itself."""
+"""Write the page of the audit's rules from their own texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ and one that does not.
 
 
 def text() -> str:
-    """The table of rules, then each of them."""
     rules = [facts_of(each) for each in registered().values()]
     rows = ([f"[{each.code}](#{each.code.lower()})", cell(each.title), each.severity, ", ".join(each.observes)] for each in rules)
     lines = [notice("audit_rules"), "# Rules of the audit", "", ABOUT, ""]

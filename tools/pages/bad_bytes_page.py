@@ -1,4 +1,5 @@
-"""Bad bytes: hostile inputs by class, how Kafka reacted and how groupmock did, as `python -m tools.fidelity bytes --record` saw it."""
+"""Write the page about bad bytes: reactions of Kafka and groupmock to hostile inputs, as `python -m tools.fidelity bytes --record` saw
+them."""
 
 from __future__ import annotations
 
@@ -38,12 +39,10 @@ makes the data again (the broker needs `auto.create.topics.enable=false`, `group
 
 
 def text() -> str:
-    """The page of the recorded runs."""
     return page(json.loads((RECORDS / "bad-bytes.json").read_text()))
 
 
 def page(data: dict[str, Json]) -> str:
-    """The page."""
     releases = [release for release in RELEASES if release in data]
     lines = [NOTICE, "# Bad bytes", "", ABOUT, "", "## The runs", "", *_runs(data, releases), "", "## The table", ""]
     names = sorted({name for release in releases for name in data[release]["classes"]})
@@ -67,7 +66,7 @@ def _row(name: str, found: list[Json]) -> list[str]:
 
 
 def _reactions(found: Json) -> str:
-    """The most frequent first; a lone one without its number."""
+    """Format reactions, the most frequent first, and a single one without its count."""
     if found is None:
         return "not met"
     kinds = sorted(found["kafka"].items(), key=lambda one: (-one[1], one[0]))

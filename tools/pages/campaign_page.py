@@ -1,4 +1,4 @@
-"""The campaign: what the job does, and the Characteristics of the last one that was recorded."""
+"""Write the page of job campaign, with the Characteristics of the last recorded one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHOWN: Final = {
     "unowned_s": "Partition-seconds without an owner",
     "converge_s": "Seconds to converge",
 }
-"""Figure -> head of its table."""
+"""Maps a figure to the title of its table."""
 ABOUT: Final = """
 # campaign: scenarios by the thousand, on the virtual clock
 
@@ -90,12 +90,11 @@ CAMPAIGN_ABOUT: Final = {
 
 
 def text() -> str:
-    """Of the last campaign that was recorded."""
     return page(RECORDS)
 
 
 def page(folder: Path) -> str:
-    """The page, from the files in this folder."""
+    """Return the page from the files in this folder."""
     data, plan = folder / DATA, folder / PLAN
     lines = [NOTICE, ABOUT.replace("{plan}", plan.read_text(encoding="utf-8").strip()), "", *_columns()]
     if data.exists():
@@ -139,7 +138,7 @@ def _measured(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _steady(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How much chance is in the counts."""
+    """Describe how much the counts vary between seeds."""
     same = {name: sum(row[f"{name}_min"] == row[f"{name}_max"] for row in rows) for name in ("rounds", "moved")}
     return (
         f"The seed decides when things happen, hardly ever what: in {same['rounds']} of these combinations every seed has as many rounds,\n"
@@ -148,7 +147,7 @@ def _steady(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _ordered(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Size groups with most combinations first."""
+    """Sort rows so that the sizes with most combinations come first."""
     counted: dict[object, int] = {}
     for row in rows:
         counted[_sizes(row)] = counted.get(_sizes(row), 0) + 1

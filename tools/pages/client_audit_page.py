@@ -1,4 +1,4 @@
-"""The conduct of stock clients: what `tests/interop/audit` recorded of each, rule by rule."""
+"""Write the page about the conduct of stock clients, which `tests/interop/audit` recorded rule by rule."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ Entry = dict[str, Any]
 
 
 def text() -> str:
-    """The page of what is recorded."""
     return page(json.loads((RECORDS / "client-audit.json").read_text()), scripts())
 
 
 def scripts(folder: Path = FINDINGS) -> dict[tuple[str, str], str]:
-    """(client as the script names it, rule) -> file: a minimal program each."""
+    """Return (client as the script names it, rule) -> file of a minimal program."""
     found = {}
     for file in sorted(folder.glob("*.*")):
         told = dict(re.findall(r"^(?:#|//) (\w+): (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE))
@@ -38,7 +37,7 @@ def scripts(folder: Path = FINDINGS) -> dict[tuple[str, str], str]:
 
 
 def page(data: dict[str, Entry], known: dict[tuple[str, str], str]) -> str:
-    """The whole page. `data`: client -> what `judges.audited.entry` keeps of it."""
+    """Return the text of the page. `data` maps a client to the data of `judges.audited.entry`."""
     lines = [NOTICE, "# Clients, audited", "", *_introduction(data), "", "## Rule by rule", "", *_matrix(data), ""]
     lines += ["## What is broken", ""]
     for client, entry in data.items():

@@ -1,4 +1,4 @@
-"""The client matrix: what stock clients saw of Kafka and of groupmock, as tests/interop/matrix recorded it."""
+"""Write the client matrix: the behaviour of Kafka and groupmock that stock clients saw, as tests/interop/matrix recorded it."""
 
 from __future__ import annotations
 
@@ -36,12 +36,11 @@ SIGNS = {True: "ok", False: "**RED**", None: "–"}
 
 
 def text() -> str:
-    """The page of the recorded matrix."""
     return page(json.loads((RECORDS / "clients.json").read_text()))
 
 
 def page(data: dict[str, Any]) -> str:
-    """The whole page. `data`: {"brokers": {id: title}, "judges": {name: {"note", "brokers": {id: {"client", "checks"}}}}}."""
+    """Return the text of the page. `data`: {"brokers": {id: title}, "judges": {name: {"note", "brokers": {id: {"client", "checks"}}}}}."""
     lines = [NOTICE, "# Clients as judges", "", *_introduction(data), ""]
     brokers = data["brokers"]
     asked = ", then ".join(brokers.values())

@@ -1,4 +1,4 @@
-"""docs/start/compare.md: written by hand, with what the probe found of each server and what scenarios cost."""
+"""Write docs/start/compare.md: a hand-written page with the probe's results about each server and the costs of scenarios."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ PEERS = {
     "kfake": "kfake",
     "librdkafka": "librdkafka's mock",
 }
-"""Report in tools/records/peers -> its line."""
+"""Maps a report in tools/records/peers to its title."""
 
 
 def text() -> str:
-    """The page with its tables as they should be."""
     page = with_table(path("compare").read_text(encoding="utf-8"), peers(), "peers")
     return with_table(page, scenarios_page.twins_table(RECORDS), "scenarios")
 
 
 def peers() -> str:
-    """How many rows about groups each server keeps and breaks, as the probe found."""
+    """Return a table of how many rules about groups each server keeps and breaks, from the probe's reports."""
 
     def lines() -> Iterator[str]:
         yield "| judged as Kafka 4.3 by `groupmock probe` | rules kept | broken |"

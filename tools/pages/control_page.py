@@ -1,4 +1,4 @@
-"""The control API: its routes, their bodies and queries."""
+"""Write the page of the control API: its routes, their bodies and queries."""
 
 from __future__ import annotations
 
@@ -56,7 +56,6 @@ BOUNDS = {
 
 
 def text() -> str:
-    """The table of routes of the control API."""
     about = re.sub("|".join(rf"\b{name}\b" for name in BOUNDS), lambda name: f"{BOUNDS[name[0]]:.6g}", CONTROL)
     lines = [notice("control"), "# The control API", "", about, "", "## Routes", ""]
     rows = ([f"`{route.method} {route.full_path}`", _verb(route), cell(route.about)] for route in ROUTES)

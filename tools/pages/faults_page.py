@@ -1,4 +1,4 @@
-"""Fault rules: the grammar, every kind of fault and the ready plans from the program, what stock clients did from the records."""
+"""Write the page of fault rules: grammar, kinds and ready plans from the program, behaviour of stock clients from the records."""
 
 from __future__ import annotations
 
@@ -122,12 +122,11 @@ do="observe", name="commits")`, then `groupmock.wait_for_fault("commits", hits=3
 
 
 def text() -> str:
-    """The page of the recorded runs."""
     return page(load())
 
 
 def page(data: list[dict[str, Any]]) -> str:
-    """The whole page. `data`: one dict per run, the fields of tests/support/plan_runs.Outcome."""
+    """Return the text of the page. `data` has one dict per run, with the fields of tests/support/plan_runs.Outcome."""
     lines = [NOTICE, "# Breaking it on purpose: fault rules", "", USE, "", "## One of several", "", PARTS, ""]
     lines += ["## Rule", "", *table(["key", "meaning"], iter(RULE.items())), ""]
     lines += ["## `when`", "", "A condition that is left out is met. A text may contain `*`, or be a list of which one has to match.", ""]
@@ -165,7 +164,7 @@ def _fields(kind: type[Fault]) -> Iterator[str]:
 
 
 def _rules(name: str) -> list[str]:
-    """The plan's own text from its first rule on."""
+    """Return the plan's own text from its first rule on."""
     text = (PLANS / f"{name}.toml").read_text()
     assert tomllib.loads(text)
     return text[text.index("[[rule]]") :].strip().splitlines()
@@ -223,6 +222,5 @@ FINDINGS = """\
 
 
 def load() -> list[dict[str, Any]]:
-    """The recorded runs."""
     runs: list[dict[str, Any]] = json.loads((RECORDS / "plans.json").read_text())
     return runs

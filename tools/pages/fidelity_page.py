@@ -1,4 +1,4 @@
-"""Fidelity: what was compared with Kafka how often, what differed, and why that which stays differs."""
+"""Write the page about fidelity: comparisons with Kafka, their differences, and the reasons for those that remain."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ FAMILIES: Final = {
     "transactions": "transactions",
     "bytes": "bad bytes",
 }
-"""What a family is about."""
+"""Maps a family to its subject."""
 
 
 class CodecRun(msgspec.Struct):
-    """One line of tools/records/codec.jsonl: messages that Kafka's own classes and our codec made for each other."""
+    """One line of tools/records/codec.jsonl: messages that Kafka's own classes and our codec exchanged."""
 
     date: str
     what: str
@@ -46,17 +46,16 @@ class CodecRun(msgspec.Struct):
 
 
 def text() -> str:
-    """The log of the differential runs and of the codec's judge."""
     return page(results(RECORDS / "fidelity.jsonl"), codec_runs(RECORDS / "codec.jsonl"), "Fidelity", ABOUT)
 
 
 def results(file: Path) -> list[FamilyResult]:
-    """The runs that a log holds; none where there is no log."""
+    """Return the runs in a log, none without the file."""
     return [msgspec.json.decode(line, type=FamilyResult) for line in _lines(file)]
 
 
 def codec_runs(file: Path) -> list[CodecRun]:
-    """The same for the codec's judge."""
+    """Return the runs of the codec's judge in a log."""
     return [msgspec.json.decode(line, type=CodecRun) for line in _lines(file)]
 
 
@@ -65,7 +64,7 @@ def _lines(file: Path) -> list[bytes]:
 
 
 def page(runs: Sequence[FamilyResult], codec: Sequence[CodecRun], title: str, about: str) -> str:
-    """The page about runs against Apache Kafka, or against a peer."""
+    """Return the page about runs against Apache Kafka, or against another server."""
     parts = [NOTICE, f"# {title}", about, *_summary(runs), *_runs(runs), *_known(runs), *_codec(codec), *_apis(runs)]
     return "\n\n".join(parts) + "\n"
 

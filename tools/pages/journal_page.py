@@ -1,4 +1,4 @@
-"""The journal: its header and every kind of row."""
+"""Write the page of the journal: its header and every kind of row."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ inside is in `message`."""
 
 
 def text() -> str:
-    """The header and every kind of row."""
     lines = [notice("journal"), "# The journal, version 1", ""]
     lines += ["JSON Lines: a header, then rows. Fields at their default are left out; bytes are base64; unknown kinds are to be kept.", ""]
     lines += [*READING.splitlines(), ""]

@@ -1,4 +1,5 @@
-"""Other languages: what the examples have in common, and the files of each, which `make live` runs (tests/live/examples)."""
+"""Write the page about other languages: what the examples have in common, and the files of each, which `make live` runs
+(tests/live/examples)."""
 
 from __future__ import annotations
 
@@ -67,12 +68,12 @@ LANGUAGES: Final = {
     ]),
     "Go: testing": ("go", "franz-go; any client of Go", "go test ./...", ["groupmock_test.go", "cook_test.go", "cook.go"]),
 }  # fmt: skip
-"""Heading -> folder of examples/, its client, its command, its files in the order of reading: the helper, the tests, the service."""
+"""Maps a heading to the folder in examples/, its client, its command, and its files in the order of reading: the helper, the tests, the
+service."""
 SAID: Final = ("The helper, yours to keep:", "The tests:", "The service:")
 
 
 def text() -> str:
-    """The page."""
     return "\n".join([INTRO, *(line for heading in LANGUAGES for line in _language(heading))])
 
 
@@ -87,6 +88,6 @@ def _language(heading: str) -> Iterator[str]:
 
 
 def _habits(folder: str) -> str:
-    """What the example's README says last: of its client, below table and commands."""
+    """Return the last paragraph of the example's README, which is about its client."""
     last = (EXAMPLES / folder / "README.md").read_text(encoding="utf-8").strip().rpartition("\n\n")[2]
     return f"{last}\n"

@@ -1,10 +1,10 @@
-"""Tables that a page written by hand takes from the program or from what was measured, between its markers."""
+"""Tables that a hand-written page takes from the program or from measurements, between markers."""
 
 from __future__ import annotations
 
 
 def with_table(text: str, table: str, name: str) -> str:
-    """The page with this table between the markers of that name. ValueError when they are not there, in this order, once each."""
+    """Replace the table between the markers of that name. Raises ValueError unless each marker occurs once, in this order."""
     begin_mark, end_mark = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->\n"
     before, begin, rest = text.partition(begin_mark)
     _old, end, after = rest.partition(end_mark)

@@ -1,4 +1,4 @@
-"""Whether the checks would notice a mistake: the last complete run of tools/mutations."""
+"""Write the page about whether the checks notice mistakes, from the last complete run of tools/mutations."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ a judge saw of each is in `tools/records/mutations.json`."""
 
 
 def text() -> str:
-    """The page of the last complete run."""
     return page(json.loads((RECORDS / "mutations.json").read_text(encoding="utf-8")), load())
 
 
 def page(data: dict[str, Any], mutations: Sequence[Mutation]) -> str:
-    """The page of that run."""
     found = data["mutations"]
     core = [each for each in mutations if each.in_core]
     survivors = [each for each in core if not found[each.name]["golden"]["caught"]]
@@ -79,7 +77,7 @@ def _tests(found: dict[str, Any]) -> str:
 
 
 def _alone(found: dict[str, Any]) -> str:
-    """The judge without which the mistake would pass; "" when several catch it."""
+    """Return the only judge that catches the mistake, or "" if several or none do."""
     judges = [judge for judge in FOLDERS if judge in found and found[judge]["caught"]]
     return judges[0] if len(judges) == 1 else ""
 

@@ -1,4 +1,4 @@
-"""The stub of the package `groupmock`, which loads its names when they are asked for: type checkers and editors cannot see that."""
+"""Write the stub of the package `groupmock`, because type checkers and editors cannot see names that are loaded on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 
 def text() -> str:
-    """The stub, as `ruff format` leaves it."""
+    """Return the stub, formatted as `ruff format` would."""
     homes = {**vars(groupmock)["HOMES"], "version": ["__version__"]}
     imports = [f"from .{module} import {', '.join(sorted(homes[module]))}" for module in sorted(homes)]
     listed = ["__all__ = [", *(f'    "{name}",' for name in groupmock.__all__), "]"]

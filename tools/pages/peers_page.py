@@ -1,4 +1,4 @@
-"""What other servers keep of the rules that Apache Kafka keeps, as the probe found."""
+"""Write the page about other servers: which of Apache Kafka's rules they keep, as the probe found."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ from .markdown import notice
 
 
 def text() -> str:
-    """The page of the reports that are kept."""
     return page(reports_on_disk())
 
 
 def page(reports: dict[str, Report]) -> str:
-    """The page of these reports."""
     return "\n".join(_page(reports)) + "\n"
 
 
@@ -85,6 +83,6 @@ def _title(name: str) -> str:
 
 
 def reports_on_disk() -> dict[str, Report]:
-    """Name -> report, Apache Kafka first."""
+    """Return name -> report, Apache Kafka first."""
     found = {file.stem: from_json(file.read_bytes()) for file in (RECORDS / "peers").glob("*.json")}
     return dict(sorted(found.items(), key=lambda item: (not item[0].startswith(KAFKA), item[0] != "groupmock", item[0])))

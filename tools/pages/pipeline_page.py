@@ -1,6 +1,6 @@
-"""The pipeline: the jobs with their options as the program has them, and the figures of the last measured run.
+"""Write the page of the pipeline: the jobs with their options from the program, and the figures of the last measured run.
 
-Those are of `python -m benchmarks --only pipeline --large --json tools/records/pipeline.json`.
+The figures come from `python -m benchmarks --only pipeline --large --json tools/records/pipeline.json`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .markdown import notice
 
 DATA = RECORDS / "pipeline.json"
 JOBS = path("campaign").parent
-"""Folder of the pages about single jobs."""
+"""The folder of the pages about single jobs."""
 NOTICE = notice("pipeline", "pipeline.json")
 NOT_RUN = "<!-- not run: Spark is no part of the environment that runs these pages; tests/pipeline runs the jobs -->"
 INTRO = f"""\
@@ -145,7 +145,6 @@ for the session; others are the server's, and a `--set` that it does not let a s
 
 
 def text() -> str:
-    """The whole page."""
     lines = [NOTICE, INTRO, "", START, CLUSTER, "", "## Jobs", ""]
     for name in jobs.names():
         lines += [*_job(name), ""]
@@ -172,7 +171,7 @@ def _job(name: str) -> Iterator[str]:
 
 
 def _fenced(lines: Iterable[str]) -> Iterator[str]:
-    """Commands that a docstring shows by indenting them, as blocks that say why the gate does not run them."""
+    """Format a docstring's indented commands as blocks that say why the gate does not run them."""
     for indented, group in groupby(lines, lambda line: line.startswith("    ")):
         some = list(group)
         yield from [NOT_RUN, "```text", *(line[4:] for line in some), "```"] if indented else some
@@ -199,7 +198,7 @@ FIGURES = {
     "MB spilled": "MB spilled", "MB sent to the driver": "MB sent to the driver",
     "MB held by all its processes": "MB held",
 }  # fmt: skip
-"""End of a detail's name -> head of its column."""
+"""Maps the end of a detail's name to the head of its column."""
 AWAITED = """\
 `groupmock pipeline all JOURNALS LAKE --report OUT` over 20 journals (10^5 rows), from a cold start: {cold} s (median of {times}: {each}).
 Ten journals more, same lake: {more} s. An empty session, started and stopped: {empty} s."""
@@ -220,11 +219,11 @@ machine's disk, memory or patience: `--master` takes the same jobs to a cluster.
 
 
 def _scale(data: dict[str, Any]) -> Iterator[str]:
-    """The tables and sentences of a benchmark's JSON."""
+    """Yield the tables and sentences of a benchmark's JSON."""
     details = {name: median(values) for name, values in data["details"].items()}
     yield SCALE.format(**data["machine"])
     yield ""
-    if "pipeline.all.cold" in data["rows"]:  # a run of the benchmark may be told to measure less, or be cut short
+    if "pipeline.all.cold" in data["rows"]:  # a run of the benchmark may be told to measure less, or end early
         yield _awaited(data["rows"], details)
         yield ""
     yield f"| job | rows | {' | '.join(FIGURES.values())} |"
@@ -252,12 +251,13 @@ def _awaited(rows: dict[str, Any], details: dict[str, float]) -> str:
     empty = _number(details["an empty session, started and stopped: s"])
     told = AWAITED.format(cold=_number(cold["median"]), times=len(cold["values"]), each=each, more=_number(more["median"]), empty=empty)
     for name, text in STAYING.items():
-        told += text.format(_number(details[name])) if name in details else ""  # what is newer than a measurement is not in it
+        # details that are newer than the measurement are missing in it
+        told += text.format(_number(details[name])) if name in details else ""
     return told
 
 
 def _small_runs(details: dict[str, float]) -> Iterator[str]:
-    """Files, folders and seconds of a lake of many small runs."""
+    """Yield files, folders and seconds of a lake of many small runs."""
     number = next(name.partition(SMALL_RUNS)[0] for name in details if SMALL_RUNS in name)
     told = {name.removeprefix(f"{number}{SMALL_RUNS}").lstrip(":, "): value for name, value in details.items() if SMALL_RUNS in name}
     second, last = (_number(told[f"ten at a time: s of an ingest, the {which}"]) for which in ("second", "last"))

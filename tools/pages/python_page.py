@@ -1,4 +1,5 @@
-"""The Python face: fixtures, marker, options, every method and property of `Broker`, what they give and what they raise."""
+"""Write the page of the Python interface: fixtures, marker, options, every method and property of `Broker`, their results and
+exceptions."""
 
 from __future__ import annotations
 
@@ -51,12 +52,11 @@ ALIASES: dict[str, object] = {
     "Topics": Topics, "PlanLike": PlanLike, "SeedSource": Source, "ConfigValues": ConfigValues, "Form": Form, "Assignment": Assignment,
     "Json": Json,
 }  # fmt: skip
-"""What the signatures call by a name."""
+"""The named types in signatures."""
 STATES = ", ".join(f"`{state}`" for state in get_args(State))
 
 
 def text() -> str:
-    """The page."""
     lines = [notice("python"), "# Python: fixtures and Broker", "", HEAD, "", "## Fixtures", "", *_fixtures()]
     lines += ["", "## `Broker`", "", inspect.cleandoc(Broker.__doc__ or ""), "", "```python", _call("Broker", Broker.__init__), "```"]
     known = len(SettingKeywords.__annotations__)
@@ -72,12 +72,12 @@ def text() -> str:
 
 
 def public(kind: type) -> dict[str, Any]:
-    """Name -> method or property, as it stands in the class."""
+    """Return name -> method or property, without evaluating properties."""
     return {name: inspect.getattr_static(kind, name) for name in dir(kind) if not name.startswith("_")}
 
 
 def plain_names() -> list[str]:
-    """Properties of both brokers that ask the cluster for nothing."""
+    """Return the properties of both brokers that do not ask the cluster."""
     members = public(AsyncBroker).items()
     return [name for name, member in members if isinstance(member, property) and not inspect.iscoroutinefunction(member.fget)]
 
@@ -102,7 +102,7 @@ def _fixtures() -> Iterator[str]:
 
 def _options() -> Iterator[list[str]]:
     class Listing:
-        """Takes what a plug-in declares."""
+        """Records the options that a plug-in declares."""
 
         def __init__(self) -> None:
             self.said: list[list[str]] = []
@@ -137,7 +137,7 @@ def _members(home: type) -> Iterator[str]:
 
 
 def _call(name: str, function: Any) -> str:
-    """Its call as one would write it, in lines of at most a page's width."""
+    """Format a call, in lines of at most a page's width."""
     parts: list[str] = []
     star = False
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
@@ -178,7 +178,7 @@ def _values() -> Iterator[str]:
 
 
 def _field(name: str, hint: Any) -> str:
-    """A field with its type, and with the description that its annotation may carry."""
+    """Format a field with its type, and with the description in its annotation, if any."""
     if get_origin(hint) is not Annotated:
         return f"- `{name}`: `{_shown(hint)}`"
     kind, about = get_args(hint)
@@ -201,6 +201,6 @@ def _flat(docstring: str | None) -> str:
 
 
 def _shown(hint: Any) -> str:
-    """A type as one writes it."""
+    """Format a type as in source code."""
     told = getattr(hint, "__forward_arg__", None) or (hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint))
     return "None" if hint is type(None) else re.sub(r"ForwardRef\('([^']*)'\)", r"\1", re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", told))

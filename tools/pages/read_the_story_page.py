@@ -1,4 +1,4 @@
-"""What failed tests print, for the page that explains it: a block per mistake, between the page's markers."""
+"""Write the output of failed tests into the page that explains it: one block per mistake, between the page's markers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .marked_tables import with_table
 
 
 def text() -> str:
-    """The page with every block as its script prints it now."""
+    """Return the page with the current output of every script."""
     page = path("read_the_story").read_text(encoding="utf-8")
     for name in MISTAKES:
         page = with_table(page, "\n".join(["```text", *failed_text(name), "```"]), name)

@@ -1,4 +1,4 @@
-"""Scenarios, and README's block about them, from results that `groupmock scenario table --json` wrote."""
+"""Write the page of scenarios, and README's block about them, from the results of `groupmock scenario table --json`."""
 
 from __future__ import annotations
 
@@ -50,12 +50,11 @@ killed process had until its session is over; it is kept for nobody.
 
 
 def text() -> str:
-    """What `groupmock scenario table --json` measured."""
     return page(RECORDS)
 
 
 def page(folder: Path) -> str:
-    """The page, from the files in this folder; parts without a file are left out, and what is virtual where the same is there live."""
+    """Return the page from the files in this folder. Parts without a file are left out, and virtual results if there are live ones."""
     parts = [NOTICE, "# Scenarios: the Characteristics, measured", ABOUT, *_scenarios()]
     live, virtual, large = (_results(folder / name) for name in (LIVE, VIRTUAL, LARGE))
     if live is not None:
@@ -72,7 +71,8 @@ def page(folder: Path) -> str:
 
 
 def twins_table(folder: Path) -> str:
-    """README's block: the live table, else the virtual one; of the designs the twins, as the document has members deliver in a round."""
+    """Return README's block: the live table, else the virtual one. For the designs it shows twins, because the document has members
+    deliver during a round."""
     results = _results(folder / LIVE) or _results(folder / VIRTUAL)
     if results is None:
         raise FileNotFoundError(f"neither {LIVE} nor {VIRTUAL} is in {folder}: `make scenarios` makes them")
@@ -89,13 +89,13 @@ def _scenarios() -> Iterator[str]:
 
 
 def _measured() -> str:
-    """The words, as `measure` has them."""
+    """Return the terms as `measure` explains them."""
     text = measure.__doc__ or ""
     return text[text.index("* A *generation*") :].strip().replace("GRACE_MS", f"{measure.GRACE_MS} ms")
 
 
 def _agreement(live: ScenarioResults) -> Iterator[str]:
-    """Which live runs count the same moves and rounds as their virtual twins."""
+    """Yield which live runs count the same moves and rounds as their virtual twins."""
     compared = [each for each in live.results if each.agreed is not None]
     agreed = sum(each.agreed is True for each in compared)
     yield (

@@ -1,4 +1,4 @@
-"""The JSON Schema of one line of seed data."""
+"""Write the JSON Schema of one line of seed data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ ABOUT = "One line of seed data (docs/how-to/seed-and-read.md): a record, a commi
 
 
 def text() -> str:
-    """The page."""
     shapes, components = msgspec.json.schema_components(KINDS, ref_template="#/$defs/{name}")
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

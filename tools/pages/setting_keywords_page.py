@@ -1,11 +1,11 @@
-"""The keywords by which `Broker` takes settings, as a type: every one of Kafka's settings that groupmock has, with its type."""
+"""Write a type with the keywords by which `Broker` takes settings: all of Kafka's settings that groupmock has, with their types."""
 
 from __future__ import annotations
 
 from groupmock.config.resolve import all_settings
 
 LONGEST = 141
-"""A line of the project's Python, and the end of the one before it."""
+"""The longest line of the project's Python, and the end of the line before it."""
 HEAD = '''"""Settings as keyword arguments of `Broker`. Written by tools/pages/setting_keywords_page.py (`make docs`): do not edit."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class SettingKeywords(TypedDict, total=False):
 
 
 def text() -> str:
-    """The module, as `ruff format` leaves it."""
+    """Return the module, formatted as `ruff format` would."""
     return HEAD + "".join(_field(each.field, each.kind, each.declared.choices) for each in all_settings().values()) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Settings: every option and setting, and what each profile changes."""
+"""Write the page of settings: every option and setting, and the changes of each profile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ Every other config of Kafka's brokers is described and can be altered as that re
 
 
 def text() -> str:
-    """Every option and setting, and what each profile changes."""
     lines = [
         notice("settings"),
         "# Settings",

@@ -1,4 +1,4 @@
-"""The simulation: what it draws, who judges, what it costs, and which planted mistakes it found in the recorded run."""
+"""Write the page of the simulation: what it draws, its judges, its costs, and the planted mistakes that it found in the recorded run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ FOUND: Final = (
     ),
     "a turn of the loop could take two slices: the part of the last connection served began before the slice was over, and was a whole one",
 )
-"""What it found in the product, and not in itself."""
+"""Defects of the product that the simulation found, without defects of the simulation itself."""
 STORY: Final = 6
-"""Rows of a story that are shown."""
+"""The number of a story's rows on the page."""
 WIDTH: Final = 150
 SHOWN: Final = ("heartbeat-forgets-generations", "offsets-are-lost-in-a-move", "names-compared-with-all-others", "a-part-without-an-end")
-"""Mistakes whose plans are shown."""
+"""Mistakes whose plans are on the page."""
 NIGHT_S: Final = 8 * 3600
 JUDGES: Final = {
     "invariants": "those of a group, after every entry of the core that touched it, and of all groups after every step",
@@ -56,7 +56,7 @@ JUDGES: Final = {
     "replay": "the journal through a fresh core gives the same rows; every fourth seed",
     "hung, died": "a seed in its child process took more than 20 s of processor time, or more than 512 MB, or ended it",
 }
-"""Judge -> what has to hold, and when it looks."""
+"""Maps a judge to what has to hold, and when it looks."""
 ABOUT: Final = """
 # The simulation that tries to break it
 
@@ -97,7 +97,6 @@ cooperative static member had given up when it went has no owner when it comes b
 
 
 def text() -> str:
-    """Of the last recorded run."""
     data = json.loads((RECORDS / DATA).read_text(encoding="utf-8"))
     judges = "\n".join(f"| {name} | {holds} |" for name, holds in JUDGES.items())
     lines = [notice("simulation", DATA), *ABOUT.replace("{judges}", judges).splitlines()]

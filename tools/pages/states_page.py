@@ -1,4 +1,4 @@
-"""The states of a group: the tables that the coordinator dispatches on."""
+"""Write the page of a group's states: the tables that the coordinator dispatches on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ collects, waits until the join phase ends. A group that is Dead is gone: nobody 
 
 
 def text() -> str:
-    """The state table that the coordinator dispatches on."""
     lines = [notice("states"), "# States of a group", ""]
     lines += ["The coordinator answers from these two tables; tests and this page read the same.", ""]
     lines += [

@@ -1,4 +1,4 @@
-"""Tests of clients' own suites: what `tests/interop/transact` recorded of each, on groupmock and on Apache Kafka."""
+"""Write the page about tests of clients' own suites, which `tests/interop/transact` recorded on groupmock and on Apache Kafka."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ Row = dict[str, Any]
 
 
 def text() -> str:
-    """The page of what is recorded."""
     return page(json.loads((RECORDS / "suites.json").read_text(encoding="utf-8")))
 
 
 def page(data: dict[str, Row]) -> str:
-    """The whole page. `data`: suite -> its client and tests, in the order in which they ran."""
+    """Return the text of the page. `data` maps a suite to its client and tests, in the order in which they ran."""
     lines = [
         NOTICE,
         "# Tests of clients",

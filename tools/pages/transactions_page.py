@@ -1,4 +1,4 @@
-"""Stock clients through transactions that go wrong: what was recorded by `python -m tools.run_transactions --save`."""
+"""Write the page about stock clients in transactions under faults, recorded by `python -m tools.run_transactions --save`."""
 
 from __future__ import annotations
 
@@ -62,19 +62,17 @@ FINDINGS: Final = """\
 
 
 def text() -> str:
-    """The page of the recorded runs."""
     return page(load())
 
 
 def load() -> dict[str, dict[str, Any]]:
-    """What was recorded: histories, and those of zombies, by client and broker, plans by plan and client."""
+    """Return the recorded histories (with and without faults) by client and broker, and plans by plan and client."""
     file = RECORDS / DATA
     found: dict[str, dict[str, Any]] = json.loads(file.read_text()) if file.is_file() else {}
     return {part: found.get(part, {}) for part in ("histories", "zombies", "plans")}
 
 
 def page(data: dict[str, dict[str, Any]]) -> str:
-    """The whole page."""
     lines = [notice("transactions", DATA), "# Exactly once, through faults", "", ABOUT, "", "## Histories", ""]
     head = ["client", "broker", "histories", "exact", "faults that struck", "steps", "members that ended", "stalls", "rules broken"]
     lines += [*table(head, map(_history, _rows(data, "histories"))), "", LEGEND, "", *_wrong(data, "histories")]

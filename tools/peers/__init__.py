@@ -1,1 +1,1 @@
-"""Other Kafka-like servers, judged by the probe: `python -m tools.peers`."""
+"""Judge other Kafka-like servers by the probe (`python -m tools.peers`)."""

@@ -25,7 +25,7 @@ from .probing import judge, slim
 
 
 def main(words: Sequence[str]) -> int:
-    """Always 0: what is broken is on the page."""
+    """Return 0 always, because the page shows what is broken."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

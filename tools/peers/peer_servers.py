@@ -1,4 +1,4 @@
-"""The servers that are judged, and how each is started."""
+"""The servers to judge, and how each is started."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from tools.runs import ROOT
 
 @dataclass(frozen=True)
 class Peer:
-    """`command`: starts it, printing one JSON line with its bootstrap address; `settings`: those it has and does not tell; `at_most`:
-    versions not to go beyond, where a server advertises what it cannot read."""
+    """A server that the probe judges.
+
+    `command` starts it and prints one JSON line with its bootstrap address. `settings` are those that it has and does not tell. `at_most`
+    limits versions if a server advertises more than it can read.
+    """
 
     title: str
     command: Callable[[], list[str]]
@@ -49,12 +52,12 @@ PEERS = {
     "groupmock": Peer("groupmock, profile kafka-4.3", _groupmock, BASE_SETTINGS),
 }
 KAFKA = "apache-kafka-"
-"""How the reports of Apache Kafka itself are called: taken with `groupmock probe --report json`, kept by `keep`."""
+"""The prefix of reports about Apache Kafka itself, which are taken with `groupmock probe --report json` and stored by `keep`."""
 
 
 @contextmanager
 def running(command: Sequence[str]) -> Iterator[tuple[str, int, subprocess.Popen[bytes]]]:
-    """A server of its own: host, port, process."""
+    """Start a server, and yield its host, port and process."""
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         try:

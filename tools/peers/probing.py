@@ -1,4 +1,5 @@
-"""The probe's exchanges against a peer, some at a time: one that dies is started again, and the exchange that killed it is broken."""
+"""Play the probe's exchanges against a server, some at a time. A server that dies is started again, and the exchange that killed it is
+broken."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ DIED: Final = "the server died of it"
 
 
 def judge(peer: Peer) -> Report:
-    """Every exchange against the peer, as Kafka 4.3."""
+    """Play every exchange against the server, judged as Kafka 4.3."""
     suite, command = load_suite(), peer.command()
     began = time.monotonic()
     parts: list[Report] = []
@@ -37,7 +38,7 @@ def judge(peer: Peer) -> Report:
 
 
 def _batch(peer: Peer, command: Sequence[str], suite: Suite, exchanges: Sequence[Exchange]) -> list[Report]:
-    """Some exchanges against one process; if that dies, each half of them against one of its own."""
+    """Play some exchanges against one process. If the process dies, play each half against a process of its own."""
     with running(command) as (host, port, process):
         report = probe(_options(peer, host, port), Suite(tuple(exchanges), suite.rows))
         died = process.poll() is not None or bool(report.deaths)
@@ -56,7 +57,7 @@ def _killed(result: ExchangeResult) -> ExchangeResult:
 
 
 def replaced(report: Report, exchanges: tuple[ExchangeResult, ...]) -> Report:
-    """The report with other results."""
+    """Return the report with other results."""
     return msgspec.structs.replace(report, exchanges=exchanges)
 
 
@@ -86,7 +87,7 @@ def _joined(suite: Suite, parts: Sequence[Report], seconds: float) -> Report:
 
 
 def slim(report: Report) -> Report:
-    """What the page needs: every row, and of the dialogues those that broke, without their transcripts."""
+    """Reduce a report to what the page needs: every row, and the broken dialogues without their transcripts."""
     broken = [each for each in report.exchanges if each.verdict == BROKEN]
     names = {each.name for each in broken}
     return msgspec.structs.replace(
@@ -103,6 +104,6 @@ def _short(broken: BrokenDialogue | None) -> BrokenDialogue | None:
 
 
 def short(text: str) -> str:
-    """As a cell of the page."""
+    """Shorten a text for a cell of the page."""
     text = cell(" ".join(text.split()))
     return text if len(text) <= 160 else text[:157] + "..."

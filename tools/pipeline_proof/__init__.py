@@ -1,1 +1,1 @@
-"""Evidence about the pipeline: two versions of it over the same journals, and what a lake is after a SIGKILL at any moment."""
+"""Test the pipeline's lake under SIGKILL at any moment, and compare two versions of the pipeline on the same journals."""

@@ -1,6 +1,8 @@
-"""python -m tools.pipeline_proof: SIGKILL at random moments of an ingest and of a job, states between file events, two commands at once.
+"""python -m tools.pipeline_proof: send SIGKILL at random moments of an ingest and of a job, look at states between file events, run two
+commands at once.
 
-Exit code 0: everything was right; 1: something was not, and is told. `make live` plays a short one (tests/live/pipeline_kill).
+Exit code 0 means that everything was right, and 1 that something was not, which is printed. `make live` plays a short one
+(tests/live/pipeline_kill).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from .kill_trials import Amount, tried
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Kill as often as is asked for; returns the exit code."""
+    """Kill as often as requested. Returns the exit code."""
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="python -m tools.pipeline_proof", description=__doc__, formatter_class=form)
     parser.add_argument("--ingests", type=int, default=50, metavar="N", help="kills of an ingest (default %(default)s)")

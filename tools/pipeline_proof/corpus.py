@@ -1,6 +1,7 @@
-"""Journals that a pipeline has to be right about: files that are odd as files, and scenarios with damaged copies; in two stages.
+"""Journals for testing the pipeline, in two stages: irregular files, and scenarios with damaged copies.
 
-A stage is what came since: new files, files that grew, better copies, another run at the same place. Its files are laid over those before.
+A stage has what has arrived since: new files, files that grew, better copies, and another run in an old file. Its files are copied over the
+previous ones.
 """
 
 from __future__ import annotations
@@ -25,30 +26,29 @@ NOT_UTF8: Final = {
 
 
 def header(run: str, epoch: int = EPOCH, **more: Any) -> str:
-    """A journal's first line."""
+    """Return a journal's first line."""
     head = {"v": 1, "run": run, "product": "p", "seed": 1, "epoch_ns": epoch, "profile": "g", "config": {"a": 1}, "complete": False}
     return json.dumps(head | more)
 
 
 def notes(first: int, last: int) -> list[str]:
-    """Rows in order."""
+    """Return note rows with these numbers in order."""
     return [f'{{"kind":"note","seq":{number},"t":{number * 10},"what":"n{number}"}}' for number in range(first, last + 1)]
 
 
 def end(number: int) -> str:
-    """The last row of a journal that was closed."""
+    """Return the last row of a closed journal."""
     return f'{{"kind":"note","seq":{number},"t":{number * 10},"what":"end"}}'
 
 
 def write(path: Path, *lines: str) -> Path:
-    """A line each."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))
     return path
 
 
 def odd(folder: Path) -> None:
-    """Files that are odd as files."""
+    """Write files that are irregular as files."""
     write(folder / "backwards.jsonl", header("backwards"), *notes(1, 3), *notes(6, 7), *notes(2, 2), *notes(9, 9))
     write(folder / "live.jsonl", header("live"), *notes(1, 5))
     write(folder / "no-header.jsonl", *notes(1, 4))
@@ -81,7 +81,7 @@ def odd(folder: Path) -> None:
 
 
 def _forms(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The same run in other clothes; a name may lie."""
+    """Yield the same run in other encodings. Some names do not match the encoding."""
     packed, pressed = gzip.compress(data, mtime=0), zstandard.compress(data)
 
     def named(run: str) -> bytes:
@@ -113,7 +113,7 @@ def _damaged(data: bytes) -> bytes:
 
 
 def scenarios(folder: Path) -> None:
-    """Runs of scenarios, their copies packed and cut, and another run that has the very same header."""
+    """Write runs of scenarios, packed and truncated copies, and another run with the very same header."""
     played = folder / "played"
     for protocol, members in (("design-2", "2"), ("cooperative-sticky", "3")):
         sizes = ["--protocol", protocol, "--members", members]
@@ -139,7 +139,7 @@ def scenarios(folder: Path) -> None:
 
 
 def second(folder: Path, before: Path) -> None:
-    """Files grew, were replaced by others, and better copies came."""
+    """Write files that grew, that were replaced by others, and better copies."""
     write(folder / "live.jsonl", header("live"), *notes(1, 9), end(10))
     write(folder / "backwards.jsonl", header("another run at the same place"), *notes(1, 1))
     one = (before / "b-one.jsonl").read_bytes()
@@ -155,7 +155,8 @@ def second(folder: Path, before: Path) -> None:
 
 
 def laid(stages: Sequence[Path], journals: Path) -> Iterator[int]:
-    """Stage after stage over the journals that are there. Files were changed at their stage's hour, long ago: none looks as if it grew."""
+    """Copy one stage after the other over the journals. Each stage's files have an old modification time, so that none looks as if it
+    were being written."""
     shutil.rmtree(journals, ignore_errors=True)
     for number, stage in enumerate(stages, 1):
         changed = EPOCH // 1_000_000_000 + number * 3600

@@ -1,4 +1,4 @@
-"""What happens to the files below a folder, counted as the kernel tells it (inotify(7)): made, written and closed, renamed, removed."""
+"""Count file events below a folder, as the kernel reports them (inotify(7)): created, closed after writing, renamed, removed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOM: Final = 1 << 16
 
 
 class FileEvents:
-    """A watch over a folder and all that come to be below it. What is made in a new folder before it is watched is not counted."""
+    """Watches a folder and all folders below it, also new ones. Files created in a new folder before it is watched are not counted."""
 
     def __init__(self, folder: Path) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -32,7 +32,7 @@ class FileEvents:
         self._places: dict[int, Path] = {}
         self.count = 0
         self.last = ""
-        """The name of the file that the last event was about."""
+        """The name of the file in the last event."""
         self._add(folder)
 
     def __enter__(self) -> FileEvents:
@@ -42,7 +42,7 @@ class FileEvents:
         os.close(self._descriptor)
 
     def wait(self, seconds: float) -> None:
-        """Count what happened; returns at the first that is told, or after so many seconds."""
+        """Count the events that the kernel reports. Returns after the first batch of events, or after this many seconds."""
         if select.select([self._descriptor], [], [], seconds)[0]:
             self._read(os.read(self._descriptor, ROOM))
 
@@ -59,7 +59,7 @@ class FileEvents:
     def _add(self, folder: Path) -> None:
         watch = self._libc.inotify_add_watch(self._descriptor, os.fsencode(folder), WANTED)
         if watch < 0:
-            return  # gone again
+            return  # the folder is gone again
         self._places[watch] = folder
         for below in [each for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []:
             self._add(below)

@@ -1,4 +1,5 @@
-"""The lakes and commands that are killed: a first ingest, one more, one whose commit compacts the lake's log; `rebalances` likewise."""
+"""The lakes and commands of the kill trials: a first ingest, another one, one whose commit compacts the lake's log, and `rebalances`
+likewise."""
 
 from __future__ import annotations
 
@@ -15,9 +16,9 @@ from .kills import AFTER, BEFORE, BETWEEN, NEITHER, Harness, Trial, onlooker
 
 INGESTED: Final = ("runs", "rows", "quarantine")
 CHAIN: Final = 5
-"""Kills in a row, at most."""
+"""The greatest number of kills in a row."""
 APART_S: Final = (0.0, 0.0, 0.3, 1.0, 3.0)
-"""How much later the second of two begins."""
+"""Seconds between the starts of two concurrent commands."""
 SMALL_INGESTS: Final = """
 import sys
 from groupmock_pipeline.command import main
@@ -31,7 +32,7 @@ Tell = Callable[[str], None]
 
 
 class Stage:
-    """Journals in two stages, and a lake at one place; lakes to begin with are made there once and kept."""
+    """Journals in two stages, and a lake at a fixed path. Initial lakes are made there once and copied."""
 
     def __init__(self, work: Path) -> None:
         self.lake, self.journals, self._kept = work / "at" / "lake", work / "journals", work / "lakes"
@@ -46,7 +47,7 @@ class Stage:
         self._job = ("rebalances", str(self.lake), str(self.lake))
 
     def ingests(self) -> list[Trial]:
-        """A first ingest, one that finds more, one that comes after so many small ones that its commit compacts the log."""
+        """Return three trials: a first ingest, one that finds more, and one after so many small ones that its commit compacts the log."""
         next(self._stages)
         self._run(Trial("", self.lake, self._ingest).command)
         one = self._keep("one")
@@ -61,7 +62,7 @@ class Stage:
         ]
 
     def jobs(self) -> list[Trial]:
-        """`rebalances` of everything, and of what came with the second stage. After `ingests`."""
+        """Return the trials of `rebalances`: of everything, and of the second stage. Call it after `ingests`."""
         shutil.rmtree(self.lake)
         shutil.copytree(self._kept / "one", self.lake)
         for words in (self._job, self._ingest):
@@ -81,7 +82,8 @@ class Stage:
 
 
 class Amount(NamedTuple):
-    """How often. `states`: of a command's states between two file events, so many are looked at. `pairs`: of APART_S, the first."""
+    """The number of trials of each kind. `states` limits a command's states between two file events, and `pairs` the used entries of
+    APART_S."""
 
     ingests: int
     jobs: int
@@ -90,7 +92,7 @@ class Amount(NamedTuple):
 
 
 def tried(work: Path, seed: int, amount: Amount, tell: Tell) -> Iterator[bool]:
-    """All of it; was it right? One answer per chain of kills, per trial's states, per watch, per pair."""
+    """Run all trials on a new stage. Yields whether each chain of kills, set of states, watch and pair was right."""
     stage, dice = Stage(work), random.Random(seed)
     yield from _each(work, stage.lake, stage.ingests(), amount.ingests, INGESTED, amount, dice, tell)
     if amount.jobs:
@@ -129,7 +131,7 @@ def _killed(harness: Harness, trials: list[Trial], count: int, dice: random.Rand
 
 
 def _states(harness: Harness, trial: Trial, kept: Path, most: int) -> Iterator[bool]:
-    """After file events, without the cost of Java's start for each."""
+    """Check the states after file events, without starting Java for each."""
     seen = list(harness.every_state(trial, kept, most))
     wrong = [each for each in seen if each[1] not in (BEFORE, BETWEEN, AFTER) or each[2] != AFTER]
     first = next((name for name, left, _ in seen if left == AFTER), "none")

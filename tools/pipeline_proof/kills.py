@@ -1,8 +1,8 @@
-"""SIGKILL at random moments of a command that writes a lake: what readers see then, and what the next run makes of it.
+"""Kill a command that writes a lake by SIGKILL at random moments, and check what readers see then, and what the next run makes of it.
 
-A trial: the lake as it was before, the command, SIGKILL at a moment by the clock or at one of the command's own file events. A reader in
-another process, whose session stays open, must see the lake as before or as after, table by table, also while it runs. The next run
-may be killed as well; one that is not ends with 0, and then the lake is, row for row, that of a run that nobody disturbed.
+A trial restores the lake, runs the command, and kills it at a time or at one of the command's own file events. A reader in another process,
+with a session that stays open, must see the lake as before or as after, table by table, also while the command runs. The next run may be
+killed as well. A run that is not killed exits with 0, and then the lake equals, row for row, that of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ from .file_events import FileEvents
 TICK_S: Final = 0.05
 LIMIT_S: Final = 600.0
 LATEST: Final = 1.02
-"""Share of an undisturbed run's time until which the clock strikes."""
+"""The latest time to kill, as a share of an undisturbed run."""
 SOONEST: Final = 0.3
-"""Before it nothing but Java starts."""
+"""The earliest time to kill. Before that only Java starts."""
 LINGER_S: Final = 0.03
-"""After a file event, at most."""
+"""The longest delay between a file event and the kill, in seconds."""
 View = dict[str, Any]
 BEFORE, BETWEEN, AFTER = "before", "between", "after"
-"""`between`: some files are as before, some as after, each whole: an ingest commits the journals that Spark cannot read as a whole last."""
+"""The states that a reader may see. `between` means that some files are as before and others as after, each as a whole, because an
+ingest commits last the journals that Spark cannot read as a whole."""
 TURN: Final = "a commit between two tables"
 NEITHER: Final = "NEITHER"
 
 
 class Moment(NamedTuple):
-    """When to kill: so many seconds after the start, or so many after that file event."""
+    """The time to kill: that many seconds after the start, or after that file event."""
 
     seconds: float
     event: int | None = None
@@ -50,7 +51,7 @@ class Moment(NamedTuple):
 
 
 class Undisturbed(NamedTuple):
-    """What a run took that nobody killed."""
+    """Duration and file events of a run that is not killed."""
 
     seconds: float
     events: int
@@ -58,7 +59,7 @@ class Undisturbed(NamedTuple):
 
 @dataclass
 class Struck:
-    """One command that was killed, or ended before it was."""
+    """A command that was killed, or ended before that."""
 
     killed: bool
     code: int
@@ -69,7 +70,7 @@ class Struck:
 
 
 class Onlooker:
-    """The reader's process."""
+    """The process of the reader."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -81,12 +82,12 @@ class Onlooker:
         return pipe
 
     def look(self) -> View:
-        """What it sees now."""
+        """Return what the reader sees now."""
         seen: View = self._asked([])
         return seen
 
     def run(self, words: Sequence[str]) -> str:
-        """Have it run a job; what went wrong, else nothing."""
+        """Let the reader run a job. Returns its error, or ""."""
         return str(self._asked(list(words)))
 
     def _asked(self, words: list[str]) -> Any:
@@ -95,14 +96,14 @@ class Onlooker:
         return json.loads(self._pipe(self.process.stdout).readline())
 
     def close(self) -> None:
-        """It ends by itself when nobody asks any more."""
-        with self.process:  # closes both pipes, and waits
+        """End the reader, which stops when its stdin ends."""
+        with self.process:  # closes both pipes and waits
             pass
 
 
 @contextmanager
 def onlooker(words: Sequence[str]) -> Iterator[Onlooker]:
-    """For as long as it is needed."""
+    """Start a reader that ends with the block."""
     made = Onlooker(words)
     try:
         yield made
@@ -111,7 +112,7 @@ def onlooker(words: Sequence[str]) -> Iterator[Onlooker]:
 
 
 def strike(words: Sequence[str], folder: Path, moment: Moment | None) -> Struck:
-    """Run a command that writes below `folder` until it ends, or the moment comes; a command is killed with all its processes."""
+    """Run a command that writes below `folder` until it ends or the moment comes, and then kill it with all its processes."""
     with FileEvents(folder) as events, tempfile.TemporaryFile("w+") as said:
         begun = time.monotonic()
         process = subprocess.Popen(words, start_new_session=True, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)
@@ -135,7 +136,8 @@ def strike(words: Sequence[str], folder: Path, moment: Moment | None) -> Struck:
 
 
 def states(words: Sequence[str], folder: Path, kept: Path) -> Iterator[Path]:
-    """What is below `folder` after each of a command's file events, copied while its processes stand still: what SIGKILL would leave."""
+    """Yield a copy of `folder` after each of a command's file events, made while its processes are stopped. A copy is what SIGKILL would
+    leave."""
     with FileEvents(folder) as events:
         process = subprocess.Popen(
             words, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -159,39 +161,39 @@ def states(words: Sequence[str], folder: Path, kept: Path) -> Iterator[Path]:
 
 @dataclass
 class Trial:
-    """One kind of kill: how the lake is made ready, what is run, what is to be seen before and after."""
+    """One kind of kill: the initial lake, the command, and what a reader sees before and after."""
 
     name: str
     before: Path
-    """The lake as it was; not there: no lake."""
+    """The initial lake. A missing folder means no lake."""
     words: Sequence[str]
-    """The job: its name, IN, OUT."""
+    """The job with its arguments IN and OUT."""
     seen_before: View = field(default_factory=dict)
     seen_after: View = field(default_factory=dict)
     undisturbed: Undisturbed = field(default_factory=lambda: Undisturbed(0.0, 0))
 
     @property
     def command(self) -> list[str]:
-        """As a user types it, in a small session."""
+        """Return the command as a user types it, in a small session."""
         return [sys.executable, "-m", "groupmock_pipeline", *self.words, "--master", "local[2]", "--set", "spark.driver.memory=1g"]
 
 
 @dataclass
 class Harness:
-    """A lake at one place (its files' paths may be in its log), and who looks at it."""
+    """A lake at a fixed path (its log may contain paths), and its reader."""
 
     lake: Path
     reader: Onlooker
     tell: Callable[[str], None]
 
     def restore(self, trial: Trial) -> None:
-        """The lake as it was before, at the same place."""
+        """Restore the lake as it was before the trial."""
         shutil.rmtree(self.lake, ignore_errors=True)
         if trial.before.exists():
             shutil.copytree(trial.before, self.lake)
 
     def learn(self, trial: Trial) -> None:
-        """What an undisturbed run makes, and what it takes."""
+        """Record what an undisturbed run makes, and how long it takes."""
         self.restore(trial)
         trial.seen_before = self.reader.look()
         done = strike(trial.command, self.lake.parent, None)
@@ -203,14 +205,14 @@ class Harness:
         self.tell(f"{trial.name}: undisturbed {done.seconds:.1f} s, {done.events} file events; {told[0]} -> {told[1]}")
 
     def drawn(self, trial: Trial, dice: random.Random) -> Moment:
-        """By the clock or by a file event, in turn as chance will have it."""
+        """Choose by chance a time or a file event."""
         whole = trial.undisturbed
         if whole.events and dice.random() < 0.5:
             return Moment(dice.random() * LINGER_S, dice.randint(1, whole.events))
         return Moment(dice.uniform(whole.seconds * SOONEST, whole.seconds * LATEST))
 
     def chain(self, trial: Trial, dice: random.Random, most: int) -> Chain:
-        """Kills one after the other, each in the run that was to complete what the one before left; then a run that nobody kills."""
+        """Kill runs one after the other, each of which was to complete what the previous one left, and then run without a kill."""
         self.restore(trial)
         found = Chain(trial.name)
         while len(found.kills) < most and (not found.kills or found.kills[-1].left in (BEFORE, BETWEEN)):
@@ -224,8 +226,8 @@ class Harness:
         return found
 
     def every_state(self, trial: Trial, kept: Path, most: int) -> Iterator[tuple[str, str, str]]:
-        """(state, what readers see in it, what is there when the next run has ended, which the reader's own session does). Of more than
-        `most` states as many, spread evenly, the first and the last among them."""
+        """Yield for each state its name, what readers see in it, and what they see after the next run, which happens in the reader's own
+        session. At most `most` states are chosen, evenly spread."""
         self.restore(trial)
         found = list(states(trial.command, self.lake.parent, kept))
         step = max(1.0, (len(found) - 1) / max(1, most - 1))
@@ -238,7 +240,7 @@ class Harness:
             yield state.name, left, f"{said}, {which(self.reader.look(), trial)}" if said else which(self.reader.look(), trial)
 
     def watched(self, trial: Trial) -> list[str]:
-        """What a reader sees while the command runs, look after look: `before`, then `after`, or what is wrong."""
+        """Return what a reader sees while the command runs, look after look: `before`, then `after`, or an error."""
         self.restore(trial)
         process = subprocess.Popen(trial.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         seen = []
@@ -247,7 +249,7 @@ class Harness:
         return [*seen, which(self.reader.look(), trial)]
 
     def two(self, trial: Trial, apart_s: float) -> Pair:
-        """Two of the same command, the second so much later."""
+        """Run the same command twice, the second time with a delay."""
         self.restore(trial)
         with tempfile.TemporaryFile("w+") as one, tempfile.TemporaryFile("w+") as other:
             processes = []
@@ -263,7 +265,7 @@ class Harness:
 
 
 class Kill(NamedTuple):
-    """One: when it came, and what readers saw then."""
+    """One kill: its moment, and what readers saw then."""
 
     moment: str
     events: int
@@ -276,7 +278,7 @@ class Kill(NamedTuple):
 
 @dataclass
 class Chain:
-    """Kills of one lake, the run that came then, and what it left."""
+    """The kills of one lake, the run afterwards, and its result."""
 
     trial: str
     kills: list[Kill] = field(default_factory=list)
@@ -285,7 +287,7 @@ class Chain:
 
     @property
     def right(self) -> bool:
-        """Is all as it must be?"""
+        """Tell whether all kills left a valid state and the run afterwards completed it."""
         whole = all(kill.left in (BEFORE, BETWEEN, AFTER) for kill in self.kills)
         return whole and self.done is not None and self.done.code == 0 and self.after == AFTER
 
@@ -300,7 +302,7 @@ class Chain:
 
 @dataclass
 class Pair:
-    """Two at once."""
+    """The outcome of two concurrent commands."""
 
     apart_s: float
     codes: list[int]
@@ -309,7 +311,7 @@ class Pair:
 
     @property
     def right(self) -> bool:
-        """One works; the other says one sentence, or comes when there is nothing left to do."""
+        """Tell whether one command succeeded and the other one reported one sentence, or found nothing left to do."""
         lost = [text.strip() for code, text in zip(self.codes, self.said, strict=True) if code]
         return self.after == AFTER and sorted(self.codes) in ([0, 0], [0, 2]) and all("\n" not in _said(text) for text in lost)
 
@@ -319,13 +321,13 @@ class Pair:
 
 
 def _said(text: str) -> str:
-    """Without what a job tells while it works, and Java's and Spark's own greetings."""
+    """Drop a job's progress lines, and the messages of Java and Spark at their start."""
     kept = [line for line in text.strip().splitlines() if line.startswith(("groupmock pipeline", "Traceback", "  File", "py4j", "pyspark"))]
     return "\n".join(kept)
 
 
 def which(seen: View, trial: Trial, mixed: bool = False) -> str:
-    """`before`, `after`, `between`, or what is there. `mixed`: tables are read in turn, and a commit may come between two of them."""
+    """Return `before`, `after`, `between`, or a description. With `mixed`, a commit may have come between the readings of two tables."""
     for name, wanted in ((BEFORE, trial.seen_before), (AFTER, trial.seen_after)):
         if seen == wanted:
             return name
@@ -339,13 +341,15 @@ def which(seen: View, trial: Trial, mixed: bool = False) -> str:
 
 
 def _each_either(seen: View, trial: Trial, mixed: bool) -> bool:
-    """Is each part of what was seen as before or as after? What ingest makes is told file by file: its commits have some files each."""
+    """Tell whether each part of what was seen is as before or as after. Tables of ingest are compared file by file, because each of its
+    commits has some files."""
     others = (name for name in seen if name not in ("runs", "rows", "quarantine", "ledger", "files"))
     return not _strange(seen, trial, mixed) and all(seen[name] in (trial.seen_before[name], trial.seen_after[name]) for name in others)
 
 
 def _strange(seen: View, trial: Trial, mixed: bool) -> list[str]:
-    """Files of which the tables of `ingest` have neither what they had nor what they will have; `mixed`: of which one of the tables has."""
+    """Return the files whose lines in the tables of `ingest` are neither as before nor as after. With `mixed` each table is compared by
+    itself."""
     sides = [side.get("files", {}) for side in (trial.seen_before, trial.seen_after)]
     there = seen.get("files", {})
 

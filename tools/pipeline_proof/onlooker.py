@@ -1,8 +1,8 @@
-"""Somebody who keeps a Spark session open and looks at a lake again and again: `python -m tools.pipeline_proof.onlooker LAKE TABLE ...`.
+"""Keep a Spark session open and read a lake on request: `python -m tools.pipeline_proof.onlooker LAKE TABLE ...`.
 
-Lines of JSON on stdin and stdout. `[]`: table -> [rows, sum of their hashes], null where there is no such table; `ledger`: files of which
-`rows` or `quarantine` has not what `runs` says; `files`, see `by_file`. `["ingest", IN, OUT]`: runs that job here; what went wrong, or an
-empty text.
+Requests and answers are lines of JSON on stdin and stdout. `[]` asks for table -> [rows, sum of their hashes], null for a missing table,
+`ledger`, the number of files of which `rows` or `quarantine` has another count than `runs`, and `files`, see `by_file`. `["ingest", IN,
+OUT]` runs that job here, and answers its error or an empty text.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ SMALL: Final = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"
 
 
 def digest(table: DataFrame) -> list[str]:
-    """How many rows, and the sum of their hashes: the same for the same rows in any order, of any number of files."""
+    """Return the number of rows and the sum of their hashes, which depend neither on their order nor on the number of files."""
     hashed = table.select(F.xxhash64(*(each for each in table.columns if each != schema.TAKE)).cast("decimal(38,0)").alias("hash"))
     return [str(each) for each in hashed.agg(F.count("*"), F.sum("hash")).first() or ()]
 
 
 def by_file(spark: SparkSession, lake: str) -> dict[str, dict[str, str]]:
-    """File -> table of `ingest` -> the digest of its lines there. Of which file it is a copy does not count: when a better copy is taken,
-    those that were taken long ago point at it."""
+    """Return file -> table of `ingest` -> digest of its lines. The file of which it is a copy is ignored, because taking a better copy
+    changes that for earlier files."""
     found: dict[str, dict[str, str]] = {}
     for name in ("runs", "rows", "quarantine"):
         table = tables.read(spark, lake, name)
@@ -43,7 +43,7 @@ def by_file(spark: SparkSession, lake: str) -> dict[str, dict[str, str]]:
 
 
 def astray(spark: SparkSession, lake: str) -> int:
-    """Files whose rows or quarantined lines are not as many as the ledger has."""
+    """Count the files whose rows or quarantined lines are not as many as the ledger says."""
     told = tables.read(spark, lake, "runs").select("run", "file", F.col("rows").alias("r"), F.col("quarantined").alias("q"))
     for name, column in (("rows", "rows_there"), ("quarantine", "quarantine_there")):
         if tables.exists(spark, lake, name):
@@ -55,7 +55,7 @@ def astray(spark: SparkSession, lake: str) -> int:
 
 
 def look(spark: SparkSession, lake: str, names: Sequence[str]) -> dict[str, Any]:
-    """The lake as it is now."""
+    """Return the current state of the lake."""
     seen: dict[str, Any] = {}
     for name in names:
         seen[name] = digest(tables.read(spark, lake, name)) if tables.exists(spark, lake, name) else None
@@ -65,20 +65,20 @@ def look(spark: SparkSession, lake: str, names: Sequence[str]) -> dict[str, Any]
 
 
 def ran(spark: SparkSession, words: Sequence[str]) -> str:
-    """A job, in this session."""
+    """Run a job in this session."""
     jobs.job(words[0]).run(spark, command.parse(words[0], words[1:], words[0]))
     return ""
 
 
 def main(lake: str, *names: str) -> None:
-    """Answer until stdin ends."""
+    """Answer requests until stdin ends."""
     spark = session("onlooker", "local[2]", SMALL)
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:
         words = json.loads(line)
         try:
             answer: Any = ran(spark, words) if words else look(spark, lake, names)
-        except Exception as error:  # whatever somebody meets is what was to be found out
+        except Exception as error:  # report every exception, because any failure is a finding
             told = f"{type(error).__name__}: {error}"[:2000]
             answer = told if words else {"error": told}
         print(json.dumps(answer), flush=True)

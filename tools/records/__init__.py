@@ -1,4 +1,4 @@
-"""What was measured and recorded, as data: pages are written from it, tests hold it to what it must be."""
+"""Measurements and records as data, from which pages are written and tests take expectations."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from typing import Any, Final
 
 RECORDS: Final = Path(__file__).resolve().parent
 SHORT: Final = 240
-"""Characters up to which an object with objects in it is one line."""
+"""The longest object with nested objects that is written as one line."""
 LONG: Final = 1000
-"""The same without any."""
+"""The longest object without nested objects that is written as one line."""
 
 
 def save(file: Path, value: Any) -> None:
-    """Write a record."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(one_object_a_line(value) + "\n", encoding="utf-8")
 
 
 def one_object_a_line(value: Any, indent: str = "") -> str:
-    """JSON of which a diff shows what changed: an entry of a list is a line, and so is an object of a moderate size."""
+    """Format JSON so that a diff shows what changed: an entry of a list is a line, and so is an object of moderate size."""
     line = json.dumps(value, ensure_ascii=False)
     entries: list[str] = []
     if isinstance(value, list) and any(isinstance(each, dict | list) for each in value):

@@ -1,1 +1,2 @@
-"""`make search`: what chance finds. Each section looks in its own way; a find becomes a file under tests/found (docs/proof/search.md)."""
+"""`make search` looks for defects by chance. Each part has its own method, and a find becomes a file under tests/found
+(docs/proof/search.md)."""

@@ -31,12 +31,11 @@ SHARES: Final = {
     "properties": 0.2, "policies": 0.1, "soaks": 0.1, "simulation": 0.2, "fuzz-codec": 0.05, "fuzz-driver": 0.05, "kafka": 0.1,
     "mutations": 0.1, "late": 0.1, "verdicts": 0.0, "planted": 0.0,
 }  # fmt: skip
-"""Part -> its share of the time. One without a share runs only when it is named, and gets as much as all others that are."""
+"""Maps a part to its share of the time. A part without a share runs only if it is named, and then gets as much as all other named parts."""
 FOLDER: Final = ROOT / "build/search"
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Search, report."""
     asked = _options(words)
     unknown = set(asked.parts) - set(SHARES)
     if unknown:
@@ -55,7 +54,7 @@ def main(words: Sequence[str] | None = None) -> int:
         part = _how(name, asked.place)(wanted)
         part.seconds = time.monotonic() - begun
         done.append(part)
-        written = report.write(asked.folder, done, about)  # after each: a search that is interrupted has said something
+        written = report.write(asked.folder, done, about)  # after each part, so that an interrupted search has a report
     print(written, end="")
     return 3 if all(part.verdict == report.FAILED for part in done) else 0
 

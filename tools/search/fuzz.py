@@ -1,8 +1,8 @@
-"""Coverage-guided fuzzing with atheris: of the codec against its reference, and of the driver on the virtual clock.
+"""Fuzz with coverage guidance (atheris): the codec against its reference, and the driver on the virtual clock.
 
     python -m tools.search.fuzz codec --seconds 60 --seed 7 --corpus build/search/fuzz-codec --finds tests/found
 
-What it finds is a file of tests/found, as other properties write them. The corpus is kept between searches: what reached something new.
+Finds are written under tests/found, as by other properties. The corpus, the inputs that reached new code, is kept between searches.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from .report import SearchPart
 from .suite import SearchRequest
 
 PARTS: Final = {"fuzz-codec": "codec", "fuzz-driver": "driver"}
-"""Part -> target."""
+"""Maps a part to its target."""
 MOST: Final = 5
-"""So many finds of one run are written; then it ends."""
+"""The number of written finds after which a run ends."""
 LONGEST: Final = {"codec": 512, "driver": 2048}
-"""Bytes of one input."""
+"""The greatest length of an input in bytes."""
 GRACE_S: Final = 120
 DONE: Final = re.compile(r"Done (\d+) runs|stat::number_of_executed_units: (\d+)")
 COVERED: Final = re.compile(r"cov: (\d+) ft: (\d+) corp: (\d+)")
 
 
 def search(name: str, wanted: SearchRequest) -> SearchPart:
-    """One target, in a process of its own."""
+    """Fuzz one target in a process of its own."""
     part = SearchPart(name)
     if importlib.util.find_spec("atheris") is None:
         return part.lacks("atheris (pip install --group search; Linux and macOS, Python 3.11 to 3.13)")
@@ -54,7 +54,7 @@ def search(name: str, wanted: SearchRequest) -> SearchPart:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """One target until the time is over; libFuzzer ends the process."""
+    """Fuzz one target until the time is over. libFuzzer ends the process."""
     parser = argparse.ArgumentParser(prog="python -m tools.search.fuzz")
     parser.add_argument("target", choices=sorted(TARGETS))
     parser.add_argument("--seconds", type=int, required=True)
@@ -76,14 +76,14 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 class _Finds:
-    """Writes what fails, each once."""
+    """Writes failing cases, each once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.written: set[str] = set()
 
     def check(self, asked: Any, case: dict[str, Any]) -> None:
-        """Try a case of a property."""
+        """Check a case of a property, and write it if it fails."""
         from found import Shown, Unrepeated, failure_of, write
 
         failure = failure_of(asked, case)
@@ -105,7 +105,7 @@ One = Callable[[bytes], None]
 
 
 def _codec(atheris: Any, finds: Path) -> tuple[One, list[bytes]]:
-    """Two bytes choose a request and its version, the rest is its body: the compiled decoder says what the reference says."""
+    """Check that the compiled decoder agrees with the reference. Two bytes choose a request and its version, the rest is its body."""
     from found import packed
     from properties.codec import DAMAGED, types
 
@@ -126,14 +126,14 @@ def _codec(atheris: Any, finds: Path) -> tuple[One, list[bytes]]:
         try:
             instrumented(kind, version)(data[2:], 0)
         except ValueError:
-            pass  # for its coverage; the property says whether it was right
+            pass  # called for its coverage; the property judges the result
         found.check(DAMAGED, {"kind": kind, "version": version, "bytes": packed(data[2:])})
 
     return one, [bytes((number, version)) + bytes(24) for number in range(len(kinds)) for version in (0, 5)]
 
 
 def _driver(atheris: Any, finds: Path) -> tuple[One, list[bytes]]:
-    """The first byte says into how many pieces the rest is cut: frames, whole, cut, or nothing of the kind."""
+    """Feed the driver pieces of bytes. The first byte says into how many pieces the rest is cut: frames that are whole, cut, or invalid."""
     from found import packed
     from properties.driver_bytes import DRIVER_BYTES
 

@@ -1,4 +1,4 @@
-"""Generated exchanges of fresh seeds, on real Apache Kafka and on the core. A difference becomes a golden play that decides."""
+"""Play generated exchanges of fresh seeds on real Apache Kafka and on the core. A difference becomes a golden play, which decides."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .report import SearchPart
 from .suite import SearchRequest
 
 CHUNK_S: Final = 45
-"""One start of a broker plays for so long."""
+"""Seconds for which one start of a broker is used."""
 TOOLS: Final = ("java", "mvn")
 SUMMED_UP: Final = re.compile(r"\brequests=").search
-"""A run's closing line."""
+"""Matches the closing line of a run."""
 
 
 def search(wanted: SearchRequest) -> SearchPart:
-    """Broker after broker, release by release, until the time is over."""
+    """Play on one broker after the other, release by release, until the time is over."""
     part = SearchPart("kafka")
     for name in TOOLS:
         if shutil.which(name) is None:
@@ -46,7 +46,7 @@ def search(wanted: SearchRequest) -> SearchPart:
 
 
 def _play(part: SearchPart, run: on_kafka.BrokerRun, family: str, seed: int, seconds: float, wanted: SearchRequest) -> bool:
-    """One family on one broker; False: it could not be played."""
+    """Play one family on one broker. Returns False if that failed."""
     flags = [word for key, value in on_kafka.settings_of(run).items() for word in ("--set", f"{key}={value}")]
     oracle = [sys.executable, str(ORACLE), "run", "--version", BROKERS[run.release], *flags, "--"]
     verb = ["bytes"] if family == "bytes" else ["run", family]

@@ -1,7 +1,8 @@
-"""A server that is late: a function on a server's thread sleeps 2 s when a test first calls it. Which tests turn red?
+"""Find tests that fail if a server is late: a function on a server's thread sleeps 2 s when a test first calls it.
 
-First every function of the broker is watched, not slowed (`scout`): which tests call it on a server's thread, and which tests are green.
-Then places are drawn from those that were called, and the tests that call one are run with the sleep in it. tests/support/late plants both.
+First every function of the broker is watched without slowing it (`scout`), to know which tests call it on a server's thread, and which
+tests pass. Then some of the called functions are drawn, and the tests that call one are run with the sleep in it. tests/support/late plants
+watch and sleep.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ from .suite import PytestRun, SearchRequest, run
 BROKER: Final = ROOT / "broker"
 HOOK: Final = ROOT / "tests/support/late"
 NOT_OURS: Final = ("groupmock.cli.",)
-"""What runs before there is a server, or beside it."""
+"""Modules that run before there is a server, or beside it."""
 WITHOUT_SERVERS: Final = (
     *("pipeline", "properties", "found", "golden", "mutations", "project", "live", "bytes"),
     *("unit/codec", "unit/core", "unit/cooperative", "unit/faults", "fidelity"),
 )
-"""Folders of tests that start no server, or are no part of `make test`, or take Spark."""
+"""Folders of tests that start no server, are not part of `make test`, or need Spark."""
 PLACES: Final = 20
 TESTS: Final = 40
-"""At most so many of a place's tests, drawn."""
+"""The greatest number of tests drawn for one function."""
 LATE_S: Final = 2.0
 SCOUT_S: Final = 1800
 
 
 def search(wanted: SearchRequest, places: Sequence[str] = ()) -> SearchPart:
-    """Twenty places, or those named, as far as the time goes: the scout's time is not counted."""
+    """Try twenty functions, or the named ones, as far as the time goes. The scout's time does not count."""
     part = SearchPart("late")
     called, scouted = _scout(wanted, places)
     if scouted.code not in TESTS_RAN:
@@ -61,7 +62,7 @@ def search(wanted: SearchRequest, places: Sequence[str] = ()) -> SearchPart:
 
 
 def _one(part: SearchPart, place: str, tests: Sequence[str], wanted: SearchRequest) -> None:
-    """The place's tests with the sleep in it."""
+    """Run the function's tests with the sleep in it."""
     if not tests:
         part.did.append(f"{place}: no green test calls it")
         return
@@ -74,7 +75,7 @@ def _one(part: SearchPart, place: str, tests: Sequence[str], wanted: SearchReque
 
 
 def _scout(wanted: SearchRequest, places: Sequence[str]) -> tuple[dict[str, set[str]], PytestRun]:
-    """Place -> tests that call it on a server's thread; and how the tests are without any sleep."""
+    """Return function -> tests that call it on a server's thread, and the outcomes of all tests without a sleep."""
     plan = _plan(wanted, places or list(everything()), 0.0)
     ignored = [f"--ignore={ROOT / 'tests' / folder}" for folder in WITHOUT_SERVERS]
     done = _run([*ignored], plan, wanted, limit=SCOUT_S)
@@ -92,7 +93,7 @@ def _run(words: Sequence[str], plan: Path, wanted: SearchRequest, limit: float) 
 
 
 def _plan(wanted: SearchRequest, places: Sequence[str], seconds: float) -> Path:
-    """What tests/support/late reads; its log begins anew."""
+    """Write the plan for tests/support/late, and delete its old log."""
     wanted.folder.mkdir(parents=True, exist_ok=True)
     plan, log = wanted.folder / "late.json", wanted.folder / "late.log"
     log.unlink(missing_ok=True)
@@ -101,7 +102,7 @@ def _plan(wanted: SearchRequest, places: Sequence[str], seconds: float) -> Path:
 
 
 def _hook() -> ModuleType:
-    """The hook's own idea of what a function is called."""
+    """Import the hook, which decides how functions are called."""
     spec = importlib.util.spec_from_file_location("groupmock_late_hook", HOOK / "sitecustomize.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -110,7 +111,7 @@ def _hook() -> ModuleType:
 
 
 def everything() -> Iterator[str]:
-    """Every function of the broker, as the hook names it."""
+    """Yield every function of the broker by the hook's names."""
     functions = _hook().functions
     for file in sorted(BROKER.rglob("*.py")):
         module = ".".join(file.relative_to(BROKER).with_suffix("").parts).removesuffix(".__init__")

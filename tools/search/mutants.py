@@ -1,4 +1,4 @@
-"""Small mistakes planted in a copy of the core (tools/mutations), as many as fit into the time: which one does no judge see?"""
+"""Plant small mistakes in a copy of the core (tools/mutations), as many as fit into the time, and report those that no judge notices."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .report import SearchPart
 from .suite import SearchRequest
 
 SECONDS_EACH: Final = 6
-"""What a mutation takes on two cores."""
+"""Seconds per mutation on two cores."""
 
 
 def search(wanted: SearchRequest) -> SearchPart:
-    """A sample by the search's seed; never the whole list, which would write docs/proof/mutations.md."""
+    """Judge a sample by the search's seed. Never the whole list, because that would write docs/proof/mutations.md."""
     part = SearchPart("mutations")
     count = max(1, int(wanted.seconds / SECONDS_EACH))
     command = [sys.executable, "-m", "tools.mutations", "--sample", str(count), "--seed", str(wanted.seed)]

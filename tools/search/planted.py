@@ -1,7 +1,7 @@
-"""Mistakes planted in a copy of the sources (tests/mutations/simulation.toml): which seed of the simulation finds each, and how soon?
+"""Measure which seed of the simulation finds each mistake planted in a copy of the sources (tests/mutations/simulation.toml), and how soon.
 
-python -m tools.search planted --seconds 900        all of them, each for its share of the time; writes tools/records/simulation.json
-python -m tools.search planted --seconds 60 -- NAME NAME        these again
+    python -m tools.search planted --seconds 900        all of them, each for its share of the time; writes tools/records/simulation.json
+    python -m tools.search planted --seconds 60 -- NAME NAME        these again
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ NAME: Final = "planted"
 LIST: Final = ROOT / "tests/mutations/simulation.toml"
 ABOUT: Final = ("protocol", "history", "bytes", "replay", "defect", "work", "memory", "fairness", "liveness")
 STEPS: Final = 14
-"""Rows of a story that are kept."""
+"""The number of a story's rows in the record."""
 
 
 @dataclass(frozen=True)
 class Planted:
-    """A mistake, what it is about (one of ABOUT), and the kind of simulation that looks for it; None: whatever the seed draws."""
+    """A mistake, its subject (one of ABOUT), and the kind of simulation that looks for it, or None to let the seed decide."""
 
     mutation: Mutation
     about: str
@@ -44,7 +44,6 @@ class Planted:
 
 
 def load(path: Path = LIST) -> list[Planted]:
-    """The list, in its order."""
     listed = tomllib.loads(path.read_text(encoding="utf-8"))
     found = []
     for name, entry in listed.items():
@@ -54,7 +53,7 @@ def load(path: Path = LIST) -> list[Planted]:
 
 
 def search(wanted: SearchRequest) -> SearchPart:
-    """Each for its share of the time, as many at once as there are workers."""
+    """Hunt each mistake for its share of the time, in as many workers as requested."""
     part, planted = SearchPart(NAME), [each for each in load() if not wanted.select or each.mutation.name in wanted.select]
     seconds = max(10.0, wanted.seconds * wanted.workers / max(1, len(planted)))
     rows: dict[str, Any] = {}
@@ -73,7 +72,8 @@ def search(wanted: SearchRequest) -> SearchPart:
 
 
 def hunt(base: Path, each: Planted, seconds: float, seed: int) -> dict[str, Any]:
-    """Seeds until one finds it: `seed`, `seeds` tried, `seconds`, `judge`, `text`, `steps` and `story` of the plan made small."""
+    """Try seeds until one finds the mistake. Returns `seed`, `seeds` tried, `seconds`, `judge`, `text`, and `steps` and `story` of the
+    shrunk plan."""
     with tempfile.TemporaryDirectory(prefix="groupmock-planted-") as folder:
         mutant = Path(folder)
         copy(base, mutant)
@@ -90,7 +90,7 @@ def hunt(base: Path, each: Planted, seconds: float, seed: int) -> dict[str, Any]
 
 
 def copy(base: Path, mutant: Path) -> None:
-    """The sources, to be broken."""
+    """Copy the sources in which the mistake is planted."""
     for name in SOURCES:
         shutil.copytree(base / name, mutant / name, ignore=shutil.ignore_patterns("__pycache__"))
 
@@ -109,7 +109,7 @@ def _found(told: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def record(rows: dict[str, Any]) -> None:
-    """Beside what else the record has, in the order of the list."""
+    """Add rows to the record, in the order of the list."""
     kept = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     known = {**kept.get("planted", {}), **rows}
     kept["planted"] = {name: known[name] for each in load() if (name := each.mutation.name) in known}

@@ -1,4 +1,4 @@
-"""What a search says of itself: one `SearchPart` each, as build/search/report.json and report.txt."""
+"""The report of a search: one `SearchPart` each, as build/search/report.json and report.txt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ FAILED: Final = "could not run"
 
 @dataclass
 class SearchPart:
-    """One part of a search. `reds`: what it saw; `finds`: the files that hold it; `tail`: its last words if it failed."""
+    """One part of a search. `reds` are the failures seen, `finds` the files that hold them, and `tail` the end of the output if the part
+    failed."""
 
     name: str
     verdict: str = RAN
@@ -27,12 +28,12 @@ class SearchPart:
     tail: str = ""
 
     def failed(self, tail: str) -> SearchPart:
-        """It said nothing about the tree."""
+        """Mark the part as failed, so that it says nothing about the tree."""
         self.verdict, self.tail = FAILED, tail[-2000:]
         return self
 
     def lacks(self, what: str) -> SearchPart:
-        """Something that is not ours to install."""
+        """Note a missing tool that the search cannot install."""
         self.missing.append(what)
         if not self.did:
             self.verdict = MISSING
@@ -40,7 +41,7 @@ class SearchPart:
 
 
 def text(parts: Sequence[SearchPart], about: dict[str, Any]) -> str:
-    """The report for people."""
+    """Format the report as text."""
     return "\n".join(_lines(parts, about)) + "\n"
 
 
@@ -57,7 +58,7 @@ def _lines(parts: Sequence[SearchPart], about: dict[str, Any]) -> Iterator[str]:
 
 
 def write(folder: Path, parts: Sequence[SearchPart], about: dict[str, Any]) -> str:
-    """Both forms; the text."""
+    """Write both forms of the report and return the text."""
     folder.mkdir(parents=True, exist_ok=True)
     data = {**about, "parts": [asdict(part) for part in parts]}
     (folder / "report.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Fresh seeds of the simulation, each in a child process with limits; what is found is made small and becomes a file of tests/found.
+"""Play fresh seeds of the simulation, each in a child process with limits. Finds are shrunk and written under tests/found.
 
-python -m tools.search.simulation --first 1000 --stride 2 --seconds 60 --finds build/finds     one worker, as the part starts several
+    python -m tools.search.simulation --first 1000 --stride 2 --seconds 60 --finds build/finds     one worker, as the part starts several
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from .suite import SearchRequest
 
 NAME: Final = "simulation"
 STRETCH: Final = 100
-"""Seeds of one child process."""
+"""The number of seeds per child process."""
 SHRINKS: Final = 5
-"""So many finds of one judge are made small; the others are lines of the report."""
+"""The number of finds per judge that are shrunk. Others only become lines of the report."""
 TRIES: Final = 150
 RECORD: Final = RECORDS / "simulation.json"
-"""What was measured, and which planted mistakes were found (planted.py): docs/proof/simulation.md is made of it."""
+"""Measurements, and the planted mistakes that were found (planted.py), from which docs/proof/simulation.md is made."""
 GRACE_S: Final = 300
 
 
 def search(wanted: SearchRequest) -> SearchPart:
-    """As many workers as were asked for, each with seeds of its own."""
+    """Run the requested number of workers, each with its own seeds."""
     part = SearchPart(NAME)
     first = wanted.seed * 10_000_019 % 2**40
     words = ["--stride", str(wanted.workers), "--seconds", f"{wanted.seconds:.0f}", "--finds", str(wanted.finds)]
@@ -57,7 +57,7 @@ def search(wanted: SearchRequest) -> SearchPart:
 
 
 def seeds_of(first: int, stride: int, kind: str | None, seconds: float) -> Iterator[SeedVerdict]:
-    """Verdicts until the time is over."""
+    """Yield verdicts until the time is over."""
     end, seed = time.monotonic() + seconds, first
     while time.monotonic() < end:
         stretch = range(seed, seed + STRETCH * stride, stride)
@@ -69,7 +69,7 @@ def seeds_of(first: int, stride: int, kind: str | None, seconds: float) -> Itera
 
 
 def _file(verdict: SeedVerdict, folder: Path) -> str | None:
-    """Made small and written; None: what hung or died is not played again here."""
+    """Shrink and write a find. Returns None for a seed that hung or died, because it is not played again here."""
     if verdict.plan is None or verdict.judge in (HUNG, DIED):
         return None
     outcome = play(verdict.plan, thorough=True)
@@ -85,7 +85,7 @@ def _record(measured: dict[str, Any]) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """One worker: its last line is a JSON object: `did`, `files`, `reds`, `seeds`, `first` (None, or what was found first)."""
+    """Run one worker of the search. Its last line is a JSON object: `did`, `files`, `reds`, `seeds`, `first` (the first find or None)."""
     parser = argparse.ArgumentParser(prog="python -m tools.search.simulation", description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--first", type=int, required=True, help="the first seed")
     parser.add_argument("--stride", type=int, default=1, help="every so manyth one")

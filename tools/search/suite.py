@@ -1,4 +1,4 @@
-"""Runs of our own tests: random cases of the marked properties, round after round with fresh seeds, until the part's time is over."""
+"""Run our own tests with random cases of the marked properties, round after round with fresh seeds, until the time is over."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .report import SearchPart
 
 FOUND: Final = ROOT / "tests/found"
 MARKS: Final = {"properties": "(property or hypothesis) and not policy and not soak", "policies": "policy", "soaks": "soak"}
-"""Part -> the tests that are its own (tests/support/searching.py registers the marks)."""
+"""Maps a part to its tests (tests/support/searching.py registers the marks)."""
 PATIENCE_S: Final = 900
-"""What a round may take beyond its time: hypothesis makes a find small for up to five minutes."""
+"""The time that a round may take beyond its own, because hypothesis shrinks a find for up to five minutes."""
 LARGEST: Final = 40.0
-"""Of what decides, at most, in one round."""
+"""The greatest multiple of the deciding number of cases in one round."""
 
 
 @dataclass
 class SearchRequest:
-    """What a part may use. `select`: more words for pytest, to narrow a search down."""
+    """The resources of a part. `select` has more words for pytest, to narrow a search down."""
 
     seconds: float
     seed: int
@@ -36,7 +36,7 @@ class SearchRequest:
 
 @dataclass
 class PytestRun:
-    """A run of pytest. `failed`: test -> first line of what it said."""
+    """The result of a run of pytest. `failed` maps a test to the first line of its failure."""
 
     code: int
     output: str
@@ -45,19 +45,19 @@ class PytestRun:
 
 
 def run(words: Sequence[str], wanted: SearchRequest, limit: float, environment: Mapping[str, str] | None = None) -> PytestRun:
-    """pytest with these words and those of the search."""
+    """Run pytest with these words and those of the search."""
     done, outcomes = outcomes_of([*words, *wanted.select], limit, wanted.workers, variables=environment)
     failed = {test: _first(outcome.text) for test, outcome in outcomes.items() if outcome.verdict == "failed"}
     return PytestRun(done.code, done.output, failed, {test: outcome.verdict for test, outcome in outcomes.items()})
 
 
 def _first(text: str) -> str:
-    """The line that says what is wrong, as pytest marks it."""
+    """Return the line with the error, as pytest marks it."""
     return next((line[1:].strip() for line in text.splitlines() if line.startswith("E ")), text.strip().partition("\n")[0])
 
 
 def search(name: str, wanted: SearchRequest) -> SearchPart:
-    """Rounds of the part's tests."""
+    """Run rounds of the part's tests."""
     part, before = SearchPart(name), _finds(wanted.finds)
     end = time.monotonic() + wanted.seconds
     for seed, factor in _rounds(wanted.seed, end):
@@ -69,19 +69,19 @@ def search(name: str, wanted: SearchRequest) -> SearchPart:
         new = _finds(wanted.finds) - before
         part.finds = sorted(new)
         part.reds += [f"seed {seed}: {test}: {said}" for test, said in done.failed.items()]
-        if done.failed:  # the same would be found again
+        if done.failed:  # because the next round would find the same
             break
     return part
 
 
 def files() -> list[str]:
-    """Those that hold a property: to collect all the others takes longer than many a search."""
+    """Return the test files with a property, because collecting all others takes longer than many a search."""
     mark = re.compile(r"^@(pytest\.mark\.property|given)\b", re.MULTILINE)
     return [str(file.relative_to(ROOT)) for file in sorted((ROOT / "tests").rglob("test_*.py")) if mark.search(file.read_text())]
 
 
 def _rounds(seed: int, end: float) -> Iterator[tuple[int, float]]:
-    """Seeds and factors: first as much as decides, then what fits into the rest of the time."""
+    """Yield seeds and factors: first the deciding number of cases, then what fits into the rest of the time."""
     factor, begun = 1.0, time.monotonic()
     yield seed, factor
     while (left := end - time.monotonic()) > (took := time.monotonic() - begun) / 4:

@@ -1,6 +1,6 @@
-"""`make test` is the same verdict for the same tree: other hash seeds, numbers of workers, orders, a busy machine.
+"""Check that `make test` gives the same verdict for the same tree under other hash seeds, numbers of workers, orders, and load.
 
-Fifteen runs of four minutes and more, so it is run when it is named: `make search SEARCH=verdicts SECONDS=6000`.
+It takes fifteen runs of at least four minutes, so it runs only if it is named: `make search SEARCH=verdicts SECONDS=6000`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SPIN: Final = "while True: pass"
 
 
 class RunVariant(NamedTuple):
-    """How one run differs from another. `order`: 0 is the order of the files; `loaded`: a busy loop per core beside it."""
+    """The conditions of one run. `order` 0 is the order of the files. `loaded` adds a busy loop per core."""
 
     workers: int
     hash_seed: int
@@ -39,12 +39,13 @@ class RunVariant(NamedTuple):
         return f"-n {self.workers}, hash seed {self.hash_seed}, {order}{', a busy loop per core' * self.loaded}"
 
     def words(self) -> list[str]:
-        """What pytest (and pytest-random-order) are told."""
+        """Return the options for pytest (and pytest-random-order)."""
         return ["--random-order", f"--random-order-seed={self.order}"] if self.order else []
 
 
 def turns(seed: int) -> Iterator[RunVariant]:
-    """Ten quiet ones and five under load, mixed, so that a search that ends early has seen both; every number of workers comes early."""
+    """Yield ten runs without load and five with, mixed, so that a search that ends early has seen both. Every number of workers comes
+    early."""
     dice = Random(seed)
     for number in range(RUNS):
         order = dice.randrange(1, 2**16) if number % 2 else 0
@@ -53,7 +54,7 @@ def turns(seed: int) -> Iterator[RunVariant]:
 
 @contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """So many processes that do nothing, as fast as they can."""
+    """Run processes that use all the time they get."""
     spinning = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(loops)]
     try:
         yield
@@ -64,7 +65,7 @@ def busy(loops: int) -> Iterator[None]:
 
 
 def search(wanted: SearchRequest) -> SearchPart:
-    """As many turns as the time has room for."""
+    """Run as many variants as the time allows."""
     part, seen = SearchPart("verdicts"), []
     end = time.monotonic() + wanted.seconds
     for turn in turns(wanted.seed):
@@ -78,7 +79,7 @@ def search(wanted: SearchRequest) -> SearchPart:
         counted = Counter(done.verdicts.values())
         part.did.append(f"{turn}: {', '.join(f'{count} {verdict}' for verdict, count in sorted(counted.items()))}, {took:.0f} s")
         part.reds += [f"{turn}: {test}: {said}" for test, said in done.failed.items()]
-        print(f"    {part.did[-1]}", flush=True)  # the next one takes minutes
+        print(f"    {part.did[-1]}", flush=True)  # printed at once, because the next run takes minutes
         if time.monotonic() + took / 2 > end:
             break
     part.reds += _unequal(seen)
@@ -86,7 +87,7 @@ def search(wanted: SearchRequest) -> SearchPart:
 
 
 def _unequal(seen: Sequence[PytestRun]) -> Iterator[str]:
-    """Tests that were not the same in every run, or not there."""
+    """Yield the tests whose outcome or presence differed between runs."""
     for test in sorted({test for done in seen for test in done.verdicts}):
         verdicts = {done.verdicts.get(test, "not run") for done in seen}
         if len(verdicts) > 1:

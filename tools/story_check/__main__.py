@@ -1,7 +1,7 @@
-"""Judge the stories of journals: python -m tools.story_check JOURNAL... [--all]
+"""Judge the stories of journals by their rows: python -m tools.story_check JOURNAL... [--all]
 
-Prints each line that its journal contradicts, with the rows that do. Exit codes: 0 every line is true or unknown, 1 some line is false,
-2 a file is no journal.
+Prints each line that its journal contradicts, with the rows that do. Exit codes: 0 every line is true or unknown, 1 some line is false, 2 a
+file is no journal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from .trial import story_of, tried
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do it; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.story_check", description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("journals", metavar="JOURNAL", nargs="+", help="a file, a folder or a pattern")
     parser.add_argument("--all", action="store_true", help="print true and unknown claims too")

@@ -1,4 +1,4 @@
-"""A group's story on trial: its facts, the verdicts on its claims, and the words of these."""
+"""The judgement of a group's story: its facts, the verdicts on its claims, and their format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .history import GroupFacts, History
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`true`: None if the journal does not say; `why` and `rows` say what contradicts the claim."""
+    """The verdict on one claim. `true` is None if the journal does not say. `why` and `rows` say what contradicts the claim."""
 
     group: str
     claim: Claim
@@ -29,7 +29,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Bench:
-    """One group's story on trial. `leader`: at the end of what the story tells."""
+    """One group with its facts. `leader` is the one at the end of the story."""
 
     group: GroupFacts
     history: History
@@ -39,15 +39,15 @@ class Bench:
         return Verdict(self.group.name, claim, true, "" if true else why, tuple(rows))
 
     def ids(self, who: str) -> set[str]:
-        """The members that a story calls so; several if they have the same name."""
+        """Return the members with this name in the story, several if they share it."""
         return self.group.names.get(who, set())
 
 
 def printed(ns: int) -> str:
-    """A time as stories print it."""
+    """Format a time as stories do."""
     return f"{ns / NS_PER_S:.3f}"
 
 
 def named(partitions: Iterable[Partition]) -> str:
-    """`orders/0 orders/1`, for a sentence."""
+    """Format partitions as `orders/0 orders/1` for a sentence."""
     return " ".join(f"{topic}/{number}" for topic, number in sorted(partitions)) or "nothing"

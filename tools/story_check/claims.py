@@ -1,4 +1,4 @@
-"""The printed lines of a story, read back into what they claim: who, which partitions, which offsets, when."""
+"""Parse the printed lines of a story into claims: members, partitions, offsets, times."""
 
 from __future__ import annotations
 
@@ -43,14 +43,17 @@ HEAD: Final = re.compile(
 LIKE_A_CLAIM: Final = re.compile(
     r"begins to read at|(?<!last )\bcommits \S|\d commits until|\b(?:leads|the leader)\b|(?:keeps|gets|loses) \S+/\d"
 )
-"""A line with such words that none of the above reads is reported, so that a sentence that changed is not passed over."""
+"""Matches words of a claim. A line with such words that no other pattern matches is reported, so that a changed sentence is not
+overlooked."""
 NO_CLAIM: Final = re.compile(r"audit: |ordered by the test: |fault rule |.* REFUSED: |.* says: |rebalance: |the group is (?:empty|gone)")
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one line, or a part of it, says. `number`: of the line in its story, from 0; `at`, `until`: times as printed; `partitions` map
-    to offsets, -1 without one; `whole`: are all partitions written out; `rest`: what follows the partitions."""
+    """The content of a line or a part of it. `number` is the line's index in its story, `at` and `until` are times as printed.
+
+    `partitions` maps to offsets, -1 without one. `whole` says that all partitions are listed. `rest` is the text after the partitions.
+    """
 
     kind: str
     number: int
@@ -70,8 +73,8 @@ class Claim:
 
 
 def sections_of(lines: Sequence[str]) -> list[list[str]]:
-    """The lines of each group's story, which blank lines separate. A sentence in brackets, about the whole, is a section of its own; the
-    last line, with seed and journal, is none."""
+    """Split a story into the lines of each group, which blank lines separate. A sentence in brackets about the whole is a section of its
+    own. The last line, with seed and journal, is dropped."""
     sections: list[list[str]] = [[]]
     for line in lines:
         if not line:
@@ -84,7 +87,7 @@ def sections_of(lines: Sequence[str]) -> list[list[str]]:
 
 
 def read_section(lines: Sequence[str]) -> list[Claim]:
-    """One group's story as claims, in order of its lines."""
+    """Return the claims of one group's story in the order of its lines."""
     claims = [Claim("order", 0, line="\n".join(lines))]
     generation: tuple[str, int] | None = None
     for number, line in enumerate(lines[1:], 1):
@@ -102,7 +105,7 @@ def read_section(lines: Sequence[str]) -> list[Claim]:
 
 
 def read_head(line: str, group: str) -> Claim:
-    """The first line of the story of the group that is printed as `group`."""
+    """Parse the first line of a story. `group` is the group's name as printed."""
     said = line.removeprefix(f"{group}: ")
     if said == NOT_IN_THESE:
         return Claim("stateless", 0, line)
@@ -111,7 +114,7 @@ def read_head(line: str, group: str) -> Claim:
 
 
 def times_of(lines: Sequence[str]) -> list[tuple[int, float]]:
-    """Line numbers and times."""
+    """Return the lines' numbers and times."""
     found = [(number, _TIME.fullmatch(line)) for number, line in enumerate(lines)]
     return [(number, float(match[1])) for number, match in found if match is not None]
 
@@ -180,7 +183,7 @@ def _share(number: int, line: str, at: str, said: str, generation: int) -> Itera
 
 
 def partitions_of(text: str) -> tuple[Partitions, bool]:
-    """`orders/0-3,7 bills/0` as partitions, and whether all of them are written out."""
+    """Parse `orders/0-3,7 bills/0` to partitions, and tell whether all of them are listed."""
     found = {
         (span.rpartition("/")[0], number)
         for span in re.findall(_SPAN, text)
@@ -191,7 +194,8 @@ def partitions_of(text: str) -> tuple[Partitions, bool]:
 
 
 def offsets_of(text: str) -> tuple[dict[Partition, int], bool]:
-    """`orders/2 = 17, orders/0-1 = 5` as partition to offset. Of `orders/0-11 up to 1200` the offset is known of none: not whole."""
+    """Parse `orders/2 = 17, orders/0-1 = 5` to partition -> offset. The list is not whole if it has `orders/0-11 up to 1200`, which
+    leaves each offset open."""
     found: dict[Partition, int] = {}
     whole = " up to " not in text
     for parts, _, offset in re.findall(rf"({_PARTS}) (=|up to) (-?\d+)", text):
@@ -202,7 +206,7 @@ def offsets_of(text: str) -> tuple[dict[Partition, int], bool]:
 
 
 def _listed(text: str) -> tuple[Partitions, bool]:
-    """`orders/0, orders/1 and 3 more`, where `nothing` is none; `orders-0` of older journals too."""
+    """Parse `orders/0, orders/1 and 3 more`. `nothing` is an empty list. Older journals have `orders-0`."""
     shown, more, _ = text.partition(" and ")
     pairs = [re.fullmatch(r"(.+)[/-](\d+)", each) for each in shown.split(", ")]
     return frozenset((each[1], int(each[2])) for each in pairs if each is not None), not more

@@ -1,4 +1,4 @@
-"""The facts of a journal that stories speak of, collected from its rows alone: plans, answers, fetches, commits, moves, members."""
+"""Collect the facts that stories tell from a journal's rows alone: plans, answers, fetches, commits, state changes, members."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ from .claims import Partition, Partitions
 
 BATCH_FORMAT: Final = 2
 LONGEST_NAME: Final = 60
-"""Characters of a peer's text that a story prints."""
+"""The length to which a story shortens a client's text."""
 FOR_EVER: Final = sys.maxsize
 NOTHING: Final[Partitions] = frozenset()
 CHANGES_OFFSETS: Final = frozenset(("commit_offsets", "reset_offsets", "delete_topic", "step_clock"))
-"""Commands after which the committed offsets are others than those of the commits on the wire: time makes them expire."""
+"""Commands after which committed offsets differ from those of the commits on the wire, because offsets expire with time."""
 DELETES_OFFSETS: Final = frozenset(("OffsetDelete", "DeleteGroups", "DeleteTopics"))
 
 
 @dataclass(slots=True)
 class Plan:
-    """What the leader of a generation brought and the coordinator took. `seq`: of the row that says Stable; `shares`: member id -> its
-    partitions, None where its bytes cannot be read; `before`: the shares of the plan before, None where that is not in the journal;
-    `heirs`: a static member that came back -> the id whose place it took."""
+    """The assignment that the leader of a generation sent and the coordinator accepted.
+
+    `seq` is the row that says Stable. `shares` maps member id to its partitions, None if its bytes cannot be read. `before` has the shares
+    of the plan before, None if that is not in the journal. `heirs` maps a static member that came back to the id that it replaced.
+    """
 
     seq: int
     t: int
@@ -47,7 +49,8 @@ class Plan:
 
 @dataclass(slots=True)
 class Given:
-    """An answer that told a member what it has. `number`: generation or member epoch; `delivered`: it reached its client."""
+    """An answer that told a member its partitions. `number` is the generation or member epoch. `delivered` says that it reached its
+    client."""
 
     seq: int
     t: int
@@ -58,7 +61,7 @@ class Given:
 
 @dataclass(slots=True)
 class Fetch:
-    """A Fetch request: which partitions it lists, from which offset."""
+    """A Fetch request: its partitions and their offsets."""
 
     seq: int
     t: int
@@ -67,8 +70,8 @@ class Fetch:
 
 @dataclass(slots=True)
 class Commit:
-    """Offsets that an answer accepted. `transaction`: the producer id, for TxnOffsetCommit; `seq`, `t`: of the answer; `asked`: when the
-    request came; `won`: when its transaction was committed."""
+    """Offsets that an answer accepted. `transaction` is the producer id of a TxnOffsetCommit, `seq` and `t` are those of the answer,
+    `asked` is the time of the request, `won` the time at which its transaction was committed."""
 
     seq: int
     t: int
@@ -83,10 +86,13 @@ class Commit:
 
 @dataclass(slots=True)
 class GroupFacts:
-    """One group, in the journal's order. `given`: member id -> the answers that told it what it has; `joins`: member id -> the rows of its
-    JoinGroups, with the partitions that it says it still owns; `committed`: as far as commits tell, which `offsets_changed_otherwise` says
-    is not all; `names`: as stories print them -> member ids; `clients`: member id -> client ids; `generations`: number -> leader and
-    members, by the answers to JoinGroup; `brought`: leader and generation -> the bytes of its last SyncGroup."""
+    """The facts about one group, in the journal's order.
+
+    `given` maps a member id to the answers that told it its partitions. `joins` maps a member id to the rows of its JoinGroups, with the
+    partitions that it still claims. `committed` has the offsets of all commits, which is incomplete if `offsets_changed_otherwise`. `names`
+    maps printed names to member ids, `clients` member ids to client ids. `generations` maps a number to leader and members, by the answers
+    to JoinGroup. `brought` maps leader and generation to the bytes of its last SyncGroup.
+    """
 
     name: str
     moves: list[MovedRow] = field(default_factory=list)
@@ -98,7 +104,7 @@ class GroupFacts:
     committed: dict[Partition, int] = field(default_factory=dict)
     offsets_changed_otherwise: bool = False
     here: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
-    """Member id -> the rows between which it was a member, the last of them `FOR_EVER` if it did not go."""
+    """Maps a member id to the rows between which it was a member, the last of them `FOR_EVER` if it did not leave."""
     names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     clients: dict[str, set[str | None]] = field(default_factory=lambda: defaultdict(set))
     generations: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
@@ -106,19 +112,19 @@ class GroupFacts:
 
     @property
     def shown(self) -> str:
-        """The name as the first line of the story prints it."""
+        """Return the group's name as the first line of the story prints it."""
         return shown(self.name)
 
     def is_here(self, member_id: str, seq: int) -> bool:
-        """Was it a member at that row?"""
+        """Tell whether it was a member at that row."""
         return any(came <= seq < went for came, went in self.here.get(member_id, ()))
 
     def plan_at(self, seq: int) -> Plan | None:
-        """The plan in force at that row."""
+        """Return the plan that was in force at that row."""
         return next((plan for plan in reversed(self.plans) if plan.seq <= seq), None)
 
     def given_at(self, member_id: str, seq: int) -> Given | None:
-        """The last answer before that row that told the member what it has."""
+        """Return the last answer before that row that told the member its partitions."""
         return next((each for each in reversed(self.given.get(member_id, ())) if each.delivered and each.seq < seq), None)
 
 
@@ -137,10 +143,9 @@ class History(RowReader):
             self.feed(row)
 
     def group(self, name: str) -> GroupFacts:
-        """The facts of a group, which exist from its first row on."""
+        """Return the facts of a group, which exist from its first row on."""
         return self.groups.setdefault(name, GroupFacts(name))
 
-    # -- rows of the coordinator
 
     @takes
     def _moved(self, row: MovedRow) -> None:
@@ -200,7 +205,6 @@ class History(RowReader):
             for group in self.groups.values():
                 group.offsets_changed_otherwise = True
 
-    # -- requests and answers
 
     @takes
     def _request(self, row: RequestRow) -> None:
@@ -245,7 +249,7 @@ class History(RowReader):
             group.joins[message["member_id"]].append((asked.seq, NOTHING))
         if message.get("members"):
             group.generations[message["generation_id"]] = (message["leader"], [each["member_id"] for each in message["members"]])
-            group.brought.pop((message["leader"], message["generation_id"]), None)  # a number may be given again after a load
+            group.brought.pop((message["leader"], message["generation_id"]), None)  # a number may be used again after the group was loaded
 
     def _synced(self, row: ReplyRow, message: Any, asked: RequestRow, request: Any) -> None:
         if row.error:
@@ -299,7 +303,7 @@ class History(RowReader):
             self._learn(topic.get("topic_id"), topic.get("name"))
 
     def _ended(self, row: ReplyRow, message: Any, asked: RequestRow, request: Any) -> None:
-        """EndTxn: the offsets of a committed transaction are the groups' from now on."""
+        """Process EndTxn: the offsets of a committed transaction become the group's."""
         if row.error:
             return
         for group in self.groups.values():
@@ -310,14 +314,13 @@ class History(RowReader):
                     commit.won = asked.t
                     group.committed |= commit.offsets
 
-    # -- topics
 
     def _learn(self, topic_id: Any, name: Any) -> None:
         if isinstance(topic_id, str) and isinstance(name, str):
             self._topics[topic_id] = name
 
     def _places(self, message: Any, topics: str, name: str, number: str | None, value: str | None) -> Iterator[tuple[Partition, int, int]]:
-        """Every partition of a message, its value and its error. Without `number` the partitions are plain numbers."""
+        """Yield every partition of a message with its value and its error. Without `number` the partitions are plain numbers."""
         for topic in message.get(topics) or ():
             called = topic.get(name) or self._topics.get(topic.get("topic_id") or "")
             if called is None:
@@ -330,12 +333,12 @@ class History(RowReader):
 
 
 def shown(name: str) -> str:
-    """A peer's text as a story prints it."""
+    """Format a client's text as a story prints it."""
     return printable(name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}...")
 
 
 def _name(member_id: str, called: str | None) -> str:
-    """The name of a member as a story prints it: instance id or client id, then four characters of what the coordinator appended."""
+    """Return a member's name as a story prints it: instance id or client id, then four characters of the coordinator's suffix."""
     if called is None:
         parts = member_id.rsplit("-", 5)
         if [len(each) for each in parts[1:]] != [8, 4, 4, 4, 12] or not parts[0]:
@@ -348,12 +351,12 @@ def _name(member_id: str, called: str | None) -> str:
 
 
 def _replaced(row: MemberRow) -> str:
-    """The id of the static member whose place was taken."""
+    """Return the id of the static member that was replaced."""
     return row.reason.rpartition(" replaces ")[2]
 
 
 def _share(row: MovedRow, data: bytes) -> Partitions | None:
-    """The partitions in the bytes that a leader brought for one member; None where they are unknown."""
+    """Decode the partitions that a leader assigned to one member. Returns None if they cannot be decoded."""
     if not data:
         return NOTHING
     if row.protocol_type == "connect":
@@ -366,7 +369,7 @@ def _share(row: MovedRow, data: bytes) -> Partitions | None:
 
 
 def _tasks(data: bytes) -> Partitions | None:
-    """The connectors and tasks of a Kafka Connect worker. From version 1 on the bytes hold only what is new (KIP-415)."""
+    """Return the connectors and tasks of a Kafka Connect worker. From version 1 on the bytes contain only new ones (KIP-415)."""
     try:
         found = connect.decode_assignment(data)
     except DecodeError:
@@ -375,7 +378,7 @@ def _tasks(data: bytes) -> Partitions | None:
 
 
 def _owned(join: Any) -> Partitions:
-    """The partitions that a JoinGroup says its member still owns; none for an eager assignor (KIP-429)."""
+    """Return the partitions that a JoinGroup claims to own, none with an eager assignor (KIP-429)."""
     owned = NOTHING
     for protocol in join.get("protocols") or ():
         found = consumer.read_subscription(b64decode(protocol["metadata"])) if join["protocol_type"] == "consumer" else None
@@ -385,7 +388,7 @@ def _owned(join: Any) -> Partitions:
 
 
 def _records_in(batch: str | None) -> int:
-    """How many offsets a batch of format 2 takes; 1 at least, where its bytes are not in the row."""
+    """Return the number of offsets in a batch of format 2, or 1 if its bytes are not in the row."""
     data = b64decode(batch or "")
     return int.from_bytes(data[23:27]) + 1 if len(data) > 27 and data[16] == BATCH_FORMAT else 1
 

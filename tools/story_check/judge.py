@@ -1,4 +1,4 @@
-"""True, false or unknown: each claim of a story against the facts of its journal."""
+"""Judge each claim of a story by the facts of its journal: true, false or unknown."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from .reading import begins
 
 NOT_THERE: Final = "not there yet"
 OF_NO_GROUP: Final = re.compile(r"clients that were not served:$|transactional id [^:]+: \w+, ")
-"""Sections of stories that claim nothing of a group."""
+"""Sections of stories that make no claim about a group."""
 TOO_MANY: Final = re.compile(r" \((\d+) members? for (\d+) partitions?\)")
 COULD_NOT: Final = "rows could not be told"
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A group as its server has it at the end. `committed`: partition -> offset; `lag`: of these partitions together; None: unknown."""
+    """A group's state at the end, as its server has it. `committed` maps partition to offset, `lag` is the sum over these partitions,
+    None if unknown."""
 
     state: str
     generation: int
@@ -36,7 +37,8 @@ class View:
 
 
 def judge(lines: Sequence[str], history: History, views: Mapping[str, View] | None = None) -> list[Verdict]:
-    """A verdict for every claim of the printed story, in order. `views`: group -> what its server has, else the rows say it."""
+    """Return a verdict for every claim of the printed story, in order. `views` maps a group to its server's state. Groups without one
+    are judged by their rows."""
     verdicts: list[Verdict] = []
     dropped = 0
     called = {facts.shown: facts for facts in history.groups.values()}
@@ -64,7 +66,7 @@ def judge(lines: Sequence[str], history: History, views: Mapping[str, View] | No
 
 
 def view_of_rows(facts: GroupFacts, history: History) -> View:
-    """The group at the end of the journal, as the coordinator's own rows have it."""
+    """Return the group's state at the end of the journal, from the coordinator's own rows."""
     if not facts.moves:
         return View("", 0, 0, None, committed=None if facts.offsets_changed_otherwise else facts.committed)
     last = facts.moves[-1]
@@ -79,7 +81,6 @@ def view_of_rows(facts: GroupFacts, history: History) -> View:
     return View(last.after, last.generation, members, leader, last.protocol_name, committed)
 
 
-# -- the first line
 
 
 def _head(bench: Bench, claim: Claim, view: View) -> Verdict:
@@ -109,13 +110,13 @@ def _head(bench: Bench, claim: Claim, view: View) -> Verdict:
 
 
 def _stateless(bench: Bench, claim: Claim, dropped: int) -> Verdict:
-    """No row that is kept has the state. Rows are numbered from 1, the first of them are those that were dropped."""
+    """Check that no kept row has the group's state. Rows are numbered from 1, and the first ones were dropped."""
     rows = [move.seq for move in bench.group.moves if move.seq > dropped]
     return bench.verdict(claim, bool(dropped) and not rows, "rows have its state", rows[:3])
 
 
 def _lag(bench: Bench, lag: int, view: View) -> list[str]:
-    """The server knows its lag. Rows show ends of logs that somebody has seen, so the lag is at least what is missing up to these."""
+    """Check the lag in the first line. Without the server's value, the log ends that rows show give a lower bound."""
     if view.lag is not None:
         return [] if lag == view.lag else [f"the lag is {view.lag}"]
     if view.committed is None:
@@ -124,7 +125,6 @@ def _lag(bench: Bench, lag: int, view: View) -> list[str]:
     return [f"the lag is {least} at least"] if lag < least else []
 
 
-# -- the story as a whole
 
 
 def _order(bench: Bench, claim: Claim) -> Verdict:
@@ -140,7 +140,6 @@ def _unread(bench: Bench, claim: Claim) -> Verdict:
     return bench.verdict(claim, False, "it looks like a claim that is judged, but nobody can read it: teach tools/story_check/claims.py")
 
 
-# -- generations
 
 
 def _plan(bench: Bench, claim: Claim) -> Plan | None:
@@ -192,7 +191,7 @@ def _one_share(bench: Bench, claim: Claim, plan: Plan, member: str) -> Verdict:
 
 
 def _had(plan: Plan, before: Mapping[str, Partitions | None], member: str) -> Partitions | None:
-    """What it had by the plan before. A static member that came back has what was its earlier id's (KIP-345), which has no more."""
+    """Return what the member had by the plan before. A static member that came back has the partitions of its earlier id (KIP-345)."""
     if member in plan.heirs.values():
         return NOTHING
     while member in plan.heirs:
@@ -211,7 +210,6 @@ def _has(bench: Bench, claim: Claim) -> Verdict:
     return bench.verdict(claim, frozenset(claim.partitions) in right, f"it has {', '.join(map(named, right))}", [plan.seq])
 
 
-# -- consumer groups
 
 
 def _epoch(bench: Bench, claim: Claim) -> Verdict:
@@ -223,7 +221,7 @@ def _owes(bench: Bench, claim: Claim) -> Verdict:
 
 
 def _answered(bench: Bench, claim: Claim, right_of: Callable[[Partitions, Partitions], Partitions]) -> Verdict:
-    """The answer to the heartbeat of that moment tells the member the same. A story has the answers that the judge has, and no other."""
+    """Check that a reply to a heartbeat at that time told the member the same partitions."""
     unread = False
     wrong: list[tuple[Partitions, int]] = []
     for member in sorted(bench.ids(claim.who)):
@@ -244,7 +242,6 @@ def _answered(bench: Bench, claim: Claim, right_of: Callable[[Partitions, Partit
     return bench.verdict(claim, False, f"its answer says {named(wrong[-1][0])}", [wrong[-1][1]])
 
 
-# -- commits
 
 
 def _commits(bench: Bench, claim: Claim) -> Verdict:
@@ -273,12 +270,13 @@ def _commits(bench: Bench, claim: Claim) -> Verdict:
 
 
 def _then(commit: Commit, at: str) -> bool:
-    """Was it made then? Between its request and its answer, as a fault rule may keep either."""
+    """Tell whether the commit happened at that time: between its request and its answer, because a fault rule may delay either."""
     return float(printed(commit.asked)) <= float(at) <= float(printed(commit.t))
 
 
 def _by(bench: Bench, commit: Commit, who: str) -> bool:
-    """Is it a commit of whom the line names? One without a member id is told by its client id, or by nobody's name."""
+    """Tell whether the commit is by the member that the line names. A commit without a member id appears under its client id, or without
+    a name."""
     ids = bench.ids(who)
     if commit.member_id:
         return commit.member_id in ids
@@ -295,7 +293,7 @@ def _says(claim: Claim, commit: Commit) -> bool:
 
 
 def _ended(bench: Bench, claim: Claim, commits: list[Commit]) -> Verdict:
-    """The offsets of a transaction are committed if the transaction is."""
+    """Check that transactions of these commits were committed."""
     open_ones = [each for each in commits if each.transaction is not None]
     if open_ones and claim.kind != "pending":
         return bench.verdict(claim, False, "its transaction did not end in a commit", [each.seq for each in open_ones])
@@ -303,7 +301,7 @@ def _ended(bench: Bench, claim: Claim, commits: list[Commit]) -> Verdict:
 
 
 def _won(bench: Bench, claim: Claim) -> Verdict:
-    """Offsets of a transaction, which was committed before."""
+    """Check offsets of a transaction that was committed before."""
     won = [each for each in bench.group.commits if each.won is not None and float(printed(each.won)) <= float(claim.at)]
     offsets: dict[Partition, int] = {}
     for each in won:
@@ -343,7 +341,7 @@ def _owner(plan: Plan, place: Partition) -> str | None:
 
 
 def _is_odd(bench: Bench, commit: Commit) -> bool:
-    """Does a story tell some of it in another line: a commit that goes back, or one of a partition that is another member's?"""
+    """Tell whether a story reports a part of the commit in another line, because it goes back or commits another member's partition."""
     plan = bench.group.plan_at(commit.seq)
     back = any(offset < commit.before.get(place, offset) for place, offset in commit.offsets.items())
     return back or (plan is not None and any(_owner(plan, place) not in (None, commit.member_id) for place in commit.offsets))
@@ -365,4 +363,4 @@ JUDGES: Final = {
     "back": _back,
     "not its own": _not_own,
 }
-"""Kind of claim -> its judge, but for first lines, which are told apart by their place."""
+"""Maps a kind of claim to its judge. First lines are judged separately."""

@@ -1,4 +1,4 @@
-"""Lies: each alters a story that is true into one that is not, at every place where it can, so that a judge can be seen to find it."""
+"""Lies: alterations that make a true story false, at every possible place, to check that the judge finds them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SPAN: Final = r"[^\s/]+/[\d,-]+"
 
 
 class Planted(NamedTuple):
-    """A story with one lie in it. `line`: of the original that was altered, from 0."""
+    """A story with one lie in it. `line` is the index of the altered line in the original."""
 
     line: int
     story: Lines
 
 
 def planted(lie: str, story: Sequence[str]) -> Iterator[Planted]:
-    """Every way to plant that lie in the story."""
+    """Yield every way to plant that lie in the story."""
     for number, line in enumerate(story):
         for altered in LIES[lie](line, [each for each in story if each != line]):
             if altered != line:
@@ -30,7 +30,7 @@ def planted(lie: str, story: Sequence[str]) -> Iterator[Planted]:
 
 
 def _each(pattern: str, other: Callable[[re.Match[str]], str]) -> Lie:
-    """Replace what a group named x of the pattern matches, at each place of the line."""
+    """Return a lie that replaces the group named x of the pattern, at each match in the line."""
     compiled = re.compile(pattern)
 
     def lie(line: str, others: Lines) -> Iterator[str]:
@@ -41,7 +41,7 @@ def _each(pattern: str, other: Callable[[re.Match[str]], str]) -> Lie:
 
 
 def _somebody_else(pattern: str) -> Lie:
-    """Replace the name of a member by each other name in the story."""
+    """Return a lie that replaces a member's name by each other name in the story."""
     compiled = re.compile(pattern)
 
     def lie(line: str, others: Lines) -> Iterator[str]:
@@ -57,14 +57,14 @@ def _more(found: re.Match[str]) -> str:
 
 
 def _later(line: str, others: Lines) -> Iterator[str]:
-    """The line as if it had happened later, by a time that no timer of a client has."""
+    """Yield the line with a later time, shifted by a value that no client's timer has."""
     found = _TIME.match(line)
     if found is not None and re.search(CLAIMS, line):
         yield line.replace(f"{found[1]}  ", f"{float(found[1]) + 0.457:.3f}  ", 1)
 
 
 def _swapped(line: str, others: Lines) -> Iterator[str]:
-    """Two members of one generation, each with the other's partitions."""
+    """Yield the line with the partitions of two members of one generation swapped."""
     found = re.search(rf"(\S+) (keeps|gets) ({_SPAN})( \(new\))?; (\S+) (keeps|gets) ({_SPAN})( \(new\))?$", line)
     if found is not None and found[3] != found[7]:
         start, end = line[: found.start()], found.groups("")
@@ -111,4 +111,4 @@ LIES: Final[dict[str, Lie]] = {
     "first line: another lag": _each(r"^\S.*, lag (?P<x>\d+)", _more),
     "first line: no state": _each(r"^\S+: (?P<x>[A-Za-z ]+, generation .*)$", lambda found: "its state is not in these rows"),
 }
-"""Name -> what it makes of a line, given the others."""
+"""Maps a lie's name to the function that alters a line, given the other lines."""

@@ -1,4 +1,4 @@
-"""Does a member begin to read where a story says so? The judge of Fetch requests."""
+"""Judge by Fetch requests whether a member begins to read where a story says so."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from .history import NOTHING, Fetch, Plan
 
 
 def begins(bench: Bench, claim: Claim) -> Verdict:
-    """A Fetch lists each partition from that offset, the first one at that time; whoever sent it was given the partition by the newest
-    plan, and had not fetched it since then. A Fetch names no member: what is said of one that shares its client id is unknown."""
+    """Check that a Fetch lists each partition from that offset, the first one at that time. The sender must have been assigned the
+    partition by the newest plan, and must not have fetched it since then. A Fetch names no member, so claims about one that shares its
+    client id are unknown."""
     ids = bench.ids(claim.who)
-    if not ids:  # several members share a client id, and the story tells that
+    if not ids:  # several members share a client id, and the story says so
         ids = {member for member, clients in bench.group.clients.items() if claim.who in clients}
         return _begun(bench, claim, ids) if ids else bench.verdict(claim, False, "nobody is called so")
     verdicts = [_begun(bench, claim, {member}) for member in sorted(ids)]
@@ -19,7 +20,7 @@ def begins(bench: Bench, claim: Claim) -> Verdict:
 
 
 def _is_shared(bench: Bench, member: str, seq: int) -> bool:
-    """Are other members of its client id there at that row?"""
+    """Tell whether other members of its client id are in a group at that row."""
     return any(
         bench.history.groups[name].is_here(other, seq)
         for client in bench.group.clients.get(member, ())
@@ -67,15 +68,15 @@ def _not_its_own(bench: Bench, member: str, place: Partition, ask: Fetch, plan: 
 
 
 def _goes_on(bench: Bench, member: str, place: Partition, ask: Fetch, asked: list[Fetch]) -> str:
-    """Did it fetch the partition before, and has had it ever since? Then it does not begin. A member that joins without claiming what it
-    has, as eager members do, begins anew."""
+    """Tell whether the member has fetched the partition before and owned it ever since. Then it does not begin. A member that joins
+    without claiming its partitions, as eager members do, begins again."""
     without = [
         each.seq
         for each in bench.group.given.get(member, ())
         if each.seq < ask.seq and each.delivered and (each.partitions is None or place not in each.partitions)
     ]
     anew = [seq for seq, owned in bench.group.joins.get(member, ()) if seq < ask.seq and place not in owned]
-    # What it fetches between such a join and its answer belongs to the generation before.
+    # Fetches between such a join and its answer belong to the generation before.
     answered = [next((each.seq for each in bench.group.given.get(member, ()) if each.seq > seq), seq) for seq in anew]
     since = max([0, *without, *(seq for seq in answered if seq < ask.seq)])
     earlier = [each for each in asked if since < each.seq < ask.seq and place in each.offsets]

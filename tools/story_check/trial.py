@@ -1,4 +1,4 @@
-"""Stories as `groupmock story` prints them, brought before the judge, and groups as a server has them."""
+"""Judge stories as `groupmock story` prints them, and convert groups to the judge's View."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ Rows = Sequence["Row | UnknownRow"]
 
 
 def story_of(rows: Iterable[Row | UnknownRow], dropped: int = 0) -> list[str]:
-    """The stories of all groups of these rows, no line left out. `dropped`: how many rows before the first of these are gone."""
+    """Return the complete stories of all groups in these rows. `dropped` is the number of earlier rows that are gone."""
     return list(tell(rows, dropped=dropped, most=ALL_LINES))
 
 
 def tried(rows: Rows, lines: Sequence[str], views: Mapping[str, View] | None = None) -> list[Verdict]:
-    """A verdict for each claim of a story. `rows`: all of the run, although the story may have been told from some of them."""
+    """Return a verdict for each claim of a story. `rows` are all rows of the run, even if the story was made from some of them."""
     return judge(lines, History(rows), views)
 
 
 def view_of(group: GroupView, lag: GroupLag) -> View:
-    """A group as `Broker.groups` and `Broker.lag` have it. A story's lag is that of the partitions with a committed offset."""
+    """Convert a group from `Broker.groups` and `Broker.lag`. A story's lag is that of the partitions with a committed offset."""
     committed = {(topic, number): offset for topic, offsets in group.offsets.items() for number, offset in offsets.items()}
     behind = sum(row.lag or 0 for row in lag.partitions if row.committed is not None)
     return View(group.state, group.generation, len(group.members), group.leader, group.protocol_name, committed, behind)
 
 
 def views_of(cluster: Cluster) -> dict[str, View]:
-    """Every group of a cluster that is not served by a thread of its own, such as a simulated one."""
+    """Return every group of a cluster that has no thread of its own, such as a simulated one."""
     views = [group.view() for group in cluster.groups.all()]
     return {each.group_id: view_of(each, lag_of(cluster, each)) for each in views}
