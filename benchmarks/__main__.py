@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: measures, prints one table. Exit status 0: every floor met; 1: one missed; 4: one not measured."""
+"""`python -m benchmarks` measures and prints one table. Exit status 0: every floor was met; 1: one was missed; 4: one was not measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ EXIT = {Verdict.MISSED: 1, Verdict.UNKNOWN: 4}
 
 
 def options(figures: dict[str, Figure]) -> argparse.Namespace:
-    """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", action="append", choices=sorted(figures), help="measure this figure only; may be repeated")
     parser.add_argument("--quick", action="store_true", help="little work and one round: shows that it runs, not how fast")
@@ -32,7 +31,7 @@ def options(figures: dict[str, Figure]) -> argparse.Namespace:
 
 
 def measure(bench: Bench, name: str, figure: Figure) -> None:
-    """One figure; what it cannot measure is a row that says why."""
+    """Measure one figure of the table. A target that cannot be measured becomes a row with the reason."""
     begin = time.monotonic()
     print(f"... {name}", file=sys.stderr, flush=True)
     try:
@@ -44,7 +43,7 @@ def measure(bench: Bench, name: str, figure: Figure) -> None:
 
 
 def report(bench: Bench, machine: dict[str, str]) -> None:
-    """The table, and under it what it was measured on and with."""
+    """Print the table and, under it, the machine and the details."""
     print(table(bench.results))
     print(f"\n{machine['cpu']}, {machine['cores']} cores, Linux {machine['kernel']}, Python {machine['python']}")
     if shares := bench.quiet.shares:
@@ -59,7 +58,7 @@ def report(bench: Bench, machine: dict[str, str]) -> None:
 
 
 def main() -> int:
-    """Runs what was asked for."""
+    """Measure the figures that the command line asks for."""
     figures = available()
     chosen = options(figures)
     patience = 0.0 if chosen.quick or chosen.impatient else 20.0

@@ -1,8 +1,8 @@
-"""Journals for the audit: groups that come and go, told again and again under other names and later times.
+"""Writes journals for the audit: one episode of groups that come and go, repeated under other names and at later times.
 
-`python -m benchmarks.audit_journal FILE ROWS`. One episode is played on the whole driver with virtual time: GROUPS groups, begun one after
-the other, of three members each, who come, heartbeat, commit, rebalance; one leaves, one vanishes, the last one leaves. Its rows are then
-told with other numbers, names and times until there are ROWS.
+`python -m benchmarks.audit_journal FILE ROWS`. The episode runs on the whole driver with virtual time. It has GROUPS groups, which begin
+one after the other. Three members join each group, heartbeat, commit and rebalance; one leaves, one vanishes, and the last one leaves. The
+journal repeats the rows of the episode with other numbers, names and times until it has ROWS rows.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ BEATS: Final = 12
 PARTITIONS: Final = 6
 TOPIC: Final = "orders"
 MARK: Final = "~~~~~~"
-"""Of the names in the template; as long as the number that takes its place."""
+"""Names in the template begin with this mark, which is as long as the number that replaces it."""
 JOIN, SYNC, BEAT, LEAVE, COMMIT, FIND, VERSIONS = (11, 7), (14, 5), (12, 4), (13, 4), (8, 8), (10, 4), (18, 3)
 Steps = Iterator[float]
-"""What a client does; it yields how long it waits (ms)."""
+"""The actions of a client, which yield the milliseconds that it waits between them."""
 
 
 class Client:
-    """One member of a group, as a library would be: it asks one thing at a time."""
+    """One group member that behaves as a client library does: it sends one request at a time."""
 
     def __init__(self, rig: WireRig, group: str, name: str) -> None:
         self.rig, self.wire = rig, rig.connect()
@@ -56,12 +56,12 @@ class Client:
         self._numbers = count(1)
 
     def send(self, api: tuple[int, int], message: Any) -> None:
-        """Ask, and answer later."""
+        """Send a request; `answer` reads its response later."""
         self._waits = *api, next(self._numbers)
         self.wire.send(request(*api, message, self._waits[2], self.name))
 
     def answer(self) -> Any:
-        """Of what it asked last; a moment later if it is not there yet."""
+        """Return the response to the last request. If it has not arrived, waits for a moment and looks again."""
         frames = self.wire.take()
         if not frames:
             self.rig.sleep(1)
@@ -70,18 +70,17 @@ class Client:
         return read_response(*self._waits[:2], frame, self._waits[2])[1]
 
     def ask(self, api: tuple[int, int], message: Any) -> Any:
-        """Both at once."""
+        """Send a request and return its response."""
         self.send(api, message)
         return self.answer()
 
     def begin(self) -> None:
-        """As a library connects."""
+        """Send the requests with which a library connects and join."""
         self.ask(VERSIONS, ApiVersionsRequest(client_software_name="scripted", client_software_version="1.0"))
         self.ask(FIND, FindCoordinatorRequest(key_type=0, coordinator_keys=[self.group]))
         self.id = self.ask(JOIN, self.joining()).member_id
 
     def joining(self) -> JoinGroupRequest:
-        """Its JoinGroup."""
         metadata = consumer.encode_subscription(Subscription(1, [TOPIC], b"", []))
         return JoinGroupRequest(
             group_id=self.group, session_timeout_ms=6_000, rebalance_timeout_ms=10_000, member_id=self.id, protocol_type="consumer",
@@ -89,25 +88,24 @@ class Client:
         )  # fmt: skip
 
     def beat(self) -> int:
-        """One heartbeat; its error."""
+        """Send one heartbeat and return its error code."""
         beat = HeartbeatRequest(group_id=self.group, generation_id=self.generation, member_id=self.id)
         return int(self.ask(BEAT, beat).error_code)
 
     def commit(self, offset: int) -> None:
-        """Of all that it holds."""
+        """Commit this offset for all partitions that the member holds."""
         rows = [OffsetCommitRequestPartition(partition_index=number, committed_offset=offset) for number in self.told]
         said: dict[str, Any] = {"generation_id_or_member_epoch": self.generation, "member_id": self.id}
         topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=rows)]
         self.ask(COMMIT, OffsetCommitRequest(group_id=self.group, **said, topics=topics))
 
     def leave(self) -> None:
-        """A farewell."""
         self.ask(LEAVE, LeaveGroupRequest(group_id=self.group, members=[MemberIdentity(member_id=self.id)]))
         self.wire.hang_up()
 
 
 def rebalance(members: list[Client]) -> None:
-    """The last one asks to come in, the others hear of it; all join, the leader shares the partitions out, all sync."""
+    """Run one rebalance: the last member asks to join, the others learn of it, all join, the leader assigns the partitions, all sync."""
     for each in reversed(members):
         if each.generation >= 0:
             each.beat()
@@ -129,12 +127,12 @@ def rebalance(members: list[Client]) -> None:
 
 
 def assignment(share: list[int]) -> bytes:
-    """As a leader writes it."""
+    """Encode an assignment as a leader does."""
     return consumer.encode_assignment(Assignment(1, [TopicPartitions(TOPIC, share)], b""))
 
 
 def live(members: list[Client]) -> Steps:
-    """They rebalance; then a heartbeat every second, a commit every fourth."""
+    """The members rebalance once together. Then they heartbeat every second and commit with every fourth heartbeat."""
     rebalance(members)
     for number in range(BEATS):
         yield 1_000
@@ -146,7 +144,7 @@ def live(members: list[Client]) -> Steps:
 
 
 def group_life(rig: WireRig, group: str) -> Steps:
-    """Three come one after the other; one leaves, one vanishes, the last leaves."""
+    """Three members join one after the other; then one leaves, one vanishes, and the last one leaves."""
     members: list[Client] = []
     for number in range(3):
         members.append(Client(rig, group, f"{group}-c{number}"))
@@ -162,7 +160,7 @@ def group_life(rig: WireRig, group: str) -> Steps:
 
 
 def episode() -> list[Row]:
-    """The rows of GROUPS groups."""
+    """Play GROUPS groups and return their journal rows."""
     kept = KeptRows(heartbeats=True)
     rig = WireRig.make(settings={"group.initial.rebalance.delay.ms": 0}, topics={TOPIC: PARTITIONS}, sinks=[kept])
     todo = [(float(APART_MS * number), number, group_life(rig, f"{MARK}-g{number:02}")) for number in range(GROUPS)]
@@ -177,7 +175,7 @@ def episode() -> list[Row]:
 
 
 def told(template: list[Row], rows: int) -> Iterator[bytes]:
-    """So many lines, the last being the note of the end."""
+    """Yield exactly this many lines. The last one is the note that ends a journal."""
     seq = 0
     longest = max(row.t for row in template) + 1
     connections = 1 + max(row.connection for row in template if isinstance(row, OpenRow))
@@ -207,7 +205,7 @@ def _later(row: Row, seq: int, shift: int, connections: int, tickets: int) -> Ro
 
 
 def write(file: Path, rows: int) -> int:
-    """Write such a journal; its bytes."""
+    """Write such a journal and return its size in bytes."""
     with file.open("wb") as out:
         out.write(msgspec.json.encode(rig_header(VirtualClock())) + b"\n")
         out.writelines(told(episode(), rows))

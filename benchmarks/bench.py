@@ -1,4 +1,4 @@
-"""What a figure is given to work with, and how a figure is found: one module per figure in `benchmarks.figures`."""
+"""Defines what a figure receives for its work, and finds the figures: each is a module of `benchmarks.figures`."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ T = TypeVar("T")
 
 @dataclass
 class Bench:
-    """The run: cores, patience, how much work a measurement does, and where results go."""
+    """One run of the benchmarks: its cores, its patience, the amount of work per measurement, and its results."""
 
     repeat: int = 5
     quick: bool = False
     large: bool = False
-    """Also what takes a quarter of an hour and gigabytes of disk."""
+    """Measures also what takes a quarter of an hour and gigabytes of disk."""
     peers: frozenset[str] = frozenset()
-    """Optional peers to measure too: kfake, kafka."""
+    """The optional peers to measure too: kfake, kafka."""
     cores: Cores = field(default_factory=Cores.available)
     quiet: Quiet = field(default_factory=Quiet)
     results: Measurements = field(default_factory=Measurements)
 
     def scaled(self, full: float, quick: float) -> float:
-        """One of the two, by --quick."""
+        """Return `quick` if --quick was given, else `full`."""
         return quick if self.quick else full
 
 
 class Figure(Protocol):
-    """A module of `benchmarks.figures`: the targets it fills, and one round of measuring them."""
+    """A module of `benchmarks.figures`: it names the targets that it fills and measures them."""
 
     KEYS: tuple[str, ...]
 
     @staticmethod
     def run(bench: Bench) -> None:
-        """Measures `bench.repeat` rounds; raises Missing when this machine lacks what is needed."""
+        """Measure `bench.repeat` rounds of the figure. Raises Missing when this machine lacks what is needed."""
 
 
 def available() -> dict[str, Figure]:
-    """Every figure by the name of its module, in the order of the table."""
+    """Return every figure by the name of its module, in the order of the table."""
     names = [each.name for each in pkgutil.iter_modules(figures.__path__)]
     found: dict[str, Figure] = {name: importlib.import_module(f"{figures.__name__}.{name}") for name in names}  # type: ignore[misc]
     return found

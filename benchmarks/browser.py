@@ -1,4 +1,4 @@
-"""Chromium without a window, for what looks at pages: the figure `timeline` and tests/live/timeline."""
+"""Starts Chromium without a window. The figure `timeline` and tests/live/timeline look at pages with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def needed() -> str:
-    """Where Chromium is: the system's, playwright brings none of its own here. Raises Missing."""
+    """Return the path of Chromium. Raises Missing if it is not installed.
+
+    It must be the system's Chromium, because the installed playwright brings no browser.
+    """
     found = shutil.which("chromium")
     if found is None:
         raise Missing("not on the PATH: chromium")
@@ -26,7 +29,7 @@ def needed() -> str:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Started afresh. Raises Missing."""
+    """Start a fresh Chromium for the block. Raises Missing if it is not installed."""
     found = needed()
     from playwright.sync_api import sync_playwright
 

@@ -1,7 +1,7 @@
 """Raw members of the consumer protocol (KIP-848): N connections join one group and heartbeat until it has settled.
 
-Written against the wire (ConsumerGroupHeartbeat v1) and without groupmock's codec, as `join` is. A member says what it owns as soon as it
-is told to own something else, and is silent otherwise for the interval that it was told, as stock clients are.
+They are written against the wire (ConsumerGroupHeartbeat v1) and without groupmock's codec, as `join` is. As stock clients do, a member
+reports its partitions as soon as it receives other ones; otherwise it is silent for the interval that the coordinator gave it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ VERSION = 1
 NULL = b"\0"
 REBALANCE_MS = 300_000
 LOOK_S = 0.1
-"""Between looks at whether everybody has settled."""
+"""Seconds between two checks whether everybody has settled."""
 Owned = list[tuple[bytes, list[int]]]
-"""Topic id and partitions."""
+"""Pairs of a topic id and partitions."""
 
 
 def uvarint(value: int) -> bytes:
-    """An UNSIGNED_VARINT."""
+    """Encode a number as an UNSIGNED_VARINT."""
     text = bytearray()
     while value > 127:
         text.append(value & 127 | 128)
@@ -38,7 +38,7 @@ def uvarint(value: int) -> bytes:
 
 
 def heartbeat(group: str, member: str, epoch: int, topic: str | None = None, owned: Owned | None = None) -> bytes:
-    """The body of a heartbeat: one that joins names a `topic`; None: nothing is said about it, or about what is owned."""
+    """Return the body of a heartbeat. A heartbeat that joins names a `topic`. `owned` None leaves the member's partitions out."""
     names = NULL if topic is None else b"\x02" + compact(topic)
     timeout = -1 if topic is None else REBALANCE_MS
     rack = assignor = regex = instance = NULL
@@ -54,7 +54,7 @@ def _owned(owned: Owned | None) -> bytes:
 
 
 class Answer:
-    """What a heartbeat was answered. `owned` None: nothing is said. Raises Failed for an error."""
+    """The fields of a heartbeat's response; `owned` is None if it carries no assignment. Raises Failed if it carries an error."""
 
     def __init__(self, frame: bytes) -> None:
         self.frame, self.at = frame, 9  # correlation id, tags, throttle time
@@ -96,7 +96,7 @@ class Answer:
 
 @dataclass
 class ConsumerMember:
-    """A member on its own connection, where it is, and what it has."""
+    """A member on its own connection, with its epoch and its partitions."""
 
     link: SocketLink
     id: str
@@ -106,12 +106,11 @@ class ConsumerMember:
 
     @property
     def partitions(self) -> int:
-        """How many it has."""
         return sum(len(indexes) for _, indexes in self.owned)
 
 
 class ConsumerGroup:
-    """A group whose members hold their connections open until `close`. `sent`: heartbeats so far."""
+    """A group whose members hold their connections open until `close`. `sent` counts their heartbeats."""
 
     def __init__(self, endpoint: tuple[str, int], name: str, topic: str, count: int) -> None:
         find_coordinator(endpoint, name)
@@ -121,7 +120,7 @@ class ConsumerGroup:
         self._due: list[tuple[float, int]] = []
 
     def settle(self, partitions: int, seconds: float) -> float:
-        """Join all at once and go on until all partitions are held, everybody at the same epoch: seconds that it took."""
+        """Join all members at once and return the seconds until they have settled: all partitions are held and all epochs are equal."""
         began = time.monotonic()
         with selectors.DefaultSelector() as selector:
             for number, each in enumerate(self.members):
@@ -137,7 +136,11 @@ class ConsumerGroup:
         return time.monotonic() - began
 
     def settled(self, partitions: int) -> bool:
-        """Has everybody its share, at one epoch? Who joins while a target is not due is told the one before, in which it has nothing."""
+        """Return whether everybody holds its share at the same epoch.
+
+        Equal epochs alone prove nothing: a member that joins while no new target is due gets the current target, in which it has no
+        partitions.
+        """
         held = [each.partitions for each in self.members]
         even = sum(held) == partitions and max(held) - min(held) <= 1
         return even and len({each.epoch for each in self.members}) == 1
@@ -172,11 +175,11 @@ class ConsumerGroup:
         link.sock.sendall(struct.pack(">i", len(frame)) + frame)
 
     def heartbeats(self) -> list[bytes]:
-        """One per member that changes nothing, as kload wants it: without the length."""
+        """Return one heartbeat per member that changes nothing, without its length, as kload expects it."""
         bodies = [heartbeat(self.name, each.id, each.epoch) for each in self.members]
         return [request(CONSUMER_GROUP_HEARTBEAT, VERSION, 0, body, flexible=True) for body in bodies]
 
     def close(self) -> None:
-        """Closes the connections; the members stay in the group until their sessions run out."""
+        """Close the connections; the members stay in the group until their sessions run out."""
         for each in self.members:
             each.link.sock.close()

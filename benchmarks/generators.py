@@ -1,4 +1,4 @@
-"""The load generators written in C: compiled when first needed, kept in a cache folder under the digest of their source."""
+"""Compiles the load generators, which are written in C, on first use. A cache folder keeps them under the digest of their source."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .machine import Cores, cpu_seconds, pinned
 SOURCES = Path(__file__).parent / "load"
 FLAGS = ("-O2", "-Wall", "-std=gnu11")
 HEARTBEAT_OK = "4:0000000000000000"
-"""Where and what kload expects in a Heartbeat v4 answer: no tags in the header, throttle time 0, error 0, no tags."""
+"""The place and the content that kload expects in a Heartbeat v4 response: no tags in the header, throttle time 0, error 0, no tags."""
 
 
 class Missing(Exception):
-    """A tool or peer this machine lacks; the text says which and what to do."""
+    """This machine lacks a tool or a peer. The text says which one and what to do."""
 
 
 class Failed(Exception):
@@ -30,13 +30,13 @@ class Failed(Exception):
 
 
 def cache() -> Path:
-    """Where compiled generators live: GROUPMOCK_BENCH_CACHE, else the user's cache folder."""
+    """Return the folder of compiled generators: GROUPMOCK_BENCH_CACHE, else the user's cache folder."""
     default = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "groupmock-bench"
     return Path(os.environ.get("GROUPMOCK_BENCH_CACHE", str(default))).expanduser()
 
 
 def compiled(name: str) -> Path:
-    """The generator's binary, compiled now unless this very source was compiled before."""
+    """Return the generator's binary, compiled now unless this very source was compiled before."""
     source = SOURCES / f"{name}.c"
     target = cache() / f"{name}-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
     if target.exists():
@@ -56,7 +56,7 @@ def compiled(name: str) -> Path:
 def generate(
     name: str, arguments: Sequence[str], cores: Cores, seconds: float, reported: Callable[[], None] | None = None
 ) -> dict[str, Any]:
-    """Runs a generator on the load core; its JSON line. Raises Failed when anything was answered wrong or lost.
+    """Run a generator on the load core and return its JSON line. Raises Failed if a response was wrong or lost.
 
     `reported` is called between the report and the end of the process: with `kstorm -k` all connections are still open then.
     """
@@ -82,28 +82,27 @@ def generate(
 
 @dataclass(frozen=True)
 class RunningServer:
-    """A running server: where it answers and whose CPU and memory count."""
+    """A running server: its address, and the process whose CPU and memory count."""
 
     host: str
     port: int
     pid: int
     others: tuple[int, ...] = field(default=())
-    """Processes that this one did not start itself and that the watch on foreign CPU must not take for foreign."""
+    """Processes of this server that the benchmark did not start itself. The watch on foreign CPU must not count them as foreign."""
 
     @property
     def endpoint(self) -> tuple[str, int]:
-        """Host and port."""
         return self.host, self.port
 
     @property
     def bootstrap(self) -> str:
-        """As clients want it."""
+        """The address in the form that clients expect."""
         return f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True)
 class Load:
-    """A shape of load: so many connections with so many requests in flight on each."""
+    """A shape of load: the number of connections and of requests in flight on each."""
 
     connections: int
     depth: int
@@ -114,16 +113,16 @@ class Load:
 
 @dataclass(frozen=True)
 class Rate:
-    """Requests a second, and what one cost the server: CPU microseconds, the steadier of the two on a busy machine."""
+    """Requests per second, and the server's CPU microseconds per request, which are steadier on a busy machine."""
 
     per_second: float
     cpu_us: float
 
 
 def rate_of(server: RunningServer, load: Load, payloads: Path, cores: Cores, seconds: float, expect: str | None = HEARTBEAT_OK) -> Rate:
-    """What the server answers under this load, every answer checked.
+    """Measure the server's rate under this load and check every response.
 
-    Two passes against the same process: a short one warms the server and tells how many requests fill `seconds`.
+    Two passes run against the same process: a short one warms the server and shows how many requests fill `seconds`.
     """
     fixed = ["-j", "-t", "60", "-c", str(load.connections), "-d", str(load.depth), "-f", str(payloads)]
     checks = ["-e", expect] if expect else []

@@ -1,8 +1,8 @@
-"""Raw members of the classic protocol: N connections join one group, so that a load generator may heartbeat for them.
+"""Raw members of the classic protocol: N connections join one group, and a load generator heartbeats for them.
 
-Written against the wire (JoinGroup v5, SyncGroup v3, Heartbeat v4) and without groupmock's codec: what measures the
-product shares no code with it. The leader syncs last, because librdkafka's mock answers a follower that syncs after the
-leader with INVALID_REQUEST. A group keeps its members when their connections close, so the ids outlive this module.
+They are written against the wire (JoinGroup v5, SyncGroup v3, Heartbeat v4) and without groupmock's codec: the measuring code shares
+nothing with the product. The leader syncs last, because librdkafka's mock answers a follower that syncs after the leader with
+INVALID_REQUEST. A group keeps its members when their connections close, so the ids stay valid after this module has closed them.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ COORDINATOR_LOADING = (14, 15, 16)
 SESSION_MS = 300_000
 CLIENT = "bench"
 METADATA = struct.pack(">hihs", 0, 1, 1, b"t") + struct.pack(">i", 47) + bytes(47)
-"""Subscription v0 of the topic "t" with user data: 60 bytes, what a member carries in the figures of limits for memory."""
+"""Subscription v0 of the topic "t" with user data: 60 bytes, the size that the memory figures assume for a member."""
 ASSIGNMENT = bytes(60)
 
 
 def string(text: str | None) -> bytes:
-    """A nullable STRING."""
+    """Encode a nullable STRING of the protocol."""
     if text is None:
         return b"\xff\xff"
     return struct.pack(">h", len(text.encode())) + text.encode()
 
 
 def data(content: bytes) -> bytes:
-    """BYTES."""
+    """Encode BYTES of the protocol."""
     return struct.pack(">i", len(content)) + content
 
 
 def compact(text: str | None) -> bytes:
-    """A nullable COMPACT_STRING of at most 126 bytes."""
+    """Encode a nullable COMPACT_STRING of at most 126 bytes."""
     return b"\0" if text is None else bytes([len(text.encode()) + 1]) + text.encode()
 
 
 def request(key: int, version: int, correlation: int, body: bytes, flexible: bool = False) -> bytes:
-    """A frame without its length: header v1, or v2 for a flexible version."""
+    """Return a frame without its length: header v1, or v2 for a flexible version."""
     return struct.pack(">hhi", key, version, correlation) + string(CLIENT) + (b"\0" if flexible else b"") + body
 
 
 def heartbeat(group: str, generation: int, member: str) -> bytes:
-    """Heartbeat v4 of a dynamic member, as kload wants it: without the length."""
+    """Return a Heartbeat v4 of a dynamic member, without its length, as kload expects it."""
     body = compact(group) + struct.pack(">i", generation) + compact(member) + compact(None) + b"\0"
     return request(HEARTBEAT, 4, 0, body, flexible=True)
 
@@ -64,30 +64,27 @@ class ResponseReader:
         self.frame, self.at = frame, 4
 
     def int16(self) -> int:
-        """INT16."""
         self.at += 2
         return int.from_bytes(self.frame[self.at - 2 : self.at], "big", signed=True)
 
     def int32(self) -> int:
-        """INT32."""
         self.at += 4
         return int.from_bytes(self.frame[self.at - 4 : self.at], "big", signed=True)
 
     def string(self) -> str:
-        """A nullable STRING; null is read as empty."""
+        """Read a nullable STRING; null becomes the empty string."""
         size = max(0, self.int16())
         self.at += size
         return self.frame[self.at - size : self.at].decode()
 
     def skip_bytes(self) -> None:
-        """BYTES that nobody looks at."""
         size = max(0, self.int32())
         self.at += size
 
 
 @dataclass
 class SocketLink:
-    """One connection: requests go out whole, responses come back whole."""
+    """One connection that sends whole requests and returns whole responses."""
 
     sock: socket.socket
     pending: bytearray = field(default_factory=bytearray)
@@ -95,7 +92,7 @@ class SocketLink:
 
     @classmethod
     def to(cls, endpoint: tuple[str, int]) -> SocketLink:
-        """Connects and waits until the server has answered an ApiVersions: only then it has accepted us."""
+        """Connect and wait for an ApiVersions response, which proves that the server has accepted the connection."""
         sock = socket.create_connection(endpoint, 30)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         link = cls(sock)
@@ -103,13 +100,12 @@ class SocketLink:
         return link
 
     def send(self, key: int, version: int, body: bytes) -> None:
-        """One request, framed."""
         self.correlation += 1
         frame = request(key, version, self.correlation, body)
         self.sock.sendall(struct.pack(">i", len(frame)) + frame)
 
     def receive(self) -> bytes | None:
-        """A whole response, or None while one is incomplete; reads once."""
+        """Read once; return a whole response, or None while it is incomplete."""
         chunk = self.sock.recv(1 << 20)
         if not chunk:
             raise Failed("the server closed a member's connection")
@@ -124,7 +120,7 @@ class SocketLink:
         return frame
 
     def call(self, key: int, version: int, body: bytes) -> bytes:
-        """One round trip."""
+        """Send a request and return its response."""
         self.send(key, version, body)
         frame = self.receive()
         while frame is None:
@@ -134,13 +130,13 @@ class SocketLink:
 
 @dataclass
 class JoiningMember:
-    """A member on its own connection, and how far it has come."""
+    """A member on its own connection, with the state of its join."""
 
     link: SocketLink
     id: str = ""
     generation: int = -1
     members: tuple[str, ...] = ()
-    """All members of the generation, known to the leader only."""
+    """All members of the generation, which only the leader learns."""
 
 
 @dataclass
@@ -151,17 +147,16 @@ class Group:
     members: list[JoiningMember]
 
     def heartbeats(self) -> list[bytes]:
-        """One Heartbeat v4 per member."""
         return [heartbeat(self.name, each.generation, each.id) for each in self.members]
 
     def close(self) -> None:
-        """Closes the connections; the members stay in the group until their sessions run out."""
+        """Close the connections; the members stay in the group until their sessions run out."""
         for each in self.members:
             each.link.sock.close()
 
 
 def _await(members: Iterable[JoiningMember], handle: Callable[[JoiningMember, ResponseReader], bool], seconds: float) -> None:
-    """Hands every response to `handle` until it has said True once for each member."""
+    """Pass every response to `handle` until it has returned True once for each member."""
     with selectors.DefaultSelector() as selector:
         for each in members:
             selector.register(each.link.sock, selectors.EVENT_READ, each)
@@ -190,7 +185,7 @@ def _send_sync(group: str, member: JoiningMember) -> None:
 
 
 def _joined(group: str, member: JoiningMember, reader: ResponseReader) -> bool:
-    """Reads a JoinGroup v5 response; asks again where the server wants the id it just gave."""
+    """Read a JoinGroup v5 response. Joins again if the server asks for a member id."""
     reader.int32()
     error, generation = reader.int16(), reader.int32()
     reader.string()
@@ -220,7 +215,7 @@ def _synced(_member: JoiningMember, reader: ResponseReader) -> bool:
 
 
 def find_coordinator(endpoint: tuple[str, int], group: str) -> None:
-    """Waits until the group's coordinator is there: a fresh Kafka creates its offsets topic first."""
+    """Wait until the group has a coordinator: a fresh Kafka creates its offsets topic first."""
     link, end = SocketLink.to(endpoint), time.monotonic() + 30
     reader = ResponseReader(link.call(FIND_COORDINATOR, 1, string(group) + b"\0"))
     reader.int32()
@@ -234,7 +229,7 @@ def find_coordinator(endpoint: tuple[str, int], group: str) -> None:
 
 
 def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.0) -> Group:
-    """Joins `count` members to one group, all in one generation, and returns when each holds its assignment."""
+    """Join `count` members to one group in one generation. Returns when each of them holds its assignment."""
     find_coordinator(endpoint, group)
     members = [JoiningMember(SocketLink.to(endpoint)) for _ in range(count)]
     for each in members:
@@ -246,7 +241,8 @@ def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.
     followers = [each for each in members if each is not leader]
     for each in followers:
         _send_sync(group, each)
-    for _ in range(2):  # a server that has answered twice has read what was sent before: see the module's text
+    # a server that has answered twice has read what was sent before: the module's docstring says why the leader must be last
+    for _ in range(2):
         SocketLink.to(endpoint).sock.close()
     _send_sync(group, leader)
     _await(members, _synced, seconds)
@@ -254,16 +250,15 @@ def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.
 
 
 class Joined(Protocol):
-    """Members that may heartbeat."""
+    """Members for which a load generator can heartbeat."""
 
     def heartbeats(self) -> list[bytes]:
-        """One heartbeat each, without its length."""
+        """Return one heartbeat per member, without its length."""
 
-    def close(self) -> None:
-        """Closes their connections."""
+    def close(self) -> None: ...
 
 
 def write_payloads(groups: Iterable[Joined], target: Path) -> Path:
-    """Every member's heartbeat as a line of hex, for `kload -f`."""
+    """Write every member's heartbeat as a line of hex, for `kload -f`."""
     target.write_text("".join(frame.hex() + "\n" for group in groups for frame in group.heartbeats()))
     return target

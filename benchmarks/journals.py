@@ -1,6 +1,6 @@
-"""Journals as a farm makes them: one real run on the virtual clock, told again and again under other names and other times.
+"""Writes the journals of a test farm: real runs on the virtual clock, repeated under other names and at other times.
 
-`python -m benchmarks.journals FOLDER FILES ROWS`: so many files of so many rows each.
+`python -m benchmarks.journals FOLDER FILES ROWS` writes FILES files of ROWS rows each.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from groupmock_clients.scenarios.play import Sizes, play
 from groupmock_clients.scenarios.virtual import open_stage
 
 KINDS: Final = (("rolling-bounce", "design-1"), ("rolling-bounce", "range"), ("rolling-bounce", "cooperative-sticky"))
-"""What the runs are, in turn."""
+"""The scenario and the protocol of each run, in turn."""
 APART_NS: Final = 7 * 60 * 1_000_000_000
-"""From the begin of a run to that of the next: two hundred a day."""
+"""The time between the starts of two runs, which makes two hundred runs a day."""
 PER_FOLDER: Final = 500
 ONE_REBALANCE: Final = 40
-"""Rows of a run of two members until their first rebalance is over, and a few more: the second comes after twice as many."""
+"""Rows of a run of two members until a little after the end of their first rebalance; the second one begins after twice as many."""
 
 
 def template(name: str, protocol: str, rows: int, members: int = 8) -> tuple[Header, list[bytes]]:
-    """The header and exactly so many lines of a real run, the last being the note of its end."""
+    """Return the header and exactly this many lines of a real run. The last line is the note that ends a journal."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-journal-") as folder:
         file = Path(folder) / f"{name}-{protocol}.jsonl"
         chosen = protocols("virtual", protocol)[0]
@@ -42,7 +42,7 @@ def template(name: str, protocol: str, rows: int, members: int = 8) -> tuple[Hea
 
 
 def write(folder: Path, files: int, rows: int, members: int = 8, first: int = 0) -> int:
-    """Fill the folder; the bytes written. `first`: files before that number are there already."""
+    """Fill the folder and return the bytes written. Files with numbers below `first` are already there."""
     runs = [(f"{name}-{protocol}", *template(name, protocol, rows, members)) for name, protocol in KINDS]
     size = 0
     for number in range(first, files):

@@ -1,4 +1,4 @@
-"""The machine under the measurements: which core is whose, whose CPU time was used, and whether others were busy."""
+"""Describes the machine under the measurements: it assigns the cores, reads CPU time, and notices other busy processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 FOREIGN_LIMIT = 0.12
-"""Share of one core that others may use while a figure is taken; above it the run is repeated."""
+"""The share of one core that other processes may use while a figure is measured; a run above it is repeated."""
 ATTEMPTS = 4
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK = os.sysconf("SC_CLK_TCK")
@@ -23,26 +23,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Cores:
-    """One core for the server under test, another for whoever loads it (the same one on a machine that has no second)."""
+    """One core for the server under test and another for its load. On a machine with a single core they are the same."""
 
     server: int
     load: int
 
     @classmethod
     def available(cls) -> Cores:
-        """The first two cores this process may run on."""
+        """Take the first two cores this process may run on."""
         mine = sorted(os.sched_getaffinity(0))
         return cls(mine[0], mine[1] if len(mine) > 1 else mine[0])
 
     @property
     def shared(self) -> bool:
-        """True where server and load fight for one core: the figures are then no ratios of anything."""
+        """True where server and load compete for one core, which makes the figures meaningless."""
         return self.server == self.load
 
 
 @contextmanager
 def pinned(core: int) -> Iterator[None]:
-    """What is started inside runs on that core from its exec on; this process returns to where it was."""
+    """Pin every process that starts inside the block to that core. Afterwards this process has its former cores again."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {core})
     try:
@@ -52,39 +52,39 @@ def pinned(core: int) -> Iterator[None]:
 
 
 def cpu_clock(pid: int) -> int:
-    """The clock of a process's CPU time, for `time.clock_gettime`: what clock_getcpuclockid(3) makes of a pid on Linux."""
+    """Return the clock of a process's CPU time for `time.clock_gettime`, as clock_getcpuclockid(3) computes it on Linux."""
     return (~pid << 3) | 2
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU seconds a process has used, all threads, exact to the nanosecond. Raises OSError when there is no such process."""
+    """Return the CPU seconds of all threads of a process, exact to the nanosecond. Raises OSError if there is no such process."""
     return time.clock_gettime(cpu_clock(pid))
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process."""
+    """Return the resident memory of a process."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
 
 
 def _busy_seconds() -> float:
-    """CPU seconds all processes of this machine have used since it started (idle, iowait and steal left out)."""
+    """Return the CPU seconds of all processes since the machine started (without idle, iowait and steal)."""
     fields = [int(each) for each in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
     user, nice, system, _idle, _iowait, irq, softirq = fields[:7]
     return (user + nice + system + irq + softirq) / TICK
 
 
 def _own_seconds() -> float:
-    """CPU seconds of this process and of the children it has waited for."""
+    """Return the CPU seconds of this process and of the children that it has waited for."""
     used = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 @dataclass
 class Foreign:
-    """CPU that others used, as a share of one core.
+    """The CPU that other processes used, as a share of one core.
 
-    Exact for work whose processes have ended and were waited for when `share` is asked; `others` names processes of
-    ours that this one did not start itself (a broker in a session of its own).
+    The share is exact if all work has ended and was waited for when `share` is called. `others` names processes of ours that this one did
+    not start itself (a broker in a session of its own).
     """
 
     others: Sequence[int] = ()
@@ -98,7 +98,7 @@ class Foreign:
         return time.monotonic(), _busy_seconds(), ours
 
     def share(self) -> float:
-        """Foreign CPU since this was made; a tick's rounding may leave it a little off, never below 0."""
+        """Return the foreign CPU since this object was made. Rounding to ticks may make it slightly wrong, but never negative."""
         now = self._now()
         wall, busy, ours = (after - before for after, before in zip(now, self._start, strict=True))
         return max(0.0, (busy - ours) / wall) if wall else 0.0
@@ -106,16 +106,16 @@ class Foreign:
 
 @dataclass
 class Quiet:
-    """Takes a figure when the machine is quiet, and again when it was not; keeps the quietest attempt.
+    """Measures while the machine is quiet, repeats a measurement that was disturbed, and keeps the quietest attempt.
 
-    `patience` is how long one attempt may wait for quiet, in seconds; 0 takes what comes, once.
+    `patience` is the number of seconds that one attempt may wait for quiet. With 0 it measures once, whatever happens.
     """
 
     patience: float = 20.0
     shares: list[float] = field(default_factory=list)
 
     def take(self, run: Callable[[], T]) -> T:
-        """The result of the quietest of at most four attempts; its foreign share is kept in `shares`."""
+        """Return the result of the quietest of at most four attempts, and keep its foreign share in `shares`."""
         best, least = self._attempt(run)
         for _ in range(ATTEMPTS - 1 if self.patience else 0):
             if least <= FOREIGN_LIMIT:
@@ -142,7 +142,7 @@ class Quiet:
 
 
 def description() -> dict[str, str]:
-    """What a reader of the figures needs to know about this machine."""
+    """Return the facts about this machine that a reader of the figures needs."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     cpu = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
     python = f"{platform.python_version()} ({platform.python_compiler()})"
@@ -150,7 +150,7 @@ def description() -> dict[str, str]:
 
 
 def held_mb(pid: int) -> float:
-    """What a process and all below it hold now, MB; pages that they share count once (PSS)."""
+    """Return the MB that a process and all its descendants hold now. Shared pages count once (PSS)."""
     total, left = 0, [pid]
     while left:
         one = Path(f"/proc/{left.pop()}")
@@ -158,6 +158,6 @@ def held_mb(pid: int) -> float:
             left += [int(word) for task in (one / "task").iterdir() for word in (task / "children").read_text().split()]
             pages = next(line for line in (one / "smaps_rollup").read_text().splitlines() if line.startswith("Pss:"))
         except (OSError, StopIteration):
-            continue  # it has just ended
+            continue  # the process has just ended
         total += int(pages.split()[1])
     return total * 1024 / 1e6

@@ -1,4 +1,4 @@
-"""Measurements gathered in rounds, and the one table they are printed as."""
+"""Collects measurements in rounds and prints them as one table."""
 
 from __future__ import annotations
 
@@ -11,53 +11,53 @@ from .targets import TARGETS, Target, Verdict
 
 @dataclass
 class Measured:
-    """What was measured for one target: one value per round, or the reason why there is none."""
+    """The measurements of one target: one value per round, or the reason why there is none."""
 
     values: list[float] = field(default_factory=list)
     reason: str = ""
 
     @property
     def median(self) -> float:
-        """The figure that counts."""
+        """The median, which is the figure of the table."""
         return statistics.median(self.values)
 
     def verdict(self, target: Target) -> Verdict:
-        """The median against the target; unknown when nothing was measured."""
+        """Compare the median with the target. The verdict is UNKNOWN when nothing was measured."""
         return target.verdict(self.median) if self.values else Verdict.UNKNOWN
 
 
 @dataclass
 class Measurements:
-    """All rows by target key, and what else a reader may want to know (absolute figures, sizes), by name."""
+    """All rows by target key, and further facts for readers (absolute figures, sizes) by name."""
 
     rows: dict[str, Measured] = field(default_factory=dict)
     details: dict[str, list[float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def add(self, key: str, value: float) -> None:
-        """One round's value of a target."""
+        """Add one round's value of a target."""
         if key not in TARGETS:
             raise KeyError(f"no target is called {key}")
         self.rows.setdefault(key, Measured()).values.append(value)
 
     def detail(self, name: str, value: float) -> None:
-        """One round's value of something without a target."""
+        """Add one round's value of a detail, which has no target."""
         self.details.setdefault(name, []).append(value)
 
     def missing(self, keys: Iterable[str], reason: str) -> None:
-        """Targets that could not be measured, and why; what earlier rounds gave for them stands."""
+        """Record why targets could not be measured. Values of earlier rounds stay."""
         for key in keys:
             row = self.rows.setdefault(key, Measured())
-            if not row.values:  # what was measured before the figure broke off has a value, and needs no excuse
+            if not row.values:  # a target that was measured before the figure failed has a value and needs no reason
                 row.reason = reason
 
     def note(self, text: str) -> None:
-        """A sentence for under the table, once."""
+        """Add a sentence below the table, once."""
         if text not in self.notes:
             self.notes.append(text)
 
     def worst(self) -> Verdict:
-        """MISSED when any floor was, else UNKNOWN when any figure is missing, else FLOOR."""
+        """Return MISSED if any floor was missed, else UNKNOWN if any figure is missing, else FLOOR."""
         verdicts = {row.verdict(TARGETS[key]) for key, row in self.rows.items()}
         for each in (Verdict.MISSED, Verdict.UNKNOWN):
             if each in verdicts:
@@ -66,7 +66,7 @@ class Measurements:
 
 
 def number(value: float | None) -> str:
-    """Three significant figures, no exponent."""
+    """Format a number with three significant figures and without an exponent."""
     if value is None:
         return "-"
     if abs(value) >= 100:
@@ -87,7 +87,7 @@ def _cells(target: Target, row: Measured) -> tuple[str, ...]:
 
 
 def table(results: Measurements) -> str:
-    """The table in Markdown, its columns aligned for a terminal."""
+    """Return the table in Markdown, its columns aligned for a terminal."""
     lines = [HEADINGS, *(_cells(TARGETS[key], results.rows[key]) for key in TARGETS if key in results.rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
     drawn = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines]
@@ -96,7 +96,7 @@ def table(results: Measurements) -> str:
 
 
 def details(results: Measurements) -> str:
-    """The absolute figures behind the ratios: they compare with nothing outside this run."""
+    """List the absolute figures behind the ratios. They are comparable only within this run."""
     lines = []
     for name, values in results.details.items():
         lines.append(f"  {name}: {number(statistics.median(values))} ({number(min(values))} .. {number(max(values))})")
@@ -104,7 +104,6 @@ def details(results: Measurements) -> str:
 
 
 def as_json(results: Measurements, machine: Mapping[str, str]) -> dict[str, object]:
-    """Everything, for a file."""
     rows = {
         key: {
             "what": TARGETS[key].what,

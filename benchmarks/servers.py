@@ -1,4 +1,4 @@
-"""Starting what is measured: groupmock and its peers, each a fresh process on the server core."""
+"""Starts groupmock and its peers, each as a fresh process on the server core."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ CALM_SECONDS = 0.002
 
 
 def groupmock_command(*flags: str) -> list[str]:
-    """The product as a user starts it: the console script where it is installed beside this interpreter, else the module."""
+    """Return the command as a user types it: the console script beside this interpreter if it is installed, else the module."""
     script = Path(sys.executable).parent / "groupmock"
     front = [str(script)] if script.exists() else [sys.executable, "-m", "groupmock"]
     return [*front, "serve", "--port", "0", *flags]
 
 
 def environment() -> dict[str, str]:
-    """What measured processes run with: byte code is kept, as in an installation, though beside the cache and not in the tree."""
+    """Return the environment of measured processes. They keep byte code as an installation does, but in the cache instead of the tree."""
     mine = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return mine | {"PYTHONPYCACHEPREFIX": str(cache() / "pycache")}
 
 
 def product_missing() -> str | None:
-    """Why the product cannot be measured, or None."""
+    """Return why the product cannot be measured, or None."""
     found = importlib.util.find_spec("groupmock")
     if found is None:
         return "groupmock is not importable (pip install -e .)"
@@ -46,7 +46,7 @@ def product_missing() -> str | None:
 
 
 def _first_line(process: subprocess.Popen[bytes], seconds: float) -> bytes:
-    """The line a server announces itself with; raises Failed when it ends or stays silent instead."""
+    """Return the line with which a server announces itself. Raises Failed if it ends or stays silent instead."""
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
     line, end = b"", time.monotonic() + seconds
@@ -63,7 +63,7 @@ def _first_line(process: subprocess.Popen[bytes], seconds: float) -> bytes:
 
 
 def end(process: subprocess.Popen[bytes], patience: float = 10.0) -> None:
-    """Ends a process that we started, politely first."""
+    """End a process that we started: SIGTERM first, SIGKILL if that does not suffice."""
     process.terminate()
     try:
         process.wait(patience)
@@ -76,7 +76,7 @@ def end(process: subprocess.Popen[bytes], patience: float = 10.0) -> None:
 
 @contextmanager
 def started(command: Sequence[str], cores: Cores) -> Iterator[RunningServer]:
-    """A server of which the ready line has been read; ended afterwards. Its stderr is shown when it fails to come up."""
+    """Start a server, read its ready line, and end it after the block. Shows its stderr if it fails to start."""
     with tempfile.TemporaryFile() as errors:
         with pinned(cores.server):
             process = subprocess.Popen(
@@ -95,7 +95,7 @@ def started(command: Sequence[str], cores: Cores) -> Iterator[RunningServer]:
 
 
 def calm(server: RunningServer, patience: float = 15.0) -> None:
-    """Waits until a server that was just started has done what it does after its ready line (compiling codecs ahead of need)."""
+    """Wait until a new server has done its work after the ready line (it compiles codecs ahead of need)."""
     end = time.monotonic() + patience
     while time.monotonic() < end:
         before = cpu_seconds(server.pid)
@@ -106,7 +106,7 @@ def calm(server: RunningServer, patience: float = 15.0) -> None:
 
 @contextmanager
 def groupmock(cores: Cores, *flags: str) -> Iterator[RunningServer]:
-    """The product, quiet (`--log off`), with further flags of `serve`."""
+    """Start the product, quiet (`--log off`), with further flags of `serve`."""
     missing = product_missing()
     if missing:
         raise Missing(missing)
@@ -116,14 +116,14 @@ def groupmock(cores: Cores, *flags: str) -> Iterator[RunningServer]:
 
 @contextmanager
 def echo(cores: Cores) -> Iterator[RunningServer]:
-    """The uvloop echo: the limit for any server in Python."""
+    """Start the uvloop echo, the upper limit for any server in Python."""
     with started([sys.executable, "-m", "benchmarks.peers.echo"], cores) as server:
         yield server
 
 
 @contextmanager
 def cmock(cores: Cores, delay_ms: int = 200) -> Iterator[RunningServer]:
-    """librdkafka's mock cluster with that initial rebalance delay."""
+    """Start librdkafka's mock cluster with that initial rebalance delay."""
     if importlib.util.find_spec("confluent_kafka") is None:
         raise Missing("confluent-kafka is not installed (pip install --group test)")
     with started([sys.executable, "-m", "benchmarks.peers.cmock", str(delay_ms)], cores) as server:
@@ -131,7 +131,7 @@ def cmock(cores: Cores, delay_ms: int = 200) -> Iterator[RunningServer]:
 
 
 def _kfake_binary() -> Path:
-    """kfake, built once from benchmarks/kfake with the Go tool chain."""
+    """Build kfake once from benchmarks/kfake with the Go tool chain."""
     go = shutil.which("go")
     if go is None:
         raise Missing("no go on the PATH: kfake is written in Go")
@@ -145,13 +145,13 @@ def _kfake_binary() -> Path:
 
 @contextmanager
 def kfake(cores: Cores) -> Iterator[RunningServer]:
-    """franz-go's in-memory Kafka, on one core."""
+    """Start franz-go's in-memory Kafka on one core."""
     with started([str(_kfake_binary())], cores) as server:
         yield server
 
 
 def _oracle() -> Path:
-    """The script that starts released Kafka brokers; it lies in the folder shared by this project's developers."""
+    """Return the script that starts released Kafka brokers. It lies in the folder that this project's developers share."""
     shared = Path(os.environ.get("GROUPMOCK_SHARED", str(ROOT.parent / "shared")))
     script = shared / "oracle" / "kafka.py"
     if not script.exists():
@@ -163,7 +163,7 @@ def _oracle() -> Path:
 
 @contextmanager
 def kafka(cores: Cores, *settings: str) -> Iterator[RunningServer]:
-    """Apache Kafka, one node; settings as KEY=VALUE."""
+    """Start Apache Kafka with one node. Settings have the form KEY=VALUE."""
     script = _oracle()
     flags = [part for setting in ("group.initial.rebalance.delay.ms=200", *settings) for part in ("--set", setting)]
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-kafka-") as folder:

@@ -1,4 +1,4 @@
-"""What Spark's own event log says of a job: CPU, shuffles, what reached the driver, whether Python ran.
+"""Reads Spark's own event log of a job: CPU, shuffles, the bytes that reached the driver, and whether Python ran.
 
 Spark writes the log with `--set spark.eventLog.enabled=true`; its UI shows the same figures.
 """
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 PYTHON: Final = re.compile(r"\b(?:\w*MapInArrow|\w*MapInPandas|ArrowEvalPython|BatchEvalPython|FlatMapGroupsIn\w+|PythonUDF)\b")
-"""Operators of a plan that start Python workers."""
+"""The operators of a plan that start Python workers."""
 SQL_START: Final = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"
 SQL_ADAPTED: Final = "org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveExecutionUpdate"
 
 
 def settings(folder: Path) -> dict[str, str]:
-    """What makes Spark write its log there."""
+    """Return the settings with which Spark writes its log into the folder."""
     return {
         "spark.eventLog.enabled": "true", "spark.eventLog.dir": folder.as_uri(), "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.compress": "false",
@@ -27,13 +27,13 @@ def settings(folder: Path) -> dict[str, str]:
 
 
 def flags(settings: dict[str, str]) -> list[str]:
-    """Spark's settings on the command line of `groupmock pipeline`."""
+    """Return Spark's settings as words for the command line of `groupmock pipeline`."""
     return [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
 
 
 @dataclass
 class TaskSums:
-    """Sums over all tasks of an application. Bytes and seconds. `plans`: the last text of every query's physical plan."""
+    """Sums over all tasks of an application, in bytes and seconds. `plans` holds the last text of every query's physical plan."""
 
     tasks: int = 0
     failed: int = 0
@@ -43,20 +43,20 @@ class TaskSums:
     shuffle_read: int = 0
     spilled: int = 0
     results: int = 0
-    """Serialized results of tasks, statistics of the tasks included: what the driver was sent."""
+    """Bytes that the driver received: serialized results of tasks, with the tasks' statistics."""
     largest_result: int = 0
     peak_memory: int = 0
-    """The most that one task's operators held at a time."""
+    """The most memory that the operators of one task held at a time."""
     plans: dict[int, str] = field(default_factory=dict)
 
     @property
     def python(self) -> list[str]:
-        """Operators that start Python workers, in all plans."""
+        """The operators of all plans that start Python workers."""
         return sorted({found for plan in self.plans.values() for found in PYTHON.findall(plan)})
 
 
 def read(folder: Path) -> TaskSums:
-    """Everything in the logs of a folder."""
+    """Sum up all logs of a folder."""
     told = TaskSums()
     for number, file in enumerate(sorted(folder.iterdir())):
         for event in _events(file):

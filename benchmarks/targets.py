@@ -1,4 +1,4 @@
-"""Every figure the project promised itself: what it is, the floor it must reach and the moonshot it is after."""
+"""Defines every figure that the project promised itself: its meaning, the floor it must reach and its moonshot."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Verdict(Enum):
-    """How a measurement stands against its target."""
+    """The result of comparing a measurement with its target."""
 
     MOONSHOT = "moonshot"
     FLOOR = "floor met"
@@ -17,7 +17,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Target:
-    """One row of the table. `floor` is a condition, `moonshot` an aim; a row without either is told for comparison."""
+    """One row of the table. `floor` is a condition, `moonshot` an aim; a row without either is shown for comparison."""
 
     key: str
     what: str
@@ -27,13 +27,13 @@ class Target:
     higher_is_better: bool
 
     def verdict(self, measured: float) -> Verdict:
-        """Compares a measurement, in the target's unit."""
+        """Compare a measurement, in the target's unit."""
         if self.reaches(measured, self.moonshot):
             return Verdict.MOONSHOT
         return Verdict.FLOOR if self.reaches(measured, self.floor) else Verdict.MISSED
 
     def reaches(self, measured: float, limit: float | None) -> bool:
-        """Whether a measurement is at least as good as that limit; everything is as good as none."""
+        """Return whether a measurement is at least as good as that limit. None is no limit, so everything reaches it."""
         if limit is None:
             return True
         return measured >= limit if self.higher_is_better else measured <= limit

@@ -1,6 +1,6 @@
-"""Health probe: exit code 0 when the address answers an ApiVersions request, 1 with a sentence otherwise.
+"""Probes the health of a server: exit code 0 if the address answers an ApiVersions request, else 1 with a sentence.
 
-Usage: health.py HOST:PORT. Needs the standard library alone and starts in a few milliseconds, as it runs every few seconds.
+Usage: health.py HOST:PORT. It needs only the standard library and starts in a few milliseconds, because it runs every few seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SECONDS = 2.0
 
 
 def probe(address: str) -> str | None:
-    """What is wrong with the server at HOST:PORT, or None."""
+    """Return the problem of the server at HOST:PORT, or None."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), SECONDS) as connection:
@@ -34,7 +34,7 @@ def probe(address: str) -> str | None:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code for a container engine."""
+    """Return the exit code for a container engine."""
     if len(arguments) != 1:
         print("usage: health.py HOST:PORT", file=sys.stderr)
         return 1

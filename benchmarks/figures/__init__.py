@@ -1,3 +1,3 @@
-"""One module per figure: `KEYS` names the targets it fills, `run(bench)` measures them."""
+"""Each module here is one figure: `KEYS` names the targets that it fills, `run(bench)` measures them."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A target of a large consumer group: what it takes within the heartbeat that computes it, everybody else waiting."""
+"""Measures how long a large consumer group computes a target; every other member waits meanwhile, because one heartbeat computes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOPICS = 100
 
 
 def measured(bench: Bench) -> dict[str, float]:
-    """Milliseconds by assignor and kind of subscription, from one fresh process."""
+    """Return milliseconds by assignor and kind of subscription, from one fresh process."""
     command = [sys.executable, "-m", "benchmarks.workers.assignors", str(int(bench.scaled(MEMBERS, 50))), str(int(bench.scaled(TOPICS, 5)))]
     with pinned(bench.cores.server):
         done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
@@ -29,7 +29,6 @@ def measured(bench: Bench) -> dict[str, float]:
 
 
 def run(bench: Bench) -> None:
-    """Fills all four."""
     for _ in range(bench.repeat):
         for key, milliseconds in bench.quiet.take(lambda: measured(bench)).items():
             bench.results.add(f"assignors.{key}", milliseconds)

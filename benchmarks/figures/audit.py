@@ -1,4 +1,4 @@
-"""The audit of a million rows in one pass: how its memory grows, and its rate as a share of that of reading the rows alone."""
+"""Measures the audit of a million rows in one pass: how its memory grows, and its rate as a share of the rate of reading alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUICK = 50_000
 
 
 def measured(bench: Bench) -> dict[str, float]:
-    """What one fresh process tells."""
+    """Return the measurements of one fresh process."""
     command = [sys.executable, "-m", "benchmarks.workers.audit_rows", str(int(bench.scaled(ROWS, QUICK))), "1"]
     with pinned(bench.cores.server):
         done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
@@ -29,7 +29,6 @@ def measured(bench: Bench) -> dict[str, float]:
 
 
 def run(bench: Bench) -> None:
-    """Fills both ratios."""
     for _ in range(bench.repeat):
         told = bench.quiet.take(lambda: measured(bench))
         bench.results.detail("rows audited per second of CPU, out of a file", told["audit"])

@@ -1,4 +1,4 @@
-"""The codec on the largest message of the protocol: against construct interpreting the same declaration, and kafka-python 3."""
+"""Measures the codec on the largest message of the protocol, against construct with the same declaration and against kafka-python 3."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MEMBERS = 1000
 
 
 def measured(bench: Bench) -> dict[str, dict[str, float]]:
-    """Microseconds by codec and direction, from one fresh process."""
+    """Return microseconds by codec and direction, from one fresh process."""
     command = [sys.executable, "-m", "benchmarks.workers.codec", str(MEMBERS), str(bench.scaled(1.5, 0.2))]
     with pinned(bench.cores.server):
         done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
@@ -29,7 +29,6 @@ def measured(bench: Bench) -> dict[str, dict[str, float]]:
 
 
 def run(bench: Bench) -> None:
-    """Fills the four ratios."""
     for module in ("groupmock_codec", "kafka"):
         if importlib.util.find_spec(module) is None:
             raise Missing(f"{module} is not importable")

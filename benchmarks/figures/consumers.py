@@ -1,7 +1,7 @@
-"""Consumer groups (KIP-848): heartbeats against the echo, memory, and ten thousand members that join one group and settle.
+"""Measures consumer groups (KIP-848): heartbeats against the echo, memory, and ten thousand members that join one group and settle.
 
-All settings are Kafka's: a target at most once a second, a heartbeat every five. Each member gets one partition. The pause is the longest
-stretch of CPU in which the server touched no socket (`workers.pause`), from the first heartbeat until everybody has what it is to have.
+All settings are Kafka's defaults: a new target at most once a second, a heartbeat every five. Each member gets one partition. The pause is
+the longest stretch of CPU in which the server touched no socket (`workers.pause`), from the first heartbeat until all have settled.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SECONDS = 60.0
 
 
 def product(partitions: int) -> Start:
-    """groupmock with a topic of so many partitions."""
+    """Return a start of groupmock with a topic of this many partitions."""
 
     def start(cores: Cores) -> AbstractContextManager[RunningServer]:
         return servers.groupmock(cores, "--topic", f"{TOPIC}:{partitions}")
@@ -40,7 +40,7 @@ def product(partitions: int) -> Start:
 
 
 def joined(server: RunningServer, load: Load) -> Joined:
-    """Members that have settled: their next heartbeats change nothing."""
+    """Return members that have settled: their next heartbeats change nothing."""
     group = ConsumerGroup(server.endpoint, "bench", TOPIC, members_of(load))
     group.settle(members_of(load), SECONDS)
     return group
@@ -48,14 +48,14 @@ def joined(server: RunningServer, load: Load) -> Joined:
 
 @dataclass(frozen=True)
 class Settled:
-    """What the members' process told, and the longest pause in ms."""
+    """The measurements of the members' process, and the longest pause in ms."""
 
     told: dict[str, float]
     pause_ms: float
 
 
 def settled(bench: Bench, members: int) -> Settled:
-    """One fresh server, one group that joins at once."""
+    """Measure one fresh server whose group joins at once."""
     with product(members)(bench.cores) as server:
         servers.calm(server)
         asked = (server.host, server.port, server.pid, "storm", members, TOPIC, members)
@@ -76,7 +76,6 @@ def settled(bench: Bench, members: int) -> Settled:
 
 
 def run(bench: Bench) -> None:
-    """Fills all four."""
     for _ in range(bench.repeat):
         _heartbeats(bench)
         _memory(bench)

@@ -1,7 +1,7 @@
-"""Peers that pipeline as fast as they can, and peers that never read: how long a bystander waits beside them.
+"""Measures how long a bystander waits beside peers that pipeline as fast as they can, and beside peers that never read.
 
-What they ask for and who else is there: `workers.crowd`. A run in which a stock member was rebalanced, or in which SIGTERM took more than
-two seconds, is a failure and no figure. kfake and Apache Kafka do the same beside, where they are there.
+`workers.crowd` says what they ask for and which members are connected too. A run fails and gives no figure if a stock member was
+rebalanced, or if the server ended later than two seconds after SIGTERM. Where kfake and Apache Kafka are installed, they are measured too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PEERS = {"kfake": servers.kfake, "kafka": servers.kafka}
 
 
 def run(bench: Bench) -> None:
-    """Fills the p99 of the bystander per size of the crowd, of one peer the worst of what it may ask for."""
+    """Fill the bystander's p99 for each size of the crowd. For a single peer the worst kind of request counts."""
     seconds = bench.scaled(5, 2)
     for _ in range(1 if bench.quick else min(bench.repeat, 3)):
         worst: dict[str, float] = {}

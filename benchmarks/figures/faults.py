@@ -1,6 +1,6 @@
-"""What the places where fault rules strike cost while there is no rule: CPU of the driver against the last build without such places.
+"""Measures the cost of fault rules when there are none: the driver's CPU against the last build that had no code for them.
 
-That build is taken out of the repository's own history; a clone without it cannot measure this.
+That build comes from the repository's own history; a clone without that history cannot measure this.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ..targets import TARGETS
 
 KEYS = tuple(key for key in TARGETS if key.startswith("faults."))
 BEFORE = "c025c1715bf1922c47f85cf0e865e722a63f3d86"
-"""The commit before `groupmock.faults` came."""
+"""The last commit before `groupmock.faults` existed."""
 KINDS = ("lease", "full", "rounds")
 PAIRS = 200
-"""Times that both builds take their turns in one process."""
+"""Turns that each build takes in one process."""
 WORKER = Path(__file__).parent.parent / "workers" / "hot_path.py"
 
 
 def earlier(folder: Path) -> Path:
-    """The earlier build's sources in `folder`. Raises Missing where git or the commit is not there."""
+    """Extract the earlier build's sources into `folder`. Raises Missing where git or the commit is missing."""
     archive = folder / "before.tar"
     command = ["git", "-C", str(servers.ROOT), "archive", "--output", str(archive), BEFORE, "broker", "codec"]
     try:
@@ -44,7 +44,7 @@ def earlier(folder: Path) -> Path:
 
 
 def share(bench: Bench, kind: str, one: Path, other: Path) -> float:
-    """The CPU of `one` as a share of `other`'s, in one process. Raises Failed."""
+    """Return the CPU of `one` as a share of `other`'s, in one process. Raises Failed if the worker fails."""
     command = [sys.executable, str(WORKER), kind, str(one), str(other), str(int(bench.scaled(PAIRS, 3)))]
     with pinned(bench.cores.server):
         done = subprocess.run(command, capture_output=True, text=True, env=servers.environment(), check=False)
@@ -54,12 +54,12 @@ def share(bench: Bench, kind: str, one: Path, other: Path) -> float:
 
 
 def ratio(bench: Bench, before: Path, kind: str) -> float:
-    """before / now: the mean of both orders, as a build is a little slower for being loaded second."""
+    """Return the CPU before, divided by the CPU now: the mean of both orders, because the build that is loaded second is a little
+    slower."""
     return math.sqrt(share(bench, kind, before, servers.ROOT) / share(bench, kind, servers.ROOT, before))
 
 
 def run(bench: Bench) -> None:
-    """Fills the three ratios."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-before-") as folder:
         before = earlier(Path(folder))
         for kind in KINDS:

@@ -1,7 +1,7 @@
-"""Heartbeats a second of members that really joined, against the bare echo and against librdkafka's mock.
+"""Measures heartbeats per second of members that really joined, against the bare echo and against librdkafka's mock.
 
-A round measures every server in a fresh process, one after the other, so that a slow minute of the host hits them alike;
-its value is the ratio inside the round.
+A round measures every server in a fresh process, one after the other, so that a slow minute of the host slows all of them; its value is the
+ratio inside the round.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ KEYS = tuple(key for key in TARGETS if key.startswith("heartbeats."))
 INITIAL_DELAY = "group.initial.rebalance.delay.ms=300"
 OPTIONAL = {"kfake": servers.kfake, "kafka": servers.kafka}
 PASSES = {"kafka": 4}
-"""A Java server is measured when its code is compiled."""
+"""A Java server is measured after several passes, when its code is compiled."""
 
 Start = Callable[[Cores], AbstractContextManager[RunningServer]]
 
 
 def members_of(load: Load) -> int:
-    """One member per connection."""
+    """Return one member per connection."""
     return load.connections
 
 
 def product(cores: Cores) -> AbstractContextManager[RunningServer]:
-    """groupmock with a delay that lets a thousand raw members meet in one generation."""
+    """Start groupmock with a delay in which a thousand raw members meet in one generation."""
     return servers.groupmock(cores, "--set", INITIAL_DELAY)
 
 
 def classic(server: RunningServer, load: Load) -> Joined:
-    """Members of the classic protocol in one generation."""
+    """Join members of the classic protocol in one generation."""
     return join(server.endpoint, "bench", members_of(load))
 
 
 def rate(
     bench: Bench, start: Start, load: Load, joined: bool = True, passes: int = 1, members: Callable[[RunningServer, Load], Joined] = classic
 ) -> Rate:
-    """One fresh server under one load; the last of so many passes counts."""
+    """Measure one fresh server under one load. The last of `passes` counts."""
     seconds = bench.scaled(2.0, 0.3)
 
     def once() -> Rate:
@@ -66,7 +66,7 @@ def rate(
 
 
 def run(bench: Bench) -> None:
-    """Fills the six ratios, load by load; optional peers become details."""
+    """Fill the six ratios, load by load. Optional peers become details."""
     for load in LOADS:
         for _ in range(bench.repeat):
             _round(bench, load)
@@ -88,13 +88,13 @@ def _round(bench: Bench, load: Load) -> None:
 
 
 def tell(bench: Bench, name: str, load: Load, measured: Rate) -> None:
-    """The absolute figures, as details."""
+    """Add the absolute figures as details."""
     bench.results.detail(f"{load} {name}, requests/s", measured.per_second)
     bench.results.detail(f"{load} {name}, server CPU us/request", measured.cpu_us)
 
 
 def _optional(bench: Bench, name: str, start: Start, load: Load) -> Rate | str:
-    """A peer's rate, or the reason why it is not to be had."""
+    """Return a peer's rate, or the reason why it could not be measured."""
     try:
         measured = rate(bench, start, load, passes=PASSES.get(name, 1))
     except (Missing, Failed) as reason:

@@ -1,4 +1,4 @@
-"""What doing nothing costs: 1,000 idle connections, 200 groups of five members each, sessions of five minutes."""
+"""Measures the CPU of 1,000 idle connections: 200 groups of five members each, with sessions of five minutes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUPS, MEMBERS = 200, 5
 
 
 def run(bench: Bench) -> None:
-    """Fills the share of a core, one server watched for a minute (ten seconds with --quick)."""
+    """Fill the share of a core. One server is watched for a minute (ten seconds with --quick)."""
     seconds = bench.scaled(60, 10)
     assert seconds * 1000 < SESSION_MS
     for _ in range(1 if bench.quick else min(bench.repeat, 2)):
@@ -23,7 +23,7 @@ def run(bench: Bench) -> None:
 
 
 def idle_share(bench: Bench, seconds: float) -> float:
-    """CPU of the server while nobody says anything, as a share of one core."""
+    """Return the server's CPU while nobody sends anything, as a share of one core."""
     with servers.groupmock(bench.cores, "--set", "group.initial.rebalance.delay.ms=20") as server:
         groups = [join(server.endpoint, f"idle-{index}", MEMBERS) for index in range(GROUPS)]
         servers.calm(server)

@@ -1,4 +1,4 @@
-"""The heartbeats of `heartbeats` once more, with every frame written to a journal file, against the same echo."""
+"""Repeats the figure `heartbeats` with every frame written to a journal file, against the same echo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEYS = tuple(key for key in TARGETS if key.startswith("journal."))
 
 @contextmanager
 def journalled(cores: Cores) -> Iterator[RunningServer]:
-    """groupmock writing its journal to a file on the default temporary folder."""
+    """Start groupmock that writes its journal to a file in the default temporary folder."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-journal-") as folder:
         journal = Path(folder) / "journal.jsonl"
         with servers.groupmock(cores, "--set", INITIAL_DELAY, "--journal", str(journal)) as server:
@@ -27,7 +27,6 @@ def journalled(cores: Cores) -> Iterator[RunningServer]:
 
 
 def run(bench: Bench) -> None:
-    """Fills the three ratios."""
     for load in LOADS:
         for _ in range(bench.repeat):
             echo = rate(bench, servers.echo, load, joined=False)

@@ -1,4 +1,4 @@
-"""Spark over journals: what people wait for, how the cost grows with the rows, what becomes of many small runs, and DuckDB for the same.
+"""Measures Spark over journals: the waits of users, the growth of cost with rows, many small runs, and DuckDB on the same query.
 
 Sizes are 10^5 and 10^6 rows, with --large also 10^7 (2,000 journals of 5,000 rows: 4.5 GB of JSON). Every job is the command that a user
 types, on all cores, in a process of its own.
@@ -31,38 +31,39 @@ JOBS = ("ingest", "rebalances")
 COMPARED = 1_000_000
 LOOK_S = 0.5
 HELD_S = 2.0
-"""Between two looks at what processes hold, each of which costs them 30 ms and more; what Java has taken it keeps."""
+"""Seconds between two checks of the memory that the processes hold. A check costs them 30 ms or more; rare checks suffice, because Java
+keeps what it has taken."""
 LARGE = 10_000_000
 AWAITED = (20, 30)
-"""Journals of `all` from a cold start, and how many there are when it comes again."""
+"""The number of journals for `all` from a cold start, and the number when it runs again."""
 AWAITED_QUICK = (2, 3)
 FOLLOWED = "all, ten journals more while it follows: s"
 STAYING = "all, ten journals more on a Spark that stays: s"
 CONNECT = "grpc"
-"""What a job needs to come to it: groupmock[pipeline-connect]."""
+"""The module that a job needs to use a Spark server: groupmock[pipeline-connect]."""
 SMALL_RUNS = {"quick": 40, "": 2_000, "large": 20_000}
-"""Runs of one rebalance each."""
+"""The number of runs of one rebalance each."""
 WORKERS = Path(__file__).parent.parent / "workers"
 
 
 @dataclass
 class JobRun:
-    """One job at one size."""
+    """The measurements of one job at one size."""
 
     rows: int
     seconds: float
     memory_mb: float
-    """The most that the job's processes held together (PSS): Java, Python, Python workers."""
+    """The most memory that the job's processes held together (PSS): Java, Python, Python workers."""
     told: spark_events.TaskSums = field(default_factory=spark_events.TaskSums)
 
     @property
     def rate(self) -> float:
-        """Rows per second and core, start-up included."""
+        """Rows per second and core, with the time of the start included."""
         return self.rows / self.seconds / (os.cpu_count() or 1)
 
 
 def waited(words: list[str], about: str) -> tuple[float, float]:
-    """Seconds of a command, and the most MB that its processes held together. Raises Failed."""
+    """Run a command and return its seconds and the most MB that its processes held together. Raises Failed if it fails."""
     begun, peak = time.monotonic(), 0.0
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL, stderr=said, env=servers.environment())
@@ -78,7 +79,7 @@ def waited(words: list[str], about: str) -> tuple[float, float]:
 
 
 def job(name: str, rows: int, source: Path, lake: Path) -> JobRun:
-    """The command, and what Spark's event log says of it. Raises Failed."""
+    """Run a job's command and read Spark's event log of it. Raises Failed if it fails."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-events-") as folder:
         settings = spark_events.settings(Path(folder)) | {"spark.ui.showConsoleProgress": "false"}
         command = ["-m", "groupmock_pipeline", name, str(source), str(lake), *spark_events.flags(settings)]
@@ -87,14 +88,14 @@ def job(name: str, rows: int, source: Path, lake: Path) -> JobRun:
 
 
 def sizes(bench: Bench) -> dict[int, int]:
-    """Rows -> files."""
+    """Return the number of files by the number of rows."""
     if bench.quick:
         return QUICK
     return FILES if bench.large else {rows: files for rows, files in FILES.items() if rows <= COMPARED}
 
 
 def fit(runs: list[JobRun]) -> tuple[float, float]:
-    """Seconds before the first row, and microseconds per row: least squares, weighted so that each size counts alike."""
+    """Return the seconds before the first row and the microseconds per row: least squares, weighted so that each size counts alike."""
     weights = [1 / run.rows for run in runs]
     total = sum(weights)
     mean_n = sum(weight * run.rows for weight, run in zip(weights, runs, strict=True)) / total
@@ -106,14 +107,14 @@ def fit(runs: list[JobRun]) -> tuple[float, float]:
 
 
 def growth(runs: list[JobRun]) -> float:
-    """The exponent of the cost between the two largest sizes, the fixed cost taken off: 1 is linear."""
+    """Return the exponent of the cost between the two largest sizes, without the fixed cost: 1 is linear."""
     fixed = max(0.0, fit(runs)[0])
     small, large = runs[-2:]
     return math.log((large.seconds - fixed) / (small.seconds - fixed)) / math.log(large.rows / small.rows)
 
 
 def told_by(worker: str, *words: Path) -> dict[str, float]:
-    """What a script of `workers` prints: lines of a name and a figure. Raises Failed."""
+    """Run a script of `workers` and return its lines of a name and a figure. Raises Failed if it fails."""
     command = [sys.executable, str(WORKERS / worker), *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, env=servers.environment(), check=False)
     if done.returncode:
@@ -122,7 +123,7 @@ def told_by(worker: str, *words: Path) -> dict[str, float]:
 
 
 def run(bench: Bench) -> None:
-    """Every job at every size once, the engines at 10^6 rows; `all` as often as is asked for."""
+    """Run every job once at every size, the engines at 10^6 rows, and `all` as often as --repeat says."""
     for module in ("pyspark", "duckdb"):
         if importlib.util.find_spec(module) is None:
             raise Missing(f"{module} is not importable: pip install '.[pipeline]' --group dev")
@@ -146,7 +147,7 @@ def run(bench: Bench) -> None:
 
 
 def _awaited(bench: Bench, folder: Path) -> None:
-    """What somebody waits for who types one command; the empty session beside it."""
+    """Measure how long `all` takes for a user, and how long an empty session takes."""
     source, lake = folder / "journals", folder / "lake"
     first, last = AWAITED_QUICK if bench.quick else AWAITED
     for key, before, number in (("cold", 0, first), ("more", first, last)):
@@ -167,7 +168,7 @@ def _all(source: Path, lake: Path, *words: str) -> list[str]:
 
 
 def _on_staying(folder: Path, first: int, last: int) -> float:
-    """Seconds of the command with some more journals, on a server that has run it once. Raises Failed."""
+    """Return the seconds of `all` with some more journals, on a Spark server that has run it once. Raises Failed if the server fails."""
     source, lake = folder / "journals", folder / "lake"
     command = [sys.executable, "-m", "groupmock_pipeline", "spark", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=servers.environment()) as process:
@@ -186,7 +187,8 @@ def _on_staying(folder: Path, first: int, last: int) -> float:
 
 
 def _followed(folder: Path, first: int, last: int) -> float:
-    """Seconds from the last of some more journals to the report with them, in a session that has made one before. Raises Failed."""
+    """Return the seconds from the arrival of more journals to the report with them, in a session that follows. Raises Failed if it
+    ends."""
     source, ready = folder / "followed", folder / "ready"
     journals.write(source, first, ROWS_PER_FILE)
     journals.write(ready, last, ROWS_PER_FILE, first=first)
@@ -195,7 +197,7 @@ def _followed(folder: Path, first: int, last: int) -> float:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=servers.environment()) as process:
         try:
             _reported(process)
-            ready.rename(source / "more")  # all of them at once
+            ready.rename(source / "more")  # the rename delivers all of them at once
             begun = time.monotonic()
             _reported(process)
             return time.monotonic() - begun
@@ -214,7 +216,7 @@ def _reported(process: subprocess.Popen[str]) -> None:
 
 
 def _small_runs(bench: Bench) -> None:
-    """Runs of one rebalance each, taken at once and a few at a time; before and after `compact`."""
+    """Measure runs of one rebalance each, ingested at once and a few at a time, before and after `compact`."""
     number = SMALL_RUNS["quick" if bench.quick else "large" if bench.large else ""]
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-runs-") as folder:
         source, lake = Path(folder) / "journals", Path(folder) / "lake"

@@ -1,7 +1,7 @@
-"""The recording proxy against a plain one, both in front of the same Apache Kafka: heartbeats, fetched bytes, rounds of a group.
+"""Measures the recording proxy against a plain one, both in front of the same Apache Kafka: heartbeats, fetched bytes, rounds of a group.
 
-A round measures both, one after the other, each in a fresh process; its value is the ratio inside it. The proxies run on the server core;
-Kafka and the load share the other one, as they would if there were no proxy. socat (a process per connection) is told for comparison.
+A round measures both proxies, one after the other, each in a fresh process; its value is the ratio inside it. The proxies run on the server
+core; Kafka and the load share the other one, as they would without a proxy. socat (a process per connection) is shown for comparison.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Start = Callable[[Bench, RunningServer], AbstractContextManager[RunningServer]]
 
 @contextmanager
 def plain(bench: Bench, upstream: RunningServer) -> Iterator[RunningServer]:
-    """The byte pump on uvloop."""
+    """Start the plain proxy: the byte pump on uvloop."""
     command = [sys.executable, "-m", "benchmarks.peers.pump", upstream.host, str(upstream.port)]
     with servers.started(command, bench.cores) as server:
         yield replace(server, others=upstream.others)
@@ -45,7 +45,7 @@ def plain(bench: Bench, upstream: RunningServer) -> Iterator[RunningServer]:
 
 @contextmanager
 def recording(bench: Bench, upstream: RunningServer) -> Iterator[RunningServer]:
-    """`groupmock record`, into a file on the default temporary folder."""
+    """Start `groupmock record`, which writes into a file in the default temporary folder."""
     front = servers.groupmock_command()[: -len(["serve", "--port", "0"])]
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-record-") as folder:
         flags = ["--upstream", upstream.bootstrap, "--journal", str(Path(folder) / "journal.jsonl")]
@@ -55,7 +55,7 @@ def recording(bench: Bench, upstream: RunningServer) -> Iterator[RunningServer]:
 
 @contextmanager
 def socat(bench: Bench, upstream: RunningServer) -> Iterator[RunningServer]:
-    """A process for each connection."""
+    """Start socat, which forks a process for each connection."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with pinned(bench.cores.server):
@@ -69,7 +69,7 @@ def socat(bench: Bench, upstream: RunningServer) -> Iterator[RunningServer]:
 
 
 def heartbeats(bench: Bench, server: RunningServer, load: Load) -> tuple[float, float]:
-    """Heartbeats a second of members that joined through it, and what one costs the proxy in CPU."""
+    """Return the heartbeats per second of members that joined through the proxy, and the proxy's CPU per heartbeat."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-") as folder:
         payloads = Path(folder) / "heartbeats.hex"
         group = _joined(server, load.connections)
@@ -82,7 +82,7 @@ def heartbeats(bench: Bench, server: RunningServer, load: Load) -> tuple[float, 
 
 
 def _joined(server: RunningServer, members: int) -> Group:
-    """A new Kafka answers 16 until its coordinator is there."""
+    """Join the members, again and again until Kafka has a coordinator: a new Kafka answers with error 16 before."""
     end = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -94,7 +94,7 @@ def _joined(server: RunningServer, members: int) -> Group:
 
 
 def worked(bench: Bench, server: RunningServer, what: str) -> float:
-    """The rate that a worker tells."""
+    """Run a worker and return the rate that it reports."""
     command = [sys.executable, "-m", "benchmarks.workers.proxy", what, server.host, str(server.port), str(bench.scaled(3.0, 0.5))]
     there = {**servers.environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
     with pinned(bench.cores.load):
@@ -105,7 +105,6 @@ def worked(bench: Bench, server: RunningServer, what: str) -> float:
 
 
 def run(bench: Bench) -> None:
-    """Fills the four ratios."""
     with servers.kafka(replace(bench.cores, server=bench.cores.load)) as upstream:
         _joined(upstream, 1).close()
         for _ in range(bench.repeat):

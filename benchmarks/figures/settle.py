@@ -1,9 +1,9 @@
-"""How long N stock consumers of one group need until they hold all 60 partitions, beyond the initial rebalance delay.
+"""Measures how long N stock consumers of one group need to hold all 60 partitions, beyond the initial rebalance delay.
 
-Kafka's rule makes the delay countable: it starts with the first member and is extended once by its own length when more
-members joined meanwhile (KIP-134). The delay is set so long that everybody joins within it; one consumer then waits for it
-once and several wait for it twice, on Kafka as on groupmock. What is left is compared, round by round, with the same
-consumers against `peers.floor`, a coordinator that does nothing but answer after that very wait.
+Kafka's rule makes the delay countable: it starts with the first member and is extended once by its own length if more members joined
+meanwhile (KIP-134). The delay is so long that everybody joins within it; one consumer then waits for it once and several wait for it twice,
+on Kafka as on groupmock. The rest of the time is compared, round by round, with the same consumers against `peers.floor`, a coordinator
+that does nothing but answer after exactly that wait.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ KEYS = tuple(key for key in TARGETS if key.startswith("settle."))
 DELAY = 0.5
 TOPIC, PARTITIONS = "settle", 60
 TRIES = {"aiokafka": 1, "confluent": 3}
-"""The quickest of so many counts, on both sides: librdkafka finds its coordinator on a tick of 50 ms, and chance says on which."""
+"""The number of attempts, of which the quickest counts, on both sides: librdkafka finds its coordinator on one of its ticks of 50 ms,
+and chance decides on which."""
 LIMITS_MS = {1: 7, 10: 26, 50: 110}
-"""Milliseconds that clients needed on the machine of the first measurements: told beside ours, for comparison."""
+"""Milliseconds that clients needed on the machine of the first measurements, shown beside ours for comparison."""
 
 
 def wait_of(count: int) -> float:
-    """Seconds the coordinator waits on purpose."""
+    """Return the seconds for which the coordinator wait on purpose."""
     return DELAY if count == 1 else 2 * DELAY
 
 
 def seconds_beyond(bench: Bench, client: str, count: int, server: RunningServer) -> float:
-    """One fresh process of consumers; seconds until they hold everything, the wait taken off."""
+    """Start one fresh process of consumers and return the seconds until they hold everything, minus the wait."""
     command = [sys.executable, "-m", "benchmarks.workers.consumers", client, str(count), server.bootstrap, TOPIC, str(PARTITIONS)]
     with pinned(bench.cores.load):
         done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
@@ -49,27 +50,25 @@ def seconds_beyond(bench: Bench, client: str, count: int, server: RunningServer)
 
 
 def floor(bench: Bench, client: str, count: int) -> float:
-    """Against the coordinator that only answers."""
+    """Measure against the coordinator that only answers."""
     command = [sys.executable, "-m", "benchmarks.peers.floor", str(count), str(wait_of(count)), TOPIC, str(PARTITIONS)]
     with servers.started(command, bench.cores) as server:
         return seconds_beyond(bench, client, count, server)
 
 
 def ours(bench: Bench, client: str, count: int) -> float:
-    """Against groupmock."""
     flags = ["--topic", f"{TOPIC}:{PARTITIONS}", "--set", f"group.initial.rebalance.delay.ms={DELAY * 1000:.0f}"]
     with servers.groupmock(bench.cores, *flags) as server:
         return seconds_beyond(bench, client, count, server)
 
 
 def quickest(bench: Bench, against: Callable[[Bench, str, int], float], client: str, count: int) -> float:
-    """The least time of a few tries, each with fresh processes."""
+    """Return the least time of several attempts, each with fresh processes."""
     tries = 1 if bench.quick else TRIES[client]
     return min(bench.quiet.take(lambda: against(bench, client, count)) for _ in range(tries))
 
 
 def run(bench: Bench) -> None:
-    """Fills the six ratios."""
     if servers.product_missing():
         raise Missing(str(servers.product_missing()))
     for key in KEYS:

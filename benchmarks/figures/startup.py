@@ -1,6 +1,6 @@
-"""From exec of `groupmock serve --port 0`, all flags at their defaults, to its first ApiVersions answer.
+"""Measures from exec of `groupmock serve --port 0`, with the defaults of all flags, to its first ApiVersions response.
 
-The measure is `python -c "import uvloop"` in the same round: what no server on this stack can be faster than.
+The measure is `python -c "import uvloop"` in the same round: no server on this stack can be faster.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROUNDS_PER_REPEAT = 3
 
 
 def seconds_to_import(bench: Bench) -> float:
-    """The bare interpreter with uvloop, exec to exit."""
+    """Return the seconds of the bare interpreter with uvloop, from exec to exit."""
     with pinned(bench.cores.server):
         begin = time.perf_counter()
         subprocess.run([sys.executable, "-c", "import uvloop"], env=servers.environment(), check=True)
@@ -29,7 +29,7 @@ def seconds_to_import(bench: Bench) -> float:
 
 
 def seconds_to_answer(bench: Bench) -> float:
-    """The product, exec to the first answer on the port its ready line names."""
+    """Return the seconds of groupmock, from exec to the first response on the port that its ready line names."""
     begin = time.perf_counter()
     with servers.started(servers.groupmock_command(), bench.cores) as server:
         link = SocketLink.to(server.endpoint)
@@ -39,7 +39,7 @@ def seconds_to_answer(bench: Bench) -> float:
 
 
 def run(bench: Bench) -> None:
-    """Fills the ratio; the first round warms the page cache and is dropped."""
+    """Fill the ratio of the startup. The first round warms the page cache and does not count."""
     missing = servers.product_missing()
     if missing:
         raise Missing(missing)

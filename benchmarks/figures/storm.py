@@ -1,12 +1,12 @@
-"""Ten thousand raw members join one group at once: what a member costs the server, and how long its loop stands still.
+"""Ten thousand raw members join one group at once: this measures the server's cost per member and the pause of its event loop.
 
-The pause is measured from outside, as the longest stretch of CPU in which the server touched no socket (`workers.pause`).
-A member's CPU is compared with what the bare echo needs, in the same round, for the three round trips that a member needs at least
-(two JoinGroups, one SyncGroup). The project set its floor of 150 us and its goal of 45 us where these three cost 21 us: 7.1 and 2.1
-times as much. In microseconds the figure says more about the hour of the host than about the server.
+The pause is measured from outside, as the longest stretch of CPU in which the server touched no socket (`workers.pause`). A member's CPU is
+compared with the bare echo's, in the same round, for the three round trips that a member needs at least (two JoinGroups, one SyncGroup).
+The project set its floor of 150 us and its goal of 45 us where these three round trips cost 21 us: 7.1 and 2.1 times as much. In
+microseconds the figure would say more about the hour of the host than about the server.
 
-Measured beside it is how long a bystander waits: a client that asks for ApiVersions every millisecond on a connection of its own.
-Its longest round trip holds the pause and all requests that were before it in the queue.
+The run also measures how long a bystander waits, a client that asks for ApiVersions every millisecond on a connection of its own. Its
+longest round trip contains the pause and all requests that were before it in the queue.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ PEER_MEMBERS = 1000
 ROUND_TRIPS = 3
 PING_PONG = Load(100, 1)
 DELAY_MS = 3000
-"""Long enough that everybody joins the first generation: finishing one generation of all is what is measured."""
+"""The delay is so long that everybody joins the first generation, because the figure measures the end of one generation of all members."""
 
 
 @dataclass(frozen=True)
 class Storm:
-    """What one storm showed."""
+    """The measurements of one storm."""
 
     generator: dict[str, Any]
     watched: dict[str, dict[str, float]]
-    """What each watcher told, by its module."""
+    """The report of each watcher, by its module."""
 
 
 class Watcher:
@@ -64,34 +64,34 @@ class Watcher:
         servers.end(self.process)
 
     def report(self) -> None:
-        """Stop measuring; `told` is filled."""
+        """Stop the measurement and fill `told`."""
         assert self.process.stdout is not None
         self.process.terminate()
         self.told = json.loads(self.process.stdout.read())
 
 
 def product(cores: Cores) -> AbstractContextManager[RunningServer]:
-    """groupmock with a delay into which all members fit."""
+    """Start groupmock with a delay in which all members can join."""
     return servers.groupmock(cores, "--set", f"group.initial.rebalance.delay.ms={DELAY_MS}")
 
 
 def kafka(cores: Cores) -> AbstractContextManager[RunningServer]:
-    """Apache Kafka with the same delay."""
+    """Start Apache Kafka with the same delay."""
     return servers.kafka(cores, f"group.initial.rebalance.delay.ms={DELAY_MS}")
 
 
 def mock(cores: Cores) -> AbstractContextManager[RunningServer]:
-    """librdkafka's mock with the same delay."""
+    """Start librdkafka's mock with the same delay."""
     return servers.cmock(cores, DELAY_MS)
 
 
 PEERS: dict[str, tuple[Start, tuple[str, ...]]] = {"kfake": (servers.kfake, ("-F",)), "kafka": (kafka, ("-F",))}
 MOCK: tuple[Start, tuple[str, ...]] = (mock, ("-l", "50"))
-"""It does not read JoinGroup v6, and the leader must sync last; see kstorm.c."""
+"""The mock does not read JoinGroup v6, and its leader must sync last; see kstorm.c."""
 
 
 def storm(bench: Bench, members: int, start: Start = product, flags: Sequence[str] = ("-F",), bystander: bool = False) -> Storm:
-    """One fresh server, one storm. The bystander's pings cost the server CPU, so that it comes only when it is asked for."""
+    """Run one storm against one fresh server. The bystander comes only on request, because its pings cost the server CPU."""
     with start(bench.cores) as server:
         servers.calm(server)
         fixed = ["-j", "-k", "-c", str(members), "-H", "60000", "-t", "90", "-P", str(server.pid)]
@@ -101,7 +101,7 @@ def storm(bench: Bench, members: int, start: Start = product, flags: Sequence[st
                 watchers["bystander"] = watching.enter_context(Watcher(bench.cores, "bystander", server.host, str(server.port)))
 
             def reported() -> None:
-                """All have settled, nobody has hung up yet."""
+                """Run when all members have settled and are still connected."""
                 for watcher in watchers.values():
                     watcher.report()
 
@@ -110,7 +110,7 @@ def storm(bench: Bench, members: int, start: Start = product, flags: Sequence[st
 
 
 def run(bench: Bench) -> None:
-    """Fills CPU per member (from the first JoinGroup on, when all are connected) against the echo, and the longest pause."""
+    """Fill the CPU per member against the echo, counted from the first JoinGroup when all are connected, and the longest pause."""
     members = int(bench.scaled(MEMBERS, 1000))
     label = f"storm of {members:,}"
     for _ in range(bench.repeat):
@@ -133,7 +133,7 @@ def run(bench: Bench) -> None:
 
 
 def _tell_peer(bench: Bench, name: str, start: Start, flags: tuple[str, ...]) -> None:
-    """One storm of a thousand on a peer, for comparison."""
+    """Run one storm of a thousand members against a peer, for comparison."""
     try:
         told = storm(bench, PEER_MEMBERS, start, flags)
     except (Missing, Failed) as reason:

@@ -1,5 +1,5 @@
-"""The page of 300 members for ten minutes: how large it is, how long it takes to write against reading its journal alone, and how many
-frames a second it draws while somebody zooms."""
+"""Measures the page of 300 members for ten minutes: its size, the time to write it against the time to read its journal, and the frames
+per second while a user zooms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ZOOMED_S, ZOOMED_QUICK_S = 10, 1
 
 
 def told(words: list[str]) -> dict[str, float]:
-    """What one fresh process tells. Raises Failed."""
+    """Return the measurements of one fresh process. Raises Failed if it fails."""
     command = [sys.executable, "-m", *words]
     done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
     if done.returncode:
@@ -31,18 +31,18 @@ def told(words: list[str]) -> dict[str, float]:
 
 
 def drawn(bench: Bench, page: Path) -> dict[str, float]:
-    """The page is written."""
+    """Measure how long the page takes to write."""
     with pinned(bench.cores.server):
         return told(["benchmarks.workers.timeline_page", str(int(bench.scaled(MEMBERS, QUICK))), str(SECONDS), str(page)])
 
 
 def zoomed(bench: Bench, page: Path) -> dict[str, float]:
-    """It is looked at. A browser is many processes: it has all cores."""
+    """Measure the frames while it zooms. A browser is many processes, so it has all cores."""
     return told(["benchmarks.workers.timeline_frames", str(page), str(bench.scaled(ZOOMED_S, ZOOMED_QUICK_S))])
 
 
 def run(bench: Bench) -> None:
-    """Fills all. Raises Missing without a browser, when the rest is measured."""
+    """Fill all targets of the figure. Without a browser, measure the others and raise Missing."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-page-") as folder:
         page = Path(folder, "page.html")
         for _ in range(bench.repeat):

@@ -1,4 +1,4 @@
-"""What open and aborted transactions in a partition cost who writes to it and who reads it, against the same without."""
+"""Measures how open and aborted transactions in a partition slow its producers and consumers, against the same partition without any."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUARTETS = 200
 
 
 def measured(bench: Bench) -> dict[str, float]:
-    """The ratios of one fresh process. Raises Failed."""
+    """Return the ratios of one fresh process. Raises Failed if it fails."""
     words = (OPEN, int(bench.scaled(ABORTED, 500)), int(bench.scaled(QUARTETS, 5)))
     command = [sys.executable, "-m", "benchmarks.workers.transactional_log", *map(str, words)]
     with pinned(bench.cores.server):
@@ -31,7 +31,6 @@ def measured(bench: Bench) -> dict[str, float]:
 
 
 def run(bench: Bench) -> None:
-    """Fills the five ratios."""
     for _ in range(bench.repeat):
         for kind, ratio in bench.quiet.take(lambda: measured(bench)).items():
             bench.results.add(f"transactions.{kind}", ratio)

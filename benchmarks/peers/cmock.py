@@ -1,9 +1,9 @@
-"""librdkafka's mock cluster in C, as confluent-kafka carries it: one broker, one topic, announced in one JSON line.
+"""Runs librdkafka's mock cluster in C, as confluent-kafka carries it: one broker, one topic, announced in one JSON line.
 
     python -m benchmarks.peers.cmock DELAY_MS
 
-Its initial rebalance delay is 3 s and no property changes it; the C call that does is reached through ctypes where the
-wheel lets us, to spare 3 s per run. Nothing measured depends on it: only the joining before the clock starts.
+Its initial rebalance delay is 3 s, and no property changes it. Where the wheel allows it, ctypes calls the C function that does, which
+saves 3 s per run. No measurement depends on the delay, because the clock starts after the members have joined.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import confluent_kafka
 from confluent_kafka import Producer
 
 HANDLE_OFFSET = 16
-"""Where a confluent_kafka.Producer keeps its rd_kafka_t*: behind the object's reference count and type."""
+"""The place where a confluent_kafka.Producer keeps its rd_kafka_t*: behind the object's reference count and type."""
 
 
 def set_delay(producer: Producer, milliseconds: int) -> bool:
-    """Sets the mock's initial rebalance delay; False where the wheel hides what is needed."""
+    """Set the mock's initial rebalance delay. Returns False where the wheel hides the C function."""
     library = next(iter(Path(confluent_kafka.__file__).parent.parent.glob("confluent_kafka.libs/librdkafka*.so*")), None)
     if library is None:
         return False
@@ -40,7 +40,7 @@ def set_delay(producer: Producer, milliseconds: int) -> bool:
 
 
 def main() -> None:
-    """Runs the mock until terminated."""
+    """Run the mock until it is terminated."""
     producer = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "", "log_level": 3})
     brokers = producer.list_topics(timeout=10).brokers
     broker = next(iter(brokers.values()))

@@ -1,6 +1,6 @@
-"""The limit for a server written in Python: uvloop, framing, a constant Heartbeat v4 answer with the request's correlation id.
+"""The upper limit for a server written in Python: uvloop, framing, a constant Heartbeat v4 response with the request's correlation id.
 
-It decodes nothing and knows no member. One write per read, however many requests the read brought.
+It decodes nothing and knows no member. It writes once per read, however many requests the read contained.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ import uvloop
 SIZE = struct.Struct(">i").unpack_from
 HEAD = (12).to_bytes(4, "big")
 TAIL = bytes(8)
-"""No tags in the header, throttle time 0, error 0, no tags."""
+"""A response after its correlation id: no tags in the header, throttle time 0, error 0, no tags."""
 BETWEEN = TAIL + HEAD
 
 
 class Echo(asyncio.Protocol):
-    """One connection: frames in, constant answers out."""
+    """One connection: frames come in, constant responses go out."""
 
     __slots__ = ("rest", "transport")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from asyncio's
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's
         self.rest = b""
 
     def data_received(self, data: bytes) -> None:
-        """Answer every whole frame; keep the rest of a cut one."""
+        """Answer every whole frame and keep the rest of an incomplete one."""
         if self.rest:
             data = self.rest + data
             self.rest = b""
@@ -54,7 +53,7 @@ class Echo(asyncio.Protocol):
 
 
 async def serve() -> None:
-    """Listens on a free port, says which, and serves until it is terminated."""
+    """Listen on a free port, announce it, and serve until it is terminated."""
     server = await asyncio.get_running_loop().create_server(Echo, "127.0.0.1", 0, backlog=4096)
     host, port = server.sockets[0].getsockname()
     print(json.dumps({"ready": True, "bootstrap": f"{host}:{port}", "pid": os.getpid()}), flush=True)

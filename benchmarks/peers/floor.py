@@ -1,11 +1,10 @@
-"""The least a coordinator can do: what stock consumers need to settle when the server costs next to nothing.
+"""The least work that a coordinator can do: it shows how long stock consumers need to settle when the server costs almost nothing.
 
     python -m benchmarks.peers.floor MEMBERS WAIT_SECONDS TOPIC PARTITIONS
 
-It knows how many members will come and answers all their JoinGroups WAIT_SECONDS after the first one (or when the last
-has come, if that is later), passes the leader's assignments on, has no offsets and no records. It checks nothing and expires
-nobody. The time its consumers take beyond WAIT_SECONDS is theirs, not the server's: the floor of the
-"settle" figure.
+It knows how many members will come and answers all their JoinGroups WAIT_SECONDS after the first one (or when the last has come, if that is
+later). It passes the leader's assignments on and has no offsets and no records. It checks nothing and expires nobody. The time that its
+consumers take beyond WAIT_SECONDS is therefore their own: the floor of the "settle" figure.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ from groupmock_codec.messages import (
 )
 
 NEWEST = {0: 7, 1: 11, 2: 5, 3: 8, 8: 6, 9: 5, 10: 3, 11: 9, 12: 4, 13: 4, 14: 5, 18: 3}
-"""What is advertised, from 0 on: the newest versions before topic ids and before several groups in one request."""
+"""The advertised versions, from 0 to this one: the newest before topic ids and before several groups in one request."""
 
 Reply = Callable[[Message], None]
 
 
 class FloorCoordinator:
-    """The one group of the one topic."""
+    """The coordinator of the one group with the one topic."""
 
     def __init__(self, members: int, wait: float, topic: str, partitions: int) -> None:
         self.expected, self.wait, self.topic, self.partitions = members, wait, topic, partitions
@@ -71,12 +70,12 @@ class FloorCoordinator:
         }
 
     def api_versions(self, _request: Any, reply: Reply) -> None:
-        """A fixed table."""
+        """Answer with a fixed table of versions."""
         keys = [k18_api_versions.ApiVersion(api_key=key, min_version=0, max_version=newest) for key, newest in NEWEST.items()]
         reply(k18_api_versions.ApiVersionsResponse(api_keys=keys))
 
     def metadata(self, request: k03_metadata.MetadataRequest, reply: Reply) -> None:
-        """One node; the topic where it is asked for (librdkafka joins a tick earlier when it is told unasked)."""
+        """Answer with one node, and with the topic only if it was asked for: librdkafka would otherwise join a tick earlier."""
         partition = k03_metadata.MetadataResponsePartition
         partitions = [
             partition(partition_index=index, leader_id=1, leader_epoch=0, replica_nodes=[1], isr_nodes=[1])
@@ -88,11 +87,11 @@ class FloorCoordinator:
         reply(k03_metadata.MetadataResponse(brokers=[broker], cluster_id="floor", controller_id=1, topics=topics))
 
     def find_coordinator(self, _request: Any, reply: Reply) -> None:
-        """Here."""
+        """Answer that this node is the coordinator."""
         reply(k10_find_coordinator.FindCoordinatorResponse(error_message=None, node_id=1, host=self.host, port=self.port))
 
     def join(self, request: k11_join_group.JoinGroupRequest, reply: Reply) -> None:
-        """Give an id, then keep the request until the wait is over and everybody has come."""
+        """Give the member an id, then keep its next request until the wait is over and everybody has joined."""
         if not request.member_id:
             self.named += 1
             reply(k11_join_group.JoinGroupResponse(error_code=MEMBER_ID_REQUIRED, protocol_name="", member_id=f"floor-{self.named:048}"))
@@ -104,7 +103,7 @@ class FloorCoordinator:
         self.release()
 
     def end_wait(self) -> None:
-        """From now on only missing members are waited for."""
+        """End the wait for everybody. From now on only missing members delay the generation."""
         self.waited = True
         self.release()
 
@@ -125,7 +124,7 @@ class FloorCoordinator:
         self.joins = {}
 
     def sync(self, request: k14_sync_group.SyncGroupRequest, reply: Reply) -> None:
-        """Followers wait for the leader's assignments."""
+        """Answer the followers once the leader has sent its assignments."""
         self.syncs[request.member_id] = reply
         if request.assignments:
             self.assignments = {each.member_id: each.assignment for each in request.assignments}
@@ -137,11 +136,11 @@ class FloorCoordinator:
         self.syncs = {}
 
     def heartbeat(self, _request: Any, reply: Reply) -> None:
-        """Fine, unless somebody wants to join once more (librdkafka does when it learns of the topic late)."""
+        """Answer without an error unless a member joins again (librdkafka does if it learns of the topic late)."""
         reply(k12_heartbeat.HeartbeatResponse(error_code=REBALANCE_IN_PROGRESS if self.joins and self.generation else 0))
 
     def offset_fetch(self, request: k09_offset_fetch.OffsetFetchRequest, reply: Reply) -> None:
-        """Nothing was ever committed."""
+        """Answer that nothing was ever committed."""
         partition, topic = k09_offset_fetch.OffsetFetchResponsePartition, k09_offset_fetch.OffsetFetchResponseTopic
         topics = [
             topic(name=each.name, partitions=[partition(partition_index=index, committed_offset=-1) for index in each.partition_indexes])
@@ -150,7 +149,7 @@ class FloorCoordinator:
         reply(k09_offset_fetch.OffsetFetchResponse(topics=topics))
 
     def offset_commit(self, request: k08_offset_commit.OffsetCommitRequest, reply: Reply) -> None:
-        """Accepted and forgotten."""
+        """Accept a commit and forget it."""
         partition, topic = k08_offset_commit.OffsetCommitResponsePartition, k08_offset_commit.OffsetCommitResponseTopic
         topics = [
             topic(name=each.name, partitions=[partition(partition_index=one.partition_index) for one in each.partitions])
@@ -159,7 +158,7 @@ class FloorCoordinator:
         reply(k08_offset_commit.OffsetCommitResponse(topics=topics))
 
     def list_offsets(self, request: k02_list_offsets.ListOffsetsRequest, reply: Reply) -> None:
-        """Every log is empty."""
+        """Answer that every log is empty."""
         partition, topic = k02_list_offsets.ListOffsetsPartitionResponse, k02_list_offsets.ListOffsetsTopicResponse
         topics = [
             topic(name=each.name, partitions=[partition(partition_index=one.partition_index, offset=0) for one in each.partitions])
@@ -168,7 +167,7 @@ class FloorCoordinator:
         reply(k02_list_offsets.ListOffsetsResponse(topics=topics))
 
     def fetch(self, request: k01_fetch.FetchRequest, reply: Reply) -> None:
-        """Nothing comes: answered when the client's patience ends."""
+        """Answer without records when the client's maximum wait ends."""
         partition, topic = k01_fetch.PartitionData, k01_fetch.FetchableTopicResponse
         topics = [
             topic(topic=each.topic, partitions=[partition(partition_index=one.partition, records=b"") for one in each.partitions])
@@ -179,7 +178,7 @@ class FloorCoordinator:
 
 
 class FloorConnection(asyncio.Protocol):
-    """Requests of one connection, one at a time and in order."""
+    """Handles the requests of one connection one at a time and in order."""
 
     def __init__(self, coordinator: FloorCoordinator) -> None:
         self.coordinator, self.framer = coordinator, Framer()
@@ -187,22 +186,21 @@ class FloorConnection(asyncio.Protocol):
         self.busy = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
         self.transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Queue the frames, handle what may be handled."""
+        """Queue the frames and handle those that are due."""
         self.waiting.extend(self.framer.feed(data))
         self.next()
 
     def next(self) -> None:
-        """Handle requests until one is parked."""
+        """Handle requests until one has to wait."""
         while self.waiting and not self.busy:
             self.busy = True
             self.handle(self.waiting.popleft())
 
     def handle(self, frame: bytes) -> None:
-        """Decode, hand over, answer when told to."""
+        """Decode a request and pass it to its handler, which replies when it is ready."""
         header, offset = decode_request_header(frame)
         api, version = APIS[header.api_key], min(header.api_version, NEWEST[header.api_key])
 
@@ -217,7 +215,7 @@ class FloorConnection(asyncio.Protocol):
 
 
 def warm() -> None:
-    """Have every codec compiled before anybody is waiting."""
+    """Compile every codec before anybody is waiting."""
     for key, newest in NEWEST.items():
         for version in range(APIS[key].versions.lowest, newest + 1):
             APIS[key].request.decoder(version)
@@ -225,7 +223,7 @@ def warm() -> None:
 
 
 async def serve(coordinator: FloorCoordinator) -> None:
-    """Listens on a free port, says which, and serves until it is terminated."""
+    """Listen on a free port, announce it, and serve until it is terminated."""
     warm()
     server = await asyncio.get_running_loop().create_server(lambda: FloorConnection(coordinator), coordinator.host, 0, backlog=4096)
     coordinator.port = server.sockets[0].getsockname()[1]

@@ -1,4 +1,4 @@
-"""The plain TCP proxy: bytes from one socket to the other on uvloop, nothing looked at. What a recording proxy is measured against.
+"""A plain TCP proxy on uvloop, against which the recording proxy is measured: it copies bytes from one socket to the other unread.
 
     python -m benchmarks.peers.pump HOST PORT
 """
@@ -15,7 +15,7 @@ import uvloop
 
 
 class End(asyncio.Protocol):
-    """One socket of a pair."""
+    """One socket of a connected pair."""
 
     __slots__ = ("early", "other", "transport")
 
@@ -25,13 +25,13 @@ class End(asyncio.Protocol):
         self.early: list[bytes] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport; send what came before it was there."""
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from asyncio's
+        """Keep the transport and send the data that arrived before it."""
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport does not derive from asyncio's
         for data in self.early:
             self.transport.write(data)
 
     def data_received(self, data: bytes) -> None:
-        """On to the other side."""
+        """Pass the data to the other socket."""
         assert self.other is not None
         if self.other.transport is None:
             self.other.early.append(data)
@@ -39,17 +39,16 @@ class End(asyncio.Protocol):
             self.other.transport.write(data)
 
     def pause_writing(self) -> None:
-        """The peer does not read: the other side waits."""
+        """Stop reading from the other side, because this peer does not read."""
         if self.other is not None and self.other.transport is not None:
             self.other.transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """It reads again."""
+        """Read from the other side again."""
         if self.other is not None and self.other.transport is not None:
             self.other.transport.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The other side ends too."""
         if self.other is not None and self.other.transport is not None:
             self.other.transport.close()
 
@@ -65,7 +64,7 @@ class Client(End):
 
 
 async def serve(host: str, port: int) -> None:
-    """Listens on a free port, says which, and serves until it is terminated."""
+    """Listen on a free port, announce it, and serve until it is terminated."""
     server = await asyncio.get_running_loop().create_server(lambda: Client(host, port), "127.0.0.1", 0, backlog=4096)
     mine, at = server.sockets[0].getsockname()
     print(json.dumps({"ready": True, "bootstrap": f"{mine}:{at}", "pid": os.getpid()}), flush=True)

@@ -1,6 +1,6 @@
-"""What a target costs in a large consumer group: told as JSON, milliseconds of CPU by assignor and kind of subscription.
+"""Measures how long a large consumer group computes a target: JSON with milliseconds of CPU by assignor and kind of subscription.
 
-A group of so many members holds its target; then one joins, and a target is computed with it. Topics have 100 partitions each.
+A group of `members` members holds its target; then one more joins, and a target is computed with it. Topics have 100 partitions each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TRIES = 5
 
 
 def joined(assignor: str, members: int, topics: int, alike: bool) -> float:
-    """The least of some tries; members that are not alike subscribe to a half of the topics each."""
+    """Return the least of several attempts. Members that are not alike subscribe to one half of the topics each."""
     dice = random.Random(1)
     known = {f"topic-{number}": (dice.randbytes(16), PARTITIONS) for number in range(topics)}
     names = sorted(known)
@@ -44,7 +44,7 @@ def joined(assignor: str, members: int, topics: int, alike: bool) -> float:
 
 
 def main() -> None:
-    """Arguments: members, topics."""
+    """Measure with the arguments MEMBERS TOPICS."""
     members, topics = map(int, sys.argv[1:3])
     kinds = {"alike": True, "different": False}
     print(json.dumps({f"{name}.{kind}": joined(name, members, topics, alike) for name in ASSIGNORS for kind, alike in kinds.items()}))

@@ -1,7 +1,8 @@
 """Audits a journal of many groups in one pass, in a fresh process: `python -m benchmarks.workers.audit_rows ROWS [PASSES]`.
 
-Prints one line of JSON: rows per second of CPU out of the file through the auditor (`audit`) and through JournalReader alone (`read`), the
-median of so many passes in turns; and resident memory at a tenth of the rows and at the end of one pass, made in front of everything else.
+Prints one line of JSON. `audit` and `read` are rows per second of CPU from the file through the auditor and through JournalReader alone,
+the medians of PASSES alternating passes. The line also has the resident memory at a tenth of the rows and at the end of one pass, which
+runs before all others.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ PARTS: Final = 10
 
 
 def rss_kb() -> int:
-    """Resident memory of this process."""
+    """Return the resident memory of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 def audit(file: Path, look: Callable[[int], None] | None = None) -> None:
-    """All of it; AssertionError if the clients of the benchmark broke a rule: what is measured is then something else."""
+    """Audit the whole journal file. Raises AssertionError if a benchmark client broke a rule, because the run would then measure something
+    else."""
     auditor = Auditor()
     with file.open("rb") as source:
         for row in JournalReader(source):
@@ -43,14 +45,14 @@ def audit(file: Path, look: Callable[[int], None] | None = None) -> None:
 
 
 def read(file: Path) -> None:
-    """Every row, and nothing done with it."""
+    """Read every row and do nothing with it."""
     with file.open("rb") as source:
         for _ in JournalReader(source):
             pass
 
 
 def memory(file: Path, rows: int) -> dict[str, int]:
-    """Resident memory at a tenth of the rows and at the last tenth."""
+    """Return the resident memory at a tenth of the rows and at the end."""
     found: dict[str, int] = {}
     places = {rows // PARTS: "rss_kb_tenth", rows - 1: "rss_kb_end"}
 
@@ -64,14 +66,14 @@ def memory(file: Path, rows: int) -> dict[str, int]:
 
 
 def rate(work: Callable[[Path], None], file: Path, rows: int) -> float:
-    """Rows per second of CPU."""
+    """Return the rows per second of CPU."""
     begun = time.process_time()
     work(file)
     return rows / (time.process_time() - begun)
 
 
 def main() -> None:
-    """Measures."""
+    """Print the rates and the memory."""
     rows, passes = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else PASSES
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-audit-") as folder:
         file = Path(folder) / "journal.jsonl"

@@ -1,9 +1,9 @@
-"""Pings a server a thousand times a second and tells the longest round trip: how long its loop stood still.
+"""Pings a server a thousand times a second and reports the longest round trip, which shows how long its event loop stood still.
 
-The end of a round trip is the kernel's own stamp on the answer (SO_TIMESTAMPNS), so it does not matter that this process
-shares its core with a busy load generator and wakes up late.
+A round trip ends with the kernel's own timestamp of the response (SO_TIMESTAMPNS). It therefore does not matter that this process shares
+its core with a busy load generator and wakes up late.
 
-    python -m benchmarks.workers.bystander HOST PORT    # a line when the first answer came; JSON on SIGTERM
+    python -m benchmarks.workers.bystander HOST PORT    # prints a line at the first response, JSON on SIGTERM
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import sys
 import time
 
 SO_TIMESTAMPNS = 35
-"""Linux; Python's socket module does not name it. The ancillary message carries the same number."""
+"""A Linux option that Python's socket module does not name. The ancillary message carries the same number."""
 PING = struct.pack(">ihhih", 10, 18, 0, 7, -1)
-"""ApiVersions v0, no client id."""
+"""An ApiVersions v0 request without a client id."""
 PERIOD = 0.001
 
 
 def connect(host: str, port: int) -> socket.socket:
-    """A connection whose received data is stamped by the kernel."""
+    """Connect, and ask the kernel for timestamps of the received data."""
     sock = socket.create_connection((host, port), 30)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
@@ -34,7 +34,7 @@ def connect(host: str, port: int) -> socket.socket:
 
 
 def stamp(ancillary: list[tuple[int, int, bytes]]) -> int:
-    """When the kernel received what was just read, in ns of the wall clock."""
+    """Return when the kernel received the data just read, in ns of the wall clock."""
     for level, kind, content in ancillary:
         if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS:
             seconds, nanoseconds = struct.unpack("qq", content[:16])
@@ -43,7 +43,7 @@ def stamp(ancillary: list[tuple[int, int, bytes]]) -> int:
 
 
 def ping(sock: socket.socket) -> int:
-    """One round trip in ns."""
+    """Return one round trip in ns."""
     sent = time.clock_gettime_ns(time.CLOCK_REALTIME)
     sock.sendall(PING)
     received, at, size = b"", sent, 4
@@ -59,7 +59,7 @@ def ping(sock: socket.socket) -> int:
 
 
 def first_in_line() -> None:
-    """Real-time priority where we may: pings that are sent late miss short pauses."""
+    """Take real-time priority where it is allowed: pings that are sent late miss short pauses."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:
@@ -67,7 +67,7 @@ def first_in_line() -> None:
 
 
 def main() -> None:
-    """Pings until SIGTERM."""
+    """Ping until SIGTERM and print the report."""
     stopping: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: stopping.append(number))
     first_in_line()

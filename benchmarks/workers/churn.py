@@ -1,16 +1,17 @@
-"""Does a server grow that only ever meets new ids? `python -m benchmarks.workers.churn MINUTES [LIVES_PER_MINUTE]`
+"""Checks whether a server grows when it meets only new ids: `python -m benchmarks.workers.churn MINUTES [LIVES_PER_MINUTE]`
 
-One server in this process, journal file, log (to /dev/null) and control API on; the load is a process of its own. Every client has ids of
-its own: connection, client id, group, member (dynamic or static), topic, producer, transactional id, fetch session, groups that refuse it,
-and names that the control API is asked about. Half of them say goodbye or commit, the others vanish or abort. Each minute has the same
-number of lives, for resident memory follows how many there are at once. Then everybody is gone; the clock steps on until what Kafka keeps
-for a while has expired (sessions, offsets, producers, transactional ids, idle connections: settings below). A line of JSON tells memory:
-`rss_kb`, `blocks` (sys.getallocatedblocks), lives so far.
+One server runs in this process with a journal file, a log (to /dev/null) and the control API; the load is a process of its own. Every
+client has ids of its own: connection, client id, group, member (dynamic or static), topic, producer, transactional id, fetch session,
+groups that refuse it, and names that it asks the control API about. Half of the clients leave or commit; the others vanish or abort. Each
+minute has the same number of lives, because resident memory follows the number of simultaneous clients. At the end of a minute all clients
+are gone, and the clock advances until everything that Kafka keeps for a while has expired (sessions, offsets, producers, transactional ids,
+idle connections: see the settings below). Then a line of JSON reports memory: `rss_kb`, `blocks` (sys.getallocatedblocks) and the lives so
+far.
 
-The last line compares the last minute with minute 5 (3 % are allowed), or with the second of a short run, and says how far resident memory
-of the last ten minutes reaches (`span_mb`: 4 MB are allowed); status 1 where it grew. CHURN_TYPES=1 in the environment also prints which
-types of objects became more since the minute before. Bounded caches (recent rows, client ids, groups' places) are full after some 2,500
-lives.
+The last line compares the last minute with minute 5 (3 % are allowed), or with the second minute of a short run. `span_mb` is the
+difference between the largest and the smallest resident memory of the last ten minutes: 4 MB are allowed. The status is 1 if memory grew.
+CHURN_TYPES=1 in the environment also prints the types of objects that have become more since the minute before. Bounded caches (recent
+rows, client ids, groups' places) are full after some 2,500 lives.
 """
 
 from __future__ import annotations
@@ -63,17 +64,18 @@ SETTINGS: Final = {
     "log.retention.bytes": "100000",
     "max.incremental.fetch.session.cache.slots": "100",
 }
-"""What Kafka keeps for days, a minute; what it keeps a thousand of, a hundred, for a slow machine to reach."""
+"""A minute replaces the days for which Kafka keeps things, and a hundred replaces its bound of a thousand, so that a slow machine
+reaches both."""
 EXPIRED_MS: Final = 30 * 60_000
-"""By then everything has expired that nobody uses."""
+"""The time after which everything unused has expired."""
 MINUTE_S: Final = 60
 COMPARED: Final = 5
 ALLOWED: Final = 0.03
 LAST_MINUTES: Final = 10
 ALLOWED_MB: Final = 4
-"""Of a run that is twice as long as its last minutes: by then whatever is bounded is full."""
+"""This bound holds for a run of at least twice the last minutes, in which every bounded cache is full."""
 STEADY: Final = "steady"
-"""A topic that stays: what new producers leave behind in it must not."""
+"""A topic that stays until the end. New producers must leave nothing behind in it."""
 CONTROL_EVERY: Final = 10
 SUBSCRIPTION: Final = b"\0\0\0\0\0\1\0\6steady\xff\xff\xff\xff"
 
@@ -82,7 +84,7 @@ SUBSCRIPTION: Final = b"\0\0\0\0\0\1\0\6steady\xff\xff\xff\xff"
 
 
 class Life:
-    """One client from its first to its last request. Its number makes every id."""
+    """One client from its first to its last request. All its ids contain its number."""
 
     def __init__(self, port: int, number: int) -> None:
         self.number, self.name = number, f"n{number}"
@@ -90,7 +92,7 @@ class Life:
         self.instance = f"instance-{number}" if number % 4 == 0 else None
 
     def live(self) -> None:
-        """Everything that a group member and a producer do."""
+        """Send everything that a group member and a producer send."""
         ask, topic = self.client.ask, f"topic-{self.number}"
         ask(18, 3, ApiVersionsRequest(client_software_name=self.name, client_software_version="1"))
         ask(3, 9, MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True))
@@ -118,7 +120,7 @@ class Life:
         self.client.ask(1, 11, FetchRequest(max_bytes=1000, session_epoch=0, topics=wanted))
 
     def _refused(self) -> None:
-        """Groups that do not come to be: each refuses a member that it does not know, or a session that is too short."""
+        """Ask groups that are never created: each refuses an unknown member or a session that is too short."""
         joining = JoinGroupRequest(
             group_id=f"short-{self.name}",
             session_timeout_ms=1,
@@ -135,7 +137,7 @@ class Life:
         self.client.ask(68, 0, beat)
 
     def _transaction(self, topic: str) -> None:
-        """One that commits, aborts, or is left open until it times out."""
+        """Run a transaction that commits, aborts, or stays open until it times out."""
         ask, name = self.client.ask, f"transaction-{self.number}"
         producer = ask(22, 4, InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=1000))
         by = {"producer_id": producer.producer_id, "producer_epoch": producer.producer_epoch}
@@ -167,7 +169,7 @@ class Life:
         if joined.error_code == MEMBER_ID_REQUIRED:
             joining.member_id = joined.member_id
             if self.number % 8 == 1:
-                return  # reserves an id and is not seen again
+                return  # reserves an id and never comes back
             joined = ask(11, 6, joining)
         member, generation = joined.member_id, joined.generation_id
         ids = {"group_id": self.name, "generation_id": generation, "member_id": member, "group_instance_id": self.instance}
@@ -192,7 +194,7 @@ class Life:
 
 
 def ask_control(url: str, number: int) -> None:
-    """Pages of a group that is there and of one that is not, metrics, a fault rule that comes and goes."""
+    """Ask for a group that exists and for one that does not, for metrics, and for a fault rule that is added and removed."""
     rule = {"name": f"rule-{number}", "when": f'client = "client-{number}"', "then": {"delay": {"ms": 1}}}
     asked = (
         ("GET", f"/v1/groups/n{number}", None),
@@ -208,12 +210,12 @@ def ask_control(url: str, number: int) -> None:
         try:
             with urllib.request.urlopen(wanted, timeout=30) as answer:
                 answer.read()
-        except OSError:  # 404 for what is not there is an answer, too
+        except OSError:  # 404 for a missing group is a valid answer
             pass
 
 
 def load(port: int, control: str) -> None:
-    """Lives, one after the other, as many as each line of standard input says; a line of output when they are over."""
+    """Play lives one after the other, as many as each line of standard input says, and print a line after each batch."""
     numbers, number = count(1), 0
     for line in sys.stdin:
         for number in islice(numbers, int(line)):
@@ -227,22 +229,22 @@ def load(port: int, control: str) -> None:
 
 
 def rss_kb() -> int:
-    """Resident memory of this process."""
+    """Return the resident memory of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 async def rest(running: Running) -> None:
-    """Everybody is gone, and all that expires has: the sweeps are done on the way."""
+    """Wait until all clients are gone, advance the clock past every expiry, and run the sweeps."""
     while running.server.driver.connections:  # noqa: ASYNC110 - nothing tells it
         await asyncio.sleep(0.05)
     running.submit(Command("step_clock", {"ms": EXPIRED_MS}))
-    running.produce(STEADY, 0, None, b"sweep", [], None)  # producers are swept by an append
+    running.produce(STEADY, 0, None, b"sweep", [], None)  # an append sweeps producers
     await asyncio.sleep(1)
     gc.collect()
 
 
 async def minute(running: Running, child: asyncio.subprocess.Process, lives: int) -> dict[str, Any]:
-    """So many lives, then rest for what is left of the minute; what is left of them."""
+    """Run this many lives, wait for the rest of the minute, and return what memory they left behind."""
     assert child.stdin is not None and child.stdout is not None
     ends = time.monotonic() + MINUTE_S
     child.stdin.write(f"{lives}\n".encode())
@@ -260,14 +262,14 @@ async def minute(running: Running, child: asyncio.subprocess.Process, lives: int
 
 
 def types() -> Counter[str]:
-    """Objects that the collector knows, by type."""
+    """Count the collector's objects by type."""
     return Counter(f"{type(each).__module__}.{type(each).__qualname__}" for each in gc.get_objects())
 
 
 async def churn(minutes: int, lives: int) -> int:
-    """Status: 0 if nothing grew."""
+    """Run the check and return its status. The status is 0 if nothing grew."""
     with tempfile.TemporaryDirectory() as folder:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where the log goes
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the log goes to /dev/null
         flags = {"port": 0, "log": "text", "control": "127.0.0.1:0", "journal": f"{folder}/journal.jsonl", "seed": 1}
         config = resolve(flags, list(SETTINGS.items()))
         running = await start(config, stories=True)
@@ -278,7 +280,7 @@ async def churn(minutes: int, lives: int) -> int:
         rows, known = [], Counter[str]()
         try:
             for number in range(1, minutes + 1):
-                os.truncate(f"{folder}/journal.jsonl", 0)  # the file would be what grows
+                os.truncate(f"{folder}/journal.jsonl", 0)  # the journal file would otherwise grow
                 rows.append({"minute": number, **await minute(running, child, lives)})
                 print(json.dumps(rows[-1]), flush=True)
                 if os.environ.get("CHURN_TYPES"):
@@ -304,7 +306,7 @@ def verdict(rows: list[dict[str, Any]]) -> int:
 
 
 def main(words: list[str]) -> int:
-    """The load, or the server with it."""
+    """Run the load, or the server together with it."""
     if words[0] == "--load":
         load(int(words[1]), words[2])
         return 0

@@ -2,7 +2,7 @@
 
     python -m benchmarks.workers.codec MEMBERS SECONDS     # {"groupmock": {"parse": us, "build": us}, "construct": ...}
 
-Member ids are 48 bytes long and metadata 64. What every codec builds is compared byte for byte before anything is timed.
+Member ids are 48 bytes long and metadata 64. Before the timing, the bytes that every codec builds are compared.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ METADATA = bytes(range(64))
 
 @dataclass(frozen=True)
 class Subject:
-    """One codec: bytes to its own message and back."""
+    """One codec, which turns bytes into its own message and back."""
 
     parse: Callable[[bytes], Any]
     build: Callable[[Any], bytes]
     ready: Callable[[Any], Any] = lambda value: value
-    """What a parsed message needs before it can be built again."""
+    """Prepares a parsed message so that it can be built again."""
 
 
 def member_id(index: int) -> str:
-    """48 characters, as a client id and a UUID make them."""
+    """Return 48 characters, as a client id and a UUID make them."""
     return f"consumer-{index:03}".ljust(12, "x")[:12] + f"{index:036x}"
 
 
 def message(members: int) -> JoinGroupResponse:
-    """What a leader is sent."""
+    """Return the response that a leader receives."""
     return JoinGroupResponse(
         generation_id=1,
         protocol_type="consumer",
@@ -50,13 +50,13 @@ def message(members: int) -> JoinGroupResponse:
 
 
 def groupmock_subject() -> Subject:
-    """The product's compiled codec."""
+    """Return the product's compiled codec."""
     codec = APIS[11].response
     return Subject(lambda data: codec.decode(VERSION, data), lambda value: codec.encode(VERSION, value))
 
 
 def construct_subject() -> Subject:
-    """The same declaration, interpreted by construct, to and from construct's own containers."""
+    """Return construct with the same declaration, to and from construct's own containers."""
     from groupmock_codec.reference import layout
 
     codec = APIS[11].response
@@ -65,18 +65,18 @@ def construct_subject() -> Subject:
 
 
 def kafka_python_subject() -> Subject:
-    """kafka-python 3, which generates code too."""
+    """Return kafka-python 3, which generates code too."""
     from kafka.protocol.consumer import JoinGroupResponse as Theirs
 
     def with_header(value: Any) -> Any:
-        value._header = None  # 3.0.12 forgets to set it in decode(), and encode() looks at it
+        value._header = None  # kafka-python 3.0.12 does not set this field in decode(), but encode() reads it
         return value
 
     return Subject(lambda data: Theirs.decode(data, version=VERSION), lambda value: value.encode(version=VERSION), with_header)
 
 
 def microseconds(run: Callable[[], object], seconds: float) -> float:
-    """The best of seven rounds that together take about that long: the least disturbed one."""
+    """Return the best of seven rounds that together take about `seconds`: the least disturbed one."""
     begin = time.process_time()
     run()
     once = max(time.process_time() - begin, 1e-7)
@@ -91,7 +91,7 @@ def microseconds(run: Callable[[], object], seconds: float) -> float:
 
 
 def timed(subject: Subject, data: bytes, seconds: float) -> dict[str, float]:
-    """Both directions; the message built is the one this codec itself parsed."""
+    """Time both directions of a codec. The codec builds the message that it parsed itself."""
     value = subject.ready(subject.parse(data))
     if subject.build(value) != data:
         raise AssertionError("this codec does not build the bytes it parsed")
@@ -99,7 +99,7 @@ def timed(subject: Subject, data: bytes, seconds: float) -> dict[str, float]:
 
 
 def main() -> None:
-    """Times all three."""
+    """Print the times of all three codecs."""
     members, seconds = int(sys.argv[1]), float(sys.argv[2])
     data = APIS[11].response.encode(VERSION, message(members))
     subjects = {"groupmock": groupmock_subject, "construct": construct_subject, "kafka-python": kafka_python_subject}

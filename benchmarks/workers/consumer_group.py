@@ -1,9 +1,10 @@
-"""N raw members of one consumer group, from connecting until they have settled, and what the server needed for it.
+"""Runs N raw members of one consumer group until they have settled, and reports what the server needed for it.
 
     python -m benchmarks.workers.consumer_group HOST PORT PID GROUP COUNT TOPIC PARTITIONS [SECONDS]
 
-One JSON line: seconds from the first heartbeat until all partitions are held at one epoch; CPU seconds of the server meanwhile; its
-resident bytes before connecting, connected and settled; heartbeats sent. Then the connections stay until standard input ends.
+The JSON line has the seconds from the first heartbeat until all partitions are held at one epoch, the server's CPU seconds meanwhile, its
+resident bytes before connecting, connected and settled, and the number of heartbeats. Then the connections stay open until standard input
+ends.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ GIVE_UP_S = 120.0
 
 
 def main() -> None:
-    """Runs one group."""
+    """Run one group and print its report."""
     host, port, pid, name, count, topic, partitions, *more = sys.argv[1:]
     server = int(pid)
     before = resident_bytes(server)

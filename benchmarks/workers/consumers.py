@@ -1,10 +1,10 @@
-"""N stock consumers of one group, all in this process: seconds from creating them until they hold every partition.
+"""Runs N stock consumers of one group in this process and reports the seconds from their creation until they hold every partition.
 
     python -m benchmarks.workers.consumers aiokafka|confluent COUNT BOOTSTRAP TOPIC PARTITIONS
 
-One JSON line: {"seconds": ..., "cpu": CPU seconds of this process meanwhile}. Imports are done before the clock starts.
-"Hold" means that the assignments handed to the application's callbacks are disjoint, cover the topic, and leave no consumer
-empty-handed. The consumers are the live stage's member programs with what their libraries do by default.
+It prints one JSON line: {"seconds": ..., "cpu": CPU seconds of this process meanwhile}. Imports are done before the clock starts. The
+consumers hold every partition when the assignments in their callbacks are disjoint, cover the topic, and leave no consumer empty-handed.
+The consumers are the live stage's member programs with the defaults of their libraries.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 def specs(client: str, count: int, bootstrap: str, topic: str) -> list[MemberSpec]:
-    """What each consumer is started with."""
+    """Return the settings with which each consumer starts."""
     times = {"heartbeat_ms": 3000, "commit_ms": 5000, "metadata_ms": 300_000}
     where = {"bootstrap": bootstrap, "group": "settle", "topics": (topic,)}
     return [MemberSpec(name=f"{client}-{number}", **where, **times, **DEFAULTS[client]) for number in range(count)]
 
 
 class Holdings:
-    """Who holds which partitions, as the callbacks tell; calls `settled` when everybody is served."""
+    """The partitions of every consumer, as the callbacks report them. Calls `settled` when everybody has some."""
 
     def __init__(self, consumers: int, partitions: int, settled: Callable[[], object]) -> None:
         self.consumers, self.partitions, self._settled = consumers, partitions, settled
@@ -46,19 +46,19 @@ class Holdings:
         self._lock = threading.Lock()
 
     def assign(self, consumer: int, partitions: Iterable[int]) -> None:
-        """A consumer was given these."""
+        """Record the partitions that a consumer received."""
         with self._lock:
             self.held[consumer] = frozenset(partitions)
             if self.complete():
                 self._settled()
 
     def revoke(self, consumer: int) -> None:
-        """A consumer gave up what it had."""
+        """Record that a consumer gave up its partitions."""
         with self._lock:
             self.held.pop(consumer, None)
 
     def complete(self) -> bool:
-        """Every partition with exactly one consumer, and nobody without."""
+        """Return whether every partition has exactly one consumer and every consumer has a partition."""
         if len(self.held) < self.consumers or not all(self.held.values()):
             return False
         counted = sum(map(len, self.held.values()))
@@ -66,7 +66,7 @@ class Holdings:
 
 
 class Holding(Channel):
-    """One consumer's callbacks."""
+    """Passes one consumer's callbacks to the holdings."""
 
     def __init__(self, number: int, holdings: Holdings) -> None:
         self._number, self._holdings = number, holdings
@@ -79,7 +79,7 @@ class Holding(Channel):
 
 
 async def with_aiokafka(wanted: list[MemberSpec], partitions: int) -> dict[str, float]:
-    """All consumers on one event loop, started together."""
+    """Run all consumers on one event loop, started together."""
     from groupmock_clients.scenarios.live.members.aiokafka import consume
 
     settled = asyncio.Event()
@@ -96,7 +96,7 @@ async def with_aiokafka(wanted: list[MemberSpec], partitions: int) -> dict[str, 
 
 
 def with_confluent(wanted: list[MemberSpec], partitions: int) -> dict[str, float]:
-    """A thread per consumer, each blocked in poll(): that is where librdkafka calls back."""
+    """Run a thread per consumer. Each is blocked in poll(), in which librdkafka calls back."""
     from groupmock_clients.scenarios.live.members.confluent_kafka import run
 
     settled = threading.Event()
@@ -117,7 +117,7 @@ def with_confluent(wanted: list[MemberSpec], partitions: int) -> dict[str, float
 
 
 def main() -> None:
-    """Runs one group."""
+    """Run one group and print its seconds."""
     client, count, bootstrap, topic, partitions = sys.argv[1:]
     wanted = specs(client, int(count), bootstrap, topic)
     try:

@@ -1,11 +1,11 @@
-"""What a bystander and three stock members notice of peers that pipeline as fast as they can, and of peers that never read.
+"""Measures how peers that pipeline as fast as they can, or never read, disturb a bystander and three stock members.
 
     python -m benchmarks.workers.crowd [--loop uvloop|asyncio] [--seconds 5] [CASE...]
 
-A case is COUNT and KIND, as in 1:Heartbeat, 20:all or 200:silent; without any all of `CASES` are run. One JSON line per case, each
-against a fresh server on the server core: the bystander's median, p99 and longest round trip (ApiVersions once a millisecond), the
-members' callbacks since they had settled (0: no rebalance) and whether they hold the whole topic, the server's share of its core, and the
-seconds from SIGTERM to its end while the peers go on.
+A case is COUNT and KIND, as in 1:Heartbeat, 20:all or 200:silent; without any, all of `CASES` run. Each case runs against a fresh server on
+the server core and prints one JSON line: the bystander's median, p99 and longest round trip (ApiVersions once a millisecond), the members'
+callbacks since they had settled (0: no rebalance), whether they hold the whole topic, the server's share of its core, and the seconds from
+SIGTERM to its end while the peers go on.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PATIENCE_S: Final = 40.0
 
 
 def asked() -> dict[str, tuple[int, int, Any]]:
-    """What the peers ask for: name -> (api, version, request)."""
+    """Return the requests of the peers: name -> (api, version, request)."""
     batch = encode_batch([NewRecord(value=b"x" * 100)])
     produced = [PartitionProduceData(index=0, records=batch)]
     return {
@@ -65,7 +65,7 @@ CASES: Final = (*(f"1:{kind}" for kind in ("Heartbeat", "Metadata", "Fetch", "Of
 
 
 def payloads(kind: str) -> list[bytes]:
-    """The requests of a kind without their length: of all kinds for `all` and `silent`."""
+    """Return the requests of a kind without their length. `all` and `silent` mean every kind."""
     chosen = asked() if kind in ("all", "silent") else {kind: asked()[kind]}
     return [
         encode_request_header(RequestHeader(api_key=key, api_version=version, correlation_id=0, client_id="crowd"))
@@ -76,7 +76,7 @@ def payloads(kind: str) -> list[bytes]:
 
 @contextmanager
 def pipelining(server: RunningServer, cores: Cores, count: int, kind: str) -> Iterator[None]:
-    """So many peers that keep thousands of requests in flight."""
+    """Run `count` peers that keep thousands of requests in flight."""
     words = [word for payload in payloads(kind) for word in ("-x", payload.hex())]
     command = [str(compiled("kload")), "-c", str(count), "-d", str(DEPTH), "-n", "4000000000", "-w", "0", "-t", "600", *words, "-j"]
     with pinned(cores.load):
@@ -90,7 +90,7 @@ def pipelining(server: RunningServer, cores: Cores, count: int, kind: str) -> It
 
 @contextmanager
 def silent(server: RunningServer, count: int) -> Iterator[None]:
-    """So many peers that send until nobody takes more, and read nothing."""
+    """Run `count` peers that send until the server accepts no more, and read nothing."""
     peers = [socket.create_connection((server.host, server.port), 10) for _ in range(count)]
     kinds = payloads("silent")
     for number, peer in enumerate(peers):
@@ -120,14 +120,14 @@ class Members:
             raise Failed("the members did not settle")
 
     def told(self) -> dict[str, int]:
-        """End them: what became of them since they had settled."""
+        """End the members and return their report since they had settled."""
         self.process.terminate()
         told: dict[str, int] = json.loads(self.process.communicate(timeout=PATIENCE_S)[0])
         return told
 
 
 class Counting(Channel):
-    """A consumer's callbacks, counted once everybody had settled."""
+    """Counts a consumer's callbacks after everybody has settled."""
 
     def __init__(self, number: int, holdings: Holdings) -> None:
         self._number, self._holdings = number, holdings
@@ -142,7 +142,7 @@ class Counting(Channel):
 
 
 async def be_members(bootstrap: str) -> None:
-    """Join, say so, count the callbacks until SIGTERM."""
+    """Join, announce it, and count the callbacks until SIGTERM."""
     from groupmock_clients.scenarios.live.members.aiokafka import consume
 
     settled, ended = asyncio.Event(), asyncio.Event()
@@ -161,13 +161,15 @@ async def be_members(bootstrap: str) -> None:
 
 
 def product(cores: Cores) -> AbstractContextManager[RunningServer]:
-    """groupmock with the topics that are asked for."""
+    """Start groupmock with the topics of the requests."""
     return servers.groupmock(cores, "--topic", f"{TOPIC}:{PARTITIONS}", "--topic", "heap:1")
 
 
 def measured(case: str, cores: Cores, seconds: float, start: Start = product) -> dict[str, Any]:
-    """One case against a fresh server: what the docstring of this module says, waits in ms; a peer has no topic for the members, and
-    none. Raises Failed, Missing."""
+    """Run one case against a fresh server and return the report that the module's docstring describes, with waits in ms.
+
+    A peer has no topic for the members and therefore runs without them. Raises Failed or Missing.
+    """
     count, _, kind = case.partition(":")
     with ExitStack() as stack:
         server = stack.enter_context(start(cores))
@@ -190,13 +192,13 @@ def measured(case: str, cores: Cores, seconds: float, start: Start = product) ->
 
 
 def _lives(pid: int) -> bool:
-    """A child that has ended and was not waited for is a zombie."""
+    """Return False also for a zombie: a child that has ended and was not waited for."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         return file.read().rpartition(")")[2].split()[0] != "Z"
 
 
 def main() -> None:
-    """Measure, a line each."""
+    """Run the cases and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE")
     parser.add_argument("--loop", choices=("uvloop", "asyncio"), default="uvloop")

@@ -1,4 +1,4 @@
-"""The pipeline's session, started and stopped, with nothing asked of it: what every job pays before it begins."""
+"""Starts and stops the pipeline's session without a job: the time that every job pays before it begins."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The same question to Spark and to one DuckDB process, over the same Parquet files: `python engines.py LAKE JOURNALS`.
+"""Asks Spark and one DuckDB process the same question over the same Parquet files: `python engines.py LAKE JOURNALS`.
 
-Prints lines of a name and seconds.
+It prints lines of a name and seconds.
 
-The question is the heart of `rebalances`: every group's state changes in order, numbered by rebalance, with the time in each state. Asked
-twice, the second counts (both engines warm). Both must give the same answer. DuckDB also reads the journals themselves, as `ingest` does,
-but without looking at what is broken.
+The question is the core of `rebalances`: every group's state changes in order, numbered by rebalance, with the time in each state. It is
+asked twice, and the second time counts (both engines are warm). Both must give the same answer. DuckDB also reads the journals themselves,
+as `ingest` does, but does not check for broken lines.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Answer = tuple[int, ...]
 
 
 def asked_twice(ask: Callable[[], Any]) -> tuple[float, Answer]:
-    """Seconds of the second asking, and the answer."""
+    """Ask twice; return the seconds of the second time and the answer."""
     ask()
     begun = time.monotonic()
     found = ask()
@@ -46,7 +46,7 @@ def asked_twice(ask: Callable[[], Any]) -> tuple[float, Answer]:
 
 
 def spark_query(lake: str) -> tuple[float, Answer, list[str]]:
-    """Warm, in a session of its own; and the table's files: those that the lake's log names, of its part."""
+    """Ask a warm Spark in a session of its own; also return the table's files, which the lake's log names."""
     from groupmock_pipeline import tables
     from groupmock_pipeline.lake.sink import PART
     from groupmock_pipeline.session import session
@@ -62,14 +62,14 @@ def spark_query(lake: str) -> tuple[float, Answer, list[str]]:
 
 
 def duckdb_query(files: list[str]) -> tuple[float, Answer]:
-    """The same."""
+    """Ask a warm DuckDB over the same files."""
     connection = duckdb.connect()
     connection.execute(f"CREATE VIEW rows AS SELECT * FROM read_parquet({files!r}, hive_partitioning = true)")
     return asked_twice(lambda: connection.execute(QUESTION.format(q='"')).fetchone())
 
 
 def duckdb_ingest(journals: str) -> float:
-    """Seconds from JSON Lines to Parquet, a folder per file."""
+    """Return the seconds from JSON Lines to Parquet, a folder per file."""
     from groupmock_pipeline.schema import LINE
 
     names = {"bigint": "BIGINT", "string": "VARCHAR", "boolean": "BOOLEAN"}
@@ -85,7 +85,7 @@ def duckdb_ingest(journals: str) -> float:
 
 
 def main(lake: str, journals: str) -> None:
-    """Asks everybody."""
+    """Ask both engines and print their times."""
     spark, answer, files = spark_query(lake)
     duck, same = duckdb_query(files)
     if answer != same:

@@ -1,12 +1,12 @@
-"""How much CPU one build's driver takes for a kind of work as a share of another's: `python hot_path.py KIND BUILD OTHER PAIRS [AUDITED]`.
+"""Compares the CPU of two builds' drivers for one kind of work: `python hot_path.py KIND BUILD OTHER PAIRS [AUDITED]`.
 
-KIND: lease (equal heartbeats, repeated), full (the same with repeating off), rounds (JoinGroup and SyncGroup of one member), storm (members
-who come together: two JoinGroups and a SyncGroup each, on connections of their own, until their sessions end), produce (a batch of one
-record), fetch (the newest one, read_committed).
-AUDITED: one or other: whose clients are audited beside (`serve --audit`).
-BUILD, OTHER: folders with `broker` and `codec`. Both builds live in this process and take turns of about a millisecond, one quartet (BUILD,
-OTHER, OTHER, BUILD) after the other: whatever the host does meanwhile, both have their share of it. Prints the median of the quartets.
-Whoever is loaded second runs up to a twentieth slower for that alone, so ask in both orders.
+KIND is one of: lease (equal heartbeats, repeated), full (the same with repeating off), rounds (JoinGroup and SyncGroup of one member),
+storm (members that join together: two JoinGroups and a SyncGroup each, on connections of their own, until their sessions end), produce (a
+batch of one record), fetch (the newest batch, read_committed).
+AUDITED is one or other: the build whose clients are audited (`serve --audit`).
+BUILD and OTHER are folders with `broker` and `codec`. Both builds live in this process and take turns of about a millisecond, in quartets
+(BUILD, OTHER, OTHER, BUILD), so that a disturbance of the host slows both. It prints the median of the quartets. The build that is loaded
+second runs up to a twentieth slower for that reason alone, so measure in both orders.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from types import ModuleType
 from typing import Any, Final
 
 COUNTS: Final = {"lease": 2_000, "full": 200, "rounds": 20, "storm": 30, "produce": 30, "fetch": 30}
-"""Work of a turn by kind."""
+"""The amount of work in a turn, by kind."""
 STORM_DELAY_MS: Final = 3000
-"""Into which all members of a storm fit."""
-WARM: Final = 20  # turns before it counts: CPython specialises what runs often
-COLLECT_EVERY: Final = 50  # quartets between two collections of garbage, which count for nobody
+"""The delay in which all members of a storm can join."""
+WARM: Final = 20  # turns before the measurement: CPython specialises code that runs often
+COLLECT_EVERY: Final = 50  # quartets between two garbage collections, which no build is charged for
 WORK: Final = Path(__file__).with_name("hot_work.py")
 
 
 class Build:
-    """The modules of one build and its driver at work. One build's modules are in sys.modules at a time: imports happen at work too."""
+    """The modules of one build and its driver. Only one build's modules are in sys.modules at a time, because the work imports too."""
 
     def __init__(self, sources: str, kind: str, audited: bool = False) -> None:
         self.modules = taken_out()
@@ -50,7 +50,7 @@ class Build:
         self.modules = taken_out()
 
     def turn(self) -> int:
-        """CPU nanoseconds of one turn. Ends the process if the work was not done as its kind says."""
+        """Return the CPU nanoseconds of one turn. Ends the process if the work did not match its kind."""
         sys.modules.update(self.modules)
         count, driver = COUNTS[self.kind], self.work.driver
         kinds = {"rounds": self.work.rounds, "storm": self.work.storm, "produce": self.work.produce, "fetch": self.work.fetch}
@@ -68,13 +68,14 @@ class Build:
 
 
 def taken_out() -> dict[str, ModuleType]:
-    """Our modules, which are in sys.modules no more."""
+    """Remove our modules from sys.modules and return them."""
     return {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] in ("groupmock", "groupmock_codec")}
 
 
 def main(kind: str, one: str, other: str, pairs: str, audited: str = "") -> None:
-    """Prints BUILD's CPU time as a share of OTHER's."""
-    sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]  # an installation that is edited
+    """Print BUILD's CPU time as a share of OTHER's."""
+    # the finders of editable installations
+    sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]
     if audited not in ("", "one", "other"):
         raise SystemExit(f"{audited!r}: one, other or nothing")
     builds = Build(one, kind, audited == "one"), Build(other, kind, audited == "other")

@@ -1,6 +1,6 @@
-"""Work for the driver alone, over a transport that only keeps the answer. Loaded once per build by hot_path.py.
+"""Gives work to the driver alone, over a transport that only keeps the response. hot_path.py loads it once per build.
 
-The build may be an older one: nothing but what both have is used.
+The build may be an older one, so the code uses only what both builds have.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RESPONSE_HEADER = 8  # length and correlation id
 
 
 class LastWrite:
-    """A transport that keeps what was written last."""
+    """A transport that keeps only the last write."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -45,18 +45,16 @@ class LastWrite:
     def write(self, data: bytes) -> None:
         self.data = data
 
-    def set_write_buffer_limits(self, high: int) -> None:
-        """Nothing is buffered."""
+    def set_write_buffer_limits(self, high: int) -> None: ...
 
     def can_write_eof(self) -> bool:
         return False
 
-    def close(self) -> None:
-        """There is nothing to close."""
+    def close(self) -> None: ...
 
 
 class DriverLink:
-    """A connection of its own."""
+    """One connection to the driver."""
 
     def __init__(self, driver: Driver, number: int) -> None:
         self.kept = LastWrite()
@@ -65,21 +63,21 @@ class DriverLink:
         self.connection.connection_made(self.kept)  # type: ignore[arg-type]  # all of a transport that is used
 
     def ask(self, api: tuple[int, int], message: Any) -> Any:
-        """One request that is answered at once; its answer."""
+        """Send one request that is answered at once, and return the response."""
         self.connection.data_received(frame(api, message))
         return self.answer(api)
 
     def answer(self, api: tuple[int, int]) -> Any:
-        """The last answer."""
+        """Return the last response of the connection."""
         return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
 
 
-# There is no loop to slice for. A build before 0.2 has one of the two.
+# # There is no event loop to yield to. A build before 0.2 has one of the two settings.
 NO_SLICES = Limits(**{name: 2**31 - 1 for name in ("replies_slice_us", "requests_slice_us") if name in Limits.__struct_fields__})
 
 
 class Work:
-    """A cluster with one member that is alone in its group. `audited`: it is judged as it speaks."""
+    """A cluster with one member that is alone in its group. With `audited`, every request is audited on arrival."""
 
     def __init__(self, delay_ms: int, audited: bool = False) -> None:
         self.storms = 0
@@ -91,7 +89,7 @@ class Work:
         header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)
         self.driver = Driver(self.core, self.clock, Journal(header), NO_SLICES)
         if audited:
-            from groupmock.audit.sink import AuditSink  # a build before it had one is not audited
+            from groupmock.audit.sink import AuditSink  # a build without AuditSink is not audited
             from groupmock.net.alarm import ClockAlarm
             from groupmock.net.beats import Beats
 
@@ -113,19 +111,19 @@ class Work:
             raise SystemExit("the member cannot sync")
 
     def ask(self, api: tuple[int, int], message: Any) -> Any:
-        """One request; its answer."""
+        """Send one request and return its response."""
         self.connection.data_received(frame(api, message))
         self.clock.advance(self.delay_ms + 1)
         return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
 
     def heartbeats(self, count: int) -> None:
-        """Equal ones."""
+        """Send equal heartbeats of the member."""
         beat = frame(HEARTBEAT, self.heartbeat())
         for _ in range(count):
             self.connection.data_received(beat)
 
     def produce(self, count: int) -> None:
-        """So many equal requests with a batch of one record; the topic is made with the first."""
+        """Send this many equal requests with a batch of one record. The first call creates the topic."""
         if not self.records:
             self.driver.submit(Command("create_topic", {"name": "t", "partitions": 1}))
             data = PartitionProduceData(index=0, records=encode_batch([NewRecord(value=bytes(100), timestamp=1)]))
@@ -138,14 +136,15 @@ class Work:
             self.connection.data_received(self.records)
 
     def fetch(self, count: int) -> None:
-        """So many equal ones of the first record."""
+        """Send this many equal requests for the first record."""
         if not self.records:
             self.produce(1)
         for _ in range(count):
             self.connection.data_received(self.fetched)
 
     def storm(self, members: int) -> None:
-        """So many members come to a new group over connections of their own: two JoinGroups and a SyncGroup each; then all hang up."""
+        """Play a storm: many members join a new group over connections of their own with two JoinGroups and a SyncGroup each, then all
+        hang up."""
         self.storms += 1
         group = f"storm{self.storms}"
         links = [DriverLink(self.driver, self.storms * 100_000 + number) for number in range(members)]
@@ -157,10 +156,10 @@ class Work:
         for link in links:
             join.member_id = link.member_id
             link.connection.data_received(frame(JOIN, join))
-        self.clock.advance(2 * self.delay_ms + 1)  # the delay is extended once for who came during it
+        self.clock.advance(2 * self.delay_ms + 1)  # the delay is extended once for members that came during it
         generation = links[0].answer(JOIN).generation_id
         sync = SyncGroupRequest(group_id=group, generation_id=generation)
-        for link in reversed(links):  # the leader came first
+        for link in reversed(links):  # the leader came first, so it syncs last
             sync.member_id = link.member_id
             sync.assignments = []
             if link is links[0]:
@@ -171,14 +170,14 @@ class Work:
             raise SystemExit("the storm did not come to its end")
         for link in links:
             link.connection.connection_lost(None)
-        self.clock.advance(60_000)  # sessions end, and with them the group's members
+        self.clock.advance(60_000)  # sessions end and remove the group's members
 
     def heartbeat(self) -> HeartbeatRequest:
-        """The member's, in its generation."""
+        """Return the member's heartbeat in its generation."""
         return HeartbeatRequest(group_id="g", generation_id=self.sync.generation_id, member_id=self.join.member_id)
 
     def rounds(self, count: int) -> None:
-        """The member joins and syncs over and over."""
+        """Join and sync with the one member over and over."""
         join = frame(JOIN, self.join)
         for _ in range(count):
             self.connection.data_received(join)
@@ -190,7 +189,7 @@ class Work:
 
 
 def frame(api: tuple[int, int], message: Any) -> bytes:
-    """A request with its length."""
+    """Return a request with its length."""
     key, version = api
     body = encode_request_header(RequestHeader(key, version, 7, "me")) + APIS[key].request.encode(version, message)
     return len(body).to_bytes(4, "big") + body

@@ -1,10 +1,10 @@
-"""Watches a single-threaded server from outside: the longest stretch of CPU in which it neither read nor wrote.
+"""Watches a single-threaded server from outside and reports the longest stretch of CPU in which it neither read nor wrote.
 
-    python -m benchmarks.workers.pause PID    # a line when it watches; JSON on SIGTERM
+    python -m benchmarks.workers.pause PID    # prints a line when it watches, JSON on SIGTERM
 
-An event loop that stands still because one callback holds it burns CPU without a read or write; one that is merely busy, serving
-requests one after the other, does not. Twice per millisecond the kernel is asked for the process's counts of read and write
-calls and for its CPU clock, so a stretch is known to about half a millisecond, however the watcher itself is scheduled.
+An event loop that one callback blocks uses CPU without a read or write; a loop that is merely busy serves requests one after the other and
+reads and writes all the time. Twice per millisecond this watcher asks the kernel for the process's counts of read and write calls and for
+its CPU clock. A stretch is therefore known to about half a millisecond, however the watcher itself is scheduled.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .bystander import first_in_line
 
 PERIOD = 0.0004
 PROMPT_NS = 1_500_000
-"""A sample that comes within this time of the one before is exact enough to count the CPU between the two to the stretch."""
+"""If a sample comes within this time of the one before, the CPU between the two counts as part of the stretch."""
 
 
 class Watch:
-    """Samples one process."""
+    """Samples the CPU and the calls of one process."""
 
     def __init__(self, pid: int) -> None:
         self.clock = cpu_clock(pid)
@@ -36,12 +36,12 @@ class Watch:
         self.wall = time.monotonic_ns()
 
     def read(self) -> int:
-        """Read and write calls so far."""
+        """Return the number of read and write calls so far."""
         lines = os.pread(self.file, 512, 0).split()
         return int(lines[5]) + int(lines[7])
 
     def sample(self) -> None:
-        """One look. The stretch ends when a call was made; the CPU of the last half millisecond is counted to it."""
+        """Take one sample of the process. A call ends the stretch; the CPU of the last half millisecond still counts as part of it."""
         calls, cpu, wall = self.read(), time.clock_gettime_ns(self.clock), time.monotonic_ns()
         if calls == self.calls:
             self.longest = max(self.longest, cpu - self.anchor)
@@ -54,7 +54,7 @@ class Watch:
 
 
 def main() -> None:
-    """Watches until SIGTERM."""
+    """Watch until SIGTERM and print the report."""
     stopping: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: stopping.append(number))
     first_in_line()

@@ -1,10 +1,10 @@
-"""Loads what stands between a client and a cluster: fetched bytes, and rounds of JoinGroup and SyncGroup.
+"""Loads a proxy between a client and a cluster: fetched bytes, and rounds of JoinGroup and SyncGroup.
 
-    python -m benchmarks.workers.proxy fetch HOST PORT SECONDS     # one consumer that reads the same 8 MB again and again, 1 MB an answer
+    python -m benchmarks.workers.proxy fetch HOST PORT SECONDS     # one consumer that reads the same 8 MB again and again, 1 MB a response
     python -m benchmarks.workers.proxy rounds HOST PORT SECONDS    # one group of five members that all join and sync, again and again
 
-Prints one JSON line: `rate`, in MB/s or rounds/s. Requests are built once, with the codec; answers are only counted, but for those that say
-something that the next request needs.
+It prints one JSON line: `rate`, in MB/s or rounds/s. Requests are built once, with the codec; responses are only counted, except those that
+the next request depends on.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ MEMBERS: Final = 5
 PATIENCE_S: Final = 20.0
 COORDINATOR_ERRORS: Final = (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR)
 VERSION: Final = 17
-"""Of Fetch: its answers may name nodes (KIP-951), so that a recording has to see them whole."""
+"""A version of Fetch whose responses may name nodes (KIP-951), so that a recording proxy has to read them whole."""
 
 
 def _topic(client: Client, name: str) -> bytes:
-    """A topic with so many bytes in one partition; its id."""
+    """Create a topic with TOPIC_BYTES bytes in one partition and return its id."""
     client.ask(19, 5, CreateTopicsRequest(topics=[CreatableTopic(name=name, num_partitions=1, replication_factor=1)], timeout_ms=10_000))
     batch = encode_batch([NewRecord(key=None, value=b"v" * PIECE, headers=[], timestamp=1)])
     told = TopicProduceData(name=name, partition_data=[PartitionProduceData(index=0, records=batch)])
@@ -54,7 +54,7 @@ def _topic(client: Client, name: str) -> bytes:
 
 
 def fetch(host: str, port: int, seconds: float) -> float:
-    """MB a second, one answer after the other."""
+    """Return the fetched MB per second, one response after the other."""
     with Client(host, port, "fetcher", seconds=60) as client:
         topic = FetchTopic(topic_id=_topic(client, f"bench-{uuid.uuid4().hex[:8]}"))
         topic.partitions = [FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1_048_576)]
@@ -69,7 +69,7 @@ def fetch(host: str, port: int, seconds: float) -> float:
 
 
 def _until_there(client: Client, asked: bytes) -> None:
-    """A leader of a topic that was made just now knows its id later than its name."""
+    """Fetch until records come: the leader of a new topic knows its id later than its name."""
     end = time.monotonic() + PATIENCE_S
     client.write(asked)
     while len(client.receive()) < PIECE and time.monotonic() < end:
@@ -86,7 +86,7 @@ def _read(client: Client, asked: bytes) -> int:
 
 
 class Member:
-    """One member, on a connection of its own."""
+    """One member on a connection of its own."""
 
     def __init__(self, host: str, port: int, group: str) -> None:
         self.client = Client(host, port, "rounds", seconds=60)
@@ -94,17 +94,17 @@ class Member:
         self.member_id, self.generation, self.leads = "", -1, False
 
     def join(self) -> JoinGroupRequest:
-        """Always with another list, so that it is a reason to rebalance."""
+        """Return a JoinGroup whose metadata is always different, so that it causes a rebalance."""
         protocols = [JoinGroupRequestProtocol(name="range", metadata=self.generation.to_bytes(8, "big", signed=True) * 8)]
         times = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 30_000}
         return JoinGroupRequest(group_id=self.group, member_id=self.member_id, protocol_type="bench", protocols=protocols, **times)
 
     def sync(self) -> SyncGroupRequest:
-        """No assignments: nobody reads them."""
+        """Return a SyncGroup without assignments, because nobody reads them."""
         return SyncGroupRequest(group_id=self.group, generation_id=self.generation, member_id=self.member_id)
 
     def answer(self, key: int, version: int) -> Any:
-        """The next answer, which must be fine."""
+        """Return the next response, which must carry no error."""
         answer = read_response(key, version, self.client.receive())[1]
         if getattr(answer, "error_code", 0):
             sys.exit(f"API {key} was answered with error {getattr(answer, 'error_code', 0)}")
@@ -112,7 +112,7 @@ class Member:
 
 
 def rounds(host: str, port: int, seconds: float) -> float:
-    """Rounds a second: all members join, all are answered, all sync, all are answered."""
+    """Return the rounds per second: all members join, all are answered, all sync, all are answered."""
     members = _team(host, port)
     _round(members)
     begin, done = time.perf_counter(), 0
@@ -133,7 +133,7 @@ def _team(host: str, port: int) -> list[Member]:
     for member in members:
         while (answer := member.client.ask(11, 5, member.join())).error_code in COORDINATOR_ERRORS and time.monotonic() < end:
             time.sleep(0.1)
-        member.member_id = answer.member_id  # 79
+        member.member_id = answer.member_id  # error 79, MEMBER_ID_REQUIRED, comes with the member id
     return members
 
 

@@ -1,6 +1,7 @@
-"""What many small runs make of a lake: `python small_runs.py JOURNALS LAKE`. Prints lines of a name and a figure.
+"""Measures how many small runs slow a lake down: `python small_runs.py JOURNALS LAKE` prints lines of a name and a figure.
 
-All at once into LAKE, then ten at a time, ingest after ingest, into a lake beside it; each listed and asked before and after `compact`.
+All runs are ingested at once into LAKE, then ten at a time into a second lake beside it. Each lake is listed and queried before and after
+`compact`.
 """
 
 from __future__ import annotations
@@ -18,28 +19,28 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LITTLE: Final = 40
-"""Ingests of ten journals each."""
+"""The number of ingests of ten journals each."""
 
 
 def seconds(work: Callable[[], Any]) -> float:
-    """That it takes."""
+    """Return the seconds that the work takes."""
     begun = time.monotonic()
     work()
     return time.monotonic() - begun
 
 
 def tell(name: str, figure: float) -> None:
-    """A line."""
+    """Print one figure as a line."""
     print(name.replace(" ", "_"), figure, flush=True)
 
 
 def job(spark: SparkSession, name: str, *words: str) -> float:
-    """Seconds of a job in this session."""
+    """Return the seconds of a job in this session."""
     return seconds(lambda: jobs.job(name).run(spark, command.parse(name, words, name)))
 
 
 def looked_at(spark: SparkSession, lake: str, when: str) -> None:
-    """Files, folders and bytes; seconds to list the files of all rows, and to count rebalances by what began them."""
+    """Print the files, folders and bytes, and the seconds to list the files of all rows and to count rebalances by their trigger."""
     below = list(os.walk(lake))
     tell(f"{when}: files", sum(len(files) for _, _, files in below))
     tell(f"{when}: folders", sum(len(folders) for _, folders, _ in below))
@@ -50,7 +51,7 @@ def looked_at(spark: SparkSession, lake: str, when: str) -> None:
 
 
 def main(journals: str, lake: str) -> None:
-    """Both lakes."""
+    """Measure both lakes and print the figures."""
     spark = session("small runs", None, {"spark.ui.showConsoleProgress": "false"})
     tell("at once: s to ingest", job(spark, "ingest", journals, lake))
     tell("at once: s for rebalances", job(spark, "rebalances", lake, lake))

@@ -1,8 +1,8 @@
 """Zooms a page of `groupmock timeline` in Chromium: `python -m benchmarks.workers.timeline_frames PAGE SECONDS`.
 
-Prints one line of JSON: frames per second (`frames`) while the wheel turns by one notch a frame, in and out again at another place each
-time, ms of the longest frame of a hundred (`slow`), and ms from opening the page to its first frame (`first`). Without a display Chromium
-draws 60 frames a second at most, on processors alone.
+It prints one line of JSON. `frames` is the number of frames per second while the wheel turns by one notch a frame, in and out again, at
+another place each time. `slow` is the longest frame of a hundred in ms, and `first` the ms from opening the page to its first frame.
+Without a display Chromium draws 60 frames a second at most, on processors alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from benchmarks.browser import chromium
 
 NOTCHES: Final = 24
-"""In, and as many out: from the whole run to a few seconds of it."""
+"""The number of notches inwards, and as many outwards: from the whole run to a few seconds of it."""
 DRAWN: Final = "() => document.documentElement.dataset.drawn > 0"
 ZOOM: Final = """([seconds, notches]) => new Promise((done) => {
     const canvas = document.getElementById("canvas");
@@ -39,7 +39,7 @@ ZOOM: Final = """([seconds, notches]) => new Promise((done) => {
 
 
 def main(page: str, seconds: float) -> None:
-    """Open it, zoom, tell."""
+    """Open the page, zoom it and print the report."""
     with chromium() as browser:
         opened = browser.new_page(viewport={"width": 1400, "height": 900})
         opened.goto(Path(page).resolve().as_uri())

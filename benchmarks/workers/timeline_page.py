@@ -1,7 +1,7 @@
-"""Draws a journal of many members for ten minutes, in a fresh process: `python -m benchmarks.workers.timeline_page MEMBERS SECONDS PAGE`.
+"""Draws the timeline of a journal of many members in a fresh process: `python -m benchmarks.workers.timeline_page MEMBERS SECONDS PAGE`.
 
-Prints one line of JSON: MB of the page (`page_mb`) and of its journal, CPU seconds until the page is written (`draw`) and for reading the
-rows alone (`read`).
+It prints one line of JSON: the MB of the page (`page_mb`) and of its journal, and the CPU seconds to write the page (`draw`) and to read
+only the rows (`read`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from groupmock_clients.scenarios.virtual import open_stage
 
 
 def crowd_journal(folder: Path, members: int, seconds: int) -> Path:
-    """Members that heartbeat every 3 s and commit every 5 s; a third of the time before one is killed, between, and after one has left."""
+    """Write the journal of members that heartbeat every 3 s and commit every 5 s. One is killed after a third of the time, one leaves
+    after two thirds."""
     sizes = Sizes(
         members=members, partitions=2 * members, rate=0.0, session_ms=45_000, heartbeat_ms=3000, commit_ms=5000, initial_delay_ms=3000
     )
@@ -38,7 +39,7 @@ def crowd_journal(folder: Path, members: int, seconds: int) -> Path:
 
 
 def main(members: int, seconds: int, page: Path) -> None:
-    """Make it, read it, draw it."""
+    """Write the journal, read it, and draw it."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-timeline-") as folder:
         journal = crowd_journal(Path(folder), members, seconds)
         begin = time.process_time()

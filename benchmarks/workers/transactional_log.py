@@ -1,14 +1,15 @@
-"""What transactions in a partition cost those who write to it and read it: CPU of the driver, over a transport that only keeps the answer.
+"""Measures how transactions in a partition slow its producers and consumers: CPU of the driver, over a transport that only keeps the
+response.
 
     python -m benchmarks.workers.transactional_log 1000 5000 100     # OPEN ABORTED QUARTETS
 
-Prints JSON: the median, over quartets (with, without, without, with), of the CPU with transactions as a share of that without.
+It prints JSON: the median, over quartets (with, without, without, with), of the CPU with transactions as a share of the CPU without.
 
-    produce          a plain batch, into a partition where OPEN transactions are open, against one where none is
-    produce.own      a batch of an open transaction, among OPEN others, against alone
-    fetch.open       1 MB of what is stable, read_committed, with OPEN transactions open behind it, against none
-    fetch.aborted    a log of ABORTED aborted transactions from begin to end, in answers of 1 MB: read_committed against read_uncommitted
-    fetch.small      the same, a batch an answer, at places all over the log
+    produce          a plain batch into a partition with OPEN open transactions, against a partition without any
+    produce.own      a batch of an open transaction among OPEN others, against a transaction alone
+    fetch.open       1 MB of stable records, read_committed, with OPEN transactions open behind it, against none
+    fetch.aborted    a log of ABORTED aborted transactions from begin to end, in responses of 1 MB: read_committed against read_uncommitted
+    fetch.small      the same with one batch per response, at places all over the log
 """
 
 from __future__ import annotations
@@ -43,20 +44,20 @@ PRODUCE, FETCH, MARKERS = (0, 8), (1, 11), (27, 0)
 TRANSACTIONAL: Final = 0x10
 MB: Final = 1 << 20
 REQUESTS: Final = 20
-"""Of a turn."""
+"""The number of requests in a turn."""
 WARM: Final = 5
 PLAIN: Final = 1000
-"""Plain batches before the first open transaction."""
+"""The number of plain batches before the first open transaction."""
 
 Turn = Callable[[], int]
 
 
 class Logs:
-    """A driver and its topics, each of one partition."""
+    """A driver with topics of one partition each."""
 
     def __init__(self) -> None:
         identity = Identity("bench", (Node(1, "h", 1),), tuple(ApiRange(key, *APIS[key].versions) for key in (0, 1, 18, 27)))
-        # The logs alone: no coordinator is asked whether a producer may write (TX-95)
+        # # Only the logs work here: no coordinator is asked whether a producer may write (TX-95)
         settings = Settings(transaction_partition_verification_enable=False)
         header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)
         self.driver = Driver(core_of(settings, identity, Random(1), 0), VirtualClock(), Journal(header), NO_SLICES)
@@ -68,12 +69,12 @@ class Logs:
         return name
 
     def producer(self) -> int:
-        """Another one."""
+        """Return a new producer id."""
         self._producers += 1
         return self._producers
 
     def write(self, topic: str, producer: int = -1, sequence: int = 0) -> None:
-        """One record; of a transaction, if a producer is named."""
+        """Write one record to the topic. It belongs to a transaction if a producer is named."""
         row = self.link.ask(PRODUCE, produced(topic, producer, sequence)).responses[0].partition_responses[0]
         if row.error_code:
             raise SystemExit(f"Produce was answered with {row.error_code}")
@@ -84,7 +85,7 @@ class Logs:
         self.link.ask(MARKERS, WriteTxnMarkersRequest(markers=[marker]))
 
     def turn(self, frames: Callable[[], list[bytes]]) -> Turn:
-        """CPU nanoseconds of the requests; they are made before it counts."""
+        """Return a turn that measures the CPU nanoseconds of the requests; it makes them before the clock starts."""
 
         def taken() -> int:
             made = frames()
@@ -97,7 +98,7 @@ class Logs:
 
 
 def produced(topic: str, producer: int = -1, sequence: int = 0) -> ProduceRequest:
-    """A batch of one record; of a transaction, if a producer is named."""
+    """Return a request with one record, which belongs to a transaction if a producer is named."""
     who: dict[str, int] = {}
     if producer >= 0:
         who = {"producer_id": producer, "producer_epoch": 0, "base_sequence": sequence, "attributes": TRANSACTIONAL}
@@ -107,32 +108,32 @@ def produced(topic: str, producer: int = -1, sequence: int = 0) -> ProduceReques
 
 
 def fetched(topic: str, offset: int, size: int, committed: bool) -> bytes:
-    """A whole request of one partition."""
+    """Return a whole Fetch request of one partition."""
     partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=size)
     wanted = [FetchTopic(topic=topic, partitions=[partition])]
     return frame(FETCH, FetchRequest(max_bytes=size, session_epoch=-1, isolation_level=int(committed), topics=wanted))
 
 
 def plain(logs: Logs, topic: str) -> Turn:
-    """Plain batches."""
+    """Return a turn that sends plain batches."""
     return logs.turn(lambda: [frame(PRODUCE, produced(topic))] * REQUESTS)
 
 
 def own(logs: Logs, topic: str) -> Turn:
-    """Batches of one open transaction, which grows."""
+    """Return a turn that sends batches of one open, growing transaction."""
     producer = logs.producer()
     sequences: Iterator[int] = iter(range(1 << 31))
     return logs.turn(lambda: [frame(PRODUCE, produced(topic, producer, next(sequences))) for _ in range(REQUESTS)])
 
 
 def read(logs: Logs, topic: str, places: list[int], size: int, committed: bool) -> Turn:
-    """The same answers again and again."""
+    """Return a turn that fetches the same places again and again."""
     frames = [fetched(topic, place, size, committed) for place in places]
     return logs.turn(lambda: frames)
 
 
 def pages(logs: Logs, topic: str) -> list[int]:
-    """Where each answer of 1 MB begins, if one reads all of it."""
+    """Return the offsets at which the responses of 1 MB begin if one reads the whole topic."""
     found = [0]
     while True:
         logs.link.connection.data_received(fetched(topic, found[-1], MB, False))
@@ -143,7 +144,7 @@ def pages(logs: Logs, topic: str) -> list[int]:
 
 
 def share(one: Turn, other: Turn, quartets: int) -> float:
-    """The median of what `one` takes as a share of `other`'s."""
+    """Return the median of the time of `one` as a share of the time of `other`."""
     for _ in range(WARM):
         one(), other()
     shares = []
@@ -154,7 +155,7 @@ def share(one: Turn, other: Turn, quartets: int) -> float:
 
 
 def main(opened: int, aborted: int, quartets: int) -> None:
-    """Prints the shares."""
+    """Measure every pair and print the shares."""
     logs = Logs()
     quiet, busy = logs.topic("quiet"), logs.topic("busy")
     for topic in (quiet, busy):

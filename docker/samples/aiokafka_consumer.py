@@ -1,4 +1,4 @@
-"""A stock aiokafka member of the group `readers`: says what it owns, reads MESSAGES records, commits and leaves."""
+"""A stock aiokafka member of the group `readers`: prints the partitions it owns, reads MESSAGES records, commits and leaves."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ from aiokafka.structs import TopicPartition
 
 BOOTSTRAP = os.environ.get("KAFKA_BOOTSTRAP", "localhost:9092")
 TOPIC = os.environ.get("TOPIC", "orders")
-MESSAGES = int(os.environ.get("MESSAGES", "0"))  # 0: until it is told to stop
+MESSAGES = int(os.environ.get("MESSAGES", "0"))  # 0: until it is asked to stop
 
 
 class Teller(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
-    """Prints what a rebalance takes and gives."""
+    """Prints the partitions that a rebalance gives."""
 
-    async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
-        """Called before the member joins again."""
+    async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None: ...
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
-        """Called when a generation begins."""
         print(f"aiokafka owns {sorted(each.partition for each in assigned)}", flush=True)
 
 
 async def read(consumer: AIOKafkaConsumer) -> None:
-    """Print records until there were enough."""
+    """Print MESSAGES records, or all if it is 0."""
     count = 0
     async for record in consumer:
         count += 1
@@ -36,7 +34,7 @@ async def read(consumer: AIOKafkaConsumer) -> None:
 
 
 async def main() -> None:
-    """Join, read, commit, leave; SIGTERM ends it in the same way."""
+    """Join, read, commit and leave. SIGTERM ends it in the same way."""
     consumer = AIOKafkaConsumer(bootstrap_servers=BOOTSTRAP, group_id="readers", auto_offset_reset="earliest")
     consumer.subscribe([TOPIC], listener=Teller())
     await consumer.start()

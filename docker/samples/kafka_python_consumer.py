@@ -1,4 +1,4 @@
-"""A stock kafka-python member of the group `readers`: says what it owns, reads MESSAGES records, commits and leaves."""
+"""A stock kafka-python member of the group `readers`: prints the partitions it owns, reads MESSAGES records, commits and leaves."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 
 BOOTSTRAP = os.environ.get("KAFKA_BOOTSTRAP", "localhost:9092")
 TOPIC = os.environ.get("TOPIC", "orders")
-MESSAGES = int(os.environ.get("MESSAGES", "0"))  # 0: until it is told to stop
+MESSAGES = int(os.environ.get("MESSAGES", "0"))  # 0: until it is asked to stop
 
 
 class Teller(ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python ships no types
-    """Prints what a rebalance gives."""
+    """Prints the partitions that a rebalance gives."""
 
-    def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
-        """Called before the member joins again."""
+    def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None: ...
 
     def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
-        """Called when a generation begins."""
         print(f"kafka-python owns {sorted(each.partition for each in assigned)}", flush=True)
 
 
@@ -30,7 +28,7 @@ def stop(number: int, frame: object) -> NoReturn:
 
 
 def main() -> None:
-    """Join, read, commit, leave; SIGTERM ends it in the same way."""
+    """Join, read, commit and leave. SIGTERM ends it in the same way."""
     signal.signal(signal.SIGTERM, stop)
     consumer = KafkaConsumer(bootstrap_servers=BOOTSTRAP, group_id="readers", auto_offset_reset="earliest")
     consumer.subscribe([TOPIC], listener=Teller())

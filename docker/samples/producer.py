@@ -1,4 +1,4 @@
-"""Writes one numbered record to every partition of the topic, ROUNDS times (0: until it is told to stop)."""
+"""Writes one numbered record to every partition of the topic, ROUNDS times (0: until it is asked to stop)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACE = 1.0
 
 
 async def write() -> None:
-    """One round per second."""
+    """Write one round of records per second."""
     async with AIOKafkaProducer(bootstrap_servers=BOOTSTRAP) as producer:
         partitions = sorted(await producer.partitions_for(TOPIC))
         for number in itertools.count(1):
@@ -28,7 +28,7 @@ async def write() -> None:
 
 
 async def main() -> None:
-    """SIGINT and SIGTERM end it cleanly: nothing is in flight between two records."""
+    """Write until SIGINT or SIGTERM, which end it cleanly: nothing is in flight between two records."""
     writing = asyncio.create_task(write())
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, writing.cancel)
