@@ -58,7 +58,9 @@ def check_remote(remote: str | None, environment: Mapping[str, str] = os.environ
         return
     match = CONNECT.fullmatch(remote)
     if match is None:
-        raise BadInput(f"--remote {without_parameters(remote)}: a Spark Connect server is sc://HOST, sc://HOST:PORT or sc://HOST:PORT/;KEY=VALUE")
+        raise BadInput(
+            f"--remote {without_parameters(remote)}: a Spark Connect server is sc://HOST, sc://HOST:PORT or sc://HOST:PORT/;KEY=VALUE"
+        )
     has_token, speaks_tls = TOKEN in environment or ";token=" in remote, ";use_ssl=true" in remote.lower()
     # because PySpark would retry TLS against a server without TLS for ten minutes
     if has_token and not speaks_tls and LOOPBACK.fullmatch(match["host"]):

@@ -120,7 +120,7 @@ class Unseen(NamedTuple):
     """The runs whose latest state a table lacks, and the heads of journals and table when that was computed."""
 
     runs: DataFrame
-    """(run, take). The take is `GONE` if the run's lines are to be dropped."""
+    """Rows of (run, take), one per run. The take is `GONE` if the run's lines are to be dropped."""
     journals: sink.Head
     table: sink.Head
 

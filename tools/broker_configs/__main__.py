@@ -49,7 +49,7 @@ HOST: Final = frozenset(
 )  # fmt: skip
 """Configs that the oracle has to set for the place where it runs."""
 FLUSH: Final = "log.flush.scheduler.interval.ms=9223372036854775807"
-"""Kafka's default. The oracle has another value, which would show as flush.ms of topics."""
+"""Kafka's default for the flush interval. The oracle has another value, which would show as flush.ms of topics."""
 VALUES: Final = ("x", "-5", "0", "", "1", "99999999999", " 2 ", "0.25", "a,,b", "a,a", "TRUE")
 ONE_OF_EACH: Final = ["log.retention.bytes", "log.retention.ms", "num.partitions", "ssl.key.password", "broker.id", "delete.topic.enable"]
 Step = list[Any]

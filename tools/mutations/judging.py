@@ -44,8 +44,6 @@ Verdicts = dict[str, JudgeVerdict]
 """Maps a judge to its verdict."""
 
 
-
-
 @contextmanager
 def snapshot(root: Path = ROOT) -> Iterator[Path]:
     """Copy the sources and the judges' data, so that they do not change during a run."""
@@ -108,8 +106,6 @@ def run(
             told(line(mutation, verdicts))
             results.append((mutation, verdicts))
     return results
-
-
 
 
 def complaints(mutation: Mutation, verdicts: Verdicts) -> Iterator[str]:

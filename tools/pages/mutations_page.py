@@ -80,4 +80,3 @@ def _alone(found: dict[str, Any]) -> str:
     """Return the only judge that catches the mistake, or "" if several or none do."""
     judges = [judge for judge in FOLDERS if judge in found and found[judge]["caught"]]
     return judges[0] if len(judges) == 1 else ""
-

@@ -165,7 +165,7 @@ class Trial:
 
     name: str
     before: Path
-    """The initial lake. A missing folder means no lake."""
+    """The lake before the command. A missing folder means no lake."""
     words: Sequence[str]
     """The job with its arguments IN and OUT."""
     seen_before: View = field(default_factory=dict)

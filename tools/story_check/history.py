@@ -314,7 +314,6 @@ class History(RowReader):
                     commit.won = asked.t
                     group.committed |= commit.offsets
 
-
     def _learn(self, topic_id: Any, name: Any) -> None:
         if isinstance(topic_id, str) and isinstance(name, str):
             self._topics[topic_id] = name

@@ -81,8 +81,6 @@ def view_of_rows(facts: GroupFacts, history: History) -> View:
     return View(last.after, last.generation, members, leader, last.protocol_name, committed)
 
 
-
-
 def _head(bench: Bench, claim: Claim, view: View) -> Verdict:
     if claim.kind == "unread":
         return bench.verdict(claim, False, "nobody can read this first line")
@@ -125,8 +123,6 @@ def _lag(bench: Bench, lag: int, view: View) -> list[str]:
     return [f"the lag is {least} at least"] if lag < least else []
 
 
-
-
 def _order(bench: Bench, claim: Claim) -> Verdict:
     times = times_of(claim.line.split("\n"))
     for (_, earlier), (number, later) in pairwise(times):
@@ -138,8 +134,6 @@ def _order(bench: Bench, claim: Claim) -> Verdict:
 
 def _unread(bench: Bench, claim: Claim) -> Verdict:
     return bench.verdict(claim, False, "it looks like a claim that is judged, but nobody can read it: teach tools/story_check/claims.py")
-
-
 
 
 def _plan(bench: Bench, claim: Claim) -> Plan | None:
@@ -210,8 +204,6 @@ def _has(bench: Bench, claim: Claim) -> Verdict:
     return bench.verdict(claim, frozenset(claim.partitions) in right, f"it has {', '.join(map(named, right))}", [plan.seq])
 
 
-
-
 def _epoch(bench: Bench, claim: Claim) -> Verdict:
     return _answered(bench, claim, lambda had, has: has)
 
@@ -240,8 +232,6 @@ def _answered(bench: Bench, claim: Claim, right_of: Callable[[Partitions, Partit
     if not wrong:
         return bench.verdict(claim, None if unread else False, "no answer to a heartbeat of that moment tells it partitions")
     return bench.verdict(claim, False, f"its answer says {named(wrong[-1][0])}", [wrong[-1][1]])
-
-
 
 
 def _commits(bench: Bench, claim: Claim) -> Verdict:

@@ -113,7 +113,6 @@ class Schedule:
                     found[index].add(again(found[index].outcome, outcome))
         return [self._judged(found[index], order[index]) for index in range(len(order))]
 
-
     def _worth_another(self, attempts: _Attempts, planned: Planned) -> bool:
         """Tell whether to repeat a dialogue: it is broken and has not failed often enough. A dialogue that kills the server is not
         repeated."""
@@ -145,7 +144,6 @@ class Schedule:
         if outcome.failure is not None and "(" in outcome.failure.place:
             return replace(outcome, verdict=UNKNOWN, detail=f"could not get that far: {outcome.detail}")
         return outcome
-
 
     def _round(self, planned: Sequence[Planned], attempt: int, parallel: int) -> list[DialogueOutcome]:
         """Play each dialogue once, even if the server dies in between."""
@@ -210,7 +208,6 @@ class Schedule:
         outcome.late_ms = max(stage.stalled_ms, self._waking.since(began)) + self._answering.since(began)
         outcome.stretched, outcome.seconds = planned.factor, time.monotonic() - began
         return outcome
-
 
     def _buried(self, death: Death, found: dict[str, DialogueOutcome], played: dict[str, DialogueOutcome]) -> bool:
         """Record the death, with its cause if that is clear, and wait for the server to come back."""

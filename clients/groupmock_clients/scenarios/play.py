@@ -237,7 +237,7 @@ class ScenarioStage(Interface):
     """
 
     kind: str
-    """Either live or virtual."""
+    """The kind of the stage: live or virtual."""
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
         """Start a process, which joins by itself. Raises Unsupported."""
@@ -266,8 +266,7 @@ class ScenarioStage(Interface):
     def settled(self, members: frozenset[str]) -> None:
         """Wait for the condition of AwaitSettled."""
 
-    def wait(self, ms: float) -> None:
-        ...
+    def wait(self, ms: float) -> None: ...
 
     def tell(self, client: str, what: str, fields: Mapping[str, Any]) -> None:
         """Append a `client` row to the journal."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 PERCENTILES: Final = {"median": 0.5, "p99": 0.99}
-"""Exact percentiles, interpolated linearly."""
+"""The percentiles of a summary, exact and interpolated linearly."""
 COUNTS: Final = ("plays", "failed", "broken", "rebalances", "first_seed", "last_seed")
 
 

@@ -18,8 +18,6 @@ ENDLESS: Final = 2**62
 NO_GROUP: Final = "there was no group when it struck"
 
 
-
-
 def per_group(lives: DataFrame) -> DataFrame:
     """Return one line per strike and group. A strike that names a group is about that group, any other strike is about all groups that
     existed.
@@ -128,8 +126,6 @@ def _rejoined() -> Column:
     return F.aggregate(each, F.lit(0), lambda total, one: total + one)
 
 
-
-
 def shared(per_group: DataFrame) -> DataFrame:
     """Add `window` (the number of the group's window in the run, from 1), `faults` (strikes in the window) and `opens`. Overlapping windows
     are merged.
@@ -164,8 +160,6 @@ def per_strike(groups: DataFrame) -> DataFrame:
         *[F.sum(name).alias(name) for name in counts], F.max("faults").alias("faults_in_window"), F.min("opens").alias("opens_window"),
         F.first("happenings", ignorenulls=True).alias("happenings"),
     )  # fmt: skip
-
-
 
 
 def around(windows: DataFrame) -> DataFrame:

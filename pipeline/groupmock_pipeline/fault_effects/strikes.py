@@ -118,8 +118,6 @@ def _strikes() -> Column:
     return fault | ((F.col("kind") == "command") & breaking)
 
 
-
-
 def lives(rows: DataFrame) -> DataFrame:
     """Return one line per run: the unordered arrays `strikes`, `stories` and `happenings`.
 
@@ -158,8 +156,6 @@ def _called(rows: DataFrame) -> DataFrame:
         }
     )
     return known.where(~request | (F.col("session_ms").isNotNull() & ~F.col("last").eqNullSafe(session))).drop("last")
-
-
 
 
 def _struck(called: DataFrame) -> DataFrame:
@@ -222,8 +218,6 @@ def _happening() -> Column:
         F.when(closed, F.col("first.asked")).otherwise(F.col("call.asked")).alias("group"), names.alias("errors"),
     )  # fmt: skip
     return F.when(F.col("kind").isin("reply", "abandoned", "close"), happening)
-
-
 
 
 def _because(said: tuple[tuple[str, ...], str]) -> Column:

@@ -33,7 +33,7 @@ class Chosen(NamedTuple):
     """Files to read, as paths for Spark's readers."""
 
     files: DataFrame
-    """The columns of `listed`."""
+    """The columns of the frame `listed`."""
     small: list[str]
     large: list[str]
     known: int

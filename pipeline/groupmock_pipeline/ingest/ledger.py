@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ENTRY: Final = ("file", "digest")
-"""Identifies an entry. A file that another run overwrote keeps the lines of both runs."""
+"""The columns that identify an entry. A file that another run overwrote keeps the lines of both runs."""
 
 
 def entries(files: DataFrame, rows: DataFrame, broken: DataFrame, tasks: int) -> DataFrame:

@@ -32,7 +32,8 @@ TASK_BYTES: Final = 1 << 30
 """Bytes of text whose rows one task counts at most."""
 
 TRIES: Final = 9
-"""Tries of a commit. Each concurrent ingest may win with its take, its ledger or both, and may leave an empty batch as well."""
+"""The number of tries for a commit. Each concurrent ingest may win with its take, its ledger or both, and may leave an empty batch as
+well."""
 
 
 class Outcome(NamedTuple):

@@ -20,7 +20,7 @@ INPUT: Final = "the lake"
 OUTPUT: Final = None
 """The output is the input lake."""
 TABLES: Final = ("rows", "rebalances", "heartbeats", "faults", "audit", "campaign", "simulation")
-"""The tables that grow. `rows` includes the other tables that ingest makes."""
+"""The tables that grow with every run. `rows` includes the other tables that ingest makes."""
 
 log = logging.getLogger("groupmock_pipeline")
 

@@ -92,8 +92,6 @@ def _inhabited(values: DataFrame, windows: Column, lake: str) -> None:
         raise BadInput(f"no run of {lake} is in either window: its runs are {counts[1]} to {counts[2]}, of {counts[3]} to {counts[4]}")
 
 
-
-
 def windows(before: str | None, after: str | None, split: str | None) -> tuple[Column, Column]:
     """Return two conditions on `day` and `run`. Raises BadInput."""
     if split is not None:
@@ -125,8 +123,6 @@ def _day(word: str, option: str) -> str:
     if not DAY.fullmatch(word):
         raise BadInput(f"{option} {word}: a day is written 2026-11-21")
     return word
-
-
 
 
 def drift(

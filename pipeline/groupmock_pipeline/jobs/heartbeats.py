@@ -21,8 +21,7 @@ from ..windows import BEFORE, OF_MEMBER, SO_FAR
 EXPIRED: Final = 0
 """Stands for an API key in lines about an expired session."""
 MESSAGE: Final = (
-    "struct<group_id: string, member_id: string, generation_id: bigint, member_epoch: bigint, session_timeout_ms: bigint,"
-    f" {SOFTWARE}>"
+    f"struct<group_id: string, member_id: string, generation_id: bigint, member_epoch: bigint, session_timeout_ms: bigint, {SOFTWARE}>"
 )
 ACCURACY: Final = 10_000
 """The accuracy of percentile_approx: a quantile is an observed gap whose rank is wrong by at most 1 / ACCURACY. It is exact up to that

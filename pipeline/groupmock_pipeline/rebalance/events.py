@@ -33,9 +33,9 @@ GONE: Final = ("removed", "replaced", "fenced", "away")
 
 MOVED, MEMBER, COMMAND = "moved", "member", "command"
 JOIN, JOINED, TOLD, SYNCED, CLOSED = "join", "joined", "told", "synced", "closed"
-"""The values of `event`. MOVED, MEMBER and COMMAND are rows of these kinds. JOIN is a JoinGroup request, or a ConsumerGroupHeartbeat
-with epoch 0. JOINED is the leader's JoinGroup reply, TOLD the leader's SyncGroup request. SYNCED is a reply to SyncGroup, or to a
-heartbeat, with the member's assignment. CLOSED is the end of a connection by which a member joined."""
+"""The values of the column `event`. MOVED, MEMBER and COMMAND are rows of these kinds. JOIN is a JoinGroup request, or a
+ConsumerGroupHeartbeat with epoch 0. JOINED is the leader's JoinGroup reply, TOLD the leader's SyncGroup request. SYNCED is a reply to
+SyncGroup, or to a heartbeat, with the member's assignment. CLOSED is the end of a connection by which a member joined."""
 
 GROUP: Final = ("run", "group")
 OF_CONNECTION: Final = "over (partition by run, connection)"

@@ -76,8 +76,6 @@ def first_lines(table: DataFrame, limit: int = 5) -> Excerpt:
     return _excerpt("First lines", "", [Value(name, "") for name in table.columns], lines, [], limit)
 
 
-
-
 class AnswerableValues:
     """Decides which values a table can answer."""
 
@@ -128,8 +126,6 @@ def _left(known: AnswerableValues, shape: Shape) -> Shape | None:
             if len(main) < 3:
                 return None
             return replace(shape, per=per, down=main[0], across=main[1], value=main[2], beside=beside)
-
-
 
 
 def _excerpts(asked: Question, lines: Lines) -> list[Excerpt]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH: Final = 5.4
-"""In inches. A phone shows a plot at about two thirds."""
+"""The width of a plot in inches. A phone shows a plot at about two thirds."""
 LINE_HEIGHT: Final = 0.30
 INK: Final = ("#1a1a1a", "#6a6a6a", "#d8d8d8")
 """The colours of text, secondary text and grid: `--ink0` ... of the page."""

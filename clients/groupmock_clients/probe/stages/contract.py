@@ -82,8 +82,7 @@ class Stage(Protocol):
     def answer(self, member: str, limit_ms: float) -> Answer | None:
         """Return the answer to the member's oldest unanswered request, or None after `limit_ms`. Raises Closed."""
 
-    def pause(self, ms: float) -> None:
-        ...
+    def pause(self, ms: float) -> None: ...
 
     def hang_up(self, member: str, how: str) -> None:
         """End the connection: `drops` closes it, `resets` sends RST, `finishes` closes our direction only."""
@@ -91,5 +90,4 @@ class Stage(Protocol):
     def command(self, name: str, arguments: dict[str, Value]) -> None:
         """Run a command of the core. Other stages raise NotOnThisStage."""
 
-    def close(self) -> None:
-        ...
+    def close(self) -> None: ...

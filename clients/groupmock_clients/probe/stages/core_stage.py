@@ -51,7 +51,6 @@ class CoreStage(Watch):
         """Return a random name, which is unused because every dialogue has its own cluster."""
         return f"g-{secrets.token_hex(5)}"
 
-
     def now_ms(self) -> float:
         return self.rig.now_ms
 
@@ -61,7 +60,6 @@ class CoreStage(Watch):
     def pause(self, ms: float) -> None:
         """Advance the clock and fire the timers that become due."""
         self.rig.sleep(ms)
-
 
     def versions(self, key: int) -> Versions | None:
         """Return the versions that the profile offers."""
@@ -74,7 +72,6 @@ class CoreStage(Watch):
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
         self.rig.command(name, **arguments)
-
 
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
         """Queue one request, encoded to bytes as for a socket. It is dispatched when its connection is free."""
@@ -107,5 +104,4 @@ class CoreStage(Watch):
             raise NotOnThisStage("connections are half-closed over TCP only")
         self.rig.hang_up(member)
 
-    def close(self) -> None:
-        ...
+    def close(self) -> None: ...

@@ -97,7 +97,6 @@ class TcpBroker:
         link.socket.settimeout(ANSWER_SECONDS)
         return link
 
-
     def ask(self, key: int, version: int, message: Message) -> Message:
         """Send one request and return its answer. Raises NoBroker, Unreadable."""
         with self._lock:
@@ -159,7 +158,6 @@ class TcpBroker:
             return None
         return min(offered.highest, highest)
 
-
     def _read_ranges(self) -> dict[int, Versions]:
         answer = self.ask(API_VERSIONS, 0, ApiVersionsRequest())
         assert isinstance(answer, ApiVersionsResponse)
@@ -202,7 +200,6 @@ class TcpBroker:
         answer = self.ask(DESCRIBE_CONFIGS, version, DescribeConfigsRequest(resources=[wanted]))
         assert isinstance(answer, DescribeConfigsResponse)
         return {each.name: each.value for result in answer.results for each in result.configs if each.value is not None}
-
 
     def _wait_for_coordinators(self) -> None:
         """Wait until the group coordinators answer. The first look-up creates the offsets topic, whose partitions on this node must
@@ -281,7 +278,6 @@ class TcpBroker:
         answer = self.ask(CONSUMER_GROUP_HEARTBEAT, offered.lowest, ConsumerGroupHeartbeatRequest())
         assert isinstance(answer, ConsumerGroupHeartbeatResponse)
         return answer.error_code == error_codes.UNSUPPORTED_VERSION
-
 
     def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> tuple[str, bytes]:
         """Create the probe's topic of that name and size if needed. Returns its real name and its id (zero if the broker has no ids).

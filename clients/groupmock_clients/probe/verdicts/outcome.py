@@ -10,8 +10,8 @@ BROKEN: Final = "broken"
 UNKNOWN: Final = "unknown"
 NOT_APPLICABLE: Final = "not applicable"
 VERDICTS: Final = (KEPT, BROKEN, UNKNOWN, NOT_APPLICABLE)
-"""The verdicts. Kept: everything expected was seen. Unknown: it could not be provoked on this broker, or the check itself failed. Not
-applicable: this release or broker does not offer what the dialogue needs."""
+"""The verdicts of an exchange. Kept: everything expected was seen. Unknown: it could not be provoked on this broker, or the check itself
+failed. Not applicable: this release or broker does not offer what the dialogue needs."""
 
 
 @dataclass(frozen=True)

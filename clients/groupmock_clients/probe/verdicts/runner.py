@@ -18,7 +18,8 @@ from .every_answer import surprises
 from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 
 LOOKS: Final = ("DescribeGroups", "ListGroups")
-"""APIs that only observe. If a broker lacks one, the dialogue goes on without it, and can then be broken but not kept."""
+"""APIs that a dialogue uses only for observation. If a broker lacks one, the dialogue goes on without it, and can then be broken but not
+kept."""
 
 
 class NotApplicable(Exception):
@@ -110,7 +111,6 @@ class _Dialogue:
         if not self._judged:
             return NOT_APPLICABLE, f"{missed} is not offered"
         return UNKNOWN, f"kept as far as it can be seen without {missed}, which is not offered"
-
 
     def _play(self, step: Step) -> None:
         match step:
@@ -208,7 +208,6 @@ class _Dialogue:
             raise ExchangeError(place, f"there was no 'mark {name}'")
         return self.marks[name]
 
-
     def _header_defaults(self, member: str) -> dict[str, Value]:
         found: dict[str, Value] = {}
         for who in ("*", member):
@@ -225,7 +224,6 @@ class _Dialogue:
                     if hasattr(made, name):
                         setattr(made, name, self.scope.evaluate(value, self.variant.exchange.place))
         return self.scope.members[member]
-
 
     def _judge(self, member: str, expects: Expectations, step: Step) -> None:
         expected = expects.of(self.stage.release)

@@ -111,7 +111,7 @@ class ConnectStage(LiveStage):
         self._turn.close()
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
-        """Start a worker process. The very first one creates the connector too."""
+        """Start a new worker process. The very first one creates the connector too."""
         super().start(member, speaks, topics)
         if not self._made:
             self._make_connector(member)

@@ -78,7 +78,7 @@ class ForkServer:
         return status
 
     def close(self) -> None:
-        """Stop starting members. The existing members ones end when their pipes do."""
+        """Start no further member processes. The existing ones end when their pipes do."""
         self._answers.close()
         self._socket.close()
         self._process.wait()

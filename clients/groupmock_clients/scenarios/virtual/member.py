@@ -252,7 +252,6 @@ class VirtualMember(ClassicMember):
         if offsets := dict(sorted(self.delivery.offsets(partitions).items())):
             self._ask(OFFSET_COMMIT, self.commit_request(offsets), _ignored)
 
-
     def _tell(self, what: str, partitions: Held) -> None:
         if partitions:
             self.world.tell(self.name, what, {"partitions": sorted(map(list, partitions))})
