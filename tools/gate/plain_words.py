@@ -96,12 +96,14 @@ def sentences_of_docs() -> Iterator[Text]:
         name, heading = path.relative_to(TREE).as_posix(), "the page"
         if name.startswith(GENERATED):
             continue
-        prose = re.sub(r"^(```|~~~).*?^\1", lambda code: "\n" * code[0].count("\n"), path.read_text(), flags=re.MULTILINE | re.DOTALL)
-        for number, line in enumerate(prose.splitlines(), 1):
-            if line.startswith("#"):
-                heading = line.strip("# ")
-            elif line.strip() and not line.startswith(("|", "<", "    ")):
-                yield from (Text(name, number, heading, part) for part in re.split(r"(?<=[.!?])\s+", line.strip("-*> ")) if " " in part)
+        prose = re.sub(r"^(```|~~~).*?^\1", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*#|]|\d+\.) )", prose):
+            flat = " ".join(block.split())
+            if flat.startswith("#"):
+                heading = flat.strip("# ")
+            elif flat and not flat.startswith(("|", "<", "!")):
+                sentences = re.split(r"(?<=[.!?])\s+", re.sub(r"^([-*>]|\d+\.) +", "", flat))
+                yield from (Text(name, 0, heading, sentence) for sentence in sentences if len(sentence.split()) > 2)
 
 
 def subjects(count: int) -> list[Text]:
