@@ -1,3 +1,3 @@
-"""The pure core: no asyncio, time, random, logging or files (import contract)."""
+"""The pure core imports no asyncio, time, random, logging or files (an import contract says so)."""
 
 from __future__ import annotations

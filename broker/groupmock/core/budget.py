@@ -32,12 +32,13 @@ CHARACTERS_PER_UNIT: Final = 20
 
 
 LONGEST_TEXT: Final = 32_767
-"""Bytes of UTF-8 that a string of the protocol may have."""
+"""The most bytes of UTF-8 in a string of the protocol."""
 LONG: Final = LONGEST_TEXT // 4
 
 
 class OverBudget(Exception):
-    """A request would cost too much; nothing of it was done. Its text is for the row: what, the limit, the setting that raises it."""
+    """A request would cost too much, and nothing of it was done. The text for the row names the cost, the limit, and the setting that
+    raises it."""
 
 
 class Ration:
@@ -77,11 +78,11 @@ def fitting(text: str) -> str:
 
 
 def take(settings: Settings, elements: int, each: int = 1) -> None:
-    """All that a request costs, where one number says it. Raises OverBudget."""
+    """Take a cost that one number states. Raises OverBudget."""
     if elements * each > settings.request_max_work:
         Ration(settings).take(elements, each)
 
 
 def within(groups: Iterable[Sized]) -> int:
-    """How many elements there are in all of these."""
+    """Count the elements of all groups."""
     return sum(map(len, groups))

@@ -1,4 +1,4 @@
-"""The parts of a cluster side by side. Each was handed what it needs of the others; behaviours, which speak to several, get them all."""
+"""The parts of a cluster. Each part is given what it needs of the others; behaviours of APIs, which use several parts, get the cluster."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ if TYPE_CHECKING:
 
 
 class Cluster:
-    """Topics, the groups that live in partitions of __consumer_offsets, the transactions in those of __transaction_state, on their common
-    ground.
-
-    No NamedTuple: reading a part of one costs a heartbeat 4 % (CPython 3.11 specialises attributes of plain objects only).
-    """
+    """A cluster: topics, the groups that live in partitions of __consumer_offsets, the transactions in those of __transaction_state, and
+    the environment that they share. It is no NamedTuple, because reading an attribute of one costs a heartbeat 4 % (CPython 3.11
+    specialises attributes of plain objects only)."""
 
     def __init__(self, environment: Environment, topics: Topics, groups: GroupRegistry, transactions: TransactionCoordinator) -> None:
         self.environment = environment
@@ -42,6 +40,6 @@ class Cluster:
 
 
 def cluster_on(environment: Environment) -> Cluster:
-    """A cluster without topics, groups and transactions."""
+    """Create a cluster without topics, groups and transactions."""
     topics = Topics(environment)
     return Cluster(environment, topics, GroupRegistry(environment, topics), TransactionCoordinator(environment, topics))

@@ -53,18 +53,16 @@ if TYPE_CHECKING:
 
 
 def core_of(settings: Settings, identity: Identity, bits: Bits, epoch_ms: int) -> Core:
-    """A core to which nothing has happened; `epoch_ms`: the wall clock (ms since 1970) at run time 0."""
+    """Create a core to which nothing has happened. `epoch_ms` is the wall clock (ms since 1970) at run time 0."""
     return Core(cluster_on(Environment(settings, identity, bits, epoch_ms)))
 
 
 class Core:
-    """A cluster, entered by events and time only."""
-
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.environment = cluster.environment
         self.behaviour = apis.behaviour
-        """API key -> what a request of it does. KeyError: no such behaviour (the driver never dispatches one)."""
+        """Returns the behaviour of an API key. Raises KeyError if there is none; the driver never dispatches such a request."""
         self.timer_handlers: dict[str, TimerHandler] = {
             **cluster.topics.timer_handlers(),
             **cluster.groups.timer_handlers(),
@@ -78,7 +76,7 @@ class Core:
         """Let one event happen and return its effects. Parked requests are answered by a later call's effects."""
         environment = self.environment
         turn = Turn(environment, now, [])
-        # Flat: this is the way of nearly every request
+        # Not split into functions, because nearly every request goes this way
         if isinstance(event, Request) and environment.holds is NO_HOLDS and not environment.busy:
             try:
                 self.behaviour(event.key)(self.cluster, event, turn)
@@ -91,7 +89,7 @@ class Core:
         return turn.out
 
     def expire(self, now: int) -> Effects | None:
-        """Fire the timer with the earliest deadline; None: none is due. Call until None."""
+        """Fire the timer with the earliest deadline. Returns None if none is due: call it until then."""
         turn = Turn(self.environment, now, [])
         key = turn.timers.due(now)
         if key is None:
@@ -112,11 +110,11 @@ class Core:
         return turn.out
 
     def deadline(self) -> int | None:
-        """When to call `expire` next; None: nothing is armed. May be early, never late."""
+        """Return when to call `expire` next, or None if no timer is armed. It may be too early and is never too late."""
         return self.environment.timers.next()
 
     def renew(self, lease: Lease, now: int) -> None:
-        """A repeated heartbeat under a valid lease: the member's session deadline moves, nothing else."""
+        """Renew the session of a member that repeats its heartbeat under a valid lease. Nothing else changes."""
         member = lease.member
         member.session.deadline = now + member.session_timeout_ms * NS_PER_MS
 
@@ -125,10 +123,10 @@ class Core:
             if not keeps(self.environment.busy, event) and not self.environment.holds.keeps(event):
                 self._ask(event, turn)
         elif isinstance(event, Disconnected):
-            # Groups are not told: a JoinGroup or SyncGroup whose connection closed still counts (P1-d7)
+            # Groups do not hear of it: a JoinGroup or SyncGroup whose connection closed still counts (P1-d7)
             self.cluster.topics.disconnected(event.connection)
         elif isinstance(event, Command):
-            from . import steering  # loaded by the first command
+            from . import steering  # The first command loads the module
 
             self._finish(turn)
             steering.steer(self.cluster, event, turn)
@@ -153,7 +151,7 @@ class Core:
             self._fire(released, turn)
 
     def _stepped(self, work: Work, turn: Turn) -> None:
-        """The work itself is done: what waited for it happens, one by one."""
+        """Let the requests that waited for the work happen, one by one, because the work is done."""
         if work.waiting:
             work.let_in = work.waiting.popleft()
             self._let_go(work.let_in, turn)
@@ -165,9 +163,9 @@ class Core:
             self.environment.busy.remove(work)
 
     def _finish(self, turn: Turn) -> None:
-        """Nobody who steers finds a group in the midst of something."""
+        """Finish all work, so that a command finds no group in the middle of a change."""
         busy = self.environment.busy
-        while busy:  # what waited for one may have begun another
+        while busy:  # A request that waited for work may have begun other work
             work = busy[0]
             while (effects := self.go_on(work, turn.now)) is not None:
                 turn.out += effects

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Leasing(Protocol):
-    """A group, as far as a lease goes: whatever could alter a heartbeat's answer raises `epoch`."""
+    """The lease's view of a group: whatever could alter a heartbeat's answer raises `epoch`."""
 
     group_id: str
     epoch: int
@@ -27,7 +27,7 @@ class Leasing(Protocol):
 
 
 class Leased(Protocol):
-    """The member that the lease is given to."""
+    """The lease's view of the member that it is given to."""
 
     member_id: str
     session: Timer
@@ -35,7 +35,7 @@ class Leased(Protocol):
 
 
 FOR_EVER: Final = 1 << 62
-"""A time (ns of the run) that does not come."""
+"""A time (ns of the run) that never comes."""
 
 
 class Lease(msgspec.Struct, gc=False):
@@ -55,19 +55,19 @@ class Reply(msgspec.Struct, gc=False):
 
 
 class Replies(msgspec.Struct, gc=False):
-    """Many answers at once, made lazily: the driver drains `replies` in slices between turns of its loop."""
+    """Many answers at once, which are made when they are written: the driver drains `replies` in slices between turns of its loop."""
 
     replies: Iterator[Reply]
 
 
 class Silent(msgspec.Struct, gc=False):
-    """`ticket` is done without an answer and its connection goes on (Produce with acks=0)."""
+    """The request of `ticket` ends without an answer and its connection goes on (Produce with acks=0)."""
 
     ticket: int
 
 
 class Abandoned(msgspec.Struct, gc=False):
-    """`ticket` will never be answered and its connection stays mute, as Kafka's does (P1-d6)."""
+    """The request of `ticket` is never answered and its connection stays mute, as Kafka's does (P1-d6)."""
 
     ticket: int
     reason: str
@@ -83,7 +83,8 @@ class Close(msgspec.Struct, gc=False):
 
 
 class Moved(msgspec.Struct, gc=False):
-    """A group changed its state. `cause` and `reason`: why, as word and sentence (group.causes); `generation`: the one after the move."""
+    """A group changed its state. `cause` and `reason` say why, as word and sentence (group.causes). `generation` is the one after the
+    change."""
 
     group: str
     before: str
@@ -127,13 +128,13 @@ class NodeChanged(msgspec.Struct, gc=False):
 
 
 class ClockStepped(msgspec.Struct, gc=False):
-    """The clock is to move on by so many ns, keeping every appointment on the way."""
+    """The clock is to advance by so many ns, with every timer on the way."""
 
     ns: int
 
 
 class Note(msgspec.Struct, gc=False):
-    """Something worth a row that is no protocol event: an offset expired, a topic was created by a Metadata request, ..."""
+    """Something that deserves a row and is no event of the protocol: an offset expired, a topic was created by a Metadata request, ..."""
 
     what: str
     fields: dict[str, object]
@@ -144,5 +145,5 @@ Effects = list[Effect]
 
 
 def changed_nothing(effects: Effects) -> bool:
-    """A heartbeat's effects: was it only answered, with leave to repeat?"""
+    """Return whether a heartbeat was only answered, with a lease to repeat it."""
     return len(effects) == 1 and isinstance(effects[0], Reply) and effects[0].lease is not None

@@ -1,6 +1,6 @@
-"""The ground that every part of the core stands on: what a cluster was told, its clock and dice, which of its nodes run, who holds what.
+"""The state that all parts of the core share: settings, identity, clock, random source, timers, holds, and which nodes run.
 
-It imports no part, so that a part can be built, tested and replaced with this alone and what is handed in beside it.
+This module imports no part, so that a part can be built, tested and replaced with the environment and what is passed in beside it.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ class Holds(Protocol):
     group."""
 
     def keeps(self, request: Request) -> bool:
-        """Does this request wait? Then it is kept."""
+        """Return whether this request waits; then it is kept."""
 
     def defers(self, key: Key, group_id: str, state: str) -> bool:
-        """Does this timer of a group in that state wait? Then it is kept."""
+        """Return whether this timer of a group in that state waits; then it is kept."""
 
     def holds_phase(self, group_id: str) -> bool:
-        """Is the group's join phase not to end?"""
+        """Return whether the group's join phase must not end."""
 
     def keeps_group(self, group_id: str) -> bool:
-        """Is the group not to be swept away?"""
+        """Return whether the group must not be deleted when it is empty."""
 
     def keeps_markers(self, transactional_id: str) -> bool:
-        """Are the markers of the id's transactions not to be written?"""
+        """Return whether the markers of the id's transactions must not be written."""
 
     def leader(self, group_id: str) -> str | None:
         """Return the member id, instance id or client id that is to lead the group's next generation, if one was chosen."""
 
     def leads(self, group_id: str) -> None:
-        """The chosen one leads now: the choice was for one generation and is over."""
+        """Forget the chosen leader, because the choice was for one generation and it leads now."""
 
     def of(self, group_id: str) -> Held:
         ...
@@ -70,26 +70,21 @@ class NoHolds:
         return False
 
     def holds_phase(self, group_id: str) -> bool:
-        """Every join phase may end."""
         return False
 
     def keeps_group(self, group_id: str) -> bool:
-        """An empty group may be swept away."""
         return False
 
     def keeps_markers(self, transactional_id: str) -> bool:
-        """Every marker may be written."""
         return False
 
     def leader(self, group_id: str) -> str | None:
-        """None: the leader is whom Kafka would take."""
         return None
 
     def leads(self, group_id: str) -> None:
-        """Nobody was chosen, so there is nothing to forget."""
+        ...
 
     def of(self, group_id: str) -> Held:
-        """Nothing is held in any group."""
         return Held()
 
 
@@ -109,14 +104,14 @@ class Environment:
         self.dice = Dice(bits)
         self.timers = Timers()
         self.up = identity.nodes
-        """The nodes that run; a stalled one does."""
+        """The nodes that run; a stalled node runs, too."""
         self.stalled: set[int] = set()
         self.holds: Holds = NO_HOLDS
         self.ready: deque[Event | Key] = deque()
         """Held requests and timers that may go on now. The core takes them from here, in order, before the entry that released them
         returns."""
         self.busy: list[Work] = []
-        """Work that names groups, in the order in which it was begun."""
+        """Work in steps that names groups, in the order in which it was begun."""
         self.epoch_ms = epoch_ms
 
     def known_as(self, identity: Identity) -> None:
@@ -126,9 +121,9 @@ class Environment:
         """The addresses of each node by listener."""
 
     def reached(self, nodes: Iterable[Node], listener: str) -> Iterator[tuple[Node, Listener]]:
-        """Nodes as those are told of them who came by that listener (Kafka: MetadataCache.getAliveBrokerNodes)."""
+        """Return the nodes with their addresses by the client's listener (Kafka: MetadataCache.getAliveBrokerNodes)."""
         return ((node, self.endpoints[node.node_id][listener]) for node in nodes)
 
     def wall_ms(self, now: int) -> int:
-        """Milliseconds since 1970 at run time `now`."""
+        """Return the milliseconds since 1970 at run time `now`."""
         return self.epoch_ms + now // NS_PER_MS

@@ -13,7 +13,7 @@ import msgspec
 from groupmock_codec.declare import Message
 
 PLAINTEXT: Final = "PLAINTEXT"
-"""The listener, and its protocol, of a node that was told of no other (SecurityProtocol, KIP-103)."""
+"""The listener and protocol of a node with no other listener (SecurityProtocol, KIP-103)."""
 ANONYMOUS: Final = "User:ANONYMOUS"
 """The principal of a connection that did not authenticate (KafkaPrincipal.ANONYMOUS)."""
 
@@ -23,14 +23,14 @@ class Request(msgspec.Struct, gc=False, frozen=True):
 
     ticket: int
     connection: int
-    node: int  # the node (1..N) whose listener the frame came in on
+    node: int  # The node (1..N) on whose listener the frame arrived
     key: int
     version: int
     client_id: str | None
     client_host: str  # Java's InetAddress.toString(): "/10.0.0.7" (docs/kafka/group-protocol.md#records)
     message: Message
-    listener: str = PLAINTEXT  # by which the connection came: clients are told addresses of that listener (KIP-103)
-    principal: str = ANONYMOUS  # whom rights are asked of: nobody asks yet; what TLS or SASL found out comes with those listeners
+    listener: str = PLAINTEXT  # The listener of the connection: clients are told its addresses (KIP-103)
+    principal: str = ANONYMOUS  # The principal of the connection; nothing checks its rights yet
 
 
 class Disconnected(msgspec.Struct, gc=False, frozen=True):
@@ -41,7 +41,7 @@ class Disconnected(msgspec.Struct, gc=False, frozen=True):
 
 
 class Command(msgspec.Struct, gc=False, frozen=True):
-    """Somebody steers: a topic is created from the CLI, a coordinator moves. `name` is one that `steering.find` knows."""
+    """A command of an operator: a topic is created from the CLI, a coordinator moves. `name` is one that `steering.find` knows."""
 
     name: str
     arguments: dict[str, Any]

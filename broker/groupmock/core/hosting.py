@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .turn import TimerHandler, Turn
 
 Partitioner = Callable[[str, int], int]
-"""(id, number of partitions) -> its partition."""
+"""Maps an id and the number of partitions to the id's partition."""
 
 NONE = error_codes.NONE
 COORDINATOR_LOAD_IN_PROGRESS = error_codes.COORDINATOR_LOAD_IN_PROGRESS
@@ -36,34 +36,32 @@ class Tenant(Protocol):
     """The coordinator that lives in the partitions of one internal topic."""
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """The node begins to lead partitions; nothing lives there yet."""
+        """The node begins to lead partitions in which nothing lives yet."""
 
     def left(self, partition: int, node: int) -> None:
-        """The node leads it no more; what lived there is unloaded."""
+        """The node leads the partition no more; what lived there is unloaded."""
 
     def stopped(self, node: int) -> None:
-        """A node's memory is gone; its partitions have left before."""
+        """The node's memory is lost; it led no partition any more."""
 
     def unload(self, turn: Turn, partition: int, node: int | None) -> None:
-        """The node is about to lose a partition: whoever waits is told, only the log stays."""
+        """Unload the partition, which the node is about to lose: parked requests are answered, and only the log stays."""
 
     def load(self, turn: Turn, partition: int, node: int | None) -> None:
-        """The node has read the partition's log: what lives there is back."""
+        """Restore what lives in the partition, because the node has read its log."""
 
 
 class Hosting:
-    """The partitions of one internal topic.
-
-    Who leads them is decided here; the topic, which comes into being with the first look-up of a coordinator, is told.
-    `places`: how many partitions ids are put on. `timer`: the name of the timer that ends loading; its subject is the partition.
-    """
+    """The partitions of one internal topic, whose leaders are decided here. The topic, which the first look-up of a coordinator creates,
+    is told. `places` is the number of partitions over which ids are spread. `timer` names the timer that ends loading; its subject is
+    the partition."""
 
     def __init__(
         self, environment: Environment, topics: Topics, topic: str, partitioner: Partitioner, places: int, timer: str, tenant: Tenant
     ) -> None:
         self.topic = topic
         self.places = places
-        """How many partitions ids are placed on: as many as were configured at the start."""
+        """The number of partitions over which ids are spread: as many as were configured at the start."""
         self.topics = topics
         self._partitioner = partitioner
         self._timer = timer
@@ -79,40 +77,38 @@ class Hosting:
     # -- where an id lives ---------------------------------------------------------------------------------------------
 
     def partition_of(self, name: str) -> int:
-        """The partition that an id lives in."""
+        """Return the partition that an id lives in."""
         return self._partitioner(name, self.places)
 
     def node_of(self, name: str) -> int | None:
-        """The node that coordinates an id; None: nobody does at the moment."""
+        """Return the node that coordinates an id, or None while none does."""
         return self._leaders[self.partition_of(name)]
 
     def leader_of(self, partition: int) -> int | None:
-        """The node that leads a partition; None: nobody does."""
+        """Return the node that leads a partition, or None."""
         return self._leaders[partition]
 
     def led_by(self, node: int | None) -> list[int]:
-        """The partitions that a node leads; None: those that nobody leads."""
+        """Return the partitions that a node leads; for None, those without a leader."""
         return [partition for partition, leader in enumerate(self._leaders[: self.hosted]) if leader == node]
 
     @property
     def hosted(self) -> int:
-        """How many of the places there are: all, unless somebody made a smaller topic, or deleted it.
-
-        Kafka reads the number for the hash when a node starts and keeps it (seen on 4.3.0, 3.9.1, 2.8.2).
-        """
+        """Return how many of the places exist: all, unless a smaller topic was created, or the topic deleted. Kafka reads the number for
+        the hash when a node starts and keeps it (seen on 4.3.0, 3.9.1, 2.8.2)."""
         made = self.topics.partitions(self.topic)
         if made is None:
             return 0 if self._topic_deleted else self.places
         return min(made, self.places)
 
     def gate(self, partition: int, node: int) -> int:
-        """May that node answer for what lives there? 14 while it loads, 16 when another leads, else 0 (SERVER-48)."""
+        """Return 14 while the node loads the partition, 16 if another node leads it, else 0 (SERVER-48)."""
         if self._leaders[partition] != node:
             return NOT_COORDINATOR
         return COORDINATOR_LOAD_IN_PROGRESS if partition in self._loading else NONE
 
     def loading(self, node: int) -> bool:
-        """Does that node load any partition?"""
+        """Return whether the node is loading any partition."""
         return any(self._leaders[partition] == node for partition in self._loading)
 
     def largest_batch(self, partition: int) -> int:
@@ -123,7 +119,7 @@ class Hosting:
     # -- the topic -----------------------------------------------------------------------------------------------------
 
     def make_topic(self, turn: Turn) -> bool:
-        """See to it that there is the topic. Is there one? (A topic whose name collides keeps Kafka from making it.)"""
+        """Create the topic unless it exists. Return whether it exists: a topic whose name collides keeps Kafka from creating it."""
         try:
             internal.make(turn, self.topics, self.topic)
         except TopicRefused as refused:
@@ -132,7 +128,7 @@ class Hosting:
         return True
 
     def _deleted(self, turn: Turn, name: str) -> None:
-        """Nobody coordinates (16) until the next look-up makes the topic anew, empty: seen on 4.3.0, 3.9.1, 2.8.2."""
+        """Leave the ids without a coordinator (16) until the next look-up creates the topic anew, empty: seen on 4.3.0, 3.9.1, 2.8.2."""
         if name != self.topic:
             return
         self._topic_deleted = True
@@ -141,10 +137,8 @@ class Hosting:
                 self.unload(turn, partition)
 
     def elected(self, turn: Turn, first: int, leaders: Sequence[int]) -> None:
-        """Partitions of the topic from `first` on were made and have these leaders (-1: none); so does what lives there.
-
-        The number of places stays: nothing lives in what lies beyond it, nothing can live in what is not there.
-        """
+        """Follow the leaders (-1: none) of the topic's partitions from `first` on, which were created. The number of places stays:
+        nothing lives in partitions beyond it, and nothing can live in missing ones."""
         self._topic_deleted = False
         wanted = {first + step: leader for step, leader in enumerate(leaders) if first + step < self.places}
         wanted.update(dict.fromkeys(range(first + len(leaders), self.places), NO_LEADER))
@@ -157,7 +151,7 @@ class Hosting:
         self._begin({partition: leader for partition, leader in wanted.items() if self._leaders[partition] is None and leader != NO_LEADER})
 
     def _begin(self, leaders: Mapping[int, int]) -> None:
-        """Partitions with an empty log, which nobody led before."""
+        """Begin partitions with an empty log, which no node led before."""
         for node in dict.fromkeys(leaders.values()):
             mine = [partition for partition, leader in leaders.items() if leader == node]
             self._tenant.led(mine, node)
@@ -167,12 +161,12 @@ class Hosting:
     # -- moving a partition --------------------------------------------------------------------------------------------
 
     def unload(self, turn: Turn, partition: int) -> None:
-        """The partition's leader loses it, the log stays (SERVER-49)."""
+        """Unload the partition from its leader; the log stays (SERVER-49)."""
         self._release(turn, partition)
         self._lead(turn, partition, None)
 
     def load(self, turn: Turn, partition: int, node: int, loading_ms: int) -> None:
-        """The node takes the partition over and replays its log for `loading_ms` (SERVER-48)."""
+        """Let the node take over the partition and replay its log for `loading_ms` (SERVER-48)."""
         if self._leaders[partition] is not None:
             self._release(turn, partition)
         self._lead(turn, partition, node)
@@ -180,27 +174,27 @@ class Hosting:
         if loading_ms > 0:
             turn.timers.set((self._timer, str(partition)), turn.after(loading_ms))
         else:
-            # No timer of 0 ms: it would fire after the requests that have arrived, which would be answered 14
+            # A timer of 0 ms would fire after the requests that have arrived, and these would be answered 14
             self._finish_load(turn, partition)
 
     def stopped(self, node: int) -> None:
-        """A node is gone with all it had in memory; its partitions have left it."""
+        """Forget a node that is gone with all it had in memory. It leads no partition any more."""
         self._tenant.stopped(node)
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
-        """Timer name -> what happens when it fires."""
+        """Return the handlers by timer name."""
         return {self._timer: self._on_load}
 
     def _release(self, turn: Turn, partition: int) -> None:
         if partition in self._loading:
-            # What was still being read is not there yet: nobody is told anything, and the log stays as it was
+            # What was still being read is not in memory: no request is answered, and the log stays as it was
             self._loading.discard(partition)
             turn.timers.cancel((self._timer, str(partition)))
         else:
             self._tenant.unload(turn, partition, self._leaders[partition])
 
     def _lead(self, turn: Turn, partition: int, node: int | None) -> None:
-        """Nobody but this decides who leads a partition; nothing lives in one at the moment in which it changes hands."""
+        """Change the leader of a partition. Only this method does, and nothing lives in the partition at that moment."""
         before, self._leaders[partition] = self._leaders[partition], node
         if before is not None:
             self._tenant.left(partition, before)

@@ -8,8 +8,8 @@ from .events import PLAINTEXT
 
 
 class Node(NamedTuple):
-    """One broker of the mock cluster, with the address that clients are told by its first listener. `listens`: HOST:PORT where that is
-    another."""
+    """One broker of the mock cluster, with the address of its first listener that clients are told. `listens` is HOST:PORT if the socket
+    has another address."""
 
     node_id: int
     host: str
@@ -34,11 +34,11 @@ class Listener(NamedTuple):
 
 
 Endpoints = dict[int, dict[str, Listener]]
-"""Node id -> name of a listener -> where the node is reached by it."""
+"""Maps node id and listener name to the node's address."""
 
 
 class ApiRange(NamedTuple):
-    """One row of the ApiVersions answer."""
+    """One row of the answer to ApiVersions."""
 
     key: int
     lowest: int

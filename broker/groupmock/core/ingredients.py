@@ -24,11 +24,8 @@ class Ingredients(msgspec.Struct):
 
 
 def describe(environment: Environment) -> dict[str, Any]:
-    """Settings, quirks, identity and the wall clock at run time 0.
-
-    An identity is a row of values: one with the listener that every node has anyway ends where it ended before there were others, so
-    that older releases read it.
-    """
+    """Return settings, quirks, identity and the wall clock at run time 0. An identity is a row of values. With only the listener that
+    every node has anyway, the row ends where it ended before there were listeners, so that older releases read it."""
     described: dict[str, Any] = msgspec.to_builtins(Ingredients(environment.settings, environment.identity, environment.epoch_ms))
     if not environment.identity.listeners:
         described["identity"] = described["identity"][:-1]
@@ -36,6 +33,6 @@ def describe(environment: Environment) -> dict[str, Any]:
 
 
 def rebuild(described: dict[str, Any], bits: Bits) -> Core:
-    """The core as it was before anything happened. Raises msgspec.ValidationError if this version cannot read it."""
+    """Return the core as it was before anything happened. Raises msgspec.ValidationError if this version cannot read it."""
     made_of = msgspec.convert(described, Ingredients)
     return core_of(made_of.settings, made_of.identity, bits, made_of.epoch_ms)

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 DESCRIBED: Final = "No Authorizer is configured on the broker"
 ALTERED: Final = "No Authorizer is configured."
-"""The text of each entry of CreateAcls and of each filter of DeleteAcls."""
-ENTRY_COST: Final = 3  # core.budget
+"""The text for each entry of CreateAcls and for each filter of DeleteAcls."""
+ENTRY_COST: Final = 3  # Units of work (core.budget)
 
 
 def closes(request: Request, turn: Turn, api: str, codes: Iterable[tuple[int, int, int, int]]) -> bool:
-    """Is one of these codes 0 (resource type, pattern type, operation, permission type)? Then the connection is closed."""
+    """Close the connection if one of these codes is 0 (resource type, pattern type, operation, permission type), and return whether it
+    did."""
     unknown = any(0 in each for each in codes)
     if unknown:
         turn.out.append(Close(request.ticket, f"{api} has an UNKNOWN (0) resource type, pattern type, operation or permission type"))

@@ -1,6 +1,6 @@
-"""Quotas of clients by user, client id and address, as they were set: kept and told, never enforced (KIP-546, KIP-612, KIP-599).
+"""Quotas of clients by user, client id and address: they are kept and listed, never enforced (KIP-546, KIP-612, KIP-599).
 
-An entity is its types and names, a null name standing for the default. What is kept is bounded in entities and in text.
+An entity is its types and names, and a null name stands for the default. What is kept is bounded in entities and in text.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ CLIENT: Final = "client-id"
 IP: Final = "ip"
 MOST_ENTITIES: Final = 10_000
 MOST_TEXT: Final = 1024 * 1024
-"""Characters of all names together."""
+"""The most characters in all names together."""
 TOO_MANY: Final = f"This broker keeps quotas of at most {MOST_ENTITIES} entities whose names have at most {MOST_TEXT} characters."
 
 Entity = tuple[tuple[str, str | None], ...]
-"""Types with their names, by type: of one entity there is one."""
+"""The types of an entity with their names, sorted by type, so that equal entities are equal."""
 
 ADDRESS: Final = re.compile(r"[0-9A-Za-z.:_-]+")
 
@@ -47,7 +47,7 @@ OF_ADDRESSES: Final = {"connection_creation_rate": INT}
 
 
 class QuotaRefused(ValueError):
-    """An entity or a value that cannot be; the text is Kafka's."""
+    """An impossible entity or value; the text is Kafka's."""
 
 
 class Quotas:
@@ -65,11 +65,10 @@ class Quotas:
         return self._text
 
     def items(self) -> Iterable[tuple[Entity, Mapping[str, float]]]:
-        """Every entity with its quotas."""
         return self._kept.items()
 
     def has_room(self, entity: Entity) -> bool:
-        """Could it be kept, if it is not already?"""
+        """Return whether the entity is kept already or could be kept."""
         return entity in self._kept or (len(self._kept) < MOST_ENTITIES and self._text + _characters(entity) <= MOST_TEXT)
 
     def change(self, entity: Entity, changes: Mapping[str, float | None]) -> None:
@@ -96,13 +95,13 @@ def _characters(entity: Entity) -> int:
 def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
     """Return the entity of these types in the order of Java's map, as answers have it. If a type is listed twice, the last one counts."""
     named = dict(parts)
-    # Kafka's map is made for so many types as are listed, and is no larger than that
+    # Kafka's map has room for as many types as are listed, and no more
     mask = table_for(len(named), 1 << max(len(named) - 1, 0).bit_length()) - 1
     return tuple([(kind, named[kind]) for kind in sorted(named, key=lambda kind: order_key(spread_bits(java_hash(kind)), mask))])
 
 
 def hash_of(entity: Entity) -> int:
-    """`hashCode()` of its ClientQuotaEntity: Objects.hash of the map of its entries."""
+    """Return the `hashCode()` of its ClientQuotaEntity: Objects.hash of the map of its entries."""
     entries = sum(java_hash(kind) ^ (0 if name is None else java_hash(name)) for kind, name in entity)
     return 31 + entries & MASK
 
@@ -114,7 +113,8 @@ def printed(entity: Entity) -> str:
 
 
 def keys_of(entity: Entity, ip_with_others: str) -> Mapping[str, Kind]:
-    """The quotas that such an entity may have. Raises QuotaRefused; `ip_with_others`: the release's words for an address beside a user."""
+    """Return the quotas that such an entity may have. Raises QuotaRefused. `ip_with_others` holds the release's words for an address
+    beside a user."""
     if not entity:
         raise QuotaRefused("Invalid empty client quota entity")
     for kind, name in entity:
@@ -127,7 +127,7 @@ def keys_of(entity: Entity, ip_with_others: str) -> Mapping[str, Kind]:
     if len(entity) > 1:
         raise QuotaRefused(ip_with_others)
     address = entity[0][1]
-    # Kafka asks a resolver; here what could be an address or a host's name is one
+    # Kafka asks a resolver; here every text that could be an address or a host name is accepted
     if address is not None and not ADDRESS.fullmatch(address):
         raise QuotaRefused(f"{address} is not a valid IP or resolvable host.")
     return OF_ADDRESSES

@@ -34,7 +34,7 @@ def setting(name: str, about: str, lowest: int | None = None, highest: int | Non
 
 
 def declarations(declaring: type[msgspec.Struct]) -> Iterator[tuple[str, type, Declaration]]:
-    """Field, its type without the annotation, and what is declared of it; in the order of the class."""
+    """Yield each field, its type without the annotation, and its declaration, in the order of the class."""
     for field, hint in get_type_hints(declaring, include_extras=True).items():
         for mark in getattr(hint, "__metadata__", ()):
             if isinstance(mark, Declaration):
@@ -115,7 +115,7 @@ class Quirks(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the core may ask about its configuration. Defaults are groupmock's own profile: Kafka's, but quick to start."""
+    """The configuration that the core may ask about. Defaults are groupmock's own profile: Kafka's, but quick to start."""
 
     group_min_session_timeout_ms: Annotated[
         int, setting("group.min.session.timeout.ms", "smallest session timeout a member may ask for", 0)
@@ -352,12 +352,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def consumer_protocol(self) -> bool:
-        """Are consumer groups served?"""
+        """Return whether consumer groups are served."""
         return "consumer" in listed(self.group_coordinator_rebalance_protocols)
 
     @property
     def consumer_assignors(self) -> tuple[str, ...]:
-        """Names of the assignors that consumer groups may have."""
+        """Return the names of the assignors that consumer groups may have."""
         return listed(self.group_consumer_assignors)
 
     def room(self) -> Room:

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 Key = tuple[str, ...]
-"""A name of `NAMES` and what it is set for."""
+"""A name of `NAMES` and what the timer is set for."""
 NAMES: Final = {
     "session": "group and member id",
     "join": "group",
@@ -39,9 +39,9 @@ NAMES: Final = {
     "thaw": "group and member id",
     "markers_release": "transactional id",
 }
-"""Every timer that there is -> what it is set for. Rows, the control API and its page take them from here."""
+"""Maps every timer to what it is set for. Rows, the control API and its page take the names from here."""
 _FEW: Final = 64
-"""So many marked entries are not worth a sweep."""
+"""Fewer marked entries than this are not worth a sweep."""
 
 
 class Timer(msgspec.Struct, gc=False, eq=False):
@@ -53,7 +53,8 @@ class Timer(msgspec.Struct, gc=False, eq=False):
     live: bool = True
 
 
-_Entry = tuple[int, int, Timer]  # when to look, order of arming, what at; a plain tuple is cheap, and the collector lets go of it
+# when to look, order of arming, the timer; a plain tuple is cheap, and the garbage collector stops tracking it
+_Entry = tuple[int, int, Timer]
 
 
 class Timers:
@@ -71,11 +72,11 @@ class Timers:
         return len(self._armed)
 
     def armed(self, name: str) -> list[Key]:
-        """The keys of one name that are armed."""
+        """Return the armed keys of one name."""
         return [key for key in self._armed if key[0] == name]
 
     def get(self, key: Key) -> Timer | None:
-        """The armed timer of that key."""
+        """Return the armed timer of the key, or None."""
         return self._armed.get(key)
 
     def set(self, key: Key, deadline: int) -> Timer:
@@ -93,7 +94,7 @@ class Timers:
         return timer
 
     def cancel(self, key: Key) -> None:
-        """Disarm; nothing happens when it is not armed."""
+        """Disarm the timer if it is armed."""
         timer = self._armed.pop(key, None)
         if timer is not None:
             timer.live = False
@@ -101,7 +102,8 @@ class Timers:
                 self._sweep()
 
     def next(self) -> int | None:
-        """When to look again: never later than the earliest deadline, perhaps earlier (a moved deadline is found out then)."""
+        """Return when to look again, or None. It is never later than the earliest deadline, and earlier if a deadline was moved, which
+        is found out then."""
         heap = self._heap
         while heap and not heap[0][2].live:
             heappop(heap)
@@ -114,7 +116,7 @@ class Timers:
             timer = heappop(heap)[2]
             if not timer.live:
                 continue
-            if timer.deadline > timer.queued:  # was moved: queue it where it belongs, so that the order of deadlines holds
+            if timer.deadline > timer.queued:  # The timer was moved: queue it where it belongs, so that the order of deadlines holds
                 self._push(timer)
                 continue
             del self._armed[timer.key]
@@ -125,9 +127,11 @@ class Timers:
         return None
 
     def _sweep(self) -> None:
-        """Every armed timer has one entry: the others are marked. The condition stands at its calls, which cost less so."""
+        """Remove entries that are marked, so that every armed timer has one entry. The condition is checked by the callers, because that
+        is cheaper."""
         self._heap = [entry for entry in self._heap if entry[2].live]
-        heapify(self._heap)  # what fires when is a matter of the entries, of which no two are equal, and not of how they lie
+        # The order of firing depends on the entries alone, of which no two are equal, and not on how the heap holds them
+        heapify(self._heap)
 
     def _push(self, timer: Timer) -> None:
         timer.queued = timer.deadline

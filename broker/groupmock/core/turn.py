@@ -1,4 +1,4 @@
-"""One entry into the core: what everything that happens in it may use, and where its effects go."""
+"""The context of one entry into the core: what the code in it may use, and where its effects go."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Turn:
-    """Made by the core, once for each event and once for all timers that are due. `now` is int ns since the run's epoch; `out` collects the
-    effects in order. `settings`, `quirks` (of the release) and `timers` are the cluster's."""
+    """The core makes one turn for each event and one for all timers that are due. `now` is int ns since the run's epoch; `out` collects
+    the effects in order. `settings`, `quirks` (of the release) and `timers` are the cluster's."""
 
     __slots__ = ("environment", "now", "out", "quirks", "settings", "timers")
 
@@ -35,7 +35,7 @@ class Turn:
         return self.environment.epoch_ms + self.now // NS_PER_MS
 
     def after(self, delay_ms: int) -> int:
-        """The deadline that many ms from now (now, for less than none)."""
+        """Return the deadline that many ms from now (now, for less than none)."""
         return self.now + max(delay_ms, 0) * NS_PER_MS
 
     def reply(self, ticket: int, message: Message, lease: Lease | None = None) -> None:
@@ -57,7 +57,7 @@ class Turn:
             self._begin(steps, (group.group_id,))
 
     def begin_on_offsets(self, steps: Callable[[Turn], Steps], groups: Container[str]) -> None:
-        """The same for work on the offsets of groups: who asks about those waits, members do not."""
+        """Begin work on the offsets of groups: requests for these offsets wait, requests of members do not."""
         self._begin(steps, groups, OF_OFFSETS)
 
     def begin_request(self, steps: Callable[[Turn], Steps], group_id: str, elements: int) -> None:
@@ -106,7 +106,7 @@ class Turn:
             pass
 
     def abandon(self, ticket: int, reason: str) -> None:
-        """Never answer a request, as Kafka does; its connection stays mute."""
+        """Never answer a request, as Kafka does. Its connection stays mute."""
         self.out.append(Abandoned(ticket, reason))
 
     def note(self, what: str, **fields: object) -> None:

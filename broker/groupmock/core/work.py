@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Steps = Iterator[None]
-"""Each `next` does a little."""
+"""Each `next` does a small part of the work."""
 A_FEW: Final = 16
-"""So many small things are one step."""
+"""The number of small things that make one step."""
 AT_ONCE: Final = 256
-"""A request with no more elements than that is handled in one step."""
+"""A request with at most this many elements is handled in one step."""
 Asks = dict[int, Callable[[Any], Iterable[str]]]
-"""API key -> the groups that a request of it names."""
+"""Maps API keys to a function that returns the groups which a request names."""
 
 
 def _one(message: Any) -> Iterable[str]:
@@ -56,7 +56,7 @@ OF_GROUPS: Final[Asks] = {
     api_keys.DESCRIBE_GROUPS: lambda message: message.groups,
     api_keys.CONSUMER_GROUP_DESCRIBE: lambda message: message.group_ids,
 }
-"""All that look at a group. A list of groups is none of them: it tells what there is at the moment, as Kafka's does."""
+"""Requests that look at a group. A list of groups is none of them: it shows the groups as they are at the moment, as Kafka's does."""
 
 
 def at_once(steps: Generator[None, None, T]) -> T:
@@ -74,7 +74,7 @@ class Work(msgspec.Struct, eq=False):
     requests are `waiting`. `let_in` is the one of them that happens now."""
 
     steps: Steps
-    turn: Any  # a Turn: named, its file, this one and those between would be a circle
+    turn: Any  # The type is Turn, whose import would be a circle
     groups: Container[str] = ()
     asks: Asks = msgspec.field(default_factory=lambda: OF_GROUPS)
     waiting: deque[Request | Key] = msgspec.field(default_factory=deque)
@@ -88,7 +88,7 @@ def on(busy: list[Work], group_id: str) -> list[Work]:
 
 
 def keeps(busy: list[Work], request: Request) -> bool:
-    """Does this request wait for work on a group that it names? Then it is kept."""
+    """Keep the request if it names a group that is being worked on, and return whether it was kept."""
     for work in busy:
         named = work.asks.get(request.key)
         if named is not None and work.let_in is not request and any(group_id in work.groups for group_id in named(request.message)):
@@ -98,7 +98,8 @@ def keeps(busy: list[Work], request: Request) -> bool:
 
 
 def defers(busy: list[Work], key: Key) -> bool:
-    """Does this timer of a group, whose id stands first in what it is set for, wait? Then it is kept."""
+    """Keep the timer of a group that is being worked on, and return whether it was kept. The group id comes first in what a timer is set
+    for."""
     for work in on(busy, key[1]):
         if work.let_in != key:
             work.waiting.append(key)

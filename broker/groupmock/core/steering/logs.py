@@ -1,4 +1,4 @@
-"""Steering logs: what cleanup.policy asks for is done now, without waiting for time, size or a dirty ratio."""
+"""Commands for logs: what cleanup.policy asks for is done now, without waiting for time, size or a dirty ratio."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 MOST_LEAPT: Final = 2**40
-"""Five hundred batches without records."""
+"""Bounds a leap of offsets to five hundred batches without records."""
 OfTopic = Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="partition of the topic; null: all of them")]
 
 
@@ -35,7 +35,7 @@ class CompactTopic(Arguments):
 
 @steers("compact_topic", CompactTopic)
 def compact_topic(cluster: Cluster, arguments: CompactTopic, turn: Turn) -> None:
-    """One round of the cleaner (core.log.compaction). Where nothing can be cleaned nothing happens."""
+    """Run one round of the cleaner (core.log.compaction). If nothing can be cleaned, nothing happens."""
     topic, partitions = _chosen(cluster, arguments.topic, arguments.partition)
     _check_policy(cluster, topic, "compact")
     for partition in partitions:
@@ -76,7 +76,7 @@ class SetNextOffset(Arguments):
 
 @steers("set_next_offset", SetNextOffset)
 def set_next_offset(cluster: Cluster, arguments: SetNextOffset, turn: Turn) -> None:
-    """Fetches that wait are looked at."""
+    """Set the next offset of a log. Waiting fetches are looked at."""
     check_partition(cluster, arguments.topic, arguments.partition)
     partition = cluster.topics.require_partition(arguments.topic, arguments.partition)
     if arguments.offset < partition.end:
@@ -106,7 +106,7 @@ class LagReplica(Arguments):
 
 @steers("lag_replica", LagReplica)
 def lag_replica(cluster: Cluster, arguments: LagReplica, turn: Turn) -> None:
-    """Twice is once: it stays where it stopped first."""
+    """Let a replica fall behind. A replica that lags already stays where it stopped first."""
     partition = _replica(cluster, arguments)
     if partition.leader == arguments.node:
         raise NotNow(f"node {arguments.node} leads partition {arguments.partition} of topic {arguments.topic!r}: move the leader first")
@@ -123,7 +123,7 @@ class CatchUpReplica(Arguments):
 
 @steers("catch_up_replica", CatchUpReplica)
 def catch_up_replica(cluster: Cluster, arguments: CatchUpReplica, turn: Turn) -> None:
-    """Fetches that wait there are looked at."""
+    """Let a replica catch up. Fetches that wait there are looked at."""
     partition = _replica(cluster, arguments)
     if partition.leader == NO_LEADER:
         raise NotNow(f"nobody leads partition {arguments.partition} of topic {arguments.topic!r}, so there is nobody to fetch from")

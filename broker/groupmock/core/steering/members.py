@@ -1,4 +1,4 @@
-"""Steering one member: its session ends now, its instance is taken over, its requests wait."""
+"""Commands for one member: its session ends now, its instance is taken over, its requests wait."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ExpireMember(Arguments):
 
 @steers("expire_member", ExpireMember)
 def expire_member(cluster: Cluster, arguments: ExpireMember, turn: Turn) -> None:
-    """Kafka's expireClassicGroupMemberHeartbeat: a member that waits for an answer cannot expire."""
+    """Expire the member like Kafka's expireClassicGroupMemberHeartbeat: a member with a parked request cannot expire."""
     found = group_of(cluster, arguments.group)
     if isinstance(found, ConsumerGroup):
         not_held(cluster, arguments.group, "let a member expire")
@@ -78,7 +78,8 @@ class FenceInstance(Arguments):
 
 @steers("fence_instance", FenceInstance)
 def fence_instance(cluster: Cluster, arguments: FenceInstance, turn: Turn) -> None:
-    """The steps of a JoinGroup without member id and with a known instance id (KIP-345), its protocols unchanged."""
+    """Take over an instance by the steps of a JoinGroup without member id and with a known instance id (KIP-345), its protocols
+    unchanged."""
     group = classic_group_of(cluster, arguments.group)
     member_id = group.static_members.get(arguments.instance)
     if member_id is None:
@@ -120,7 +121,7 @@ class FenceMember(Arguments):
 
 @steers("fence_member", FenceMember)
 def fence_member(cluster: Cluster, arguments: FenceMember, turn: Turn) -> None:
-    """Members of the classic protocol have a generation, and a static one that is away no epoch: neither can be fenced so."""
+    """Fence a member of a consumer group. Members of the classic protocol have no epoch, and neither has a static one that is away."""
     group = group_of(cluster, arguments.group)
     if not isinstance(group, ConsumerGroup):
         raise NotNow(f"group {arguments.group!r} is a {group.group_type} group: only members of consumer groups have epochs")
@@ -143,7 +144,8 @@ class FreezeMember(Arguments):
 
 @steers("freeze_member", FreezeMember)
 def freeze_member(cluster: Cluster, arguments: FreezeMember, turn: Turn) -> None:
-    """JoinGroup, SyncGroup, LeaveGroup, OffsetCommit and heartbeats with its member id wait. Twice is once, with the later end."""
+    """Freeze a member: JoinGroup, SyncGroup, LeaveGroup, OffsetCommit and heartbeats with its member id wait. For a frozen member the
+    later end counts."""
     group = group_of(cluster, arguments.group)
     member = member_of(group, arguments.member)
     names = (member.member_id, member.group_instance_id, member.client_id)

@@ -34,7 +34,7 @@ class MoveLeaders(Arguments):
 
 @steers("move_leaders", MoveLeaders)
 def move_leaders(cluster: Cluster, arguments: MoveLeaders, turn: Turn) -> None:
-    """A node becomes a replica if it was none (see move_leader)."""
+    """Move leaders to another node, which becomes a replica if it was none (see move_leader)."""
     if arguments.topic is not None:
         topic_of(cluster, arguments.topic)
     if arguments.node is not None:
@@ -68,7 +68,7 @@ class MoveCoordinators(Arguments):
 
 @steers("move_coordinators", MoveCoordinators)
 def move_coordinators(cluster: Cluster, arguments: MoveCoordinators, turn: Turn) -> None:
-    """Every partition of __consumer_offsets; where it can go nowhere else it is unloaded and loaded where it is."""
+    """Move every partition of __consumer_offsets. If there is no other node, a partition is unloaded and loaded where it is."""
     hosting = cluster.groups.hosting
     if arguments.node is not None:
         node_of(cluster, arguments.node)

@@ -1,4 +1,4 @@
-"""Steering nodes: a coordinator or a partition leader moves, a node stops, starts, stalls."""
+"""Commands for nodes: a coordinator or a partition leader moves, a node stops, starts, stalls."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class MoveLeader(Arguments):
 
 @steers("move_leader", MoveLeader)
 def move_leader(cluster: Cluster, arguments: MoveLeader, turn: Turn) -> None:
-    """The node becomes a replica if it was none."""
+    """Move the leader of a partition to a node, which becomes a replica if it was none."""
     check_partition(cluster, arguments.topic, arguments.partition)
     cluster.topics.lead(turn, arguments.topic, arguments.partition, live_node(cluster, arguments.node))
 
@@ -105,13 +105,13 @@ class StopNode(Arguments):
 
 @steers("stop_node", StopNode)
 def stop_node(cluster: Cluster, arguments: StopNode, turn: Turn) -> None:
-    """A node that is stopped already stays so. What no other node has is nobody's until the node starts again."""
+    """Stop a node. Partitions that no other node has are without a leader until the node starts again."""
     if all(each.node_id != node_of(cluster, arguments.node) for each in turn.environment.up):
         return
     turn.environment.up = tuple([each for each in turn.environment.up if each.node_id != arguments.node])
     turn.timers.cancel(("stall", str(arguments.node)))
     stopped = NodeChanged(arguments.node, "stopped")
-    # Effects happen in order: a node that dies is gone before the 16 of its coordinators, which reach nobody then
+    # Effects happen in order: a node that dies is gone before the 16 of its coordinators, which are never delivered then
     if not arguments.clean:
         turn.out.append(stopped)
     for hosting in cluster.hostings:
@@ -136,7 +136,7 @@ class StartNode(Arguments):
 
 @steers("start_node", StartNode)
 def start_node(cluster: Cluster, arguments: StartNode, turn: Turn) -> None:
-    """Harmless for a node that runs."""
+    """Start a node; a node that runs is resumed."""
     node = node_of(cluster, arguments.node)
     if any(each.node_id == node for each in turn.environment.up):
         resume(turn, node)
@@ -150,10 +150,8 @@ def start_node(cluster: Cluster, arguments: StartNode, turn: Turn) -> None:
 
 
 class AddNode(Arguments):
-    """One node more, the next by number. It leads and coordinates nothing until something is moved there, or a topic is made.
-
-    Whoever submits it listens at that address already.
-    """
+    """Add a node with the next number. It leads and coordinates nothing until something is moved there, or a topic is created. The
+    address is already listened at when the command is submitted."""
 
     node: Annotated[NodeId, Meta(description="its id: one more than the last one's")]
     host: Annotated[str, Meta(description="what clients are told", min_length=1)]
@@ -164,7 +162,7 @@ class AddNode(Arguments):
 
 @steers("add_node", AddNode)
 def add_node(cluster: Cluster, arguments: AddNode, turn: Turn) -> None:
-    """A broker that registers (docs/kafka/differences.md#moving-leaders-adding-nodes)."""
+    """Register a broker (docs/kafka/differences.md#moving-leaders-adding-nodes)."""
     environment = turn.environment
     nodes = environment.identity.nodes
     if arguments.node != nodes[-1].node_id + 1:
@@ -184,7 +182,7 @@ class StallNode(Arguments):
 
 @steers("stall_node", StallNode)
 def stall_node(cluster: Cluster, arguments: StallNode, turn: Turn) -> None:
-    """Twice is once, with the later end."""
+    """Stall a node. For a stalled node the later end counts."""
     node, key = live_node(cluster, arguments.node), ("stall", str(arguments.node))
     if arguments.ms is None:
         turn.timers.cancel(key)
@@ -196,7 +194,7 @@ def stall_node(cluster: Cluster, arguments: StallNode, turn: Turn) -> None:
 
 
 def resume(turn: Turn, node: int) -> bool:
-    """A stalled node goes on. Was it stalled?"""
+    """Resume a stalled node and return whether it was stalled."""
     turn.timers.cancel(("stall", str(node)))
     if node not in turn.environment.stalled:
         return False

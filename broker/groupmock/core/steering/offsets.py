@@ -42,7 +42,7 @@ COMMIT_REFUSED: Final = "group '{group}' is {state}: nobody but its members may 
 
 
 class PartitionOffset(msgspec.Struct, forbid_unknown_fields=True):
-    """An offset of one partition; on a command line TOPIC:PARTITION=OFFSET."""
+    """An offset of one partition; a command line writes it TOPIC:PARTITION=OFFSET."""
 
     topic: TopicName
     partition: Annotated[int, Meta(ge=0)]
@@ -77,7 +77,7 @@ class CommitOffsets(Arguments):
 
 @steers("commit_offsets", CommitOffsets)
 def commit_offsets(cluster: Cluster, arguments: CommitOffsets, turn: Turn) -> None:
-    """All of them or none."""
+    """Commit all offsets or none."""
     for each in arguments.offsets:
         check_partition(cluster, each.topic, each.partition)
     wanted = [Commit(each.topic, each.partition, each.offset, -1, each.metadata) for each in arguments.offsets]
@@ -106,7 +106,7 @@ class ResetOffsets(Arguments):
 
 @steers("reset_offsets", ResetOffsets)
 def reset_offsets(cluster: Cluster, arguments: ResetOffsets, turn: Turn) -> None:
-    """All of them or none."""
+    """Reset all offsets or none."""
     wanted = [Commit(each.topic, each.partition, each.after, -1, "") for each in resets(cluster, arguments)]
     _commit(cluster, turn, arguments.group, wanted)
 
@@ -143,7 +143,7 @@ def _reset(cluster: Cluster, arguments: ResetOffsets, at: tuple[str, int], befor
     if before is None and (arguments.shift is not None or arguments.to == "current"):
         if arguments.shift is not None:
             raise NotNow(f"{topic}/{index}: there is no committed offset to shift: reset it to earliest, latest or an offset")
-        return Reset(topic, index, None, partition.end)  # as Kafka's tool does
+        return Reset(topic, index, None, partition.end)  # Kafka's tool does the same
     wanted = {
         "earliest": partition.start,
         "latest": partition.end,
@@ -159,7 +159,7 @@ def _reset(cluster: Cluster, arguments: ResetOffsets, at: tuple[str, int], befor
 
 
 def _inactive(cluster: Cluster, group_id: str, refusal: str) -> GroupType | None:
-    """The group, if there is one, without members. Raises NotNow."""
+    """Return the group if it exists. Raises NotNow if it has members."""
     hosting = cluster.groups.hosting
     node = hosting.node_of(group_id)
     if node is None or cluster.groups.gate(group_id, node):
@@ -172,7 +172,7 @@ def _inactive(cluster: Cluster, group_id: str, refusal: str) -> GroupType | None
 
 
 def _commit(cluster: Cluster, turn: Turn, group_id: str, wanted: list[Commit]) -> None:
-    """Everything is checked before a group is made for it."""
+    """Commit the offsets. Everything is checked before a group is created for it."""
     group, hosting = _inactive(cluster, group_id, COMMIT_REFUSED), cluster.groups.hosting
     long = next((one for one in wanted if commits.refused_metadata(turn, one.metadata)), None)
     if long is not None:

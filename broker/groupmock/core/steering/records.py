@@ -1,4 +1,4 @@
-"""Steering logs: records are written as a producer's are, checks and refusals included."""
+"""Commands that write records as a producer does, with its checks and refusals."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 LATER: Final = (error_codes.NOT_ENOUGH_REPLICAS, error_codes.NOT_LEADER_OR_FOLLOWER)
-"""Codes of what the cluster, not the record, is the reason for."""
+"""Error codes whose reason is the cluster and not the record."""
 
 
 class RecordRefused(BadArguments):
-    """A record that its log does not take: which of the batches, and which record in it, both from 0. None was written."""
+    """A log refuses a record. The error names the batch and the record in it, both from 0. None was written."""
 
     def __init__(self, text: str, batch: int, place: int) -> None:
         super().__init__(text)
@@ -47,7 +47,7 @@ class Produce(Arguments):
 
 @steers("produce", Produce)
 def produce(cluster: Cluster, arguments: Produce, turn: Turn) -> None:
-    """Refused where Produce refuses it. Fetches that wait are answered."""
+    """Write records; what Produce refuses is refused. Waiting fetches are answered."""
     batches, topic = _read(arguments), topic_of(cluster, arguments.topic)
     for index in set(arguments.partitions):
         check_partition(cluster, arguments.topic, index)

@@ -29,15 +29,15 @@ Milliseconds = Annotated[int, Meta(ge=0, le=10**12)]
 
 
 class UnknownCommand(ValueError):
-    """No such command; the text names those there are."""
+    """There is no such command; the text names those there are."""
 
 
 class CannotSteer(ValueError):
-    """A command that cannot be done; nothing was changed. The text says why and what can be."""
+    """A command cannot be done, and nothing was changed. The text says why, and what can be done."""
 
 
 class BadArguments(CannotSteer):
-    """An argument lacks, is unknown or of the wrong type."""
+    """An argument is missing, unknown or of the wrong type."""
 
 
 class NoSuch(CannotSteer):
@@ -45,7 +45,7 @@ class NoSuch(CannotSteer):
 
 
 class NotNow(CannotSteer):
-    """It is there, but not in a state in which that can be done."""
+    """The named thing exists, but is not in a state in which the command can be done."""
 
 
 class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -56,8 +56,8 @@ Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 class SteeringCommand(NamedTuple):
-    """One command: its arguments and what it does with them. `on_rules`: it changes fault rules, and `run` takes (registry, arguments); any
-    other changes the cluster, and `run` takes (cluster, arguments, turn)."""
+    """A command: its arguments and what it does with them. `on_rules`: it changes fault rules, and `run` takes (registry, arguments);
+    any other changes the cluster, and `run` takes (cluster, arguments, turn)."""
 
     arguments: type[Arguments]
     run: Callable[..., Any]
@@ -86,14 +86,14 @@ def load() -> dict[str, SteeringCommand]:
 
 
 def find(name: str) -> SteeringCommand:
-    """The command of that name; the other files are loaded only if those that are do not have it. Raises UnknownCommand."""
+    """Return the command of that name. Files that are not loaded are loaded only if no loaded one has it. Raises UnknownCommand."""
     if name not in COMMANDS and name not in load():
         raise UnknownCommand(f"no command {name!r}: there are {', '.join(sorted(COMMANDS))}")
     return COMMANDS[name]
 
 
 def checked(name: str, arguments: dict[str, Any]) -> Arguments:
-    """Arguments as the command's struct. Raises UnknownCommand, BadArguments."""
+    """Return the arguments as the command's struct. Raises UnknownCommand, BadArguments."""
     try:
         return msgspec.convert(arguments, find(name).arguments)
     except msgspec.ValidationError as wrong:

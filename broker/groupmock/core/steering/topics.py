@@ -1,4 +1,4 @@
-"""Steering topics: one is created, grown or deleted, records are appended, without a client."""
+"""Commands for topics: one is created, grown or deleted, records are appended, without a client."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REMEDIES: Final[dict[int, tuple[type[CannotSteer], str]]] = {
     error_codes.INVALID_REPLICATION_FACTOR: (NotNow, "start with more nodes (--nodes N) or with a lower default.replication.factor"),
     error_codes.INVALID_CONFIG: (BadArguments, "`groupmock topic configs TOPIC` lists those there are, with their values"),
 }
-"""Kafka's code -> what a refusal of it is for whoever steers, and what to do about it."""
+"""Maps Kafka's error code to the error of a command and its remedy."""
 
 
 class CreateTopic(Arguments):
@@ -45,7 +45,7 @@ class CreateTopic(Arguments):
 
 @steers(CREATE_TOPIC, CreateTopic)
 def create_topic(cluster: Cluster, arguments: CreateTopic, turn: Turn) -> None:
-    """Refused where CreateTopics refuses it; the limit per request is that of ReplicationControlManager."""
+    """Create a topic; what CreateTopics refuses is refused. The limit per request is that of ReplicationControlManager."""
     settings = turn.settings
     partitions = settings.num_partitions if arguments.partitions is None else arguments.partitions
     if partitions > MOST_PARTITIONS:
@@ -72,7 +72,7 @@ def _free_id(cluster: Cluster, text: str) -> bytes:
 
 
 def _checked_configs(turn: Turn, given: dict[str, str]) -> Mapping[str, str]:
-    from ..log import config_keys, configs  # a start that only makes topics does without
+    from ..log import config_keys, configs  # Imported here, because a start that only creates topics does without
 
     try:
         return configs.check_all(given, config_keys.topic_keys(turn.quirks))
@@ -89,7 +89,7 @@ class GrowTopic(Arguments):
 
 @steers("grow_topic", GrowTopic)
 def grow_topic(cluster: Cluster, arguments: GrowTopic, turn: Turn) -> None:
-    """Refused where CreatePartitions refuses it."""
+    """Grow a topic; what CreatePartitions refuses is refused."""
     partitions_of(cluster, arguments.name)
     try:
         cluster.topics.grow(turn, arguments.name, arguments.partitions)
@@ -105,7 +105,7 @@ class DeleteTopic(Arguments):
 
 @steers("delete_topic", DeleteTopic)
 def delete_topic(cluster: Cluster, arguments: DeleteTopic, turn: Turn) -> None:
-    """A topic of that name may be created at once; it has another id."""
+    """Delete a topic. A topic of that name may be created at once; it has another id."""
     partitions_of(cluster, arguments.name)
     cluster.topics.delete(turn, arguments.name)
 
@@ -120,12 +120,12 @@ class Append(Arguments):
 
 @steers("append", Append)
 def append(cluster: Cluster, arguments: Append, turn: Turn) -> None:
-    """Fetches that wait are answered."""
+    """Append batches. Waiting fetches are answered."""
     check_partition(cluster, arguments.topic, arguments.partition)
     cluster.topics.append(turn, arguments.topic, arguments.partition, arguments.batch)
 
 
 def _said(refused: TopicRefused) -> CannotSteer:
-    """Kafka's words and a remedy."""
+    """Return an error with Kafka's words and a remedy."""
     kind, remedy = REMEDIES[refused.code]
     return kind(f"{refused.message.rstrip('.')}: {remedy}")

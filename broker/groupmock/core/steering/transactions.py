@@ -1,5 +1,5 @@
-"""Steering a transactional id: abort what is open, fence who has it, forget it, keep the end of its transactions from its readers, let
-another node coordinate it."""
+"""Commands for a transactional id: abort what is open, fence its producer, forget it, keep the end of its transactions from its readers,
+let another node coordinate it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 RELEASE: Final = "markers_release"
-"""The timer that lets go of markers which were held for a while."""
+"""The timer that releases markers which were held for a while."""
 
 
 def _steered(cluster: Cluster, name: str) -> TransactionalId:
-    """The id; NotNow where it hangs."""
+    """Return the id. Raises NotNow if it hangs."""
     known = transactional_id_of(cluster, name)
     if known.stuck:
         raise NotNow(f"transactional id {name!r} hangs in a change that could not be logged: nothing more happens before it is loaded anew")
@@ -38,7 +38,7 @@ class AbortTransaction(Arguments):
 
 @steers("abort_transaction", AbortTransaction)
 def abort_transaction(cluster: Cluster, arguments: AbortTransaction, turn: Turn) -> None:
-    """TX-92: the epoch is bumped, and the markers carry the new one."""
+    """Abort the open transaction: the epoch is bumped, and the markers carry the new one (TX-92)."""
     known = _steered(cluster, arguments.transactional_id)
     if known.state is not State.ONGOING:
         raise NotNow(f"transactional id {known.name!r} is {known.state}: there is a transaction to abort in {State.ONGOING} only")
@@ -55,7 +55,7 @@ class FenceTransaction(Arguments):
 
 @steers("fence_transaction", FenceTransaction)
 def fence_transaction(cluster: Cluster, arguments: FenceTransaction, turn: Turn) -> None:
-    """While markers are under way a newer producer is told to wait (51), and so is who says this."""
+    """Fence the id's producer. While markers are under way the command is refused, as a newer producer is told to wait (51)."""
     known = _steered(cluster, arguments.transactional_id)
     if known.state in PREPARED:
         raise NotNow(f"transactional id {known.name!r} is {known.state}: it can be fenced once its markers are written")
@@ -72,7 +72,7 @@ class ExpireTransactionalId(Arguments):
 
 @steers("expire_transactional_id", ExpireTransactionalId)
 def expire_transactional_id(cluster: Cluster, arguments: ExpireTransactionalId, turn: Turn) -> None:
-    """TX-93: an id with a transaction does not expire."""
+    """Expire an idle id; an id with a transaction does not expire (TX-93)."""
     known = _steered(cluster, arguments.transactional_id)
     if known.state not in IDLE:
         raise NotNow(f"transactional id {known.name!r} is {known.state}: it can expire once its transaction is over")
@@ -89,7 +89,7 @@ class HoldMarkers(Arguments):
 
 @steers("hold_markers", HoldMarkers)
 def hold_markers(cluster: Cluster, arguments: HoldMarkers, turn: Turn) -> None:
-    """Twice is once, with the later end."""
+    """Hold the markers of an id. For an id that is held already the later end counts."""
     holds_of(cluster).markers.add(arguments.transactional_id)
     key = (RELEASE, arguments.transactional_id)
     if arguments.ms is None:
@@ -106,7 +106,7 @@ class ReleaseMarkers(Arguments):
 
 @steers("release_markers", ReleaseMarkers)
 def release_markers(cluster: Cluster, arguments: ReleaseMarkers, turn: Turn) -> None:
-    """An id that nobody holds must at least exist."""
+    """Release the markers of an id. An id that is not held must at least exist."""
     name = arguments.transactional_id
     turn.timers.cancel((RELEASE, name))
     if not let_go(cluster, name, turn):
@@ -134,7 +134,7 @@ class MoveTransactionCoordinator(Arguments):
 
 @steers("move_transaction_coordinator", MoveTransactionCoordinator)
 def move_transaction_coordinator(cluster: Cluster, arguments: MoveTransactionCoordinator, turn: Turn) -> None:
-    """All ids of that partition of __transaction_state go with it, as those of a group's partition do."""
+    """Move the coordinator of an id. All ids of that partition of __transaction_state move with it, as those of a group's partition do."""
     hosting = cluster.transactions.hosting
     partition = hosting.partition_of(arguments.transactional_id)
     node = live_node(cluster, arguments.node) if arguments.node is not None else next_up(turn, hosting.leader_of(partition) or 0)

@@ -1,1 +1,2 @@
-"""The transaction coordinator: who writes under which transactional id, and how their transactions end (KIP-98, KIP-360, KIP-890)."""
+"""The transaction coordinator gives out producer ids and epochs for transactional ids, and ends their transactions (KIP-98, KIP-360,
+KIP-890)."""

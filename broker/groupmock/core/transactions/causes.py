@@ -11,7 +11,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 Cause = Literal[
-    # somebody comes
+    # a producer comes
     "id_created",
     "producer_came",
     "producer_went_on",
@@ -30,9 +30,9 @@ Cause = Literal[
     "id_expired",
     "coordinator_left",
     "coordinator_loaded",
-    # who is turned away
+    # a producer is refused
     "fenced",
-    # an operator (core.steering.transactions)
+    # an operator steers (core.steering.transactions)
     "abort_ordered",
     "fence_ordered",
     "expiry_ordered",
@@ -41,8 +41,6 @@ CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
 
 class Why(msgspec.Struct, frozen=True, gc=False):
-    """A cause and its sentence."""
-
     cause: Cause
     sentence: str
 
@@ -66,17 +64,17 @@ def producer_went_on(client_id: str | None) -> Why:
 
 
 def epochs_ended(producer_id: int) -> Why:
-    """The id goes on with another producer id."""
+    """The id goes on with another producer id, because its epochs are used up."""
     return Why("epochs_ended", f"the epochs of producer {producer_id} are used up: another producer id follows")
 
 
 def partitions_added(count: int) -> Why:
-    """AddPartitionsToTxn, or a Produce that adds on the way (KIP-890)."""
+    """A transaction began by AddPartitionsToTxn, or by a Produce that adds on the way (KIP-890)."""
     return Why("partitions_added", f"the transaction began with {count} partition{'' if count == 1 else 's'}")
 
 
 def group_added(group_id: str) -> Why:
-    """AddOffsetsToTxn, or a TxnOffsetCommit that adds on the way (KIP-890)."""
+    """A transaction began by AddOffsetsToTxn, or by a TxnOffsetCommit that adds on the way (KIP-890)."""
     return Why("group_added", f"the transaction began with offsets of group {group_id!r}")
 
 
@@ -90,7 +88,7 @@ def producer_replaced(client_id: str | None) -> Why:
 
 
 def timed_out(timeout_ms: int) -> Why:
-    """transaction.timeout.ms of the producer is over."""
+    """The producer's transaction.timeout.ms is over."""
     return Why("timed_out", f"the transaction was open for more than {timeout_ms} ms")
 
 
@@ -98,12 +96,12 @@ NOT_LOGGED: Final = Why("not_logged", "transaction.version is 0, at which a new 
 
 
 def markers_held(count: int) -> Why:
-    """An operator keeps the end from its readers."""
+    """An operator holds the markers back, so that readers do not see the end."""
     return Why("markers_held", f"markers of {count} partition{'' if count == 1 else 's'} are held back until they are released")
 
 
 def markers_written(count: int) -> Why:
-    """Everybody who reads committed may see the end."""
+    """The markers are written: every read_committed reader may see the end."""
     return Why("markers_written", f"markers are in {count} partition{'' if count == 1 else 's'}")
 
 
@@ -118,7 +116,7 @@ EXPIRY_ORDERED: Final = Why("expiry_ordered", "the coordinator was told to forge
 
 
 def coordinator_left(partition: int, node: int | None) -> Why:
-    """The id lives on in the log alone."""
+    """The coordinator lost the partition, and the id lives on in the log alone."""
     return Why("coordinator_left", f"partition {partition} of __transaction_state left node {node}")
 
 
@@ -128,7 +126,7 @@ def coordinator_loaded(partition: int, node: int | None) -> Why:
 
 
 def fenced(producer_id: int, epoch: int, current: int) -> Why:
-    """A producer that is not the one with the id any more asked for something."""
+    """A producer asked that does not have the id any more."""
     if epoch > current:
         return Why("fenced", f"producer {producer_id} says epoch {epoch}, which it never got: {current} is the current one")
     # A newer producer raises the epoch, and so does an abort by the coordinator.

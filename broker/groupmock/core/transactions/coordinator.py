@@ -66,34 +66,35 @@ class TransactionCoordinator:
         self._logs: dict[int, dict[str, TransactionalId]] = {}
         self._markers = Markers(environment, topics, self._complete)
         self.hosting = Hosting(environment, topics, TRANSACTION_TOPIC, partition_for, internal.TRANSACTION_PARTITIONS, LOAD, self)
-        """Which node has which partition of __transaction_state."""
+        """The placement of the partitions of __transaction_state."""
         self.ended: Counter[Cause] = Counter()
-        """How transactions ended that had begun: what decided it -> how many, since the start."""
+        """The number of transactions that ended since the start, by cause."""
         topics.when_deleted(self._topic_deleted)
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
     def gate(self, name: str, node: int) -> int:
-        """May that node answer for the id? 42 for none, 14 while it loads, 16 when another leads."""
+        """Return 42 for an empty id, 14 while the node loads the id's partition, 16 if another node leads it, else 0."""
         if not name:
             return NOT_VALID
         return self.hosting.gate(self.hosting.partition_of(name), node)
 
     def find(self, name: str) -> TransactionalId | None:
-        """The id, if somebody has it and its coordinator is there."""
+        """Return the id if it exists and its coordinator is available."""
         return self._ids.get(name)
 
     def on(self, node: int) -> list[TransactionalId]:
-        """Those that a node coordinates, by partition."""
+        """Return the ids that a node coordinates, by partition."""
         mine = [each for each in self._ids.values() if self.hosting.gate(each.partition, node) == OK]
         return sorted(mine, key=lambda each: each.partition)
 
     def all(self) -> Iterable[TransactionalId]:
-        """Every id that somebody coordinates."""
+        """Return every id that has a coordinator."""
         return self._ids.values()
 
     def _known(self, turn: Turn, name: str, by: Holder, client_id: str | None, waits: bool = True) -> int | TransactionalId:
-        """The id, for a producer that has its current epoch and, if it `waits` for that, is not in between; else the error (TX-32)."""
+        """Return the id for a producer with its current epoch, else the error (TX-32). With `waits`, an id between two states is an
+        error, too."""
         known = self._ids.get(name)
         if known is None:
             return NO_SUCH
@@ -115,7 +116,7 @@ class TransactionCoordinator:
     # -- InitProducerId ------------------------------------------------------------------------------------------------
 
     def init(self, turn: Turn, name: str, timeout_ms: int, own: Holder | None, client_id: str | None) -> Given:
-        """A producer comes with the id; `own`: who it was, if it goes on after an error (KIP-360)."""
+        """Give the id to a producer that comes with it. `own` is its producer id and epoch, if it goes on after an error (KIP-360)."""
         known = self._ids.get(name)
         if known is None:
             return self._create(turn, name, timeout_ms, client_id)
@@ -142,13 +143,13 @@ class TransactionCoordinator:
         return Given(OK, Holder(producer_id, 0))
 
     def _fresh(self, partition: int) -> int:
-        """A producer id of the node that coordinates the ids of that partition."""
+        """Return a new producer id of the node that coordinates the ids of that partition."""
         leader = self.hosting.leader_of(partition)
         assert leader is not None, f"nobody leads partition {partition} of {TRANSACTION_TOPIC}, and an id of it was asked for"
         return self.producer_ids.of(leader)
 
     def _next(self, turn: Turn, known: TransactionalId, timeout_ms: int, own: Holder | None, client_id: str | None) -> Given:
-        """The next epoch of an id without a transaction (TransactionMetadata.prepareIncrementProducerEpoch)."""
+        """Give an id without a transaction its next epoch (TransactionMetadata.prepareIncrementProducerEpoch)."""
         epoch = known.epoch
         if known.exhausted and (own is None or own.epoch == epoch):
             why = causes.epochs_ended(known.producer_id)
@@ -160,7 +161,7 @@ class TransactionCoordinator:
             why = causes.producer_went_on(client_id)
             known.bump(epoch)
         elif own.epoch == known.last_epoch:
-            why = causes.producer_went_on(client_id)  # the answer was lost: it is given again
+            why = causes.producer_went_on(client_id)  # The answer was lost, so it is given again
         else:
             return Given(self._fenced(turn, known, own, client_id))
         known.timeout_ms = timeout_ms
@@ -185,7 +186,7 @@ class TransactionCoordinator:
         before = known.state
         fresh = [at for at in places if before is not State.ONGOING or at not in known.partitions]
         if not fresh and before is State.ONGOING:
-            return OK  # an empty list does begin a transaction (seen on 4.3.0, 3.9.1, 2.8.2)
+            return OK  # An empty list begins a transaction, too (seen on 4.3.0, 3.9.1, 2.8.2)
         if new and not levels.logs_new_clients(turn):
             return self._not_logged(turn, known)
         most = turn.settings.transaction_max_partitions
@@ -208,8 +209,8 @@ class TransactionCoordinator:
         return OK
 
     def verify(self, turn: Turn, name: str, by: Holder, at: At, client_id: str | None) -> int:
-        """Is the partition in the producer's open transaction (KIP-890)? What is not logged yet is not waited for
-        (TransactionCoordinator.handleVerifyPartitionsInTransaction)."""
+        """Return whether the partition is in the producer's open transaction, as an error code (KIP-890). A partition that is not logged
+        yet is not waited for (TransactionCoordinator.handleVerifyPartitionsInTransaction)."""
         known = self._known(turn, name, by, client_id, waits=False)
         if isinstance(known, int):
             return known
@@ -239,7 +240,7 @@ class TransactionCoordinator:
     # -- EndTxn --------------------------------------------------------------------------------------------------------
 
     def end(self, turn: Turn, name: str, by: Holder, committed: bool, bumps: bool, client_id: str | None) -> Given:
-        """The producer ends its transaction; `bumps`: a new client's, whose next transaction has an epoch of its own (v5)."""
+        """End the producer's transaction. `bumps`: a new client's (v5), whose next transaction has an epoch of its own."""
         known = self._ids.get(name)
         if known is None:
             return Given(NO_SUCH)
@@ -268,7 +269,7 @@ class TransactionCoordinator:
             if known.exhausted:
                 known.next_id = self._fresh(known.partition)
             known.bump(known.epoch)
-        if before is not State.ONGOING:  # a new client may abort what it never began
+        if before is not State.ONGOING:  # A new client may abort a transaction that it never began
             known.started_ms, known.marked = turn.wall_ms, 0
         else:
             self.ended[why.cause] += 1
@@ -303,7 +304,7 @@ class TransactionCoordinator:
     # -- markers -------------------------------------------------------------------------------------------------------
 
     def settle(self, turn: Turn) -> None:
-        """See to the markers of what was decided in this entry."""
+        """Write the markers of transactions whose end was decided in this entry."""
         self._markers.settle(turn)
 
     def _complete(self, turn: Turn, known: TransactionalId) -> None:
@@ -315,7 +316,7 @@ class TransactionCoordinator:
             self.fence(turn, known)
 
     def release(self, turn: Turn, name: str) -> None:
-        """Nobody holds the markers of that id any more."""
+        """Write the markers of the id, because they are held no more."""
         known = self._ids.get(name)
         if known is not None:
             self._markers.release(turn, known)
@@ -330,7 +331,7 @@ class TransactionCoordinator:
     # -- timers --------------------------------------------------------------------------------------------------------
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
-        """Timer name -> what happens when it fires."""
+        """Return the handlers by timer name."""
         return {
             TIMEOUTS[0]: self._on_timeouts,
             EXPIRY[0]: self._on_expiry,
@@ -343,7 +344,7 @@ class TransactionCoordinator:
         return True
 
     def _watch_timeout(self, turn: Turn, known: TransactionalId) -> None:
-        """The coordinator looks at fixed times; here at the first of these at which something has timed out (TX-91)."""
+        """Arm the timer for the first of the coordinator's fixed times at which something has timed out (TX-91)."""
         self._arm(turn, TIMEOUTS, known.started_ms + known.timeout_ms + 1, turn.settings.transaction_abort_cleanup_interval_ms)
 
     def _arm(self, turn: Turn, key: tuple[str], due_ms: int, interval_ms: int) -> None:
@@ -390,7 +391,7 @@ class TransactionCoordinator:
                 yield
 
     def forget(self, turn: Turn, known: TransactionalId, why: Why) -> None:
-        """The next to come with an id that was idle is the first (TX-93)."""
+        """Forget an idle id, so that the next producer with it is the first (TX-93)."""
         del self._ids[known.name]
         self._told(turn, known, known.state, "", why)
 
