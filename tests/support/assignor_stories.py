@@ -1,4 +1,5 @@
-"""A consumer group as far as its targets go: who is in it, what it has, what a heartbeat computes. Played as KafkaAssignors.java does."""
+"""The part of a consumer group that targets depend on: members, their partitions, and the targets that heartbeats compute.
+KafkaAssignors.java plays the same."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ Told = list[list[Any]]
 
 
 class Subscriber(msgspec.Struct):
-    """A member: `topics` as its set was filled, sorted once the log has them; `matched`: what its regular expression resolved to."""
+    """A member of the group. `topics` are in the order of its own set, and sorted once the log has them; `matched` are the topics of its
+    regular expression."""
 
     member_id: str
     group_instance_id: str | None
@@ -29,7 +31,7 @@ class Subscriber(msgspec.Struct):
 def targets(
     assignor: str, subscribers: Sequence[Subscriber], topics: Topics, replaced: str | None = None, *, alike: bool
 ) -> dict[str, Target]:
-    """Member id -> its new target."""
+    """Compute the new target of every member by its id."""
     spreads = Spreads()
     members = [
         Member(one.member_id, one.group_instance_id, subscription_of(one.topics, one.matched, topics, spreads), one.target)
@@ -39,7 +41,7 @@ def targets(
 
 
 class Story:
-    """One group. `topics`: name -> (id, partitions); `regexes`: what each resolved to."""
+    """The story of one group. `topics` maps a name to (id, partitions); `regexes` maps an expression to its topics."""
 
     def __init__(self, assignor: str, topics: Topics, regexes: dict[str, list[str]] | None = None) -> None:
         self.assignor, self.topics, self.regexes = assignor, topics, regexes or {}
@@ -47,11 +49,11 @@ class Story:
         self.members: dict[str, Subscriber] = {}
 
     def put(self, member: str, instance: str | None, names: Sequence[str], target: Target, regex: str | None = None) -> None:
-        """It is in the group, with that target as the log gives it."""
+        """Put a member into the group with the target that the log gives it."""
         self._enter(Subscriber(member, instance, names, at_once(stored({}, target, Effort())), regex, self._matched(regex)))
 
     def heartbeat(self, member: str, instance: str | None, names: Sequence[str], regex: str | None = None, computes: bool = True) -> None:
-        """It joins, subscribes anew, or takes the place of a static member; then the target of all is computed, if it is."""
+        """Play a heartbeat that joins, subscribes anew, or replaces a static member. Then compute the targets of all if `computes`."""
         replaced = next(
             (one for one in self.members if instance and self.members[one].group_instance_id == instance and one != member), None
         )
@@ -63,22 +65,22 @@ class Story:
         computed = targets(self.assignor, subscribers, self.topics, replaced, alike=alike) if computes else {}
         if replaced is not None:
             self.leave(replaced)
-            new.target = at_once(stored({}, new.target, Effort()))  # its record is written again for the new id
+            new.target = at_once(stored({}, new.target, Effort()))  # the record of the target is written again under the new id
         self._enter(new)
         for one, target in computed.items():
             self.members[one].target = target
 
     def leave(self, member: str) -> None:
-        """Nothing is computed."""
+        """Remove a member without computing targets."""
         self.table.discard(member)
         del self.members[member]
 
     def told(self) -> Told:
-        """[member, [[id in hex, partitions]...]] of each, in the order of the table."""
+        """Return [member, [[id in hex, partitions]...]] of each member, in the order of the table."""
         return [[one, [[topic.hex(), list(held)] for topic, held in self.members[one].target.items()]] for one in self.table]
 
     def _enter(self, subscriber: Subscriber) -> None:
-        """From now on its names are read from the log, where they are sorted."""
+        """Add the member to the group. From now on its topics come from the log, where they are sorted."""
         subscriber.topics = sorted(set(subscriber.topics))
         if subscriber.member_id not in self.table:
             self.table.add(subscriber.member_id)
@@ -89,7 +91,7 @@ class Story:
 
 
 def _alike(subscribers: Sequence[Subscriber]) -> bool:
-    """CG-103, said another way than `Group.alike` says it."""
+    """Decide CG-103 in another way than `Group.alike` does."""
     if any(one.regex for one in subscribers):
         return len({one.regex for one in subscribers}) == 1 and not any(one.topics for one in subscribers)
     return len({frozenset(one.topics) for one in subscribers}) == 1

@@ -1,6 +1,6 @@
-"""Plays the examples of audit rules: a scripted client against the whole driver on a virtual clock, and the rows that it leaves.
+"""Plays the examples of audit rules: a scripted client against the whole driver on a virtual clock, which writes journal rows.
 
-The same texts are played over TCP by tests/live/audit.
+tests/live/audit plays the same texts over TCP.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ from groupmock_clients.probe.verdicts.runner import play
 
 SETUP = FOLDER / "00-setup.exchange"
 OPAQUE = re.compile(r'b"for ([A-Z])"')
-"""What the probe's macros give to A, B, ...: a broker passes any bytes on, a consumer wants an Assignment, here of one partition each."""
+"""The bytes that the probe's macros assign to A, B, ... A broker passes any bytes on, but a consumer needs an Assignment: here one of
+one partition each."""
 FIRST_TOPIC = re.compile(r"^topics: t1:", re.MULTILINE)
 TIMES = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
-"""What members of examples say of themselves where an example does not: a rebalance timeout that CLIENT-32 likes."""
+"""The timeouts of members where an example names none. CLIENT-32 accepts this rebalance timeout."""
 
 
 def exchange_of(rule: type[Rule], which: str) -> Exchange:
-    """The example `kept` or `broken` of a rule. Raises ExchangeError for a text that is none."""
+    """Return the example `kept` or `broken` of a rule. Raises ExchangeError for an invalid text."""
     settings = "".join(f"settings: {name}={value}\n" for name, value in rule.settings.items())
     body = getattr(rule, which).strip()
     return exchange_named(f"{rule.code}.{which}", settings + _subscribed(_timed(body)))
 
 
 def exchange_named(name: str, body: str) -> Exchange:
-    """What an audit looks at, as an exchange that can be played. Raises ExchangeError for a text that is none."""
+    """Wrap the body of an example into an exchange that can be played. Raises ExchangeError for an invalid text."""
     text = f'exchange {name} "what a client does"\nrows: {name.split(".")[0]}\n{body}\n'
     topic = "$t1" if FIRST_TOPIC.search(body) else "t"
     with tempfile.TemporaryDirectory() as folder:
@@ -51,7 +52,7 @@ def exchange_named(name: str, body: str) -> Exchange:
 
 
 def _timed(body: str) -> str:
-    """Members have timeouts: those that the example gives to all of them, the session's no longer than the other, or else TIMES."""
+    """Add timeouts to the members. If the example gives only one of them, the other is equal to it; else TIMES apply."""
     line = next((line for line in body.splitlines() if line.startswith("member *:")), "member *:")
     given = dict(re.findall(r"(session_timeout_ms|rebalance_timeout_ms)=(\d+)", line))
     other = next(iter(given.values()), None)
@@ -61,7 +62,7 @@ def _timed(body: str) -> str:
 
 
 def _subscribed(body: str) -> str:
-    """Members of an example with a topic t1 subscribe to that, unless it says what they list."""
+    """Subscribe the members of an example to its topic t1, unless it lists protocols."""
     if "protocols=" in body or not FIRST_TOPIC.search(body):
         return body
     protocols = 'protocols=[p("range", sub("$t1"))]'
@@ -69,12 +70,12 @@ def _subscribed(body: str) -> str:
 
 
 def played(rule: type[Rule], which: str) -> list[Row]:
-    """The rows of the example. AssertionError where the broker answers something else than the text says."""
+    """Return the rows of the example. Raises AssertionError if the broker does not answer as the text says."""
     return rows_of(exchange_of(rule, which))
 
 
 def rows_of(exchange: Exchange) -> list[Row]:
-    """The rows that an exchange leaves. AssertionError as above."""
+    """Return the rows of an exchange. Raises AssertionError if the broker does not answer as the text says."""
     stage = WireStage(exchange.wanted_settings)
     outcome = play(next(exchange.variants()), stage)
     assert outcome.verdict == "kept", f"{exchange.name}: the exchange is not answered as it says: {outcome}"
@@ -83,6 +84,6 @@ def rows_of(exchange: Exchange) -> list[Row]:
 
 
 def from_a_file(rows: list[Row]) -> list[Row | UnknownRow]:
-    """The same rows as a journal file gives them back."""
+    """Return the same rows as a journal file gives them back."""
     lines = [msgspec.json.encode(rig_header(VirtualClock())), *(msgspec.json.encode(row) for row in rows)]
     return list(JournalReader(BytesIO(b"\n".join(lines) + b"\n")))

@@ -1,8 +1,9 @@
-"""Random histories of stock clients, for the judge of clients: a seed draws who takes part, what breaks, what an operator does meanwhile.
+"""Random histories of stock clients for the audit of clients. A seed draws the members, the faults and the steps of an operator.
 
-A history runs for some seconds in real time, in front of our own server over TCP; its journal is what is judged. Two runs of one seed have
-the same members, faults and steps, at times that the machine's load decides.
-GROUPMOCK_HISTORIES and GROUPMOCK_FIRST_SEED of tests/live/audit/test_random_histories.py say how many are played, from which seed on.
+A history runs for some seconds in real time against our own server over TCP; its journal is judged. Two runs of one seed have the same
+members, faults and steps, at times that depend on the machine's load.
+GROUPMOCK_HISTORIES and GROUPMOCK_FIRST_SEED of tests/live/audit/test_random_histories.py say how many histories are played and which seed
+is the first.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ ASSIGNORS: Final = {
     "confluent-kafka": (("range",), ("roundrobin",), ("cooperative-sticky",), ("range", "roundrobin")),
 }
 REQUEST_MS: Final = 3_500
-"""Of every client's request timeout, above the longest session: kafka-python wants it so."""
+"""The request timeout of every client, longer than the longest session, as kafka-python demands."""
 APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch", "LeaveGroup", "FindCoordinator", "Metadata", "Fetch")
 OF_MEMBERS: Final = ("SyncGroup", "Heartbeat", "Heartbeat")
 ERRORS: Final = {
@@ -56,23 +57,24 @@ ERRORS: Final = {
     "Metadata": (5, 3),
     "Fetch": (3, 6, 1),
 }
-"""What a broker may answer there."""
+"""The errors with which a broker may answer each API."""
 PLANS: Final = [name for name in ready_plans() if not any(of(read_plan(name)) for of in (for_producers, for_consumer_groups))]
-"""Those that strike members of classic groups, as these are: a plan that strikes nobody takes the place of one that does."""
+"""The plans whose faults strike members of classic groups. A plan without an effect here would waste a history."""
 LONGEST_STALL_S: Final = 1.0
 TOO_LATE_MS: Final = 200
-"""If a thread here had to wait so long, nobody is judged for not being in time: the shortest session is three times that."""
+"""If a thread had to wait for this long, nobody is judged for lateness: the shortest session is three times as long."""
 PROFILES: Final = ("groupmock", "groupmock", "kafka-4.3", "kafka-3.9")
 KNOWN: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = tuple(
     (each["library"], each["rule"], re.compile(each["says"]))
     for each in tomllib.loads((Path(__file__).parent / "audit_known.toml").read_text())["finding"]
 )
-"""(library, rule, what the sentence has): mistakes that are real, each with what the library's source does."""
+"""Rows of (library, rule, pattern of the sentence): real mistakes of libraries, each with a comment on the library's source."""
 
 
 @dataclass(frozen=True)
 class History:
-    """What a seed drew. `members`: changes to each one's spec, in the order in which they come; `steps`: (second, verb, which): when."""
+    """The history that a seed draws. `members` has the changes to each member's spec, in the order in which they join; `steps` are
+    (second, verb, which)."""
 
     library: str
     seed: int
@@ -92,7 +94,7 @@ class History:
 
 @dataclass
 class Played:
-    """`raised`: what a library told its user, and what steering could not be done."""
+    """The result of a history. `raised` has the errors that a library reported to its user, and the steps that could not be steered."""
 
     history: History
     journal: Path
@@ -100,7 +102,7 @@ class Played:
     raised: list[str] = field(default_factory=list)
 
     def findings(self, known: bool) -> list[str]:
-        """Those that are known to be real, or the others: a line each, with the rows that it cites."""
+        """Return the known findings or the others, one line each with the rows it cites."""
         return [
             f"{self.history} {each.severity} {each.rule}: {each.sentence} (rows {', '.join(map(str, each.rows))} of {self.journal})"
             for each in self.audit.findings
@@ -114,7 +116,7 @@ class Played:
 
 
 def drawn(library: str, seed: int) -> History:
-    """What this seed says of this library."""
+    """Draw the history of this seed and library."""
     dice = random.Random(f"{library} {seed}")
     seconds = dice.uniform(2, 4)
     session = dice.choice((600, 1000, 2000, 3000))
@@ -149,7 +151,7 @@ def drawn(library: str, seed: int) -> History:
 
 
 def _rule(dice: random.Random) -> dict[str, Any]:
-    """One fault rule; a chance of what each kind needs."""
+    """Draw one fault rule with the fields that its kind needs."""
     api = dice.choice(APIS)
     when: dict[str, Any] = dice.choice(({"nth": dice.randint(1, 6)}, {"every": dice.randint(2, 6)}, {"probability": 0.3}))
     rest: dict[str, Any] = {} if "nth" in when else {"times": dice.randint(1, 4)}
@@ -176,11 +178,11 @@ def _rule(dice: random.Random) -> dict[str, Any]:
     return {"when": {"api": api, **when}, "do": do, **rest}
 
 
-# -- playing
+# # -- Playing.
 
 
 class Play:
-    """One history under way. `wake`: set when it is to end before its time."""
+    """One history that is being played. Setting `wake` ends it early."""
 
     def __init__(self, history: History, broker: Broker) -> None:
         self.history, self.broker = history, broker
@@ -190,7 +192,7 @@ class Play:
         self.wake = threading.Event()
 
     def run(self) -> None:
-        """Every step at its second, or as soon as the one before is done."""
+        """Take every step at its second, or as soon as the step before is done."""
         begin = time.monotonic()
         for at, verb, which in self.history.steps:
             self.wake.wait(max(0.0, begin + at - time.monotonic()))
@@ -203,11 +205,11 @@ class Play:
                 STEPS[verb](self, which)
             else:
                 getattr(self, verb)(which)
-        except (CannotSteer, AssertionError) as problem:  # nobody is there to be steered; a library that does not start
+        except (CannotSteer, AssertionError) as problem:  # nobody is there to be steered, or a library does not start
             self.raised.append(f"{verb}: {problem}".splitlines()[0])
 
     def join(self, which: int) -> None:
-        """Start a member, again if it has left."""
+        """Start a member that has not started or has left."""
         if which in self.members:
             return
         library = self.history.library
@@ -216,7 +218,7 @@ class Play:
         self.members[which] = Member(spec(library, **{**fields, **self.history.members[which]}), goes_on=True)
 
     def leave(self, which: int) -> None:
-        """Close it as its application would. What its rules may not do is over by then: how it leaves is judged."""
+        """Close a member as its application would. Rules for running members no longer apply, because the way it leaves is judged."""
         member = self.members.pop(which, None)
         if member is not None:
             self.broker.client_says(member.spec.name, ASKED_TO_STOP)
@@ -224,13 +226,13 @@ class Play:
             self.gone.append(member)
 
     def produce(self, _: int) -> None:
-        """A record for every partition."""
+        """Write a record to every partition."""
         for topic, partitions in self.history.topics.items():
             for number in range(partitions):
                 self.broker.produce(topic, b"one", partition=number)
 
     def close(self) -> None:
-        """Take every fault away, then let everybody go."""
+        """Remove every fault, then close all members."""
         self.broker.clear_faults()
         for node in range(1, self.history.nodes + 1):
             with contextlib.suppress(CannotSteer):
@@ -258,12 +260,15 @@ STEPS: Final[dict[str, Callable[[Play, int], object]]] = {
     "rebalance": lambda play, which: play.broker.rebalance(GROUP),
     "stall": lambda play, which: play.broker.stall_node(1, LONGEST_STALL_S),
 }
-"""What an operator does."""
+"""The steps of an operator."""
 
 
 def played(history: History, folder: Path, lateness: Lateness) -> Played:
-    """Play it, then judge its journal. Clients and broker are one process on a machine that may be busy: an answer counts as heard only
-    after a while that no thread here had to wait."""
+    """Play a history, then judge its journal.
+
+    Clients and broker are one process on a machine that may be busy. Therefore an answer counts as heard only after a while in which no
+    thread had to wait.
+    """
     begin = time.monotonic()
     journal = folder / f"{history.library}-{history.seed}.jsonl"
     journal.unlink(missing_ok=True)
@@ -287,7 +292,7 @@ def played(history: History, folder: Path, lateness: Lateness) -> Played:
 
 
 def _hurried(plan: Plan) -> Plan:
-    """The plan with no wait longer than a history has time for."""
+    """Shorten the waits of a plan to the time of a history."""
     return msgspec.structs.replace(plan, rule=[
         msgspec.structs.replace(rule, do=rule.do | {"seconds": LONGEST_STALL_S}) if rule.do.get("seconds", 0) > LONGEST_STALL_S else rule
         for rule in plan.rule
@@ -295,7 +300,7 @@ def _hurried(plan: Plan) -> Plan:
 
 
 def play_all(histories: Iterable[History], folder: Path, at_once: int) -> Iterator[Played]:
-    """As they end. Journals of histories in which nothing was found are thrown away."""
+    """Yield the histories as they end. Journals without findings are deleted."""
     folder.mkdir(parents=True, exist_ok=True)
     with WakeLateness() as lateness, ThreadPoolExecutor(at_once) as pool:
         for done in pool.map(lambda each: played(each, folder, lateness), histories):
@@ -305,7 +310,7 @@ def play_all(histories: Iterable[History], folder: Path, at_once: int) -> Iterat
 
 
 def table(audits: dict[str, Audit]) -> str:
-    """Rule x library: in how much kept, how often broken."""
+    """Return a table of rules and libraries: how often each rule was kept and broken."""
     lines = [f"{'rule':10} {'':7} " + " ".join(f"{library:>26}" for library in audits)]
     for code, rule in registered().items():
         cells = []

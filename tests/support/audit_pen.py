@@ -1,4 +1,4 @@
-"""Rows of the wire written by hand, for an audit: connections that ask and are told, at a time that moves when it is told to."""
+"""Writes journal rows by hand for an audit: connections with requests and answers, at a time that the test advances."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from groupmock_codec.units import NS_PER_MS
 
 
 class AuditPen:
-    """`rows`: what was written; `take`: who reads along."""
+    """Collects the rows in `rows`, or passes them to `take`."""
 
     def __init__(self, take: Any = None) -> None:
         self.rows: list[Row] = []
@@ -23,12 +23,12 @@ class AuditPen:
         self.seq = self.ticket = self.connection = 0
 
     def pause(self, ms: float) -> AuditPen:
-        """Time passes."""
+        """Advance the time of the next rows."""
         self.t += int(ms * NS_PER_MS)
         return self
 
     def connect(self, client_id: str = "app", host: str = "/10.0.0.1", seen: bool = True, node: int = 1) -> Line:
-        """A connection; not `seen`: it is older than the journal."""
+        """Open a new client connection. If it is not `seen`, it is older than the journal."""
         self.connection += 1
         line = Line(self, self.connection, client_id, node)
         if seen:
@@ -36,20 +36,20 @@ class AuditPen:
         return line
 
     def write(self, row: Row) -> None:
-        """One row, with the next number."""
+        """Write one row with the next number."""
         self.seq += 1
         row.seq = self.seq
         self.take(row)
 
 
 class Line:
-    """A client's connection. Its methods write what it sends and what it is told; `ms`: how long the answer takes."""
+    """The connection of a client. Its methods write the requests and their answers; `ms` is the time until the answer."""
 
     def __init__(self, pen: AuditPen, number: int, client_id: str, node: int) -> None:
         self.pen, self.number, self.client_id, self.node = pen, number, client_id, node
 
     def asks(self, key: int, sent_ms_ago: float = 0, **message: Any) -> dict[str, Any]:
-        """A request. What it returns is to be `told`."""
+        """Write a request and return the place for `told`."""
         self.pen.ticket += 1
         place: dict[str, Any] = {
             "connection": self.number, "ticket": self.pen.ticket, "correlation_id": 1, "api_key": key, "api_name": APIS[key].name,
@@ -63,37 +63,36 @@ class Line:
         return place
 
     def told(self, place: dict[str, Any], delivered: bool = True, **message: Any) -> None:
-        """The answer."""
+        """Write the answer to a request."""
         self.pen.write(ReplyRow(t=self.pen.t, node=self.node, size=1, delivered=delivered, message=message, **place))
 
     def abandoned(self, place: dict[str, Any]) -> None:
-        """There will be none."""
+        """Write that a request will have no answer."""
         self.pen.write(AbandonedRow(t=self.pen.t, reason="a rule", **place))
 
     def closes(self, by: str = "client") -> None:
-        """Its end."""
+        """Write the end of the connection."""
         self.pen.write(CloseRow(t=self.pen.t, connection=self.number, by=by, reason="done"))
 
-    # -- what members say
+    # # -- The requests of members.
 
     def join(
         self, member: str, group: str = "g", instance: str | None = None, session_ms: int = 10_000, sent_ms_ago: float = 0
     ) -> dict[str, Any]:
-        """A JoinGroup."""
         return self.asks(
             JOIN_GROUP, sent_ms_ago, group_id=group, member_id=member, group_instance_id=instance, protocol_type="consumer",
             session_timeout_ms=session_ms, rebalance_timeout_ms=session_ms, protocols=[{"name": "range", "metadata": ""}],
         )  # fmt: skip
 
     def joined(self, place: dict[str, Any], member: str, generation: int = 1, error: int = 0, delivered: bool = True) -> None:
-        """Its answer: success, or 79 with the id to come back with."""
+        """Write the answer to a JoinGroup: success, or error 79 with the member id."""
         self.told(
             place, delivered, error_code=error, generation_id=generation, protocol_type="consumer", protocol_name="range", leader=member,
             member_id=member, members=[{"member_id": member, "metadata": "", "group_instance_id": None}] if not error else [],
         )  # fmt: skip
 
     def enters(self, member: str, generation: int = 1, group: str = "g", instance: str | None = None, session_ms: int = 10_000) -> None:
-        """All of it: 79 (a static member: not), JoinGroup, SyncGroup."""
+        """Write a whole join: error 79 (except for a static member), JoinGroup, SyncGroup."""
         if instance is None:
             self.joined(self.join("", group, session_ms=session_ms), member, error=79)
         place = self.join(member if instance is None else "", group, instance, session_ms)
@@ -101,22 +100,22 @@ class Line:
         self.syncs(member, generation, group)
 
     def syncs(self, member: str, generation: int = 1, group: str = "g") -> None:
-        """A SyncGroup that succeeds."""
+        """Write a SyncGroup that succeeds."""
         place = self.asks(SYNC_GROUP, group_id=group, member_id=member, generation_id=generation, assignments=[])
         self.told(place, error_code=0, assignment="")
 
     def beats(self, member: str, generation: int = 1, error: int = 0, group: str = "g", delivered: bool = True) -> None:
-        """A heartbeat, answered."""
+        """Write a heartbeat with its answer."""
         place = self.asks(HEARTBEAT, group_id=group, member_id=member, generation_id=generation)
         self.told(place, delivered, error_code=error)
 
     def commits(self, member: str, generation: int = 1, error: int = 0, group: str = "g") -> None:
-        """A commit of nothing, answered."""
+        """Write a commit without offsets, with its answer."""
         place = self.asks(OFFSET_COMMIT, group_id=group, member_id=member, generation_id_or_member_epoch=generation, topics=[])
         self.told(place, topics=[{"name": "t", "partitions": [{"partition_index": 0, "error_code": error}]}])
 
     def leaves(self, *members: str, group: str = "g", delivered: bool = True) -> None:
-        """A LeaveGroup of one or of several."""
+        """Write a LeaveGroup of one or several members."""
         named = [{"member_id": each, "group_instance_id": None} for each in members]
         place = self.asks(LEAVE_GROUP, group_id=group, members=named)
         self.told(place, delivered, error_code=0, members=[each | {"error_code": 0} for each in named])

@@ -1,4 +1,4 @@
-"""What followed a fault, counted row by row in plain Python: the judge of `groupmock_pipeline.jobs.faults`.
+"""Computes the effects of a fault row by row in plain Python, to judge `groupmock_pipeline.jobs.faults`.
 
 It walks a run's rows once per strike and keeps the state of every group by hand; it shares no code with the job.
 """
@@ -27,7 +27,7 @@ class Group:
 
 @dataclass
 class Blast:
-    """Of one strike; `None` times: never."""
+    """The effects of one strike. A time that is None never came."""
 
     seq: int
     group: str | None
@@ -62,7 +62,8 @@ def named(row: Row) -> str | None:
 
 
 def strikes(rows: list[Row], breaking: tuple[str, ...]) -> list[int]:
-    """Places of the strikes: fault rows but for ends of waits, breaking commands but for those that the fault before them made."""
+    """Find the places of strikes: fault rows except the ends of waits, and breaking commands except those that the fault row before
+    caused."""
     found, last = [], ("", -1)
     for place, row in enumerate(rows):
         if row["kind"] == "fault" and row["action"] not in ("over", "released"):
@@ -96,7 +97,7 @@ def expels(row: Row) -> bool:
 
 
 def blast(rows: list[Row], place: int) -> Blast:
-    """Everything that the table says about the strike at this place."""
+    """Compute all columns of the table for the strike at this place."""
     strike = rows[place]
     asked = {row["ticket"]: row for row in rows if row["kind"] == "request"}
     group = struck_group(strike, asked)
@@ -144,7 +145,7 @@ def let_go(rows: list[Row], strike: Row) -> int:
 
 
 def after_group(rows: list[Row], place: int, name: str, base: Group, session: int, off: bool, told: Blast, asked: dict[int, Row]) -> int:
-    """Follow one group; returns the seq where its window ends (the strike's own: it was not disturbed)."""
+    """Follow one group; return the seq where its window ends. This is the strike's own seq if the group was not disturbed."""
     strike = rows[place]
     if off:
         return int(strike["seq"])
@@ -248,9 +249,9 @@ def _codes(value: Any) -> list[int]:
 
 
 def refetched(rows: list[Row], group: str) -> list[tuple[int, int]] | None:
-    """(seq, records) of every step of a member that had been got by the group before; None: no member of it fetched anything.
+    """Return (seq, records) of every fetch that repeats records which the group had; None if no member fetched anything.
 
-    What each client got is kept offset by offset.
+    The records of each client are tracked offset by offset.
     """
     homes: dict[str, set[str]] = {}
     for row in rows:

@@ -1,7 +1,7 @@
-"""One test for many cases: every case is run, and those that are wrong are listed by name.
+"""One test for many cases: it runs every case and lists the failing ones by name.
 
-A row of a table is no test: it fails for the reason of its neighbour, and a report of four hundred ids says less than the three names
-that are wrong. `for_each` takes what `pytest.mark.parametrize` takes.
+A row of a table is no test of its own: it fails for the same reason as its neighbour, and a report of four hundred ids says less than three
+names of failing cases. `for_each` has the arguments of `pytest.mark.parametrize`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 SHOWN: Final = 12
-"""So many wrong cases are told with what is wrong; of the rest there is the name."""
+"""The number of failing cases that are shown with their failure. The others are shown by name."""
 LINES: Final = 8
 WIDTH: Final = 60
 FAILURES: Final = (Exception, pytest.fail.Exception)
 
 
 class Case(NamedTuple):
-    """A row of the table: what it is called, and the arguments that it gives the test."""
+    """A row of the table: its name, and the arguments that it gives to the test."""
 
     name: str
     arguments: dict[str, Any]
@@ -31,10 +31,10 @@ class Case(NamedTuple):
 def for_each(
     names: str | Sequence[str], rows: Iterable[Any], ids: Callable[[Any], object] | Iterable[object] | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The test is called with every row, and fails once, naming each row that is wrong. One decorator upon another: every pair.
+    """Call the test with every row and fail once with the names of the failing rows. One decorator upon another makes every pair.
 
-    `ids`: names of the rows, or what makes a name of a value. Each case finds its own `tmp_path`, an undone `monkeypatch`, and `capsys` and
-    `caplog` empty; other fixtures are shared by all of them.
+    `ids` are the names of the rows, or a function from a value to a name. Each case has its own `tmp_path`, an undone `monkeypatch`, and
+    empty `capsys` and `caplog`; the cases share all other fixtures.
     """
     fields = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     listed = list(rows)
@@ -49,7 +49,7 @@ def for_each(
 
 
 def str_of(value: object) -> str:
-    """What a value is called among the cases."""
+    """Return the name of a value in the list of cases."""
     name = getattr(value, "__name__", None)
     text = value if isinstance(value, str) and value else str(name) if name else repr(value)
     return text if len(text) <= WIDTH else f"{text[: WIDTH - 3]}..."
@@ -83,7 +83,7 @@ def _played(body: Callable[..., Any], case: Case, fixtures: Mapping[str, Any]) -
 
 @contextmanager
 def _fresh(fixtures: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The fixtures as a case may expect them: nothing there of the case before."""
+    """Yield fresh fixtures for a case: nothing of the case before is in them."""
     own = dict(fixtures)
     if "tmp_path" in own:
         own["tmp_path"] = own["tmp_path"] / f"case-{sum(1 for _ in own['tmp_path'].iterdir())}"

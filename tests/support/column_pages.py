@@ -1,4 +1,4 @@
-"""What a page of docs/pipeline says about a table's columns."""
+"""Compares the pages of docs/pipeline with the columns of the tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference" / "pipeline"
 
 
 def documented(page: str, columns: Iterable[str]) -> tuple[set[str], set[str]]:
-    """Columns that the tables of a page do not have, and names there that are no columns. `low_*` stands for all that begin so."""
+    """Return the columns that a page omits, and the names on it that are no columns. `low_*` stands for all columns with that prefix."""
     text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
     table = text.partition("| column | meaning |")[2].partition("\n\n")[0]
     names = {name for line in table.splitlines() for name in re.findall(r"`([a-z_]+\*?)`", line.split("|")[1] if "|" in line else "")}

@@ -1,10 +1,12 @@
-"""Members of one consumer group that keep the rules of its protocol, with answers that are lost, silences and restarts, drawn at random
-against the pure core, and a judge that knows what each of them was told. What must hold:
+"""Random members of one consumer group that keep the rules of its protocol, with lost answers, silences and restarts, against the pure
+core.
 
-- no partition is in two members' hands: who was told to give one up has it until its next heartbeat says so;
+The judge knows what each of them was told. It checks that:
+
+- no partition has two owners: a member that must give one up owns it until its next heartbeat says otherwise;
 - a member's epoch never falls, and never is ahead of the group's;
-- a member is never given what it does not subscribe to;
-- when everybody is heard for a while, the group is Stable and every subscribed partition has an owner.
+- a member never receives a partition of a topic that it does not subscribe to;
+- when all members heartbeat for a while, the group is Stable and every subscribed partition has an owner.
 """
 
 from __future__ import annotations
@@ -19,14 +21,14 @@ from groupmock_codec.messages.k68_consumer_group_heartbeat import TopicPartition
 
 NAMES: Final = ("A", "B", "C", "D")
 SUBSCRIPTIONS: Final = (("t",), ("u",), ("t", "u"), ("t", "nowhere"), ("[tu]",), ("u|later",))
-"""What has no letters alone is a regular expression."""
+"""Subscriptions with characters other than letters are regular expressions."""
 FENCED: Final = frozenset((25, 82, 110))
 STATIC: Final = ("A", "B")
 Spot = tuple[bytes, int]
 
 
 class Client:
-    """A process: what it subscribes to, its epoch, what it owns, and what it was told to own by its next heartbeat."""
+    """A process with its subscription, its epoch, its partitions, and the partitions that its next heartbeat must confirm."""
 
     def __init__(self, name: str, instance: str | None, subscription: tuple[str, ...]) -> None:
         self.name, self.instance, self.subscription = name, instance, subscription
@@ -37,7 +39,7 @@ class Client:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Of a heartbeat that says everything."""
+        """The fields of a heartbeat that repeats everything."""
         (first, *_) = self.subscription
         return {
             "rebalance_timeout_ms": 10_000,
@@ -47,7 +49,7 @@ class Client:
 
 
 class ConsumerMachine(RuleBasedStateMachine):
-    """Every step is one heartbeat, or something that members do not see."""
+    """Every step is one heartbeat, or an event that members do not notice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +57,7 @@ class ConsumerMachine(RuleBasedStateMachine):
         self.clients: dict[str, Client] = {}
         self.sizes = 6
 
-    # -- what members do
+    # # -- The actions of members.
 
     @rule(name=st.sampled_from(NAMES), subscription=st.sampled_from(SUBSCRIPTIONS))
     def comes(self, name: str, subscription: tuple[str, ...]) -> None:
@@ -91,7 +93,7 @@ class ConsumerMachine(RuleBasedStateMachine):
             self._drop(client)
             self._beat(client, lost=False)
 
-    # -- what happens to them
+    # # -- The events around them.
 
     @rule(seconds=st.sampled_from((1, 4, 9)))
     def time_passes(self, seconds: int) -> None:
@@ -110,11 +112,11 @@ class ConsumerMachine(RuleBasedStateMachine):
         else:
             self.world.topic("later", 2)
 
-    # -- one heartbeat
+    # # -- One heartbeat.
 
     def _beat(self, client: Client, lost: bool) -> None:
         joins = client.epoch == 0
-        client.owned &= client.told  # what it was told to give up it has given up by now, and says so
+        client.owned &= client.told  # it has given up the revoked partitions by now and says so
         fields: dict[str, Any] = {"member_id": client.name, "member_epoch": client.epoch, "instance_id": client.instance}
         if client.says_all:
             fields |= client.fields | {"topic_partitions": _listed(client.owned)}
@@ -137,7 +139,7 @@ class ConsumerMachine(RuleBasedStateMachine):
     def _drop(self, client: Client) -> None:
         client.epoch, client.owned, client.told, client.says_all = 0, frozenset(), frozenset(), True
 
-    # -- what must hold
+    # # -- The invariants.
 
     @invariant()
     def nothing_is_in_two_hands(self) -> None:
@@ -160,7 +162,7 @@ class ConsumerMachine(RuleBasedStateMachine):
                 assert names <= group.subscription_of(member) | {None}
 
     def teardown(self) -> None:
-        """Everybody is heard until nothing moves any more."""
+        """Let all members heartbeat until nothing changes any more."""
         for _ in range(40):
             self.world.sleep(1500)
             for client in list(self.clients.values()):

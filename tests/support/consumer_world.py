@@ -1,4 +1,4 @@
-"""A cluster with members of consumer groups, in short words. Every request goes through the codec; answers are tuples."""
+"""A cluster with members of consumer groups. Every request goes through the codec; answers are tuples."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ GO_AWAY: Final = -2
 
 
 class Told(NamedTuple):
-    """What a heartbeat was answered: `has` is partition numbers of the one topic, or [(topic, numbers)]; None: null."""
+    """The answer to a heartbeat. `has` is a list of partitions of the one topic, or [(topic, numbers)]; None for null."""
 
     epoch: int
     has: Any
 
 
 class ConsumerWorld(LogWorld):
-    """Topics `t` (six partitions) and `u` (two). No interval between targets unless told. `epochs`: where each member was told to be."""
+    """A world with the topics `t` (six partitions) and `u` (two). By default targets have no interval. `epochs` has each member's last
+    epoch."""
 
     def __init__(self, *, topics: bool = True, **settings: Any) -> None:
         timing = {"group_consumer_session_timeout_ms": SESSION_MS, "group_consumer_heartbeat_interval_ms": 3000}
@@ -36,10 +37,10 @@ class ConsumerWorld(LogWorld):
             self.topic("u", 2)
         self.epochs: dict[str, int] = {}
 
-    # -- heartbeats
+    # # -- Heartbeats.
 
     def raw(self, version: int = 1, *, client: str | None = "c", **fields: Any) -> Any:
-        """The answer itself; group "g" and member "A" unless told."""
+        """Return the whole answer to a heartbeat; by default of group "g" and member "A"."""
         asked = ConsumerGroupHeartbeatRequest(**{"group_id": "g", "member_id": "A", **fields})
         sent = self.rig.send(68, version, asked, client_id=client, client_host="/10.0.0.7", node=self.node)
         found = self.answers[sent.ticket]
@@ -49,18 +50,18 @@ class ConsumerWorld(LogWorld):
         return found
 
     def refused(self, version: int = 1, **fields: Any) -> tuple[int, str | None]:
-        """(code, text) of one that is refused: nothing else is in its answer."""
+        """Return (code, text) of a heartbeat that is refused. Its answer contains nothing else."""
         found = self.raw(version, **fields)
         assert (found.member_id, found.member_epoch, found.heartbeat_interval_ms, found.assignment) == (None, 0, 0, None), found
         return found.error_code, found.error_message
 
     def join(self, member: str = "A", *names: str, **fields: Any) -> Told:
-        """Epoch 0, subscribed to `t` unless told."""
+        """Join at epoch 0; the default subscription is `t`."""
         asked = {"subscribed_topic_names": list(names) or ["t"], "rebalance_timeout_ms": 60_000, "topic_partitions": [], **fields}
         return self._told(member, self.raw(member_id=member, member_epoch=0, **asked))
 
     def beat(self, member: str = "A", *, owned: list[int] | None = None, **fields: Any) -> Told:
-        """At the epoch that the member was told last. `owned`: partitions of `t`."""
+        """Heartbeat at the member's last epoch. `owned` has partitions of `t`."""
         own = None if owned is None else [TopicPartitions(topic_id=self.topic_id("t"), partitions=owned)]
         asked = {"member_epoch": self.epochs.get(member, 0), "topic_partitions": own, **fields}
         return self._told(member, self.raw(member_id=member, **asked))
@@ -77,10 +78,10 @@ class ConsumerWorld(LogWorld):
 
     @property
     def node(self) -> int:
-        """Who coordinates the group."""
+        """The node that coordinates the group."""
         return self.cluster.groups.hosting.node_of("g") or 1
 
-    # -- what is seen
+    # # -- Views of the group.
 
     @property
     def group(self) -> ConsumerGroup | None:
@@ -96,7 +97,7 @@ class ConsumerWorld(LogWorld):
         return ConsumerGroupHeartbeatRequest(group_id="g", member_id=member, member_epoch=epoch)
 
     def state(self) -> tuple[str, int, int]:
-        """State, group epoch, assignment epoch."""
+        """Return the state, the group epoch and the assignment epoch."""
         (found,) = self.described()
         return found.group_state, found.group_epoch, found.assignment_epoch
 
@@ -105,16 +106,16 @@ class ConsumerWorld(LogWorld):
         return next(each for each in found.members if each.member_id == member_id)
 
     def shown(self, member_id: str) -> tuple[int, Any, Any]:
-        """Epoch, assignment and target as ConsumerGroupDescribe tells them."""
+        """Return epoch, assignment and target as ConsumerGroupDescribe shows them."""
         member = self.member(member_id)
         return member.member_epoch, self._parts(member.assignment), self._parts(member.target_assignment)
 
-    # -- offsets
+    # # -- Offsets.
 
     def commit(
         self, member: str = "", epoch: int = -1, partition: int = 0, *, version: int = 9, topic: str = "t", metadata: str | None = None
     ) -> int:
-        """The code of one partition."""
+        """Commit an offset of one partition and return its error code."""
         lines = [OffsetCommitRequestPartition(partition_index=partition, committed_offset=5, committed_metadata=metadata)]
         head = OffsetCommitRequestTopic(name=topic, topic_id=self.topic_id(topic), partitions=lines)
         asked = OffsetCommitRequest(group_id="g", member_id=member, generation_id_or_member_epoch=epoch, topics=[head])
@@ -122,7 +123,7 @@ class ConsumerWorld(LogWorld):
         return code
 
     def fetched(self, member: str | None = None, epoch: int = -1, version: int = 9) -> tuple[int, list[int]]:
-        """Code of the group, and offsets."""
+        """Return the error code of the group, and its offsets."""
         wanted = OffsetFetchRequestGroup(group_id="g", member_id=member, member_epoch=epoch, topics=None)
         (found,) = self.ask(9, version, OffsetFetchRequest(groups=[wanted])).groups
         return found.error_code, [each.committed_offset for topic in found.topics for each in topic.partitions]

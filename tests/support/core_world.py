@@ -1,4 +1,5 @@
-"""A cluster without sockets on a virtual clock: requests in, answers out, every group's invariants checked after every event."""
+"""A cluster without sockets on a virtual clock. It takes requests, returns answers, and checks every group's invariants after every
+event."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ Protocols = list[tuple[str, bytes]]
 
 
 def subscription(*topics: str, user_data: bytes = b"") -> bytes:
-    """A consumer Subscription v0."""
+    """Encode a consumer Subscription v0."""
     names = b"".join(len(name.encode()).to_bytes(2, "big") + name.encode() for name in topics)
     return b"\0\0" + len(topics).to_bytes(4, "big") + names + len(user_data).to_bytes(4, "big") + user_data
 
@@ -42,7 +43,7 @@ RANGE: Protocols = [("range", subscription("orders"))]
 
 
 class StandInTopics:
-    """What the group coordinator asks of the data plane, and nothing else: names, ids, partition counts, a limit."""
+    """The part of the data plane that the group coordinator uses: names, ids, partition counts, a limit."""
 
     def __init__(self, topics: dict[str, int], largest_batch: int) -> None:
         self.counts = dict(topics)
@@ -50,57 +51,59 @@ class StandInTopics:
         self.largest_batch = largest_batch
 
     def record_limit(self, _name: str, _node: int) -> int:
-        """What the offsets topic takes at once."""
+        """Return the largest batch of the offsets topic."""
         return self.largest_batch
 
     def partitions(self, name: str) -> int | None:
-        """How many partitions; None: no such topic."""
+        """Return the number of partitions, or None for an unknown topic."""
         return self.counts.get(name)
 
     def topic_id(self, name: str) -> bytes | None:
-        """Sixteen bytes made of the name."""
+        """Return sixteen bytes made from the name."""
         return name.encode().ljust(16, b"-")[:16] if name in self.counts else None
 
     def name_of(self, topic_id: bytes) -> str | None:
-        """The topic of that id."""
+        """Return the topic of that id."""
         return next((name for name in self.counts if self.topic_id(name) == topic_id), None)
 
     def get(self, name: str) -> Topic:
-        """What coordinators ask for are their own topics: there is one of any name, led by node 1, so that none is ever made."""
+        """Return a coordinator's own topic: one exists for any name, led by node 1, so that none is ever created."""
         return Topic(name, b"", True, {}, [Partition(index, [1]) for index in range(50)])
 
     def hosted_by(self, name: str, host: object) -> None:
-        """Nobody asks these topics to make one, or to move its leader."""
+        """Ignore the call: nobody asks these topics to create one or to move its leader."""
 
     def when_changed(self, told: object) -> None:
-        """None comes or grows."""
+        """Ignore the call: no topic comes or grows."""
 
     def when_deleted(self, told: object) -> None:
-        """None is ever deleted."""
+        """Ignore the call: no topic is ever deleted."""
 
     def when_led(self, told: object) -> None:
-        """No leader moves."""
+        """Ignore the call: no leader moves."""
 
     def when_marked(self, told: object) -> None:
-        """No transaction ends."""
+        """Ignore the call: no transaction ends."""
 
     def timer_handlers(self) -> dict[str, Any]:
-        """No fetch waits for these."""
+        """Return no handlers, because no fetch waits for these topics."""
         return {}
 
     def hosted(self, turn: Turn, name: str, partition: int, node: int | None) -> None:
-        """A coordinator moved: nobody asks these topics who leads them."""
+        """Ignore a moved coordinator: nobody asks who leads these topics."""
 
     def node_stopped(self, turn: Turn, node: int) -> None:
-        """These topics are led by nobody."""
+        """Ignore a stopped node: these topics have no leader."""
 
     def node_started(self, turn: Turn, node: int) -> None:
-        """And by nobody again."""
+        """Ignore a started node: these topics have no leader."""
 
 
 class World:
-    """A rig, and the group APIs in short. Each request has a connection of its own; times are ms. `at_once`: requests arrive together, so
-    that what one of them has the coordinator write is committed only by the next `fire` or `sleep`."""
+    """A rig with short methods for the group APIs. Each request has a connection of its own; times are ms.
+
+    With `at_once` requests arrive together: what one of them makes the coordinator write is committed only by the next `fire` or `sleep`.
+    """
 
     def __init__(self, core: Core) -> None:
         self.rig, self.core, self.cluster, self.environment = CoreRig(core, coded=False), core, core.cluster, core.environment
@@ -119,29 +122,31 @@ class World:
         real_topics: bool = False,
         **settings: Any,
     ) -> World:
-        """A fresh cluster; `settings` are fields of Settings. Kafka's default timing for the initial delay unless told otherwise.
-        `real_topics`: with the data plane (which has none of `topics`) instead of its stand-in."""
+        """Make a fresh cluster; `settings` are fields of Settings. The initial delay has Kafka's default.
+
+        With `real_topics` it has the data plane (with none of `topics`) instead of its stand-in.
+        """
         settings = {"group_initial_rebalance_delay_ms": 3000, "quirks": quirks or Quirks(), **settings}
         identity = Identity("world", tuple(Node(1 + n, "127.0.0.1", 9092 + n) for n in range(nodes)), ())
         environment = Environment(Settings(**settings), identity, random.Random(seed), EPOCH_MS)
         if real_topics:
             return cls(Core(cluster_on(environment)))
         counts = {"orders": 4} if topics is None else topics
-        stand_in: Any = StandInTopics(counts, environment.settings.message_max_bytes)  # all that groups need
+        stand_in: Any = StandInTopics(counts, environment.settings.message_max_bytes)  # groups need no more than this
         parts = GroupRegistry(environment, stand_in), TransactionCoordinator(environment, stand_in)
         return cls(Core(Cluster(environment, stand_in, *parts)))
 
     @property
     def now(self) -> int:
-        """Run time in ms."""
+        """The run time in ms."""
         return int(self.rig.now_ms)
 
-    # -- driving
+    # # -- Driving.
 
     def send(
         self, message: Message, key: int, version: int | None = None, *, node: int = 1, client: str | None = "c", host: str = "/10.0.0.7"
     ) -> Ask:
-        """Send a request; its answer, if there is one already, is in the result."""
+        """Send a request and return it with its answer, if there is one already."""
         at = highest(key) if version is None else version
         ask = self.asked[len(self.asked) + 1] = self.rig.send(key, at, message, client_id=client, node=node, client_host=host)
         timers = self.environment.timers
@@ -154,44 +159,43 @@ class World:
         self.rig.until(lambda: self.group(group).state != "PreparingRebalance")
 
     def fire(self) -> None:
-        """Fire what is due now."""
+        """Fire the timers that are due now."""
         self.sleep(0)
 
-    # -- looking
+    # # -- Views.
 
     def group(self, group_id: str = "g") -> ClassicGroup:
-        """The group; AssertionError when there is none."""
+        """Return the group; AssertionError if it does not exist."""
         group = self.find(group_id)
         assert group is not None, f"no group {group_id!r}"
         return group
 
     def find(self, group_id: str = "g") -> ClassicGroup | None:
-        """The group, if there is one; there are no others than classic ones here."""
+        """Return the group if it exists. Here all groups are classic ones."""
         group = self.cluster.groups.find(group_id)
         assert group is None or isinstance(group, ClassicGroup)
         return group
 
     def groups(self) -> list[ClassicGroup]:
-        """All of them."""
         return [group for group in self.cluster.groups.all() if isinstance(group, ClassicGroup)]
 
     def moves(self) -> list[tuple[str, str, int]]:
-        """Every state change so far: (before, after, generation)."""
+        """Return every state change so far: (before, after, generation)."""
         return [(one.before, one.after, one.generation) for one in self.rig.of(Moved)]
 
     def reasons(self) -> list[str]:
-        """Why the states changed."""
+        """Return the reasons of the state changes."""
         return [one.reason for one in self.rig.of(Moved)]
 
     def changes(self, what: str) -> list[str]:
-        """Ids of members to which that happened."""
+        """Return the ids of the members with such a change."""
         return [one.member_id for one in self.rig.of(MemberChanged) if one.what == what]
 
     def fired(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Timers that did something."""
+        """Return the timers that had an effect."""
         return [(one.timer, one.subject) for one in self.rig.of(TimerFired)]
 
-    # -- the group APIs in short
+    # # -- The group APIs in short.
 
     def join(
         self,
@@ -208,7 +212,6 @@ class World:
         reason: str | None = None,
         node: int = 1,
     ) -> Ask:
-        """JoinGroup."""
         listed = [JoinGroupRequestProtocol(name=name, metadata=data) for name, data in (RANGE if protocols is None else protocols)]
         message = JoinGroupRequest(
             group_id=group,
@@ -223,7 +226,7 @@ class World:
         return self.send(message, 11, version, client=client, node=node)
 
     def enter(self, **how: Any) -> tuple[str, Ask]:
-        """The two JoinGroups of a dynamic member (79, then with its id): (member id, the second one)."""
+        """Send the two JoinGroups of a dynamic member (error 79, then with its id): return (member id, the second request)."""
         first = self.join(**how)
         assert first.error == 79, first.answer
         return first.answer.member_id, self.join(first.answer.member_id, **how)
@@ -241,7 +244,7 @@ class World:
         protocol_name: str | None = "range",
         node: int = 1,
     ) -> Ask:
-        """SyncGroup; generation None: the group's."""
+        """Send a SyncGroup; generation None means the group's."""
         message = SyncGroupRequest(
             group_id=group,
             generation_id=self.group(group).generation if generation is None else generation,
@@ -263,7 +266,7 @@ class World:
         instance: str | None = None,
         node: int = 1,
     ) -> int:
-        """Heartbeat: its code."""
+        """Send a Heartbeat and return its error code."""
         return self.beats(member_id, generation, group=group, version=version, instance=instance, node=node).error
 
     def beats(
@@ -276,7 +279,7 @@ class World:
         instance: str | None = None,
         node: int = 1,
     ) -> Ask:
-        """Heartbeat with its lease."""
+        """Send a Heartbeat and return it with its lease."""
         at = self.group(group).generation if generation is None else generation
         message = HeartbeatRequest(group_id=group, generation_id=at, member_id=member_id, group_instance_id=instance)
         return self.send(message, 12, version, node=node)
@@ -284,7 +287,7 @@ class World:
     def leave(
         self, *who: str | tuple[str, str | None], group: str = "g", version: int = 5, reason: str | None = None, node: int = 1
     ) -> Ask:
-        """LeaveGroup: ids or (id, instance id) pairs."""
+        """Send a LeaveGroup of ids or (id, instance id) pairs."""
         entries = [(one, None) if isinstance(one, str) else one for one in who]
         if version < 3:
             return self.send(LeaveGroupRequest(group_id=group, member_id=entries[0][0]), 13, version, node=node)
@@ -304,7 +307,7 @@ class World:
         retention_ms: int = -1,
         node: int = 1,
     ) -> Ask:
-        """OffsetCommit of (topic, partition, offset) triples, a topic element each."""
+        """Send an OffsetCommit of (topic, partition, offset) triples, with one topic element each."""
         topics = [
             OffsetCommitRequestTopic(
                 name=topic,
@@ -323,7 +326,7 @@ class World:
         return self.send(message, 8, version, node=node)
 
     def stable(self, count: int = 2, **how: Any) -> list[str]:
-        """A Stable group of dynamic members, generation complete; the leader first."""
+        """Make a Stable group of dynamic members with a complete generation and return their ids, the leader's first."""
         entered = [self.enter(**how) for _ in range(count)]
         self.finish_phase(how.get("group", "g"))
         ids = [member_id for member_id, _ in entered]

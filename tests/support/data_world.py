@@ -1,4 +1,4 @@
-"""A cluster's core as `groupmock.data` speaks to one that runs: no sockets, no journal, a virtual clock."""
+"""A cluster's core in the shape that `groupmock.data` expects of a running one: no sockets, no journal, a virtual clock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DataWorld(LogWorld):
 
     @property
     def running(self) -> Target:
-        """As what the code under test takes it."""
+        """The world in the type that the tested code takes."""
         double = SimpleNamespace(
             cluster=self.cluster,
             config=SimpleNamespace(settings=self.environment.settings),
@@ -33,7 +33,7 @@ class DataWorld(LogWorld):
         self.command(command.name, **command.arguments)
 
     def write(self, topic: str, lines: Any, partition: int | None = None, **forms: Any) -> list[Written]:
-        """Lines, as text or Python data, as the routes write them."""
+        """Write lines, as text or Python data, as the routes do."""
         found = self.topics.require(topic)
         reader = Reader(self.running, topic, len(found.partitions), **forms)
         for _ in reader.read(lines_of(lines), partition):
@@ -41,10 +41,10 @@ class DataWorld(LogWorld):
         return write(self.running, found, reader.lines)
 
     def read(self, topic: str, most_records: int = 10**9, most_bytes: int = 10**9, starts: dict[int, int] | None = None) -> Reading:
-        """From the start, or from these offsets."""
+        """Read from the start, or from these offsets."""
         found = self.topics.require(topic)
         return Reading(found, starts or dict.fromkeys(range(len(found.partitions)), 0), most_records, most_bytes).all()
 
     def records(self, topic: str) -> list[tuple[int, Record]]:
-        """Everything there is."""
+        """Return all records of a topic with their partitions."""
         return [(found.partition, found.record) for found in self.read(topic).records]

@@ -1,4 +1,5 @@
-"""The examples of the cooperative-rebalancing document (tests/data/doc_vectors.json): initial claims, rounds, what was sent, its bytes."""
+"""The examples of the cooperative-rebalancing document (tests/data/doc_vectors.json): initial claims, rounds, sent assignments, their
+bytes."""
 
 from __future__ import annotations
 
@@ -16,19 +17,19 @@ Held = frozenset[tuple[str, int]]
 
 
 def held(text: str) -> Held:
-    """`T1,T4` -> {("T", 0), ("T", 3)}: the document counts from one."""
+    """Convert `T1,T4` to {("T", 0), ("T", 3)}: the document counts from one."""
     return frozenset(("T", int(name[1:]) - 1) for name in text.split(",") if name)
 
 
 def listed(text: str) -> list[TopicPartitions]:
-    """The same as the codec's list."""
+    """Convert such a text to the codec's list."""
     partitions = sorted(partition for _, partition in held(text))
     return [TopicPartitions("T", partitions)] if partitions else []
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What the leader gives one member in the document's words."""
+    """The assignment that the leader sends to one member, in the document's words."""
 
     assigned: str
     revoked: str
@@ -37,7 +38,8 @@ class Sent:
 
 @dataclass(frozen=True)
 class Round:
-    """`when`: None, "after" or "before" t1. By member: its claim, what the leader sends, and the three byte forms."""
+    """One round of an example. `when` is None, or "after" or "before" t1. Each member has its claim, the leader's assignment, and the
+    three byte forms."""
 
     example: str
     number: int
@@ -51,7 +53,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Example:
-    """One of the document's four; `initial`: the claims of the settled round before it."""
+    """One of the document's four examples. `initial` has the claims of the settled round before it."""
 
     name: str
     design: int
@@ -60,7 +62,7 @@ class Example:
 
 
 def examples() -> list[Example]:
-    """All four, seven rounds."""
+    """Return all four examples with their seven rounds."""
     return [
         Example(
             each["id"], DESIGNS[each["design"]], each["initial"], [_round(each["id"], n, one) for n, one in enumerate(each["rounds"], 1)]

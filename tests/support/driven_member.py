@@ -1,7 +1,8 @@
-"""A consumer as a script over the wire client, for tests of `groupmock audit --drive`: everything from the environment, closed on SIGTERM.
+"""A scripted consumer over the wire client for tests of `groupmock audit --drive`: its settings come from the environment, SIGTERM closes
+it.
 
-It keeps every rule, unless DRIVEN_BREAKS names one of `BREAKS`. One request at a time: by a connection to its coordinator, and by those of
-its `driven_reader`; `range` over one topic.
+It keeps every rule, unless DRIVEN_BREAKS names one of `BREAKS`. It sends one request at a time, over a connection to its coordinator and
+over those of its `driven_reader`. It uses `range` over one topic.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ FOR_GOOD: Final = {
     GROUP_AUTHORIZATION_FAILED: "no right to the group",
     GROUP_MAX_SIZE_REACHED: "the group is full",
 }
-"""What only somebody else can change (CLIENT-26)."""
+"""Errors that only another party can correct (CLIENT-26)."""
 BREAKS: Final = ("CLIENT-07", "CLIENT-27")
-"""Rules that it can break, and with `not static` it ignores its group.instance.id."""
+"""The rules that it can break; `not static` makes it ignore its group.instance.id."""
 
 
 class Rejoin(Exception):
-    """The group wants everybody to join again, or the coordinator is to be found again."""
+    """The member must join again or find its coordinator again."""
 
 
 class Stopped(Exception):
-    """SIGTERM."""
+    """SIGTERM asked the member to stop."""
 
 
 class DrivenMember(ClassicMember):
@@ -126,7 +127,7 @@ class DrivenMember(ClassicMember):
             self._link = None
 
     def _refused(self, code: int) -> None:
-        """Raises what an error asks for; nothing for none."""
+        """Raise what an error code demands; return if it is 0."""
         if not code:
             return
         if code == FENCED_INSTANCE_ID:
@@ -162,7 +163,7 @@ class DrivenMember(ClassicMember):
         return found
 
     def _partitions(self) -> int:
-        """How many the topic has; 0 while it is not there."""
+        """Return the number of partitions; 0 while the topic is missing."""
         return len(self._metadata().topics[0].partitions)
 
     def _fetch_offsets(self) -> None:
@@ -185,11 +186,11 @@ class DrivenMember(ClassicMember):
         try:
             self._ask(LEAVE_GROUP, self.leave_request())
         except (OSError, Unreadable):
-            pass  # the broker gives it up when its session ends
+            pass  # the broker removes the member when its session ends
 
 
 PROGRAMS: Final[dict[str, Callable[[], None]]] = {"member": lambda: DrivenMember().run(), "nobody": lambda: time.sleep(600)}
-"""`nobody`: a program that never connects."""
+"""The member programs by name. `nobody` never connects."""
 
 if __name__ == "__main__":
     PROGRAMS[sys.argv[1] if len(sys.argv) > 1 else "member"]()

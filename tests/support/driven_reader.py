@@ -1,7 +1,7 @@
-"""How the scripted member of `driven_member` reads: each partition from who leads it, by a connection to each node beside the member's own.
+"""The reading of the scripted member `driven_member`: it fetches each partition from its leader, over one connection per node.
 
-Nobody waits for records: a round asks for what is there. A node that cannot be reached, or that does not lead any more, is nothing that the
-group hears of; the next round asks for metadata first.
+It never waits for records: a round fetches what is there. The group does not notice a node that cannot be reached or does not lead any
+more; the next round asks for metadata first.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from groupmock_codec.records import iter_batches
 
 MOST_BYTES: Final = 1 << 20
 SECONDS: Final = 1.0
-"""So long a node may take: the member beats between two rounds."""
+"""The time that a node may take, because the member heartbeats between two rounds."""
 Node = tuple[str, int]
 
 
 class Reader:
-    """`name`: the client id; `metadata`: asks for those of the topic."""
+    """Reads a topic with the client id `name`. `metadata` requests the metadata of the topic."""
 
     def __init__(self, topic: str, name: str, metadata: Callable[[], MetadataResponse]) -> None:
         self.topic, self.name, self.metadata = topic, name, metadata
@@ -33,7 +33,7 @@ class Reader:
         self._links: dict[Node, Client] = {}
 
     def read(self, offsets: dict[int, int]) -> dict[int, int]:
-        """Where these partitions are to be read on, after what one round of Fetch gave."""
+        """Fetch once and return the offsets at which these partitions are to be read next."""
         by_node: dict[Node, list[int]] = defaultdict(list)
         if not offsets.keys() <= self._leaders.keys():
             self._look()
@@ -67,7 +67,7 @@ class Reader:
         return [each for topic in answer.responses for each in topic.partitions]
 
     def _next(self, answer: PartitionData, offset: int) -> int:
-        """Behind the last record; at the beginning where the log has no such offset (`auto.offset.reset=earliest`)."""
+        """Return the offset after the last record; 0 if the log has no such offset (`auto.offset.reset=earliest`)."""
         if answer.error_code:
             self._leaders.pop(answer.partition_index, None)
             return 0 if answer.error_code == OFFSET_OUT_OF_RANGE else offset

@@ -1,7 +1,8 @@
-"""What "exactly once" means, said of outcomes: each sentence is one way in which a consume-transform-produce run is not.
+"""Defines "exactly once" for outcomes: each sentence names one way in which a consume-transform-produce run violates it.
 
-`read_committed` is how a reader reads (KIP-98); `amounts` what it must have read; `together` that offsets and records of a transaction
-appear together. The random producers of `transaction_machine` and the histories of stock clients are held against the same three.
+`read_committed` reads as a consumer does (KIP-98), `amounts` checks the records that it read, and `together` checks that offsets and
+records of a transaction appear together. The random producers of `transaction_machine` and the histories of stock clients are judged by
+these three.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from groupmock_codec.records import decode_records, read_batches
 
 
 def read_committed(records: bytes, aborted_transactions: Iterable[Any]) -> Iterator[bytes]:
-    """Values of a fetch at isolation level 1, as a consumer hands them on: what was aborted is left out by the list beside the records."""
+    """Yield the values of a fetch at isolation level 1 as a consumer delivers them: without those in the list of aborted transactions."""
     waiting = sorted((each.first_offset, each.producer_id) for each in aborted_transactions)
     aborted: set[int] = set()
     for each in read_batches(records):
@@ -29,7 +30,7 @@ def read_committed(records: bytes, aborted_transactions: Iterable[Any]) -> Itera
 
 
 def amounts(seen: Iterable[bytes], committed: Iterable[bytes], everything: bool = True) -> list[str]:
-    """A reader sees each committed record once and no other. `everything`: nothing may be missing any more."""
+    """Check that a reader sees each committed record once and no other. `everything`: none may be missing any more."""
     found, wanted = Counter(seen), Counter(committed)
     wrong = [f"{value.decode()} was read and never committed" for value in found if value not in wanted]
     wrong += [
@@ -41,8 +42,11 @@ def amounts(seen: Iterable[bytes], committed: Iterable[bytes], everything: bool 
 
 
 def together(sources: Mapping[int, list[bytes]], offsets: Mapping[int, int], seen: Iterable[bytes]) -> list[str]:
-    """Of each source partition what is read at the other end is just what lies below its committed offset. `sources`: partition -> values
-    in order of their offsets; `offsets`: partition -> committed offset, none where nothing is."""
+    """Check for each source partition that the output contains exactly the values below its committed offset.
+
+    `sources` maps a partition to its values in the order of their offsets; `offsets` maps a partition to its committed offset, if it has
+    one.
+    """
     found = set(seen)
     wrong = []
     for partition, values in sources.items():

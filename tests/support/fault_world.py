@@ -1,4 +1,5 @@
-"""One occasion for each group API in each version: a group in the state in which the request does something, and what shows that it did."""
+"""Prepares one occasion for each group API in each version: a group in the state in which the request has an effect, and a check for
+that effect."""
 
 from __future__ import annotations
 
@@ -36,18 +37,18 @@ _numbers = itertools.count(1)
 
 
 class Wire(Client):
-    """A connection whose correlation ids are those of no other, of which is seen whether it is silent, and how it ends."""
+    """A connection with unique correlation ids. It shows whether the server is silent, and how the connection ends."""
 
     def __init__(self, address: str, client_id: str) -> None:
         host, port = address.split(":")
         super().__init__(host, int(port), client_id, PATIENCE_S, first=next(_numbers) * 1000 + 1)
 
     def silent(self) -> bool:
-        """Is there nothing to read now, not even an end?"""
+        """Return whether there is nothing to read now, not even an end."""
         return not select.select([self.socket], [], [], 0)[0]
 
     def exactly(self, size: int) -> bytes:
-        """So many bytes, and not one of what follows."""
+        """Read exactly this many bytes and nothing after them."""
         data = b""
         while len(data) < size:
             piece = self.socket.recv(size - len(data))
@@ -56,7 +57,7 @@ class Wire(Client):
         return data
 
     def rest(self) -> bytes:
-        """Everything until FIN; an RST raises ConnectionResetError."""
+        """Read everything until FIN; an RST raises ConnectionResetError."""
         data = b""
         while piece := self.socket.recv(65536):
             data += piece
@@ -65,7 +66,8 @@ class Wire(Client):
 
 @dataclass
 class Occasion:
-    """`ask` is ready to be sent on `wire`; `applied()` says whether the server did it (None: it leaves no trace)."""
+    """A request `ask` that is ready to be sent on `wire`. `applied()` returns whether the server executed it; None if it leaves no
+    trace."""
 
     key: int
     version: int
@@ -80,27 +82,27 @@ class Occasion:
         return APIS[self.key].name
 
     def when(self) -> dict[str, Any]:
-        """Conditions that only this request meets."""
+        """Return conditions that only this request meets."""
         return {"api": self.name, "version": self.version, "client_id": self.wire.side.client_id}
 
     @property
     def usual(self) -> int:
-        """The error without any fault: none, but for the versions that wrote to ZooKeeper (35, UNSUPPORTED_VERSION)."""
+        """The error without any fault: none, except for the versions that wrote to ZooKeeper (35, UNSUPPORTED_VERSION)."""
         return 35 if (self.key, self.version) in ((8, 0), (9, 0)) else 0
 
     def send(self) -> int:
         return self.wire.send(self.key, self.version, self.request)
 
     def read(self) -> Any:
-        """The answer."""
+        """Read the answer to the request."""
         return self.read_frame(self.wire.receive())
 
     def read_frame(self, frame: bytes) -> Any:
-        """The answer in a frame that came already, without its length."""
+        """Decode the answer from a frame that was already read, without its length."""
         return read_response(self.key, self.version, frame)[1]
 
     def error(self, answer: Any) -> int:
-        """The error code where Kafka has it in this version (docs/kafka/apis.md#field-layouts)."""
+        """Return the error code at the place that it has in this version (docs/kafka/apis.md#field-layouts)."""
         place = ERROR_AT[self.key](answer, self.version)
         return int(place.error_code)
 
@@ -121,7 +123,7 @@ ERROR_AT: Final[dict[int, Callable[[Any, int], Any]]] = {
 
 
 class World:
-    """A broker with the topic `orders` and occasions on it; closes every connection at the end."""
+    """A broker with the topic `orders` and occasions on it. It closes every connection at the end."""
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
@@ -133,17 +135,17 @@ class World:
             wire.close()
 
     def wire(self, node: int = 1, client_id: str = "") -> Wire:
-        """A new connection to a node."""
+        """Open a new connection to a node."""
         wire = Wire(self.broker.bootstrap.split(",")[node - 1], client_id or f"client-{next(_numbers)}")
         self._wires.append(wire)
         return wire
 
     def node_of(self, group: str) -> int:
-        """Who coordinates it."""
+        """Return the node that coordinates the group."""
         return int(self.wire().ask(10, 0, FindCoordinatorRequest(key=group)).node_id)
 
     def occasion(self, key: int, version: int, instance: str | None = None) -> Occasion:
-        """A group as this request needs it."""
+        """Return an occasion: a group in the state that this request needs."""
         group = f"g{next(_numbers)}"
         wire = self.wire(self.node_of(group))
         member_id, generation = self._join(wire, group, instance)
@@ -156,7 +158,7 @@ class World:
         request, applied = getattr(self, f"_k{key:02}")(version, group, member_id, generation, instance)
         return Occasion(key, version, group, wire, request, applied, member_id)
 
-    # How a group gets there
+    # # The steps of a group to that state.
 
     def _join(self, wire: Wire, group: str, instance: str | None) -> tuple[str, int]:
         protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\0")]
@@ -189,7 +191,7 @@ class World:
     def _group(self, group: str) -> Any:
         return self.broker.groups.get(group)
 
-    # The request of each API
+    # # The request of each API.
 
     def _k08(self, version: int, group: str, member_id: str, generation: int, instance: str | None) -> Any:
         request = self._commit_request(version, group, member_id, generation)
@@ -211,7 +213,7 @@ class World:
         return FindCoordinatorRequest(key=group) if version < 4 else FindCoordinatorRequest(coordinator_keys=[group]), None
 
     def _k11(self, version: int, group: str, member_id: str, generation: int, instance: str | None) -> Any:
-        """The member, who leads, joins again: the generation after this one begins."""
+        """Let the leader join again, which begins the next generation."""
         request = JoinGroupRequest(
             group_id=group, session_timeout_ms=10_000, member_id=member_id, protocol_type="consumer",
             protocols=[JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\1")],
@@ -261,6 +263,6 @@ class World:
 
 
 def ends(key: int) -> tuple[int, ...]:
-    """The oldest and the newest version that the default profile serves."""
+    """Return the oldest and the newest version that the default profile serves."""
     versions = APIS[key].versions
     return tuple(dict.fromkeys((versions.lowest, versions.highest)))

@@ -1,7 +1,7 @@
 """A server with few file descriptors, as a process of its own: `python few_descriptors.py cold|warm PROFILE`.
 
-Prints its port. `cold`: nothing is imported ahead of the first request. `warm`: when a connection is there and everything was imported that
-is imported ahead, all descriptors that are left are taken, and a second line says so. Ends with its standard input.
+It prints its port. `cold` imports nothing ahead of the first request. `warm` waits until a connection exists and everything is imported,
+then takes all remaining descriptors and prints a second line. The process ends with its standard input.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ async def serve(kind: str, profile: str) -> None:
 
 
 def exhaust_when_warm(running: Running) -> None:
-    """Take every descriptor there is, in time."""
+    """Take every remaining descriptor once the server is warm."""
     if running.server._warm is not None or not running.server.driver.connections:
         asyncio.get_running_loop().call_later(0.01, exhaust_when_warm, running)
         return

@@ -1,8 +1,8 @@
-"""Finds: what chance found, written down as a file that decides from then on (docs/proof/search.md).
+"""Finds: failing cases of random tests, stored as files that are tested ever after (docs/proof/search.md).
 
-A *property* has a name and takes a *case*: explicit values that JSON can say, so that a file means the same after the generator, or
-hypothesis, has changed. Who draws cases (a test, a state machine) shows the property each one that is tried; when the test then fails, the
-last one shown is the one that fails, because hypothesis runs its smallest failing example last.
+A *property* has a name and checks a *case*: explicit values in JSON, so that a file keeps its meaning when the generator or hypothesis
+changes. A test or state machine that draws cases shows the property each one that is tried. When the test fails, the last case shown is the
+failing one, because hypothesis runs its smallest failing example last.
 """
 
 from __future__ import annotations
@@ -17,50 +17,50 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 Case = dict[str, Any]
-"""What a property is asked about. Where chance chose a sequence it stands under `steps`, one JSON value a step."""
+"""The values that a property checks. A random sequence stands under `steps`, one JSON value per step."""
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "found"
-"""Where finds decide."""
+"""The folder of the finds that are tested ever after."""
 DIGITS: Final = 10
 LONGEST_FAILURE: Final = 600
 
 
 class Property:
-    """Something that holds for every case. `holds` raises, whatever it likes, when it does not."""
+    """A statement about every case. `holds` raises any exception for a case that violates it."""
 
     def __init__(self, name: str, holds: Callable[[Case], None]) -> None:
         self.name, self.holds = name, holds
 
     def shown(self, case: Case) -> Case:
-        """Say what is tried next. Who tries it step by step goes on filling this very case."""
+        """Announce the case that is tried next. A state machine goes on adding steps to this very case."""
         SHOWN[:] = [Shown(self, case)]
         return case
 
     def check(self, case: Case) -> None:
-        """Show the case and try it."""
+        """Announce the case and try it."""
         self.holds(self.shown(case))
 
 
 class Shown(NamedTuple):
-    """A case that was tried."""
+    """A case that was tried, with its property."""
 
     property: Property
     case: Case
 
 
 SHOWN: Final[list[Shown]] = []
-"""The last case that was tried since it was cleared, if any."""
+"""The last case that was tried since the list was cleared, if any."""
 
 
 class Unrepeated(Exception):
-    """The case that was tried last holds when it is tried again: no file could decide by it."""
+    """The last case holds when it is tried again, so a file of it would be no test."""
 
 
-# -- writing ---------------------------------------------------------------------------------------------------------------------------
+# # -- Writing.
 
 
 def write(folder: Path, shown: Shown, about: dict[str, Any]) -> Path:
-    """The find as a file of `folder`, made small where nobody has yet. `about`: when, by which seed, in which version.
+    """Write the find into a file of `folder`, with as few steps as possible. `about` has its date, seed and version.
 
     The same find twice is one file. Raises Unrepeated.
     """
@@ -78,7 +78,7 @@ def write(folder: Path, shown: Shown, about: dict[str, Any]) -> Path:
 
 
 def save(file: Path, text: str) -> None:
-    """Whole or not at all: several workers may find the same at once."""
+    """Write the file as a whole, because several workers may find the same case at once."""
     file.parent.mkdir(parents=True, exist_ok=True)
     whole = file.with_name(f".{file.name}.{os.getpid()}")
     whole.write_text(text, encoding="utf-8")
@@ -86,21 +86,21 @@ def save(file: Path, text: str) -> None:
 
 
 def told(failure: BaseException) -> str:
-    """The first lines of a failure."""
+    """Return the first lines of a failure."""
     return "".join(traceback.format_exception_only(failure)).strip()[:LONGEST_FAILURE]
 
 
 def failure_of(asked: Property, case: Case) -> Exception | None:
-    """What the property says of the case; None: it holds."""
+    """Return the failure of the property for this case; None if it holds."""
     try:
         asked.holds(case)
-    except Exception as failure:  # a judge's sentence, or whatever broke on the way to it
+    except Exception as failure:  # any exception is a failure: a judge's sentence or a crash on the way to it
         return failure
     return None
 
 
 def smaller(asked: Property, case: Case, kind: type[Exception]) -> Case:
-    """The case with as few steps as still fail in that way: runs of steps are left out, shorter and shorter ones."""
+    """Return the case with as few steps as still fail in the same way. It leaves out shorter and shorter runs of steps."""
     size = len(case.get("steps", ())) // 2
     while size:
         for fewer in _without_runs(case, size):
@@ -118,25 +118,25 @@ def _without_runs(case: Case, size: int) -> Iterator[Case]:
         yield {**case, "steps": [*steps[:start], *steps[start + size :]]}
 
 
-# -- reading ---------------------------------------------------------------------------------------------------------------------------
+# # -- Reading.
 
 
 def replay(text: str, properties: dict[str, Property]) -> None:
-    """Try the case of a find again; raises what the property raises, AssertionError where there is no such property."""
+    """Try the case of a find again. Raises the property's failure, or AssertionError if there is no such property."""
     find = json.loads(text)
     asked = properties.get(find["property"])
     assert asked is not None, f"no property is called {find['property']!r} any more: rename it in the file, or say why the find is void"
     asked.holds(find["case"])
 
 
-# -- bytes in a case -------------------------------------------------------------------------------------------------------------------
+# # -- Bytes in a case.
 
 
 def packed(data: bytes | None) -> str | None:
-    """Base64; None stays None."""
+    """Encode bytes in base64; None stays None."""
     return None if data is None else base64.b64encode(data).decode()
 
 
 def unpacked(text: str) -> bytes:
-    """What `packed` made of bytes."""
+    """Decode what `packed` made of bytes."""
     return base64.b64decode(text)

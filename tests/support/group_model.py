@@ -1,4 +1,4 @@
-"""Random members against the pure core: what they do, what they may see, and what must hold after every step.
+"""Random members against the pure core: their actions, what they may see, and what must hold after every step.
 
 The judge knows the specification's sentences, not the core's code: it looks at answers, effects and the groups' attributes.
 """
@@ -44,7 +44,7 @@ OLD = Quirks(
 
 @dataclass
 class Client:
-    """One consumer process: its id and generation as it believes them to be."""
+    """One consumer process with the id and generation that it believes to have."""
 
     group: str
     instance: str | None
@@ -58,7 +58,7 @@ class Client:
 
 @dataclass
 class GroupModel:
-    """A world, eight clients in two groups, and what the judge remembers."""
+    """A world, eight clients in two groups, and the memory of the judge."""
 
     old: bool = False
     max_size: int = 2**31 - 1
@@ -66,14 +66,14 @@ class GroupModel:
     clients: list[Client] = field(init=False)
     given: dict[tuple[str, int, int], dict[str, bytes]] = field(
         default_factory=dict
-    )  # (group, life, generation) -> what the leader brought
+    )  # (group, life, generation) -> the leader's assignments
     lives: dict[str, int] = field(default_factory=dict)
     generations: dict[str, int] = field(default_factory=dict)
     offsets: dict[str, dict[int, int]] = field(default_factory=dict)
-    signs: dict[tuple[str, str], int] = field(default_factory=dict)  # (group, member id) -> ms of its last sign of life or answer
-    owed: dict[str, tuple[int, set[str]]] = field(default_factory=dict)  # group -> (ms by which, ids that owe a SyncGroup)
+    signs: dict[tuple[str, str], int] = field(default_factory=dict)  # (group, member id) -> time in ms of its last sign of life or answer
+    owed: dict[str, tuple[int, set[str]]] = field(default_factory=dict)  # group -> (deadline in ms, ids that owe a SyncGroup)
     leases: list[Lease] = field(default_factory=list)
-    open: list[Ask] = field(default_factory=list)  # not seen answered so far
+    open: list[Ask] = field(default_factory=list)  # requests whose answer was not seen so far
     known: int = 0
     seen: int = 0
 
@@ -84,10 +84,10 @@ class GroupModel:
             for at in range(8)
         ]
 
-    # -- what can happen
+    # # -- The actions.
 
     def join(self, who: int, version: int) -> None:
-        """JoinGroup with the id the client has (none at first); a reserved id is used at the next join."""
+        """Send a JoinGroup with the client's id (none at first). A reserved id is used at the next join."""
         client = self.clients[who]
         at = JOIN_VERSIONS[version % len(JOIN_VERSIONS)]
         if client.instance is not None:
@@ -106,7 +106,7 @@ class GroupModel:
         )
 
     def sync(self, who: int, listed: int) -> None:
-        """SyncGroup, mostly of somebody who owes one; the leader brings bytes for some of the members."""
+        """Send a SyncGroup, mostly of a client that owes one. The leader assigns bytes to some of the members."""
         owing = [one for one in self.clients if one.waits is None and one.generation == self.generations.get(one.group, 0) > 0]
         client = owing[who % len(owing)] if owing and listed else self.clients[who]
         group = self._group(client)
@@ -124,13 +124,13 @@ class GroupModel:
         self._waits(client, asked)
 
     def _known(self, who: int) -> Client:
-        """A client of the current generation, if there is one, else any that has an id."""
+        """Return a client of the current generation if there is one, else any that has an id."""
         current = [one for one in self.clients if one.member_id and one.generation == self.generations.get(one.group, 0) > 0]
         known = current if current and who % 4 else [one for one in self.clients if one.member_id]
         return known[who % len(known)] if known else self.clients[who]
 
     def heartbeat(self, who: int, leased: int) -> None:
-        """Heartbeat: its code is what the group's state says; sometimes a lease is renewed instead."""
+        """Send a Heartbeat; its code follows from the group's state. Sometimes a lease is renewed instead."""
         client = self._known(who)
         if leased % 2 and self.leases:
             lease = self.leases[who % len(self.leases)]
@@ -148,13 +148,13 @@ class GroupModel:
             self._sign(client.group, client.member_id)
 
     def leave(self, who: int, by_instance: int) -> None:
-        """LeaveGroup by id, or by instance id alone."""
+        """Send a LeaveGroup by id, or by instance id alone."""
         client = self._known(who)
         member_id = "" if by_instance % 2 and client.instance is not None else client.member_id
         self.world.leave((member_id, client.instance), group=client.group)
 
     def commit(self, who: int, partition: int) -> None:
-        """OffsetCommit; its code is what the group's state says."""
+        """Send an OffsetCommit; its code follows from the group's state."""
         client = self._known(who)
         wanted, offset = self._commit_code(client), len(self.world.asked)
         answer = self.world.commit(
@@ -167,22 +167,22 @@ class GroupModel:
             self._sign(client.group, client.member_id)
 
     def tick(self, step: int) -> None:
-        """Time passes."""
+        """Let some time pass in the world."""
         self.world.sleep(STEPS_MS[step % len(STEPS_MS)])
 
     def crash(self, who: int, list_at: int) -> None:
-        """The process forgets its id and comes back as another version of itself."""
+        """Restart the process: it forgets its id and comes back with other settings."""
         client = self.clients[who]
         client.member_id, client.generation = "", -1
         client.list_at = list_at % len(LISTS)
         client.session, client.rebalance = SESSIONS[list_at % 3], REBALANCES[(list_at + who) % 3]
 
     def change(self, who: int, list_at: int) -> None:
-        """The client subscribes to something else."""
+        """Change the subscription of the client."""
         self.clients[who].list_at = list_at % len(LISTS)
 
     def delete(self, who: int, _: int) -> None:
-        """DeleteGroups: only Empty groups go."""
+        """Send a DeleteGroups, which deletes only Empty groups."""
         name = self.clients[who].group
         group = self.world.find(name)
         wanted = 69 if group is None else 0 if str(group.state) == "Empty" else 68
@@ -190,7 +190,7 @@ class GroupModel:
         assert answer.results[0].error_code == wanted
 
     def move(self, who: int, loading: int) -> None:
-        """The coordinator moves away and comes back."""
+        """Move the coordinator away and back."""
         partition = PARTITIONS[self.clients[who].group]
         self.world.command("load_coordinator", partition=partition, node=1, loading_ms=0)
         for name in GROUPS:
@@ -199,14 +199,14 @@ class GroupModel:
                 self._sign(name, member_id)
 
     def describe(self, who: int, _: int) -> None:
-        """DescribeGroups tells what is."""
+        """Check that DescribeGroups shows the group's real state."""
         name = self.clients[who].group
         group = self.world.find(name)
         told = self.world.send(DescribeGroupsRequest(groups=[name]), 15).answer.groups[0]
         assert told.group_state == ("Dead" if group is None else str(group.state))
         assert {one.member_id for one in told.members} == set(() if group is None else group.members)
 
-    # -- what the clients make of answers
+    # # -- The reactions of clients to answers.
 
     def _waits(self, client: Client, asked: Ask) -> None:
         client.waits = asked
@@ -220,7 +220,7 @@ class GroupModel:
         self.signs[group, member_id] = self.world.now
 
     def digest(self) -> None:
-        """Clients read what they were answered."""
+        """Let the clients read their answers."""
         for client in self.clients:
             asked = client.waits
             if asked is None or asked.parked:
@@ -240,10 +240,10 @@ class GroupModel:
             client.member_id, client.generation = "", -1
         elif code == 22:
             client.generation = -1
-        elif key == 14 and code in (0, 27):  # with whatever answer the wait ends (GroupCoordinator.propagateAssignment)
+        elif key == 14 and code in (0, 27):  # whatever answer ends the wait (GroupCoordinator.propagateAssignment)
             self._sign(client.group, client.member_id)
 
-    # -- what the specification says
+    # # -- The sentences of the specification.
 
     def _member_code(self, client: Client, group: Group) -> int:
         if client.instance is not None:
@@ -280,10 +280,10 @@ class GroupModel:
             return 22
         return {"PreparingRebalance": 0, "CompletingRebalance": 27, "Stable": 0}[str(group.state)]
 
-    # -- what must hold
+    # # -- The invariants.
 
     def check(self) -> None:
-        """After every step."""
+        """Check every invariant after a step."""
         fresh = self.world.effects[self.seen :]
         self.seen = len(self.world.effects)
         self._check_moves(fresh)
@@ -422,7 +422,7 @@ class GroupModel:
             assert stored == self.offsets.get(name, {}), f"offsets of {name}"
 
     def finish(self) -> None:
-        """When nobody does anything any more, everything comes to rest: nobody waits, no members, few timers."""
+        """Check that everything comes to rest when nobody acts: nobody waits, no members remain, few timers run."""
         self.world.sleep(500_000)
         self.check()
         for group in self.world.groups():

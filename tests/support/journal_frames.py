@@ -18,13 +18,16 @@ Row = dict[str, Any]
 
 
 def read(path: Path) -> list[Row]:
-    """A journal's header and rows, as they are written."""
+    """Read a journal's header and rows as they are written."""
     with path.open(encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
 def frame(spark: SparkSession, folder: Path, journals: Mapping[str, Iterable[Row]]) -> DataFrame:
-    """Run -> its header and rows; without a header time begins at 0. By way of a file in `folder`: Spark takes that faster than rows."""
+    """Make a frame of several journals by run. Without a header, time begins at 0.
+
+    A file in `folder` carries the rows, because Spark reads it faster than Python rows.
+    """
     path = folder / "rows.jsonl"
     with path.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for run, rows in journals.items() for line in lines(run, rows))
@@ -32,7 +35,7 @@ def frame(spark: SparkSession, folder: Path, journals: Mapping[str, Iterable[Row
 
 
 def lines(run: str, rows: Iterable[Row]) -> Iterable[Row]:
-    """The rows of one journal as the table has them."""
+    """Return the rows of one journal in the form of the table."""
     epoch, line = 0, 1
     for row in rows:
         if "epoch_ns" in row:

@@ -1,4 +1,4 @@
-"""Journals written by hand: one method per row, times in ns, everything that a rebalance reads and nothing else."""
+"""Writes journals by hand: one method per row, times in ns, and only the fields that a rebalance depends on."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TOPIC: Final = "orders"
 
 
 def listed(numbers: list[int]) -> list[TopicPartitions]:
-    """Partitions of the one topic."""
+    """Return partitions of the one topic."""
     return [TopicPartitions(TOPIC, numbers)] if numbers else []
 
 
 class Pen:
-    """`rows` is the journal so far; `t` is the time of the rows to come."""
+    """Writes a journal: `rows` has the rows so far, `t` is the time of the next rows."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -29,16 +29,16 @@ class Pen:
         self.open: dict[int, Row] = {}
 
     def at(self, t: int) -> Pen:
-        """The clock says so."""
+        """Set the clock for the next rows."""
         self.t = t
         return self
 
     def row(self, kind: str, **fields: Any) -> None:
-        """Any row."""
+        """Write a row of any kind."""
         self.rows.append({"kind": kind, "seq": len(self.rows) + 1, "t": self.t, **fields})
 
     def moved(self, group: str, before: str, after: str, generation: int, reason: str, members: int = 0, leader: str | None = None) -> None:
-        """A group changed its state."""
+        """Write that a group changed its state."""
         protocol = {"protocol_name": "range"} if after in ("CompletingRebalance", "Stable") else {}
         self.row(
             "moved", group=group, before=before, after=after, generation=generation, reason=reason, members=members, leader=leader,
@@ -48,7 +48,7 @@ class Pen:
     def request(
         self, api: tuple[int, str], connection: int, message: Row, embedded: Row | None = None, client_id: str | None = None
     ) -> int:
-        """A request; returns its ticket."""
+        """Write a request and return its ticket."""
         self.ticket += 1
         place: Row = {"connection": connection, "ticket": self.ticket, "correlation_id": 1, "api_version": 5}
         place |= {"api_key": api[0], "api_name": api[1]}
@@ -60,11 +60,11 @@ class Pen:
         return self.ticket
 
     def reply(self, ticket: int, message: Row, embedded: Row | None = None, **more: Any) -> None:
-        """Its answer."""
+        """Write the answer to a request."""
         self.row("reply", **self.open[ticket], size=1, message=message, embedded=embedded, **more)
 
     def join(self, group: str, member: str, connection: int, client_id: str = "app", owned: list[int] | None = None, **more: Any) -> int:
-        """A JoinGroup of a member that says to hold `owned`."""
+        """Write a JoinGroup of a member that claims `owned`."""
         metadata = self.subscription(owned or [])
         message = {
             "group_id": group, "member_id": member, "protocol_type": "consumer",
@@ -74,7 +74,7 @@ class Pen:
         return self.request((11, "JoinGroup"), connection, message | more, {"protocols[0].metadata": builtins(metadata)}, client_id)
 
     def joined(self, ticket: int, member: str, generation: int, leader: str = "", claims: dict[str, list[int]] | None = None) -> None:
-        """The answer; with `claims` (of every member) it is the leader's."""
+        """Write the answer to a JoinGroup. With `claims` (of every member) it is the leader's."""
         subscriptions = {name: self.subscription(owned) for name, owned in (claims or {}).items()}
         members = [{"member_id": name, "metadata": encoded(consumer.encode_subscription(each))} for name, each in subscriptions.items()]
         embedded = {f"members[{place}].metadata": builtins(each) for place, each in enumerate(subscriptions.values())}
@@ -83,7 +83,7 @@ class Pen:
         self.reply(ticket, message, embedded or None)
 
     def sync(self, group: str, member: str, connection: int, generation: int, told: dict[str, list[int]] | None = None) -> int:
-        """A SyncGroup; the leader's brings what everybody is told."""
+        """Write a SyncGroup request row. The leader's carries everybody's assignment."""
         assignments = {name: self.assignment(numbers) for name, numbers in (told or {}).items()}
         entries = [{"member_id": name, "assignment": encoded(consumer.encode_assignment(each))} for name, each in assignments.items()]
         embedded = {f"assignments[{place}].assignment": builtins(each) for place, each in enumerate(assignments.values())}
@@ -91,37 +91,39 @@ class Pen:
         return self.request((14, "SyncGroup"), connection, message, embedded or None)
 
     def synced(self, ticket: int, numbers: list[int], **more: Any) -> None:
-        """The answer."""
+        """Write the answer to a SyncGroup."""
         assignment = self.assignment(numbers)
         message = {"error_code": 0, "assignment": encoded(consumer.encode_assignment(assignment))}
         self.reply(ticket, message, {"assignment": builtins(assignment)}, **more)
 
     def produce(self, number: int, offset: int) -> None:
-        """A record, and that it is there."""
+        """Write a Produce request and its answer with the offset."""
         ticket = self.request((0, "Produce"), 90, {})
         parts = [{"index": number, "base_offset": offset, "error_code": 0}]
         self.reply(ticket, {"responses": [{"name": TOPIC, "topic_id": "", "partition_responses": parts}]})
 
     def fetch(self, client_id: str, number: int, offset: int) -> None:
-        """Somebody asks from there on; the answer is not looked at."""
+        """Write a Fetch from that offset. Its answer does not matter."""
         partitions = [{"partition": number, "fetch_offset": offset}]
         self.request((1, "Fetch"), 91, {"topics": [{"topic": TOPIC, "topic_id": "", "partitions": partitions}]}, client_id=client_id)
 
     @staticmethod
     def subscription(owned: list[int]) -> consumer.Subscription:
-        """Stock, version 1."""
+        """Return a stock subscription of version 1."""
         return consumer.Subscription(1, [TOPIC], b"", listed(owned))
 
     @staticmethod
     def assignment(numbers: list[int]) -> consumer.Assignment:
-        """Stock, version 1."""
+        """Return a stock assignment of version 1."""
         return consumer.Assignment(1, listed(numbers), b"")
 
-    # -- whole steps of a group ----------------------------------------------------------------------------------------
+    # # -- Whole steps of a group.
 
     def round(self, group: str, generation: int, told: dict[str, list[int]], reason: str, before: str = "Stable", step: int = 10) -> None:
-        """A whole rebalance of eager members, each on the connection of its name's last digit; the first leads. Begins now; `step` ns lie
-        between its begin, the last JoinGroup, the assignment, and nothing after."""
+        """Write a whole rebalance of eager members that begins now; the first member leads.
+
+        Each member uses the connection with its name's last digit. `step` ns lie between the begin, the last JoinGroup and the assignment.
+        """
         members, leader = list(told), next(iter(told))
         self.moved(group, before, "PreparingRebalance", generation - 1, reason, len(members), leader)
         self.t += step
@@ -137,11 +139,11 @@ class Pen:
 
 
 def encoded(data: bytes) -> str:
-    """As a journal has bytes."""
+    """Encode bytes as a journal does."""
     return b64encode(data).decode()
 
 
 def builtins(message: Any) -> Row:
-    """As a journal shows a decoded message."""
+    """Convert a decoded message as a journal does."""
     found: Row = msgspec.to_builtins(message)
     return {name: value for name, value in found.items() if name != "unknown_tags"}

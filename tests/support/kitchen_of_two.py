@@ -1,4 +1,4 @@
-"""A group that many tests of pictures, logs and stories begin with."""
+"""A group with which many tests of pictures, logs and stories begin."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tools.mistakes.stage import Stage
 
 
 class TwoMembers(Stage):
-    """Anna alone in the group `kitchen`, then with ben; four partitions of `orders`."""
+    """A stage with Anna alone in the group `kitchen`, then with ben; `orders` has four partitions."""
 
     def __init__(self) -> None:
         super().__init__({"orders": 4})

@@ -1,4 +1,4 @@
-"""A cluster's data plane without sockets: requests and answers go through the codec in their version; answers as plain dictionaries."""
+"""A cluster's data plane without sockets. Requests and answers go through the codec in their version; answers are plain dictionaries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Shown = Any
 
 
 def shown(message: object) -> Shown:
-    """A message as a dictionary of the fields that differ from their defaults; short enough to be written down as data."""
+    """Return a message as a dictionary of the fields that differ from their defaults, short enough for a test."""
     if isinstance(message, Message):
         values = {field.name: (getattr(message, field.name), field.default) for field in fields_of(type(message))}
         return {name: shown(value) for name, (value, default) in values.items() if value != default}
@@ -31,7 +31,7 @@ def shown(message: object) -> Shown:
 
 
 def batch(*values: bytes | None, keys: list[bytes | None] | None = None, timestamp: int = WALL_MS, **how: Any) -> bytes:
-    """One record batch of these values, one millisecond apart."""
+    """Encode one record batch of these values, one millisecond apart."""
     records = [
         NewRecord(key=keys[place] if keys else None, value=value, timestamp=timestamp + place)
         for place, value in enumerate(values or (b"v",))
@@ -40,7 +40,7 @@ def batch(*values: bytes | None, keys: list[bytes | None] | None = None, timesta
 
 
 class LogWorld(Watch):
-    """A rig, and the answers so far by ticket. What is sent with `ask` has a connection of its own."""
+    """A rig with the answers so far by ticket. A request sent with `ask` has a connection of its own."""
 
     def __init__(
         self,
@@ -68,59 +68,59 @@ class LogWorld(Watch):
         self.answers: dict[int, Any] = {}
 
     def answered(self, ask: Ask) -> None:
-        """Told by the rig."""
+        """Keep an answer by ticket. The rig calls this."""
         self.answers[ask.ticket] = ask.answer
 
-    # -- driving
+    # # -- Driving.
 
     def send(self, key: int, version: int, message: Message, *, node: int = 1, connection: int | None = 1) -> int:
-        """Send a request; returns its ticket. `connection` None: one of the request's own."""
+        """Send a request and return its ticket. `connection` None: a connection of its own."""
         name = None if connection is None else str(connection)
         ask = self.rig.send(key, version, message, connection=name, client_id="c", node=node, client_host="/10.0.0.7")
         self.asked[ask.ticket] = ask
         return ask.ticket
 
     def ask(self, key: int, version: int, message: Message, *, node: int = 1) -> Any:
-        """Send a request that is answered at once; returns the answer as its version carries it."""
+        """Send a request that is answered at once; return the answer as its version carries it."""
         ticket = self.send(key, version, message, node=node, connection=None)
         assert ticket in self.answers, f"{APIS[key].name} v{version} was not answered: {self.effects[-3:]}"
         return self.answers[ticket]
 
     def show(self, key: int, version: int, message: Message, *, node: int = 1) -> Shown:
-        """`ask`, shown."""
+        """Return the answer of `ask` as a dictionary."""
         return shown(self.ask(key, version, message, node=node))
 
     def outcome(self, ticket: int) -> str:
-        """answered, silent, closed, abandoned or parked."""
+        """Return answered, silent, closed, abandoned or parked."""
         return self.asked[ticket].status
 
     def hang_up(self, connection: int = 1) -> None:
-        """The connection is gone."""
+        """Close the connection of a client."""
         self.rig.hang_up(str(connection))
 
     def notes(self, what: str) -> list[dict[str, object]]:
-        """Notes of that kind so far."""
+        """Return the notes of that kind so far."""
         return [effect.fields for effect in self.rig.of(Note) if effect.what == what]
 
-    # -- in short
+    # # -- In short.
 
     def topic(self, name: str = "t", partitions: int = 1, node: int | None = None, **configs: str) -> None:
-        """A topic whose partitions are all led by `node` (default: as placed); configs with underscores for dots."""
+        """Create a topic whose partitions are all led by `node` (default: as placed). Names of configs have underscores for dots."""
         replicas = [[node] if node else self.topics.replicas(name, index, 1) for index in range(partitions)]
         self.topics.add(self.turn(), name, replicas, {key.replace("_", "."): value for key, value in configs.items()})
 
     def append(self, *batches: bytes, topic: str = "t", partition: int = 0) -> None:
-        """Append on the server's side."""
+        """Append batches on the server's side."""
         for each in batches:
             self.command("append", topic=topic, partition=partition, batch=each)
 
     def produce(self, records: bytes | None, *, topic: str = "t", partition: int = 0, version: int = 12, node: int = 1, **how: Any) -> Any:
-        """Produce to one partition, shown: the partition's row."""
+        """Produce to one partition and return its row of the answer."""
         answer = self.show(0, version, produce_request(records, topic=topic, partition=partition, **how), node=node)
         return answer["responses"][0]["partition_responses"][0]
 
     def fetch(self, offset: int = 0, *, version: int = 11, topic: str = "t", node: int = 1, **how: Any) -> Any:
-        """Fetch one partition without waiting: the partition's row."""
+        """Fetch one partition without waiting and return its row of the answer."""
         return (
             self.ask(1, version, fetch_request((topic, 0, offset), version=version, world=self, **how), node=node)
             .responses[0]
@@ -128,7 +128,7 @@ class LogWorld(Watch):
         )
 
     def topic_id(self, name: str) -> bytes:
-        """The id of that topic."""
+        """Return the id of that topic."""
         found = self.topics.topic_id(name)
         assert found is not None
         return found
@@ -143,7 +143,7 @@ def produce_request(
     acks: int = -1,
     transactional_id: str | None = None,
 ) -> ProduceRequest:
-    """Produce to one partition."""
+    """Return a Produce request for one partition."""
     data = PartitionProduceData(index=partition, records=records)
     topics = [TopicProduceData(name=topic, topic_id=topic_id, partition_data=[data])]
     return ProduceRequest(acks=acks, timeout_ms=1000, transactional_id=transactional_id, topic_data=topics)
@@ -152,7 +152,8 @@ def produce_request(
 def fetch_request(
     *wanted: tuple[str, int, int], version: int = 11, world: LogWorld | None = None, partition: dict[str, Any] | None = None, **how: Any
 ) -> FetchRequest:
-    """Fetch (topic, partition, offset) in order. `partition`: fields of every partition, the rest fields of the request."""
+    """Return a Fetch request of (topic, partition, offset) in order. `partition` has fields of every partition; the rest are fields of
+    the request."""
     topics: list[FetchTopic] = []
     for name, index, offset in wanted:
         topic_id = world.topic_id(name) if version >= 13 and world is not None else bytes(16)

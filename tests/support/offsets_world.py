@@ -1,4 +1,4 @@
-"""A cluster with transactional producers that commit offsets of a group, in short words."""
+"""A cluster with transactional producers that commit offsets of a group."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from groupmock_codec.messages.k28_txn_offset_commit import (
 
 
 class OffsetsWorld(TransactionWorld):
-    """One group, `g`."""
+    """A world with the one group `g`."""
 
     def begin(self, name: str = "x", group: str = "g") -> Pid:
-        """A producer whose transaction has the group in it."""
+        """Start a producer whose transaction includes the group."""
         pid = self.init(name)
         assert self.offsets(pid, group=group, name=name) == 0
         return pid
@@ -42,7 +42,7 @@ class OffsetsWorld(TransactionWorld):
         node: int = 1,
         **by: Any,
     ) -> int:
-        """The code of a TxnOffsetCommit of one partition."""
+        """Send a TxnOffsetCommit of one partition and return its code."""
         row = TxnOffsetCommitRequestPartition(partition_index=partition, committed_offset=offset, committed_metadata=metadata)
         asked = TxnOffsetCommitRequest(
             transactional_id=name,
@@ -55,13 +55,13 @@ class OffsetsWorld(TransactionWorld):
         return int(self.ask(28, version, asked, node=node).topics[0].partitions[0].error_code)
 
     def plain(self, offset: int, partition: int = 0) -> None:
-        """OffsetCommit of nobody's."""
+        """Commit an offset as nobody's member."""
         row = OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset)
         asked = OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=[row])])
         assert self.ask(8, 6, asked).topics[0].partitions[0].error_code == 0
 
     def seen(self, partition: int = 0, *, stable: bool = False, version: int = 7) -> tuple[int, int, int, str]:
-        """Error, offset, leader epoch, metadata."""
+        """Return error, offset, leader epoch and metadata of a partition."""
         asked = OffsetFetchRequest(
             group_id="g", require_stable=stable, topics=[OffsetFetchRequestTopic(name="t", partition_indexes=[partition])]
         )
@@ -69,12 +69,12 @@ class OffsetsWorld(TransactionWorld):
         return row.error_code, row.committed_offset, row.committed_leader_epoch, row.metadata
 
     def all_seen(self) -> list[tuple[int, int, int]]:
-        """Partition, error and offset of all, with require_stable."""
+        """Return partition, error and offset of all, with require_stable."""
         answer = self.ask(9, 7, OffsetFetchRequest(group_id="g", require_stable=True, topics=None))
         return sorted((row.partition_index, row.error_code, row.committed_offset) for topic in answer.topics for row in topic.partitions)
 
     def member(self, instance: str | None = None) -> str:
-        """Of a Stable group, generation 1: its id."""
+        """Join a Stable group of generation 1 and return the member id."""
         protocols = [JoinGroupRequestProtocol(name="range", metadata=b"")]
         asked = JoinGroupRequest(
             group_id="g",
@@ -91,11 +91,11 @@ class OffsetsWorld(TransactionWorld):
         return member_id
 
     def group_state(self) -> tuple[str, str]:
-        """State and protocol type, as DescribeGroups says."""
+        """Return state and protocol type as DescribeGroups shows them."""
         row = self.ask(15, 1, DescribeGroupsRequest(groups=["g"])).groups[0]
         return row.group_state, row.protocol_type
 
     def ask_partition(self, partition: int) -> Any:
-        """The row of a read_committed fetch of all of it."""
+        """Return the row of a read_committed fetch of the whole partition."""
         asked = fetch_request(("t", partition, 0), isolation_level=1, max_bytes=1 << 30, session_epoch=-1)
         return self.ask(1, 11, asked).responses[0].partitions[0]

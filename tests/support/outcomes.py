@@ -1,6 +1,7 @@
-"""What a run of pytest writes down of itself: an outcome per test (`--outcomes FILE`), and seconds per folder against a budget.
+"""Records a run of pytest: the outcome of each test (`--outcomes FILE`), and the seconds of each folder against its budget.
 
-The seconds are those that workers spent in set-up, call and tear-down. Over budget is said, never red: a busy machine is not a defect.
+The seconds are those that workers spent in set-up, call and tear-down. A folder over its budget is reported but fails nothing, because a
+busy machine is not a defect.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from typing import Final, NamedTuple
 import pytest
 
 BUDGETS: Final = Path(__file__).resolve().parent.parent / "budgets.toml"
-"""Folder below tests/ -> seconds of one quiet core."""
+"""The seconds of one quiet core that each folder below tests/ may take."""
 
 
 class Spent(NamedTuple):
-    """What a folder's tests took. `seconds`: all workers together."""
+    """The tests of a folder and the seconds of all workers together."""
 
     tests: int
     seconds: float
 
 
 class Outcomes:
-    """Collects the reports of a run; with pytest-xdist the controller hears those of every worker."""
+    """Collects the reports of a run. With pytest-xdist the controller receives those of every worker."""
 
     def __init__(self) -> None:
         self.verdicts: dict[str, str] = {}
@@ -42,12 +43,12 @@ class Outcomes:
             self.verdicts.setdefault(test, report.outcome)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A file that cannot be collected has failed, under its own name."""
+        """Count a file that cannot be collected as failed, under its own name."""
         if report.failed:
             self.verdicts[report.nodeid], self.texts[report.nodeid] = "failed", report.longreprtext
 
     def write(self, file: Path) -> None:
-        """A line of JSON per test: test, verdict (passed, failed, skipped), seconds, text of a failure."""
+        """Write a line of JSON per test: test, verdict (passed, failed, skipped), seconds, text of a failure."""
         rows = [
             {"test": test, "verdict": verdict, "seconds": round(self.seconds.get(test, 0.0), 3), "text": self.texts.get(test, "")}
             for test, verdict in self.verdicts.items()
@@ -56,19 +57,19 @@ class Outcomes:
 
 
 def plain(test: str) -> str:
-    """A node id without the group that pytest-xdist appends (`@spark`); an `@` within the brackets is the test's own."""
+    """Return a node id without the group that pytest-xdist appends (`@spark`). An `@` within the brackets is the test's own."""
     before, at, group = test.rpartition("@")
     return before if at and "]" not in group and "/" not in group else test
 
 
 def folder_of(test: str) -> str:
-    """The folder of a node id, below tests/; those of the unit tests each by itself."""
+    """Return the folder of a node id below tests/. The unit and live tests have a folder more."""
     parts = test.partition("::")[0].split("/")[1:-1]
     return "/".join(parts[: 2 if parts[:1] in (["unit"], ["live"]) else 1])
 
 
 def spent(seconds: Mapping[str, float]) -> dict[str, Spent]:
-    """Folder -> what its tests took, the dearest first."""
+    """Return what the tests of each folder took, the most expensive folder first."""
     folders: dict[str, Spent] = {}
     for test, took in seconds.items():
         before = folders.get(folder_of(test), Spent(0, 0.0))
@@ -77,7 +78,7 @@ def spent(seconds: Mapping[str, float]) -> dict[str, Spent]:
 
 
 def table(folders: Mapping[str, Spent], budgets: Mapping[str, float]) -> Iterable[str]:
-    """A line per folder: tests, seconds, budget, and whether it is over it or has none."""
+    """Yield a line per folder: tests, seconds, budget, and whether it exceeds the budget or has none."""
     yield f"{'folder':20} {'tests':>6} {'seconds':>8} {'budget':>7}"
     for folder, (tests, seconds) in folders.items():
         budget = budgets.get(folder)
@@ -86,23 +87,23 @@ def table(folders: Mapping[str, Spent], budgets: Mapping[str, float]) -> Iterabl
 
 
 def budgets() -> dict[str, float]:
-    """tests/budgets.toml."""
+    """Read the budgets of tests/budgets.toml."""
     return {folder: float(seconds) for folder, seconds in tomllib.loads(BUDGETS.read_text(encoding="utf-8")).items()}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--outcomes FILE."""
+    """Add the option --outcomes FILE."""
     parser.addoption("--outcomes", metavar="FILE", type=Path, help="write a line of JSON per test: verdict, seconds, text of a failure")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers of pytest-xdist report to the controller, which alone writes."""
+    """Register the collector in the controller alone, which writes the file."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Outcomes(), "groupmock-outcomes")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """The table of folders, and the file that was asked for."""
+    """Write the requested file, and the table of folders."""
     seen: Outcomes = config.pluginmanager.getplugin("groupmock-outcomes")
     if (file := config.getoption("--outcomes")) is not None:
         seen.write(file)

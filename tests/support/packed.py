@@ -14,7 +14,7 @@ from groupmock_codec.records import HEADER_BYTES, Batch, NewRecord, _sealed, enc
 
 
 def _xerial(data: bytes) -> bytes:
-    """As snappy-java writes it: blocks of 32 KiB behind their lengths."""
+    """Compress as snappy-java does: blocks of 32 KiB behind their lengths."""
     blocks = [bytes(cramjam.snappy.compress_raw(data[at : at + 32_768])) for at in range(0, len(data), 32_768)]
     return b"\x82SNAPPY\0" + pack(">ii", 1, 1) + b"".join(pack(">i", len(block)) + block for block in blocks)
 
@@ -25,11 +25,11 @@ PACKED: Final[dict[str, Callable[[bytes], bytes]]] = {
     "lz4": lambda data: bytes(lz4.frame.compress(data, block_linked=False, store_size=False)),
     "zstd": lambda data: bytes(cramjam.zstd.compress(data)),
 }
-"""Name, whose first word is a compression -> what packs."""
+"""A compression function by name. The first word of a name is the compression."""
 
 
 def packed(name: str, records: list[NewRecord], spoiled: Callable[[bytes], bytes] = bytes) -> Batch:
-    """A batch as a client with that compression writes it; `spoiled`: what becomes of the packed bytes."""
+    """Return a batch as a client with that compression writes it. `spoiled` may damage the compressed bytes."""
     plain = read_batches(encode_batch(records))[0]
     if name in ("none", "gzip"):
         return read_batches(encode_batch(records, compression=name))[0]

@@ -1,4 +1,4 @@
-"""The live page, open in a browser, for `make live` and for its picture in the docs."""
+"""Opens the live page in a browser, for `make live` and for its picture in the docs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ if TYPE_CHECKING:
 
 
 def until(page: Page, so: str, arg: Any = None) -> None:
-    """Until a function of JavaScript says yes. Playwright's own `wait_for_function` makes code of a text, against the page's policy."""
+    """Wait until a JavaScript function returns true. Playwright's own `wait_for_function` evaluates text, which the page's policy
+    forbids."""
     waited(so, lambda: page.evaluate(so, arg), lambda: page.evaluate("() => document.getElementById('status').textContent"), 30)
 
 
 class Visit:
-    """A page that is open. `said`: what the console had, of which `may_say` is no mistake, `asked`: the addresses that were asked for."""
+    """A page that is open. `said` has the lines of its console, `may_say` those that are no mistake, `asked` the requested addresses."""
 
     def __init__(self, browser: Browser, url: str, **how: Any) -> None:
         size: ViewportSize = {"width": how.pop("width", 1400), "height": how.pop("height", 1000)}
@@ -32,7 +33,7 @@ class Visit:
         self.page.goto(url)
 
     def steady(self, members: int) -> Page:
-        """Until the members are shown and drawn."""
+        """Wait until the members are listed and drawn."""
         until(self.page, f"() => document.querySelectorAll('#member-rows tr').length === {members}")
         until(self.page, f"() => document.querySelectorAll('.row.lane').length >= {members}")
         until(self.page, "() => document.querySelectorAll('#tail li').length > 0")

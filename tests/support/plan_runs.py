@@ -1,4 +1,5 @@
-"""One ready plan and two members of one library: what the client did, measured. The test and the table of docs/how-to/faults.md use it."""
+"""Runs one ready plan against two members of one library and measures what the client did, for the test and the table of
+docs/how-to/faults.md."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ RECORDS: Final = 40
 PATIENCE_S: Final = 30.0
 SESSION_MS: Final = 6_000
 REQUEST_MS: Final = 7_000
-"""Short, so that a client that hears nothing gives up soon; kafka-python wants it above the session's."""
+"""So short that a client without answers gives up soon. kafka-python wants it longer than the session."""
 AUTO_COMMIT_MS: Final = 200
 HEARTBEAT_MS: Final = 100
 SETTINGS: Final = {
@@ -34,20 +35,23 @@ SETTINGS: Final = {
 }  # fmt: skip
 GROUP: Final = "plans"
 BEGINS: Final = ("CompletingRebalance", "Assigning", "Reconciling")
-"""States in which a group has a generation (of consumer groups: a group epoch) that it had not before."""
+"""The states that begin a generation (or a group epoch of a consumer group)."""
 BY_HAND: Final = "commit-outcome-unknown"
-"""The plan under which members commit when they are told to, so that it is seen what their user is told."""
+"""The plan under which members commit on request, so that the test sees the errors their user gets."""
 WHERE_IT_IS: Final = "loading-coordinator"
-"""The plan that needs one node: the coordinator loads where it was."""
+"""The plan that needs one node, because the coordinator loads where it was."""
 STALL_S: Final = 8.0
-"""In the place of the plan's minute: longer than the session."""
+"""The stall that replaces the plan's minute: longer than the session."""
 
 
 @dataclass
 class Outcome:
-    """What became of it. `settled`: all partitions held by who lives, all records delivered; `seconds`: from the first fault to that;
-    `generations`: rounds begun since; `again`: records delivered more than once; `raised`: what the library told its user; `ended`: members
-    that stopped for good."""
+    """The result of a run.
+
+    `settled`: the living members hold all partitions and all records were delivered; `seconds`: the time from the first fault until then;
+    `generations`: the rounds begun since; `again`: the records delivered more than once; `raised`: the errors that the library reported to
+    its user; `ended`: the members that stopped for good.
+    """
 
     plan: str
     library: str
@@ -63,12 +67,12 @@ class Outcome:
 
 
 def libraries_of(name: str) -> tuple[str, ...]:
-    """Who can be a member under the plan."""
+    """Return the libraries that can be members under the plan."""
     return ("confluent-kafka",) if for_consumer_groups(read_plan(name)) else LIBRARIES
 
 
 def shortened(plan: Plan) -> Plan:
-    """The plan with stalls as long as a test may take."""
+    """Return the plan with stalls no longer than a test may take."""
     return msgspec.structs.replace(plan, rule=[_shortened(rule) for rule in plan.rule])
 
 
@@ -77,7 +81,7 @@ def _shortened(rule: Rule) -> Rule:
 
 
 def run(name: str, library: str) -> Outcome:
-    """Two members of the library under the plan: the first reads and commits, the second comes, the fault strikes, records come."""
+    """Run two members of the library under the plan: the first reads and commits, the second joins, the fault strikes, records arrive."""
     plan = shortened(read_plan(name))
     nodes = 1 if name == WHERE_IT_IS else 2
     protocol = CONSUMER if for_consumer_groups(plan) else CLASSIC
@@ -128,7 +132,7 @@ def _watch(broker: Broker, team: Team, name: str, library: str) -> Outcome:
 
 
 def _since_the_fault(broker: Broker) -> tuple[float, int]:
-    """Seconds, and generations begun, since the first fault struck; read from the rows."""
+    """Return the seconds and the generations begun since the first fault, as the rows show them."""
 
     def read() -> tuple[float, int]:
         running = broker._up()
@@ -143,15 +147,17 @@ def _since_the_fault(broker: Broker) -> tuple[float, int]:
 
 
 def _settles(broker: Broker, members: list[Member], expected: list[bytes], static: bool) -> bool:
-    """Everything is held once by those who live, everything was delivered, no rule has more to do. The fenced twin has nothing to come back
-    to: its place is taken, by nobody here."""
+    """Wait until the living members hold every partition once, everything was delivered, and no rule has more to do.
+
+    The fenced twin has nothing to return to: its place is taken.
+    """
 
     def done() -> bool:
         alive = [each for each in members if each.failure is None]
         held = [partition for each in alive for partition in each.owned()]
         if static and len(alive) < len(members):
             return True
-        if static and not _came_back(broker):  # the fenced one has not noticed yet
+        if static and not _came_back(broker):  # the fenced member has not noticed yet
             return False
         group = broker.groups.get(GROUP)
         if group is None or group.state != "Stable" or not all(report.spent or report.fired for report in broker.faults):
@@ -170,7 +176,7 @@ def _settles(broker: Broker, members: list[Member], expected: list[bytes], stati
 
 
 def _came_back(broker: Broker) -> bool:
-    """A member joined since the fault: the one that was fenced takes the place back."""
+    """Return whether a member joined since the fault: the fenced one takes its place back."""
 
     def look() -> bool:
         ring = broker._up().ring
@@ -184,7 +190,7 @@ def _came_back(broker: Broker) -> bool:
 
 
 def _gave_up(broker: Broker) -> bool:
-    """A connection that a rule made mute, or closed, is gone: the client has noticed."""
+    """Return whether the connections that a rule muted or closed are gone, because the client noticed."""
 
     def look() -> bool:
         running = broker._up()
@@ -204,7 +210,7 @@ def _produce(broker: Broker, values: list[bytes]) -> None:
 def _try(raised: list[str], what: Any) -> None:
     try:
         what()
-    except Exception as error:  # what the library tells its user is what we are here to see
+    except Exception as error:  # the errors that the library reports to its user are what this run records
         raised.append(_words(error))
 
 

@@ -1,4 +1,4 @@
-"""The invariants I1-I6 (docs/how-to/cooperative.md), judged from what was claimed, decided and delivered alone."""
+"""Judges the invariants I1-I6 (docs/how-to/cooperative.md) from what was claimed, decided and delivered alone."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from groupmock_clients.cooperative.balance import Partition
 
 
 class Judge:
-    """Fed after every round; `rest` when the group is left alone until nothing is going to happen any more."""
+    """Receives and checks every round. `rest` is called when the group is left alone until nothing more can happen."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.before: RoundSeen | None = None
         self.excused: set[tuple[Partition, str]] = set()
-        self.since = 0  # rounds since the last change, that one included
-        self.started = 0  # when the first of them was
+        self.since = 0  # rounds since the last change, including that one
+        self.started = 0  # the time of the first of them
         self.deadlines = 0
         self.settled = 0
         self.balancing: list[tuple[Partition, str]] = []
         self.lost_until: dict[Partition, int] = {}
 
     def round(self, seen: RoundSeen) -> None:
-        """Everything that can be said after one round."""
+        """Check everything that one round shows."""
         self._count(seen)
         self._sound(seen)
         self._one_owner(seen)
@@ -35,7 +35,7 @@ class Judge:
         self.before = seen
 
     def rest(self) -> None:
-        """I2, I3, I4 and I6 of a group in which nothing is pending and no timer runs."""
+        """Check I2, I3, I4 and I6 of a group without pending rounds or timers."""
         world, rules = self.world, self.world.rules
         held = {partition: owners[0].member for partition, owners in world.holders().items()}
         missing = world.universe() - held.keys()
@@ -112,7 +112,7 @@ class Judge:
         if before is None:
             return
         given = {partition for decision in seen.decisions.values() for partition in decision.gained}
-        kept = {partition for decision in before.decisions.values() for partition in decision.assigned}  # of two claims one stood
+        kept = {partition for decision in before.decisions.values() for partition in decision.assigned}  # of two claims one was kept
         for partition in self._unclaimed(seen) - given:
             for member, decision in before.decisions.items():
                 assert partition not in decision.revoked - kept, f"I2b: {partition} was given up on request and is deferred"

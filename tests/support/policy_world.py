@@ -1,7 +1,7 @@
-"""A group on a virtual clock whose members are led by the cooperative policy: joins, deaths, expulsions, slow rounds, lost answers.
+"""A group on a virtual clock whose members the cooperative policy leads: joins, deaths, expulsions, slow rounds, lost answers.
 
-The broker is as small as it can be: a round collects every member, the leader plans, the answers arrive or do not. `rounds` keeps what
-happened for the judge (policy_judge.py), which never looks into the policy.
+The broker is minimal: a round collects every member, the leader plans, the answers arrive or get lost. `rounds` keeps the history for the
+judge (policy_judge.py), which never looks into the policy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from groupmock_clients.cooperative.policy import Claim, Decision, LeaderMemory, 
 
 @dataclass(eq=False)
 class Process:
-    """One consumer. `member` is its id while it is in the group, else ""; an expelled process keeps what it believes to own."""
+    """One simulated consumer process. `member` is its id while it is in the group, else "". An expelled process keeps the partitions
+    that it believes to own."""
 
     name: str
     topics: frozenset[str]
@@ -32,7 +33,7 @@ class Process:
 
 @dataclass(frozen=True)
 class RoundSeen:
-    """One round as an observer of the wire has it. `changed`: members came or went, topics grew, or answers were lost before it."""
+    """One round as an observer of the wire sees it. `changed`: members came or went, topics grew, or answers were lost before it."""
 
     time: int
     leader: str
@@ -46,7 +47,8 @@ class RoundSeen:
 
 
 class World:
-    """`seed` draws member ids and leaders. `nonce` False: PartitionAssignorData does not change from round to round."""
+    """The group and its broker. `seed` draws member ids and leaders. With `nonce` False, PartitionAssignorData does not change from
+    round to round."""
 
     def __init__(self, rules: Rules, seed: int, counts: dict[str, int], nonce: bool = True) -> None:
         self.rules, self.counts, self.dice, self.nonce = rules, counts, random.Random(seed), nonce
@@ -57,10 +59,10 @@ class World:
         self.rounds: list[RoundSeen] = []
         self.changed = False
 
-    # What happens to members
+    # # The events of members.
 
     def join(self, name: str, topics: Iterable[str]) -> Process:
-        """A process starts and asks to join; it is in from the next round on."""
+        """Start a process that asks to join. It is a member from the next round on."""
         process = Process(name, frozenset(topics))
         self._enter(process)
         return process
@@ -72,53 +74,55 @@ class World:
         self.changed = True
 
     def remove(self, process: Process) -> None:
-        """It leaves, or dies and its session ends: the same for those who stay."""
+        """Remove a member that leaves, or that dies and whose session ends: the others see no difference."""
         self.group.remove(process)
         self.changed = True
         if self.leader is process:
             self.leader = None
 
     def expel(self, process: Process) -> None:
-        """Its session ends although it lives: it goes on with what it owns until it joins again."""
+        """End a member's session although it lives. It goes on with its partitions until it joins again."""
         self.remove(process)
         process.member, process.timer, process.wants = "", None, False
         self.zombies.append(process)
 
     def rejoin(self, process: Process, forgets: bool) -> None:
-        """An expelled process comes back with a new id, with what it owned or (kafka-python) without."""
+        """Bring an expelled process back with a new id, with its partitions or (kafka-python) without."""
         self.zombies.remove(process)
         if forgets:
             process.owned = set()
         self._enter(process)
 
     def subscribe(self, process: Process, topics: Iterable[str], drops: bool) -> None:
-        """Another subscription: the process joins again, without what it no longer reads (`drops`, kafka-python) or still claiming it."""
+        """Change the subscription: the process joins again, without the partitions it no longer reads (`drops`, kafka-python) or still
+        claiming them."""
         process.topics = frozenset(topics)
         if drops:
             process.owned = {partition for partition in process.owned if partition[0] in process.topics}
         process.wants = self.changed = True
 
     def grow(self, topic: str, more: int) -> None:
-        """More partitions: the leader sees them and joins again."""
+        """Add partitions: the leader sees them and joins again."""
         self.counts[topic] += more
         self.changed = True
 
-    # Rounds
+    # # The rounds.
 
     @property
     def pending(self) -> bool:
-        """Will a round begin by itself now?"""
+        """Whether a round will begin by itself now."""
         return bool(self.group) and (self.changed or any(process.wants for process in self.group))
 
     def universe(self) -> frozenset[Partition]:
-        """What the group should own."""
+        """Return the partitions that the group should own."""
         topics = {topic for process in self.group for topic in process.topics}
         return frozenset((topic, number) for topic in topics for number in range(self.counts[topic]))
 
     def round(self, losing: frozenset[int] = frozenset(), took: int = 0, silently: bool = False) -> RoundSeen:
-        """One round; `losing`: places in the group whose answers do not arrive; `took`: ms until the last member joined.
+        """Run one round of the group. `losing` are places in the group whose answers are lost; `took` is the time in ms until the last
+        member joined.
 
-        Who misses its answer joins again, unless it is lost `silently`.
+        A member that misses its answer joins again, unless it is lost `silently`.
         """
         if self.leader is None:
             self.leader = self.dice.choice(self.group)
@@ -154,14 +158,14 @@ class World:
         if process is not self.leader:
             process.memory = None
 
-    # Time
+    # # The time.
 
     def next_timer(self) -> int | None:
-        """When the next member's timer fires."""
+        """Return when the next member's timer fires."""
         return min((process.timer for process in self.group if process.timer is not None), default=None)
 
     def fire(self) -> None:
-        """Go to the next timer; who has it joins again. A follower that joins as before is told the same once more, as by Kafka."""
+        """Go to the next timer; its member joins again. A follower that joins unchanged gets the same answer again, as from Kafka."""
         self.now = max(self.now, self.next_timer() or 0)
         for process in self.group:
             if process.timer is not None and process.timer <= self.now:
@@ -170,7 +174,7 @@ class World:
                     self._deliver(process, self.rounds[-1].decisions[process.member], False)
 
     def holders(self) -> dict[Partition, list[Process]]:
-        """Who in the group believes to own what."""
+        """Return which members of the group believe to own each partition."""
         found: dict[Partition, list[Process]] = {}
         for process in self.group:
             for partition in process.owned:

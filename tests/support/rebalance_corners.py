@@ -1,4 +1,4 @@
-"""Journals of what seldom happens, written by hand. Times are ns; what each is to show is in its docstring."""
+"""Journals of rare events, written by hand. Times are ns; each docstring says what the journal shows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def overlapping() -> Pen:
 
 
 def dies() -> Pen:
-    """Unloaded while it prepares, and a group of the same name begins anew with generation 1: the assignment is compared on."""
+    """A group is unloaded while it prepares, and a group of the same name begins with generation 1: its assignment is compared with the
+    former one."""
     pen = Pen()
     pen.at(100).round("tea", 1, BOTH, JOINED, "Empty")
     pen.at(500).moved("tea", "Stable", "PreparingRebalance", 1, "member m2 left", 1, "m1")
@@ -60,7 +61,7 @@ def backwards() -> Pen:
 
 
 def same_ns() -> Pen:
-    """Three rebalances within one nanosecond."""
+    """Three rebalances happen within one nanosecond."""
     pen = Pen()
     pen.at(100)
     for generation, told in enumerate((BOTH, SWAPPED, BOTH), 1):
@@ -69,8 +70,10 @@ def same_ns() -> Pen:
 
 
 def static() -> Pen:
-    """m2 is an instance; it restarts as m3 without a rebalance and gets its partitions back 900 ns after its old connection ended. A
-    later rebalance finds them with m3: another id; and m3's are not lost when m2's old connection, which is gone, ends once more."""
+    """The static member m2 restarts as m3 without a rebalance and gets its partitions 900 ns after its old connection ended.
+
+    A later rebalance finds them with m3, under another id. A second end of m2's old connection takes nothing from m3.
+    """
     pen = Pen()
     pen.at(100).round("tea", 1, BOTH, JOINED, "Empty")
     pen.at(1000).row("close", connection=2, by="client", reason="the client closed")
@@ -84,8 +87,8 @@ def static() -> Pen:
 
 
 def lost_sync() -> Pen:
-    """The leader's SyncGroup never comes, so the phase begins anew and another leads; then an answer to SyncGroup is lost on its way,
-    and m2 has nothing until the next rebalance."""
+    """The leader's SyncGroup never comes, so the phase begins anew under another leader. Then an answer to SyncGroup is lost, and m2 has
+    nothing until the next rebalance."""
     pen = Pen()
     pen.at(100).round("tea", 1, BOTH, JOINED, "Empty")
     pen.at(1000).moved("tea", "Stable", "PreparingRebalance", 1, "leader m1 rejoined", 2, "m1")
@@ -107,7 +110,7 @@ def lost_sync() -> Pen:
 
 
 def forced() -> Pen:
-    """Told to by a command whose reason looks like another trigger; a session that was made to expire keeps its class."""
+    """A command forces a rebalance with the reason of another trigger; a session that a command ended keeps its class."""
     pen = Pen()
     pen.at(100).round("tea", 1, BOTH, JOINED, "Empty")
     pen.at(1000).row("command", name="force_rebalance", arguments={"group": "tea", "reason": JOINED})
@@ -118,7 +121,7 @@ def forced() -> Pen:
 
 
 def waits() -> Pen:
-    """What is there before the first Fetch does not wait; one record is had at once, one after the second rebalance, one never."""
+    """Records from before the first Fetch do not wait; one is fetched at once, one after the second rebalance, one never."""
     pen = Pen()
     pen.at(50).produce(0, 0)
     pen.at(100).round("tea", 1, BOTH, JOINED, "Empty")
@@ -133,13 +136,13 @@ def waits() -> Pen:
     pen.at(1300).produce(2, 0)
     pen.at(1500).fetch("m2", 0, 4)
     pen.at(1600).round("tea", 3, BOTH, JOINED)
-    pen.at(1700).fetch("m3", 2, 9)  # nobody of this group
+    pen.at(1700).fetch("m3", 2, 9)  # this client is not in the group
     pen.at(2000).row("note", what="nothing more")
     return pen
 
 
 def headless() -> Pen:
-    """The journal begins while the group completes, and nothing was decoded."""
+    """The journal begins while the group completes, and no message was decoded."""
     pen = Pen()
     pen.at(100).moved("tea", "PreparingRebalance", "CompletingRebalance", 7, "all members joined, m1 was the last", 2, "m1")
     pen.at(150).moved("tea", "CompletingRebalance", "Stable", 7, "leader m1 brought the assignments", 2, "m1")
@@ -154,7 +157,7 @@ CORNERS: Final[dict[str, Callable[[], Pen]]] = {
 
 
 def expected() -> dict[str, list[dict[str, Any]]]:
-    """Worked out by hand: corner -> some columns of each of its lines, groups by name."""
+    """Return results worked out by hand: for each corner some columns of each line, groups by name."""
     return {
         "overlapping": [
             {"group": "coffee", "started_at": 200, "ended_at": 220, "preparing_ns": 10, "completing_ns": 10, "last_member_id": "m9"},

@@ -1,7 +1,7 @@
-"""What the job `rebalances` computes, once more: one journal, row by row, in plain Python, from the messages' bytes.
+"""Computes the columns of the job `rebalances` once more: one journal, row by row, in plain Python, from the messages' bytes.
 
-The rebalances are those of `groupmock.rounds`, which shares nothing with the job: no Spark, no windows, no `embedded`. How long records
-waited is computed here, offset by offset. Where a column is missing it has a test of its own.
+The rebalances are those of `groupmock.rounds`, which shares nothing with the job: no Spark, no windows, no `embedded`. The waits of records
+are computed here, offset by offset. Columns that are missing here have tests of their own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 @dataclass
 class Line:
-    """One rebalance; the names are the table's."""
+    """One rebalance with the column names of the table."""
 
     group: str
     rebalance: int
@@ -48,7 +48,7 @@ class Line:
 
 
 def line_of(found: Rebalance, epoch: int, end: int) -> Line:
-    """As the table has it: times since 1970, all in ns; nothing about an assignment that was not seen."""
+    """Convert a rebalance to a line of the table: times since 1970 in ns, and None for an assignment that was not seen."""
     gaps = [gap.until - gap.since for gap in found.gaps if gap.until is not None]
     line = Line(
         found.group, found.number, found.generation_before, epoch + found.began, found.reason, found.members_before,
@@ -71,7 +71,7 @@ def line_of(found: Rebalance, epoch: int, end: int) -> Line:
 
 
 class Reader:
-    """`lines`: the rebalances of a journal, groups by name."""
+    """Reads a journal into `lines`: its rebalances, groups by name."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.topics: dict[str, str] = {}  # id -> name
@@ -115,7 +115,7 @@ class Reader:
             self.had[row["client_id"]] += [(at, (name, one["partition"]), one["fetch_offset"]) for one in topic["partitions"]]
 
     def _waits(self, name: str, lines: list[Line]) -> None:
-        """Offset by offset: when was it made, when did somebody of the group ask from beyond it? Spans that meet are one."""
+        """Compute offset by offset when a record was written and when a member first fetched beyond it. Overlapping spans are joined."""
         had = sorted(each for client in self.clients[name] for each in self.had[client])
         for line in lines if had else ():
             line.undelivered_ns = 0

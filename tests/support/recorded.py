@@ -1,4 +1,4 @@
-"""State machines whose runs can be written down: each rule that hypothesis calls is a step of the case, and can be taken again."""
+"""State machines whose runs can be stored: each rule that hypothesis calls is a step of the case, and can be taken again."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 Condition = Callable[[Any], Any]
 Method = Callable[..., None]
 Decorates = Callable[..., Callable[[Method], Method]]
-# hypothesis types these by what a rule puts into bundles; ours have none.
+# # hypothesis types these by what a rule puts into bundles; ours puts nothing there.
 _begin: Decorates = initialize
 _rule: Decorates = rule
 _possible: Decorates = precondition
 
 
 class RecordedMachine(RuleBasedStateMachine):
-    """Keeps `case`: `constants`, which say what kind of machine it is, and `steps`: [rule, values]. A rule's values are what JSON can say.
+    """A machine that records its `case`: `constants` say what kind of machine it is, and `steps` are [rule, values]. Values are JSON
+    values.
 
-    `proves` is set beside each kind of machine; `constants` by its variants.
+    Each kind of machine sets `proves`, and its variants set `constants`.
     """
 
     proves: ClassVar[Property]
@@ -37,7 +38,7 @@ class RecordedMachine(RuleBasedStateMachine):
             self.proves.shown(self.case)
 
     def retake(self, case: Case) -> None:
-        """The steps of a case on this fresh machine; a step that is not possible any more is left out, as hypothesis would."""
+        """Take the steps of a case on this fresh machine. A step that is no longer possible is left out, as hypothesis would."""
         for name, values in case["steps"]:
             getattr(self, name)(**values)
         self.teardown()
@@ -46,7 +47,7 @@ class RecordedMachine(RuleBasedStateMachine):
 def _recorded(method: Method, when: Condition | None) -> Method:
     @wraps(method)
     def step(self: RecordedMachine, *arguments: Any, **values: Any) -> None:
-        if self.inside:  # a rule that takes others as its parts
+        if self.inside:  # the rule is a part of another rule
             return method(self, *arguments, **values)
         if self.retaken and when is not None and not when(self):
             return None
@@ -61,12 +62,12 @@ def _recorded(method: Method, when: Condition | None) -> Method:
 
 
 def begins(**draws: st.SearchStrategy[Any]) -> Callable[[Method], Method]:
-    """hypothesis' `initialize`, recorded."""
+    """Record a rule that hypothesis' `initialize` calls."""
     return lambda method: _begin(**draws)(_recorded(method, None))
 
 
 def step(when: Condition | None = None, /, **draws: st.SearchStrategy[Any]) -> Callable[[Method], Method]:
-    """hypothesis' `rule`, recorded; possible only where `when` holds."""
+    """Record a rule that hypothesis' `rule` calls, possible only where `when` holds."""
 
     def made(method: Method) -> Method:
         ruled = _rule(**draws)(_recorded(method, when))

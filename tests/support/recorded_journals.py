@@ -1,6 +1,6 @@
-"""Journals of stock consumers, recorded once: tests/data/journals. `python tests/support/recorded_journals.py` records them anew.
+"""Journals of stock consumers, recorded once in tests/data/journals. `python tests/support/recorded_journals.py` records them anew.
 
-A run of stock clients is never twice the same; what the pipeline makes of one journal must be. `make live` has fresh runs.
+Two runs of stock clients always differ; the pipeline's results for one journal must not. `make live` has fresh runs.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ LIBRARIES: Final = ("aiokafka", "kafka-python")
 
 
 def recorded(name: str, folder: Path) -> Path:
-    """The journal of that name, unpacked into a folder of the test."""
+    """Unpack the journal of that name into a folder of the test."""
     path = folder / f"{name}.jsonl"
     path.write_bytes(gzip.decompress((FOLDER / f"{path.name}.gz").read_bytes()))
     return path
 
 
 def two_members(library: str, path: Path) -> None:
-    """Two consumers come, one goes, the other goes."""
+    """Record two consumers that join one after the other and leave one after the other."""
     command = [sys.executable, "-W", "ignore", str(STOCK_GROUP), library]
     served = ["run", "--topic", "orders:6", "--log", "off", "--journal", str(path), "--", *command]
     subprocess.run([sys.executable, "-m", "groupmock", *served], check=True, timeout=60, stderr=subprocess.DEVNULL)
 
 
 def struck(path: Path) -> None:
-    """kafka-python in the group `struck`, expelled at its third heartbeat, and in the group `calm` of the same broker."""
+    """Record kafka-python in the group `struck`, expelled at its third heartbeat, and in the group `calm` of the same broker."""
     when = {"api": "Heartbeat", "group": "struck", "state": "Stable", "nth": 3}
     everything = {(("orders", number % 2), number // 2) for number in range(20)}
     with Broker(topics={"orders": 2}, seed=1, journal=str(path), group_initial_rebalance_delay_ms=20) as broker:
@@ -51,7 +51,7 @@ def struck(path: Path) -> None:
         for number in range(20):
             broker.produce("orders", b"one coffee", partition=number % 2)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by importlib.resources.read_text
+            warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas with importlib.resources.read_text
             one, calm = reader("struck"), reader("calm")
             for each in (one, calm):
                 until("all records", lambda each=each: everything <= set(each.delivered), lambda: (one.delivered, calm.delivered))
@@ -69,7 +69,7 @@ RECORDS: Final[dict[str, Callable[[Path], None]]] = {name: partial(two_members, 
 
 
 def main() -> None:
-    """Record them all."""
+    """Record all the journals anew."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         for name, record in RECORDS.items():

@@ -1,4 +1,4 @@
-"""A recording proxy on a thread and a loop of its own, beside the test, and what a test reads in its journal."""
+"""Runs a recording proxy on a thread and an event loop of its own, and reads its journal for a test."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def where(address: str) -> Where:
 
 
 class Recording:
-    """Of so many upstream nodes, into `journal`. Everything of the proxy is called on its loop (`on_loop`)."""
+    """A proxy before these upstream nodes that writes `journal`. Every call of the proxy happens on its loop (`on_loop`)."""
 
     def __init__(self, upstream: str, journal: Path, **settings: Any) -> None:
         self.journal = journal
@@ -58,7 +58,7 @@ class Recording:
         return done.result(PATIENCE_S)
 
     def close(self) -> list[JsonRow]:
-        """The rows of the journal, when it is whole."""
+        """Stop the proxy and return the rows of the complete journal."""
         self.trouble = self._run(self.proxy.close())
         self._stop()
         return self.rows()
@@ -67,7 +67,7 @@ class Recording:
         return [json.loads(line) for line in self.journal.read_text().splitlines()[1:]]
 
     def seen(self) -> list[JsonRow]:
-        """What is there by now."""
+        """Return the rows that exist by now."""
         self.on_loop(self.proxy.work.finish)
         self.on_loop(self.proxy.journal.flush)
         return self.rows()
@@ -87,7 +87,7 @@ class Recording:
 
 @contextmanager
 def recording(upstream: str, journal: Path, **settings: Any) -> Iterator[Recording]:
-    """Closed at the end if the test has not done so."""
+    """Yield a recording and close it afterwards if the test has not."""
     made = Recording(upstream, journal, **settings)
     try:
         yield made

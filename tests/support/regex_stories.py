@@ -1,4 +1,4 @@
-"""Regular expressions drawn by chance, good ones and bad ones, and names to try them on."""
+"""Draws random regular expressions, valid and invalid, and names to match."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ SOUP: Final = (
 
 
 def drawn(dice: random.Random, depth: int = 3) -> str:
-    """An expression that is likely to be one."""
+    """Draw an expression that is probably valid."""
     parts = [_repeated(dice, depth) for _ in range(dice.randint(1, 4))]
     if dice.random() < 0.25:
         parts.insert(dice.randrange(len(parts) + 1), "|")
@@ -118,7 +118,7 @@ def _part(dice: random.Random, depth: int) -> str:
 
 
 def spoilt(dice: random.Random, pattern: str) -> str:
-    """The expression with a few characters gone, doubled or put in: likely none any more."""
+    """Remove, double or insert a few characters, so that the expression is probably invalid."""
     for _ in range(dice.randint(1, 3)):
         at = dice.randrange(len(pattern) + 1)
         what = dice.random()
@@ -132,17 +132,17 @@ def spoilt(dice: random.Random, pattern: str) -> str:
 
 
 def soup(dice: random.Random) -> str:
-    """Pieces of the language in no order."""
+    """Join pieces of the language in random order."""
     return "".join(dice.choice(SOUP) for _ in range(dice.randint(1, 8)))
 
 
 def name(dice: random.Random) -> str:
-    """A text to try: short, of characters that the expressions have."""
+    """Draw a short text of characters that the expressions contain."""
     return "".join(dice.choice(LITERALS) for _ in range(dice.randint(0, 5)))
 
 
 def question(dice: random.Random) -> tuple[str, list[str]]:
-    """An expression and texts."""
+    """Draw an expression and texts to match."""
     pattern = drawn(dice)
     draw = dice.random()
     if draw > 0.75:

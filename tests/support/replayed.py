@@ -1,4 +1,4 @@
-"""Whatever a test does to a world with a journal can be played again, to the last row."""
+"""Checks that a test's journal can be replayed to the last row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from groupmock.rig.replay import replay
 
 
 class Journalled(Protocol):
-    """A world: its rig, and where its journal is."""
+    """A world with a rig and the path of its journal."""
 
     rig: Any
     path: Path
@@ -22,7 +22,7 @@ W = TypeVar("W", bound=Journalled)
 
 @contextmanager
 def replayed(world: W) -> Iterator[W]:
-    """Closes it behind the test, and replays its journal."""
+    """Close the world after the test and replay its journal."""
     yield world
     world.rig.close()
     result = replay(world.path)

@@ -1,4 +1,4 @@
-"""A journal file of a run on the virtual clock: a member whose commit is refused and who goes, in time and bytes always the same."""
+"""Writes a journal file on the virtual clock: a member whose commit is refused and who leaves; its times and bytes never change."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupR
 
 
 def never(reason: str) -> None:
-    """The disk is not full."""
+    """Fail, because the disk is not full."""
     raise AssertionError(reason)
 
 
 def write_journal(path: Path, group: str = "billing", max_bytes: int | None = None, beats: int = 0, sinks: Iterable[Sink] = ()) -> Path:
-    """Anna joins alone, heartbeats (`beats` times), says a generation that is not hers and leaves without a word. 27 rows and two per beat;
-    `sinks` get them too."""
+    """Write the journal: anna joins alone, heartbeats (`beats` times), commits with a wrong generation and vanishes.
+
+    It has 27 rows and two more per beat; `sinks` get them too.
+    """
     rig = WireRig.make(topics={"orders": 4}, seed=11, sinks=[FileSink(str(path), never, max_bytes), *sinks])
     wire = rig.connect()
     wish = JoinGroupRequest(

@@ -1,4 +1,4 @@
-"""Made-up results of scenarios, for what shows them: tables and pages."""
+"""Made-up results of scenarios for tests of tables and pages."""
 
 from __future__ import annotations
 

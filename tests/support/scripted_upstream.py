@@ -1,4 +1,4 @@
-"""A node that does as it is told: a test's function gives the bytes of each answer."""
+"""A scripted node: a test's function gives the bytes of each answer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from groupmock_codec.api_keys import METADATA
 from groupmock_codec.messages.k03_metadata import MetadataResponse, MetadataResponseBroker
 
 Answer = Callable[[socket.socket, bytes], None]
-"""(connection, request's frame): write something, or close."""
+"""A function of (connection, request's frame) that writes something or closes."""
 
 
 class ScriptedUpstream:
-    """Node 1, alone, at `address`. It answers Metadata by itself; everything else, of as many connections as come, does `answer`."""
+    """Node 1, alone, at `address`. It answers Metadata by itself; `answer` handles every other request on every connection."""
 
     def __init__(self, answer: Answer, brokers: Callable[[], list[tuple[int, str, int]]] | None = None) -> None:
         self._answer = answer
@@ -35,7 +35,7 @@ class ScriptedUpstream:
         return f"{self.where[0]}:{self.where[1]}"
 
     def stop_listening(self) -> None:
-        """Whoever connects is refused."""
+        """Refuse new connections from now on."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -68,7 +68,7 @@ class ScriptedUpstream:
                 else:
                     self.frames.append(frame)
                     self._answer(link, frame)
-            link.shutdown(socket.SHUT_RDWR)  # as Kafka does when its peer sends no more
+            link.shutdown(socket.SHUT_RDWR)  # as Kafka does when its peer has shut down its side
 
     def _metadata(self, version: int, correlation: bytes) -> bytes:
         brokers = [MetadataResponseBroker(node_id=number, host=host, port=port) for number, host, port in self._brokers()]
@@ -86,9 +86,9 @@ def upstream(answer: Answer, **more: Any) -> Iterator[ScriptedUpstream]:
 
 
 def silent(link: socket.socket, frame: bytes) -> None:
-    """Never answers."""
+    """Never answer any of the requests."""
 
 
 def echoes(link: socket.socket, frame: bytes) -> None:
-    """Answers every request with its correlation id and nothing else."""
+    """Answer every request with its correlation id and nothing else."""
     link.sendall(framed(frame[4:8]))

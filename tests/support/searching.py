@@ -1,4 +1,4 @@
-"""A run of pytest that searches: fresh seeds, a factor more of them, and each failing case written down (`--search FACTOR`; `make search`).
+"""Searches with pytest: fresh seeds, many more of them, and a file for each failing case (`--search FACTOR`; `make search`).
 
 Without `--search` the same tests decide: the profile of tests/conftest.py, seeds that begin at 0, nothing written.
 """
@@ -28,33 +28,33 @@ MARKS: Final = {
 
 
 class Search:
-    """How much is drawn. `factor`: of what decides; `seed`: None where the tree decides."""
+    """The amount of random cases. `factor` multiplies the normal amount; `seed` is None in a normal run."""
 
     factor: float = 1.0
     seed: int | None = None
 
 
 def examples(count: int, **more: Any) -> settings:
-    """So many examples when it decides, the search's factor of it when it searches."""
+    """Return hypothesis settings with this many examples, times the factor of a search."""
     return settings(max_examples=max(1, round(count * Search.factor)), **more)
 
 
 def seeds(count: int) -> range:
-    """0, 1, 2, ... when it decides; a search begins elsewhere and goes on for longer."""
+    """Return the seeds 0, 1, 2, ... in a normal run. A search begins elsewhere and has more of them."""
     begin = 0 if Search.seed is None else Search.seed * 1_000_003 % 2**31
     return range(begin, begin + max(1, round(count * Search.factor)))
 
 
 def decides() -> bool:
-    """Is this a function of the tree? Whether everything was possible in what was drawn is asked only then."""
+    """Return whether this is a normal run, whose cases depend on the tree alone. Only then tests check that every possibility was drawn."""
     return Search.seed is None
 
 
-# -- pytest ----------------------------------------------------------------------------------------------------------------------------
+# # -- The hooks of pytest.
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--search FACTOR, --search-seed N, --finds FOLDER."""
+    """Add the options --search FACTOR, --search-seed N, --finds FOLDER."""
     group = parser.getgroup("search")
     group.addoption("--search", metavar="FACTOR", type=float, help="draw afresh, FACTOR times as much as what decides")
     group.addoption("--search-seed", metavar="N", type=int, help="what the draws depend on (a fresh one by default)")
@@ -63,18 +63,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """The profile and the marks; tests ask for `examples` and `seeds` when they are collected, which is later."""
+    """Set the profile and the marks. Tests ask for `examples` and `seeds` when they are collected, which is later."""
     for name, meaning in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     Search.factor, Search.seed = 1.0, None
     if (factor := config.getoption("--search")) is None:
-        # Now and then hypothesis draws a number or a text that it has read in the sources of the modules loaded so far. Which those are
-        # depends on the order of the tests and on the worker; only a search may.
+        # # Sometimes hypothesis draws a number or a text that it has read in the sources of the modules loaded so far. These depend on the
+        # order of the tests and on the worker, so only a search may do that.
         HypothesisProvider._local_constants = Constants()  # type: ignore[assignment]  # a cached property of the provider
         return
     if factor <= 0:
         raise pytest.UsageError("--search FACTOR is above 0")
-    if config.option.search_seed is None:  # workers of pytest-xdist are told the controller's options
+    if config.option.search_seed is None:  # workers of pytest-xdist inherit the controller's options
         config.option.search_seed = SystemRandom().randrange(2**31)
     Search.factor, Search.seed = factor, config.option.search_seed
     config.option.hypothesis_seed = str(Search.seed)
@@ -82,13 +82,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """How to search the same again."""
+    """Say how to repeat the same search."""
     return None if Search.seed is None else f"search: --search {Search.factor:g} --search-seed {Search.seed}"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A property that fails under a search leaves a file, and its report says which."""
+    """Write a file for a property that fails in a search, and name it in the report."""
     report = yield
     if call.when == "call" and report.failed and Search.seed is not None:
         report.sections.append(("find", keep(item.config.getoption("--finds"), Search.seed)))
@@ -98,7 +98,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def keep(folder: Path, seed: int) -> str:
-    """Write down the case that was tried last; a sentence about it."""
+    """Write the case that was tried last and return a sentence about it."""
     if not found.SHOWN:
         return "no case was shown: this test has no property to replay"
     about = {"date": datetime.date.today().isoformat(), "seed": seed, "version": __version__}

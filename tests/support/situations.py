@@ -1,4 +1,5 @@
-"""Runs that a picture must be good for, each as its timeline: three stock consumers, a crash, Design II, faults, findings, hundreds."""
+"""Runs that a picture must show well, each as its timeline: three stock consumers, a crash, Design II, faults, findings, hundreds of
+members."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ asyncio.run(main())
 
 
 def three_consumers(folder: Path) -> Timeline:
-    """Three aiokafka members; one leaves before the others."""
+    """Run three aiokafka members, of which one leaves before the others."""
     journal = folder / "three.jsonl"
     command = ["run", "--topic", "orders:6", "--log", "off", "--journal", str(journal), "--", sys.executable, "-W", "ignore", "-c", THREE]
     subprocess.run([sys.executable, "-m", "groupmock", *command], check=True, timeout=60, stderr=subprocess.DEVNULL)
@@ -52,16 +53,16 @@ def three_consumers(folder: Path) -> Timeline:
 
 
 def scenario_played(name: str, protocol: str, folder: Path, members: int = 4) -> Timeline:
-    """On the virtual stage."""
+    """Play a scenario on the virtual stage."""
     return of_journal(str(_journal_of(name, protocol, folder, members)))
 
 
 def side_by_side(name: str, protocols: Sequence[str], folder: Path) -> Timeline:
-    """The same under several protocols, one below the other."""
+    """Play a scenario under several protocols, one below the other."""
     drawing = Drawing()
     for protocol in protocols:
         reader, rows = read(_journal_of(name, protocol, folder, 3))
-        # What the scenario says of itself is the same in all, and would be the most of it.
+        # # The rows of the scenario itself are the same in all and would fill most of the picture.
         drawing.add(protocol, [row for row in rows if not isinstance(row, ClientRow)], reader.header)
     return drawing.timeline()
 
@@ -74,17 +75,17 @@ def _journal_of(name: str, protocol: str, folder: Path, members: int) -> Path:
 
 
 def three_hundred(folder: Path) -> Timeline:
-    """For ten minutes; one is killed, one leaves."""
+    """Run three hundred members for ten minutes; one is killed, one leaves."""
     return of_journal(str(crowd_journal(folder, 300, 600)))
 
 
 def struck(folder: Path) -> Timeline:
-    """A fault plan: heartbeats that are refused, commits that wait; ben is thrown out and comes back."""
+    """Run a fault plan: refused heartbeats and delayed commits; ben is expelled and comes back."""
     return _drawn("faults", _struck())
 
 
 def found(folder: Path) -> Timeline:
-    """Judged: ben and cleo commit what is anna's."""
+    """Run with an audit: ben and cleo commit offsets of anna's partition."""
     stage = Stage({"orders": 6})
     members = [stage.consumer(name) for name in ("anna", "ben", "cleo")]
     stage.together(*members)
@@ -97,7 +98,7 @@ def found(folder: Path) -> Timeline:
 
 
 def hostile(folder: Path) -> Timeline:
-    """Names that would like to be markup."""
+    """Run with names that contain markup."""
     evil = "</script><img src=x onerror=\"document.title='taken'\">\u2028\u202e<b>"
     stage = Stage({"orders": 4})
     members = [stage.consumer(f"{evil}{number}", group=evil, topics=["orders", evil]) for number in range(2)]
@@ -152,4 +153,4 @@ SITUATIONS: Final[dict[str, Callable[[Path], Timeline]]] = {
     "findings": found,
     "hostile": hostile,
 }
-"""Name -> what makes it, in a folder for its journal."""
+"""The situations by their names. Each function makes a situation, in a folder for its journal."""

@@ -1,4 +1,4 @@
-"""A Spark for small frames: compiling expressions or re-planning between stages costs more than such frames take."""
+"""A Spark session for small frames: compiling expressions or re-planning between stages costs more than such frames take."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 SETTINGS: Final = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2", "spark.driver.memory": "1g"}
 LITTLE: Final = 0
-"""Bytes to read, as a job is told that has hardly any: groupmock_pipeline.settings knows what suits that."""
+"""The bytes to read, for a job with hardly any input: groupmock_pipeline.settings chooses its settings by them."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups, also when a folder alone is tested
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups, even if a single folder is tested
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever takes Spark runs in one worker: a second JVM would cost more than it brings."""
+    """Run all Spark tests in one worker, because a second JVM would cost more than it saves."""
     for item in items:
         if item.path.parent.name == "pipeline":
             item.add_marker(pytest.mark.xdist_group("spark"))
@@ -37,7 +37,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 def code_filled(spark: SparkSession) -> float:
-    """The most of it that was ever taken, as a share. It is in one pool or in several, by Java's settings."""
+    """Return the largest share of Java's code cache that was ever used. It has one pool or several, by Java's settings."""
     assert spark._jvm is not None
     pools = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
     peaks = [pool.getPeakUsage() for pool in pools if "Code" in pool.getName()]

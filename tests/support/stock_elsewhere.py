@@ -1,4 +1,4 @@
-"""Any broker in the place of the `groupmock` fixture, so that these tests can be judged on Apache Kafka itself."""
+"""Any broker as a replacement for the `groupmock` fixture, so that Apache Kafka itself can judge these tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUIET = {"log_level": 3}
 
 
 class Groups:
-    """`cluster.groups[group]`, asked anew each time."""
+    """Answers `cluster.groups[group]` anew each time."""
 
     def __init__(self, admin: AdminClient) -> None:
         self._admin = admin
@@ -32,7 +32,7 @@ class Groups:
 
 
 class Elsewhere:
-    """A running broker, through confluent-kafka's admin client."""
+    """A running broker, seen through confluent-kafka's admin client."""
 
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
@@ -49,7 +49,7 @@ class Elsewhere:
         def known() -> bool:
             return partition in self._producer.list_topics(topic, 10).topics[topic].partitions
 
-        if (topic, partition) not in self._known:  # a partition may be younger than the producer's metadata
+        if (topic, partition) not in self._known:  # the partition may be younger than the producer's metadata
             until(f"{topic}-{partition} to be known", known, lambda: "unknown partition")
             self._known.add((topic, partition))
         offsets: list[int | None] = []

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of stock clients: `cluster` (groupmock, or what --against names), `topic`, `team`."""
+"""Fixtures of the tests of stock clients: `cluster` (groupmock, or the broker of --against), `topic`, `team`."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from stock_team import Cluster, Team
 
 OF_STOCK_CLIENTS = ("clients", "cooperative")
-"""Folders in which a library's own warnings, and the sockets it leaves behind, are no errors."""
+"""Folders whose tests ignore a library's own warnings and the sockets that it leaves open."""
 THEIRS = (
     "ignore:(read|open)_text is deprecated:DeprecationWarning",  # kafka-python on 3.11
     r"ignore::DeprecationWarning:aiokafka\.",
-    # kafka-python now and then leaves a socket to the garbage collector when it is closed while it connects. groupmock's own sockets are
-    # watched by the tests of the process and of the plug-in.
+    # # kafka-python sometimes leaves a socket to the garbage collector when it is closed while it connects. The tests of the process and of
+    # the plug-in watch groupmock's own sockets.
     "ignore:unclosed <socket:ResourceWarning",
     "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--against HOST:PORT."""
+    """Add the option --against HOST:PORT."""
     parser.addoption("--against", metavar="HOST:PORT", help="run the stock-client tests against this broker instead of groupmock")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Warnings inside the stock libraries are theirs; ours stay errors."""
+    """Ignore warnings inside the stock libraries; ours stay errors."""
     for item in items:
         if item.path.parent.name in OF_STOCK_CLIENTS:
             for words in THEIRS:
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def cluster(request: pytest.FixtureRequest) -> Cluster:
-    """groupmock, started for this test; or the broker that --against or GROUPMOCK_TEST_BOOTSTRAP names."""
+    """Return groupmock, started for this test, or the broker that --against or GROUPMOCK_TEST_BOOTSTRAP names."""
     where = request.config.getoption("--against", default=None) or os.environ.get("GROUPMOCK_TEST_BOOTSTRAP")
     if not where:
         found: Cluster = request.getfixturevalue("groupmock")
@@ -52,7 +52,7 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
 
 @pytest.fixture
 def topic(cluster: Cluster) -> str:
-    """A topic of six partitions with a name that no other test uses."""
+    """Create a topic of six partitions with a name that no other test uses."""
     name = f"orders-{uuid.uuid4().hex[:8]}"
     cluster.create_topic(name, 6)
     return name
@@ -60,18 +60,18 @@ def topic(cluster: Cluster) -> str:
 
 @pytest.fixture
 def team(cluster: Cluster, topic: str) -> Iterator[Team]:
-    """Members of one group that read `topic`; all of them are stopped at the end."""
+    """Yield members of one group that read `topic`; stop all of them at the end."""
     from stock_team import Team
 
     people = Team(cluster.bootstrap, f"group-{topic}", (topic,))
     yield people
     people.close()
     del people
-    gc.collect()  # what a library left behind is found in the test that left it
+    gc.collect()  # sockets that a library left open are found in the test that left them
 
 
 @pytest.fixture
 def sockets_are_found_where_they_were_left() -> Iterator[None]:
-    """kafka-python leaves some to the garbage collector: their warning belongs to the test, not to the end of the run."""
+    """Collect garbage after the test: a warning about kafka-python's open sockets belongs to it, not to the end of the run."""
     yield
     gc.collect()

@@ -1,4 +1,4 @@
-"""Run beside a mock cluster (`groupmock run -- python stock_group.py LIBRARY`): two stock consumers come, one goes, the other goes."""
+"""Runs two stock consumers beside a mock cluster (`groupmock run -- python stock_group.py LIBRARY`): both join, then both leave."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from stock_members import Member, spec
 
 TURN_MS = 20
 NAMES = {"aiokafka": ("anna", "ben"), "kafka-python": ("kafka-python", "kafka-python")}
-"""kafka-python's have one name between them, as applications that give none."""
+"""Client ids of the members. Those of kafka-python share one, as applications that set none."""
 ASSIGNORS = {"aiokafka": "roundrobin", "kafka-python": "cooperative-sticky"}
-"""Eager; incremental."""
+"""An eager assignor and an incremental one."""
 
 
 def main(library: str) -> None:
-    """Both members come one after the other, the second goes first."""
+    """Start both members one after the other; the second leaves first."""
     where = os.environ["KAFKA_BOOTSTRAP_SERVERS"]
     producer = KafkaProducer(bootstrap_servers=where)
 
@@ -27,7 +27,7 @@ def main(library: str) -> None:
         return Member(spec(library, name, where, "kitchen", ("orders",), **chosen))
 
     def until(reached: Callable[[], bool]) -> None:
-        """A record goes to every partition meanwhile, again and again."""
+        """Wait for a condition and meanwhile write records to every partition."""
         while not reached():
             for partition in range(6):
                 producer.send("orders", b"one", partition=partition)

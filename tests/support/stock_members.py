@@ -1,7 +1,7 @@
-"""Stock consumers as tests need them: the member program of the live stage (groupmock_clients.scenarios.live.members), on a thread.
+"""Stock consumers for tests: the member program of the live stage (groupmock_clients.scenarios.live.members) on a thread.
 
-Every member runs for itself, so that a test only starts members, waits for what they hold and stops them. Nothing here changes how a
-library behaves: only documented options and calls are used, but for aiokafka's generation, which has no public accessor.
+Every member runs by itself: a test only starts members, waits for their partitions and stops them. Nothing here changes the behaviour of a
+library: only documented options and calls are used, except for aiokafka's generation, which has no public accessor.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from groupmock_clients.scenarios.live.members.forkserver import PROGRAMS
 
 Partition = tuple[str, int]
 LONG_MS = 1000
-"""Whoever polls kafka-python longer than this is not waited for when it is to end: its poll is cut short."""
+"""A kafka-python member with a longer poll is interrupted when it is to end, so that nobody waits for the poll."""
 __all__ = ["LIBRARIES", "Member", "MemberSpec", "Partition", "heard", "pairs", "spec"]
 
 
 def spec(library: str, name: str, bootstrap: str, group: str, topics: tuple[str, ...] = (), **changes: Any) -> MemberSpec:
-    """A patient member that commits nothing by itself, does not look for new metadata, and tries again soon."""
+    """Return the spec of a patient member that commits nothing by itself, requests no new metadata, and retries soon."""
     if library == "confluent-kafka":
         options: dict[str, Any] = {"log_level": 3}
     else:
         options = {"retry_backoff_ms": 50}
     fields = {"session_ms": 30_000, "heartbeat_ms": 100, "metadata_ms": 300_000, "commit_ms": None, "commit_revoked": False, **changes}
     if library != "kafka-python":
-        fields["poll_ms"] = 100  # how long its end is waited for; nothing else depends on it
+        fields["poll_ms"] = 100  # the time that its end takes; nothing else depends on it
     fields["options"] = options | changes.get("options", {})
     return MemberSpec(library=library, name=name, bootstrap=bootstrap, group=group, topics=topics, **fields)
 
 
 def pairs(partitions: Iterable[Any]) -> frozenset[Partition]:
-    """Of a library's TopicPartitions."""
+    """Convert a library's TopicPartitions to pairs."""
     return frozenset((each.topic, each.partition) for each in partitions)
 
 
 def heard(member: Member) -> frozenset[Partition]:
-    """What the member holds by what its listener was told: callbacks come after the library's own view has changed."""
+    """Return the member's partitions according to its listener. Callbacks come after the library's own view has changed."""
     held: frozenset[Partition] = frozenset()
     for what, partitions in list(member.told):
         held = held | partitions if what == "assigned" else held - partitions
@@ -54,10 +54,10 @@ def heard(member: Member) -> frozenset[Partition]:
 
 
 class Member(Channel):
-    """A consumer that is already running. Its views are safe from any thread; `check` raises what ended it.
+    """A consumer that is already running. Its views are safe from any thread; `check` raises the error that ended it.
 
-    `consumer`, and `assignor` where it has one of ours; `told`: what its listener heard, in order; `errors`: those after
-    which it went on, which needs `goes_on`; `failure`: what the library raised to its user.
+    `consumer` is the library's object, and `assignor` ours where it has one; `told` has its listener's events in order; `errors` are those
+    after which it went on, which needs `goes_on`; `failure` is the exception that the library raised to its user.
     """
 
     def __init__(self, spec: MemberSpec, goes_on: bool = False) -> None:
@@ -78,34 +78,34 @@ class Member(Channel):
         if self.consumer is None:
             self.check()
 
-    # What a test asks
+    # # Questions of a test.
 
     def check(self) -> None:
-        """Raise what the library raised to its user, if anything."""
+        """Raise the exception that the library raised to its user, if any."""
         if self.failure is not None:
             raise AssertionError(f"{self.library} member {self.spec.name} failed: {self.failure!r}") from self.failure
 
     @property
     def delivered(self) -> list[tuple[Partition, int]]:
-        """(partition, offset) of the records delivered so far, in order of delivery."""
+        """The (partition, offset) of the records delivered so far, in order of delivery."""
         return [(partition, offset) for partition, offset, _ in list(self._records)]
 
     def values(self) -> list[bytes]:
-        """Their values."""
+        """Return the values of the records delivered so far."""
         return [value or b"" for _, _, value in list(self._records)]
 
     def rounds(self) -> int:
-        """How often an assignment arrived."""
+        """Return how often an assignment arrived."""
         return sum(what == "assigned" for what, _ in list(self.told))
 
     def owned(self) -> frozenset[Partition]:
-        """The partitions held now; with an eager assignor none while the library is between two assignments."""
+        """Return the partitions held now. With an eager assignor there are none while the library is between two assignments."""
         if self.library == "confluent-kafka":
             return self._seen[0]
         return heard(self) if self.assignor is None else pairs(self.assignor.owned)
 
     def generation(self) -> int:
-        """The generation the library believes in; -1 outside a group."""
+        """Return the generation that the library believes in; -1 outside a group."""
         if self.library == "confluent-kafka":
             return self._seen[1]
         if self.library == "aiokafka":
@@ -113,10 +113,10 @@ class Member(Channel):
         found = self.consumer.group_metadata()
         return int(found.generation_id) if found is not None else -1
 
-    # What a test does to it
+    # # Actions of a test.
 
     def call(self, work: Callable[[Any], Any]) -> Any:
-        """`work(consumer)` on the member's thread, between two polls; with aiokafka on its loop, and a coroutine is awaited."""
+        """Run `work(consumer)` on the member's thread, between two polls; with aiokafka on its loop, where a coroutine is awaited."""
         if self.loop is not None:
             return asyncio.run_coroutine_threadsafe(_awaited(work, self.consumer), self.loop).result(PATIENCE)
         done: Future[Any] = Future()
@@ -126,27 +126,27 @@ class Member(Channel):
         return done.result(0)
 
     def call_aside(self, work: Callable[[Any], Any]) -> Any:
-        """`work(consumer)` while its polls go on, where the library allows it."""
+        """Run `work(consumer)` while its polls go on, where the library allows it."""
         return work(self.consumer) if self.loop is None else self.call(work)
 
     def commit(self) -> None:
-        """Commit where this member is, and wait for the answer."""
+        """Commit the member's position and wait for the answer."""
         self.call(lambda consumer: consumer.commit(asynchronous=False) if self.library == "confluent-kafka" else consumer.commit())
 
     def start_stopping(self) -> None:
         """Ask it to close, without waiting for it."""
         self.ended = True
         if self.library == "kafka-python" and self.spec.poll_ms > LONG_MS:
-            self.consumer.close(autocommit=False)  # ends the poll that is under way
+            self.consumer.close(autocommit=False)  # this ends the current poll
 
     def stop(self) -> None:
-        """Close as an application does: a dynamic member leaves the group, a static one just goes away. Idempotent."""
+        """Close as an application does: a dynamic member leaves the group, a static one just vanishes. Idempotent."""
         self.start_stopping()
         self._thread.join(PATIENCE)
         assert not self._thread.is_alive(), f"{self.library} did not close within {PATIENCE:g} s"
         self._seen = frozenset(), -1
 
-    # What the member program tells, on its thread
+    # # Events of the member program, on its thread.
 
     def opened(self, library: str, consumer: Any, assignor: Any) -> None:
         self.assignor = assignor
@@ -158,8 +158,8 @@ class Member(Channel):
 
     def polled(self, consumer: Any) -> None:
         if self.library == "confluent-kafka":
-            # "CGMDv2:", then the generation, big-endian. Asked on this thread only: confluent-kafka 2.16 blocks in this call while
-            # another thread polls.
+            # # "CGMDv2:", then the generation, big-endian. Only this thread may ask: confluent-kafka 2.16 blocks in this call while another
+            # thread polls.
             metadata = bytes(consumer.consumer_group_metadata())
             assert metadata.startswith(b"CGMDv2:"), metadata
             self._seen = pairs(consumer.assignment()), int.from_bytes(metadata[7:11], "big", signed=True)
@@ -167,7 +167,7 @@ class Member(Channel):
             work, done = self._work.get()
             try:
                 done.set_result(work(consumer))
-            except Exception as error:  # belongs to the caller
+            except Exception as error:  # the exception belongs to the caller
                 done.set_exception(error)
 
     def consumed(self, topic: str, partition: int, records: Sequence[tuple[int, bytes | None]]) -> None:
@@ -183,7 +183,7 @@ class Member(Channel):
         program = importlib.import_module(f"groupmock_clients.scenarios.live.members.{PROGRAMS[self.library]}")
         try:
             program.run(self.spec, self)
-        except Exception as error:  # belongs to the test: `check` raises it
+        except Exception as error:  # the exception belongs to the test: `check` raises it
             self.failure = error
 
 

@@ -1,4 +1,4 @@
-"""What the tests of stock clients stand on: a cluster's view, a team of members, members in processes that can be killed."""
+"""The basis of the tests of stock clients: a view of the cluster, a team of members, members in processes that can be killed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from groupmock_clients.scenarios.live.process import MemberProcess
 
 
 class Group(Protocol):
-    """What a test asks about a group; groupmock's GroupView has it, and so has `Seen`."""
+    """The view of a group that a test needs; groupmock's GroupView and `Seen` have it."""
 
     @property
     def state(self) -> str: ...
@@ -54,7 +54,7 @@ class Seen:
 
 
 class Child:
-    """A member in another process; `kill` ends it as a crash does: no LeaveGroup, the kernel closes its sockets."""
+    """A member in another process. `kill` ends it as a crash does: no LeaveGroup, the kernel closes its sockets."""
 
     def __init__(self, spec: MemberSpec, log: Path) -> None:
         self.library = spec.library
@@ -67,18 +67,18 @@ class Child:
             self._owned = frozenset((topic, partition) for topic, partition in facts["partitions"])
 
     def owned(self) -> frozenset[Partition]:
-        """What it last said to hold."""
+        """Return the partitions that it last reported."""
         return self._owned
 
     def kill(self) -> float:
-        """SIGKILL; returns when, on the monotonic clock. Idempotent."""
+        """Send SIGKILL and return the time on the monotonic clock. Idempotent."""
         when = time.monotonic()
         self._process.kill()
         return when
 
 
 class Team:
-    """The members of one test, of one group unless they are told otherwise; everything it started ends with it."""
+    """The members of one test, by default of one group. Everything it started ends with it."""
 
     def __init__(self, bootstrap: str, group: str, topics: tuple[str, ...], goes_on: bool = False, **changes: Any) -> None:
         self.bootstrap, self.group, self.topics = bootstrap, group, topics
@@ -92,7 +92,7 @@ class Team:
         return spec(library, name, **{**where, **self._changes, **changes})
 
     def join(self, library: str, **changes: Any) -> Member:
-        """Start a member: as all of the team, with some fields of its spec changed."""
+        """Start a member like the others, with some fields of its spec changed."""
         member = Member(self._spec(library, f"{library}-{len(self._members)}", changes), self._goes_on)
         self._members.append(member)
         return member
@@ -105,7 +105,7 @@ class Team:
         return child
 
     def close(self) -> None:
-        """Stop everybody, all at once."""
+        """Stop all members and processes."""
         for child in self._children:
             child.kill()
         for member in self._members:
@@ -118,14 +118,14 @@ class Team:
 
 
 def partitions(topic: str, count: int) -> frozenset[Partition]:
-    """Every partition of a topic."""
+    """Return every partition of a topic."""
     return frozenset((topic, index) for index in range(count))
 
 
 def settled(
     members: Iterable[Member | Child], wanted: Set[Partition], sizes: Iterable[int] | None = None, patience: float = PATIENCE
 ) -> None:
-    """Block until the members hold exactly `wanted` among them, each partition once (and, sorted, that many each)."""
+    """Block until the members hold exactly `wanted` among them, each partition once (and, if given, in shares of these sizes)."""
     people = list(members)
     expected = sorted(sizes) if sizes is not None else None
 
@@ -145,7 +145,7 @@ def settled(
 
 
 def delivered(members: Iterable[Member], wanted: Iterable[bytes], patience: float = PATIENCE) -> None:
-    """Block until all of `wanted` came to the members; then insist that each came once and nothing else did."""
+    """Block until the members received all of `wanted`; then check that each value came once and nothing else did."""
     people, expected = list(members), sorted(wanted)
 
     def values() -> list[bytes]:
@@ -157,7 +157,7 @@ def delivered(members: Iterable[Member], wanted: Iterable[bytes], patience: floa
 
 
 def produce(cluster: Cluster, topic: str, name: str, count: int = 30, across: Sequence[int] = range(6)) -> list[bytes]:
-    """`count` records over these partitions in turn; returns their values, which no other `name` has."""
+    """Write `count` records to these partitions in turn; return their values, which no other `name` has."""
     values = [f"{name}-{index}".encode() for index in range(count)]
     for index, value in enumerate(values):
         cluster.produce(topic, value=value, key=str(index).encode(), partition=across[index % len(across)])

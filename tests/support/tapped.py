@@ -1,4 +1,4 @@
-"""An onlooker on every connection of a rig: what passes by is recorded, beside the journal that the rig writes of itself."""
+"""Records every connection of a rig as a proxy would, beside the journal that the rig writes itself."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TappedWire(Wire):
 
 
 class TappedStage(WireStage):
-    """`kept` are the rows that the rig wrote itself, `recorded` those of the onlooker."""
+    """A stage with two sets of rows: `kept` comes from the rig, `recorded` from the recording."""
 
     kind = "core"
 

@@ -1,8 +1,8 @@
-"""One scenario of a group, played on real Kafka behind the recording proxy and on the virtual stage, and what of the two pictures must be
-equal: all but times and ids.
+"""Plays one scenario of a group on real Kafka behind the recording proxy and on the virtual stage. The two pictures must be equal except
+for times and ids.
 
-Nobody sleeps: the next step is taken when the coordinator says that the group is where the last one brought it (DescribeGroups, past the
-proxy). `recorded` plays against a Kafka that was started with `SETTINGS`; so `RECORDED` was made, which the gate draws anew.
+Nobody sleeps: a step begins when the coordinator reports (by DescribeGroups, past the proxy) that the group is where the last step brought
+it. `recorded` plays against a Kafka that was started with `SETTINGS`; `RECORDED` was made this way, and the gate draws it anew.
 """
 
 from __future__ import annotations
@@ -47,39 +47,39 @@ from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTop
 from tools.mistakes.stage import Stage
 
 RECORDED: Final = Path(__file__).resolve().parents[1] / "data" / "record" / "shift.jsonl.gz"
-"""Kafka 4.3.0 behind `groupmock record`, once."""
+"""A recording of Kafka 4.3.0 behind `groupmock record`."""
 GROUP, TOPIC, PARTITIONS = "kitchen", "orders", 6
 SETTINGS: Final = {"group.initial.rebalance.delay.ms": 1000, "group.min.session.timeout.ms": 100}
 SHORT_MS, LONG_MS, REBALANCE_MS = 1500, 60_000, 60_000
-"""Sessions of who is to crash, and of everybody else."""
+"""The sessions of members that will crash and of all others."""
 BETWEEN_MS: Final = 100
-"""On the virtual stage, from step to step."""
+"""The time from step to step on the virtual stage."""
 DESCRIBE: Final = DescribeGroupsRequest([GROUP])
 Place = tuple[Any, ...]
-"""Something of a picture without its time."""
+"""A part of a picture without its time."""
 
 
 class Setting(ABC):
-    """Where the scenario is played: a connection per member, by its name."""
+    """A place where the scenario is played, with a connection per member, by its name."""
 
     @abstractmethod
     def send(self, name: str, key: int, message: Any) -> Any:
-        """A request; what `answer` takes."""
+        """Send a request; `answer` takes the result."""
 
     @abstractmethod
     def answer(self, sent: Any) -> Any:
-        """Wait for it."""
+        """Wait for the answer to a request."""
 
     @abstractmethod
     def hang_up(self, name: str) -> None:
-        """The process is dead."""
+        """Close the connection as the death of its process does."""
 
     @abstractmethod
     def wait_for(self, state: str, members: int) -> None:
-        """Until the coordinator says so."""
+        """Wait until the coordinator reports this state."""
 
     def ask(self, name: str, key: int, message: Any) -> Any:
-        """`send` and `answer`."""
+        """Send a request and wait for its answer."""
         return self.answer(self.send(name, key, message))
 
 
@@ -117,7 +117,7 @@ class OnTheStage(Setting):
 
 
 class Overheard(OnTheStage):
-    """The same with the recorder beside every connection; `recorded` are its rows."""
+    """The virtual stage with a recorder on every connection; `recorded` has its rows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class Overheard(OnTheStage):
 
 
 class OverTheWire(Setting):
-    """A broker at `observed`, to whom members speak by way of `bootstrap`."""
+    """A broker at `observed`, to which members connect through `bootstrap`."""
 
     def __init__(self, bootstrap: str, observed: str) -> None:
         self._members, self._clients = where(bootstrap), dict[str, Client]()
@@ -159,13 +159,13 @@ class OverTheWire(Setting):
         until(f"{state} with {members}", there, lambda: seen)
 
     def close(self) -> None:
-        """Everybody hangs up."""
+        """Close the connections of all members."""
         for client in [*self._clients.values(), self._observer]:
             client.close()
 
 
 class Cook(ClassicMember):
-    """A member that does one thing when told to."""
+    """A member that takes one action at a time."""
 
     def __init__(self, setting: Setting, name: str, session_ms: int = LONG_MS, instance: str | None = None) -> None:
         super().__init__(GROUP, topics=[TOPIC], instance_id=instance, session_ms=session_ms, rebalance_ms=REBALANCE_MS)
@@ -173,37 +173,37 @@ class Cook(ClassicMember):
         self._sent: Any = None
 
     def joins(self) -> None:
-        """Up to the JoinGroup that may wait; without an id it is given one first (KIP-394)."""
+        """Send the JoinGroup that may wait. A member without an id first gets one (KIP-394)."""
         self._sent = self.setting.send(self.name, JOIN_GROUP, self.join_request())
         if not self.member_id and self.instance_id is None:
             assert self.joined(self.setting.answer(self._sent)) == MEMBER_ID_REQUIRED
             self._sent = self.setting.send(self.name, JOIN_GROUP, self.join_request())
 
     def is_in(self) -> None:
-        """The answer to it."""
+        """Receive the answer to the JoinGroup."""
         assert self.joined(self.setting.answer(self._sent)) == 0
 
     def syncs(self, plan: dict[str, list[int]] | None = None) -> None:
-        """`plan`: member id -> partitions, of the leader."""
+        """Send the SyncGroup of this member. The leader's `plan` maps a member id to its partitions."""
         request = self.sync_request({member: _assignment(numbers) for member, numbers in (plan or {}).items()})
         assert self.setting.ask(self.name, SYNC_GROUP, request).error_code == 0
 
     def beats(self) -> int:
-        """The error code."""
+        """Send a heartbeat and return its error code."""
         return int(self.setting.ask(self.name, HEARTBEAT, self.heartbeat_request()).error_code)
 
     def commits(self, partition: int, offset: int, generation: int | None = None) -> int:
-        """The error code."""
+        """Send a commit and return its error code."""
         answer = self.setting.ask(self.name, OFFSET_COMMIT, self.commit_request({(TOPIC, partition): offset}, generation))
         return int(answer.topics[0].partitions[0].error_code)
 
     def leaves(self) -> None:
-        """With a reason (KIP-800)."""
+        """Leave with a reason (KIP-800)."""
         assert self.setting.ask(self.name, LEAVE_GROUP, self.leave_request("the shift is over")).error_code == 0
         self.dies()
 
     def dies(self) -> None:
-        """Without a word."""
+        """Vanish without sending a LeaveGroup."""
         self.setting.hang_up(self.name)
         self.forget()
 
@@ -213,7 +213,8 @@ def _assignment(numbers: list[int]) -> bytes:
 
 
 def together(cooks: Sequence[Cook]) -> None:
-    """Who has joined is answered, and the leader deals out. One after the other, the leader first: who hears first is no matter of luck."""
+    """Complete a round: all joins are answered, the leader assigns the partitions, all sync. The leader is first, so that the order is
+    fixed."""
     for each in cooks:
         each.is_in()
     (leader,) = [each for each in cooks if each.leads]
@@ -225,7 +226,8 @@ def together(cooks: Sequence[Cook]) -> None:
 
 
 def shift(setting: Setting) -> None:
-    """Three come; one leaves; one dies and comes back; a fourth, static, is replaced by itself; somebody commits too late; all leave."""
+    """Play the scenario: three members join, one leaves, one dies and comes back, a static one replaces itself, one commits too late,
+    all leave."""
     anna, ben, cleo = Cook(setting, "anna"), Cook(setting, "ben"), Cook(setting, "cleo", SHORT_MS)
     for number, each in enumerate((anna, ben, cleo), 1):
         each.joins()
@@ -248,7 +250,7 @@ def shift(setting: Setting) -> None:
 
 
 def _static(setting: Setting, anna: Cook, cleo: Cook) -> None:
-    """Dora has a group.instance.id: her second process takes the place of the first, and nobody joins again (KIP-345, KIP-814)."""
+    """Play a static member: dora's second process takes the place of the first, and nobody joins again (KIP-345, KIP-814)."""
     dora = Cook(setting, "dora", instance="dora-1")
     dora.joins()
     setting.wait_for("PreparingRebalance", 3)
@@ -270,30 +272,30 @@ def _again(*cooks: Cook, waiting: Sequence[Cook] = ()) -> None:
     together([*cooks, *waiting])
 
 
-# -- pictures
+# # -- The pictures.
 
 
 def here() -> Timeline:
-    """Played on the virtual stage."""
+    """Draw the scenario from the virtual stage."""
     setting = OnTheStage()
     shift(setting)
     return drawn(setting.kept.rows)
 
 
 def drawn(rows: Sequence[Any]) -> Timeline:
-    """Of rows as they were written."""
+    """Draw rows as they were written."""
     drawing = Drawing(GROUP)
     drawing.add("twin", list(rows))
     return drawing.timeline()
 
 
 def of_kafka(journal: Path = RECORDED) -> Timeline:
-    """Of a journal that the proxy wrote."""
+    """Draw a journal that the proxy wrote."""
     return drawn(read(journal)[1])
 
 
 def recorded(bootstrap: str, journal: Path) -> None:
-    """Played on a real broker, by way of the recording proxy."""
+    """Play the scenario on a real broker through the recording proxy."""
     with Client(*where(bootstrap)) as admin:
         prepare(admin)
     with recording(bootstrap, journal) as proxy:
@@ -305,7 +307,7 @@ def recorded(bootstrap: str, journal: Path) -> None:
 
 
 def prepare(admin: Client) -> None:
-    """The topic is there, and the coordinator of the group has loaded what it has."""
+    """Create the topic, and wait until the coordinator of the group has loaded."""
     topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1)
     made = admin.ask(CREATE_TOPICS, 5, CreateTopicsRequest(topics=[topic], timeout_ms=10_000))
     assert made.topics[0].error_code == 0, made
@@ -321,8 +323,11 @@ def prepare(admin: Client) -> None:
 
 
 def without_times(timeline: Timeline) -> dict[str, list[Place]]:
-    """What is left of a picture: what stands in each of its lines, in order, and in which rebalance or rest of the group it begins and
-    ends. Members are called by their client id and how many of that name there were before."""
+    """Return a picture without times: the contents of each line in order, with the rebalance or rest of the group in which each begins and
+    ends.
+
+    A member's name is its client id with the number of earlier members of that id.
+    """
     (group,) = timeline.groups
     names = _names(group)
     found: dict[str, list[Place]] = {
@@ -365,10 +370,11 @@ def _span(timeline: Timeline, group: Group, span: Band | Hole | Double) -> Place
 
 
 def _stay(group: Group, at: int) -> int:
-    """The join phase and what follows it count as one: the wire shows where one ends when it is answered, not when the last one joins."""
+    """Count the stays of a group. A join phase and the phase after it count as one, because the wire shows the end of a join phase only
+    by its answer."""
     return sum(each.since <= at for each in group.states if each.state != COMPLETING_REBALANCE)
 
 
 def differences(one: dict[str, list[Place]], other: dict[str, list[Place]]) -> list[str]:
-    """Sentences; none: the same picture."""
+    """Return the differences as sentences; an empty list for the same picture."""
     return [f"{line}:\n  {one.get(line)}\n  {other.get(line)}" for line in {**one, **other} if one.get(line) != other.get(line)]

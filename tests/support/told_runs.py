@@ -1,4 +1,4 @@
-"""Runs whose stories are judged: recorded journals, and runs on the virtual clock with what their server had at several moments."""
+"""Runs whose stories are judged: recorded journals, and runs on the virtual clock with the state of their server at several moments."""
 
 from __future__ import annotations
 
@@ -32,15 +32,18 @@ PROTOCOLS: Final = ("range", "cooperative-sticky", "kip-848")
 
 
 class Moment(NamedTuple):
-    """What the server had after so many rows."""
+    """The state of the server after this many rows."""
 
     rows: int
     views: Mapping[str, View]
 
 
 class ToldRun(NamedTuple):
-    """All rows of a run. `moments`: some of them, in order, the end included; none of a recorded run. `told`: the story as it is told by
-    who knows the ends of logs, and hence the lag; None: nobody does."""
+    """All rows of a run.
+
+    `moments` are some of them, in order, with the end; a recorded run has none. `told` is the story of a narrator that knows the ends of
+    logs, and hence the lag; None if nobody knows them.
+    """
 
     name: str
     rows: Rows
@@ -48,17 +51,17 @@ class ToldRun(NamedTuple):
     told: list[str] | None = None
 
     def story(self) -> list[str]:
-        """The story of all rows."""
+        """Return the story of all rows."""
         return story_of(self.rows) if self.told is None else self.told
 
 
 def recorded_runs() -> list[ToldRun]:
-    """The journals of tests/data/journals."""
+    """Return the journals of tests/data/journals as runs."""
     return [ToldRun(path.name, read(path)[1], []) for path in sorted(FOLDER.glob("*.jsonl.gz"))]
 
 
 def simulated_run(seed: int) -> ToldRun:
-    """The run that the simulation makes of a seed."""
+    """Return the run that the simulation makes of a seed."""
     playing = Watched(draw(seed))
     playing.run()
     playing.end()
@@ -68,21 +71,21 @@ def simulated_run(seed: int) -> ToldRun:
 
 
 def scenario_runs() -> Iterator[ToldRun]:
-    """Every scenario on the virtual clock, with an eager, a cooperative and the consumer protocol (KIP-848)."""
+    """Yield every scenario on the virtual clock, with an eager, a cooperative and the consumer protocol (KIP-848)."""
     for scenario in SCENARIOS:
         for protocol in (each for each in VIRTUAL if each.name in PROTOCOLS and plays(scenario, each)):
             yield scenario_run(scenario, protocol)
 
 
 def scenario_run(scenario: Scenario, protocol: Protocol) -> ToldRun:
-    """One scenario with one protocol."""
+    """Play one scenario with one protocol."""
     with open_stage(Sizes(), protocol) as stage:
         seen = play(scenario, Sizes(), protocol, stage)
     return ToldRun(f"{scenario.name}, {protocol.name}", _as_read(seen.rows), [])
 
 
 def transactional_run() -> ToldRun:
-    """Offsets that a producer commits for the groups `committed`, `aborted` and `open`, named after the end of the transaction."""
+    """Commit offsets by a producer for the groups `committed`, `aborted` and `open`, named after the end of the transaction."""
     kept = KeptRows(details=True)
     rig = WireRig.make(topics={"t": 1}, seed=3, sinks=[kept])
     wire = rig.connect()
@@ -102,8 +105,8 @@ def transactional_run() -> ToldRun:
 
 
 def kitchen_run() -> ToldRun:
-    """A member commits an offset that is behind the one before, another one for a partition that is not its own; a third joins, and the
-    leader owes the assignments."""
+    """Play a group with odd commits: one offset behind the last, one for a foreign partition. A third member joins, and the leader has
+    not yet sent the assignments."""
     stage = TwoMembers()
     stage.produce("orders", 1, 12)
     for member, partition, offset in ((stage.ben, 1, 9), (stage.ben, 1, 6), (stage.anna, 3, 5)):
@@ -117,19 +120,19 @@ def kitchen_run() -> ToldRun:
 
 
 def _as_read(rows: Iterable[Any]) -> Rows:
-    """Rows in memory as a reader of their journal has them."""
+    """Convert rows in memory to those that a reader of their journal has."""
     return [row for each in rows if (row := row_of(line_of(each)))]
 
 
 class Watched(Playing):
-    """A simulated run that looks at the server each time that it has waited."""
+    """A simulated run that keeps the state of the server after every wait."""
 
     def __init__(self, plan: SimulationPlan) -> None:
         super().__init__(plan, sampled=False)
         self.moments: list[Moment] = []
 
     def look(self) -> None:
-        """Keep what the server has now. The first line of the journal is its header."""
+        """Keep the state of the server now. The first line of the journal is its header."""
         self.moments.append(Moment(len(self.world.journal.lines) - 1, views_of(self.world.core.cluster)))
 
     def _wait(self, ms: Any) -> None:

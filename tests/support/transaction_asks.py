@@ -1,4 +1,4 @@
-"""What a transactional producer asks of a server, as messages: for tests that speak to one over TCP."""
+"""The requests of a transactional producer as messages, for tests over TCP."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from groupmock_codec.messages.k24_add_partitions_to_txn import AddPartitionsToTx
 
 
 def comes(name: str, timeout_ms: int = 60_000) -> InitProducerIdRequest:
-    """InitProducerId, for any version below 6."""
+    """Return an InitProducerId for any version below 6."""
     return InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=timeout_ms)
 
 
 def adds(name: str, given: Any, *partitions: int, topic: str = "orders") -> AddPartitionsToTxnRequest:
-    """AddPartitionsToTxn v0-3; `given`: what InitProducerId answered."""
+    """Return an AddPartitionsToTxn v0-3; `given` is the answer to InitProducerId."""
     return AddPartitionsToTxnRequest(
         v3_and_below_transactional_id=name,
         v3_and_below_producer_id=given.producer_id,
@@ -25,7 +25,7 @@ def adds(name: str, given: Any, *partitions: int, topic: str = "orders") -> AddP
 
 
 def opens(client: Client, name: str, *partitions: int, timeout_ms: int = 60_000) -> Any:
-    """Both, one after the other; what InitProducerId answered."""
+    """Send both requests one after the other; return the answer to InitProducerId."""
     given = client.ask(22, 4, comes(name, timeout_ms))
     client.ask(24, 3, adds(name, given, *partitions))
     return given

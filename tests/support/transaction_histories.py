@@ -1,6 +1,6 @@
-"""Random histories of stock clients that consume, transform and produce exactly once: a seed draws who takes part, what breaks, who dies.
+"""Random histories of stock clients that consume, transform and produce exactly once. A seed draws the members, the faults and the deaths.
 
-`transaction_play` plays them. Two runs of one seed have the same members, faults and steps, at times that the machine's load decides.
+`transaction_play` plays them. Two runs of one seed have the same members, faults and steps, at times that depend on the machine's load.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from groupmock.faults.plan import read_plan, ready_plans
 
 CLIENTS: Final = ("aiokafka", "confluent-kafka", "java")
 ONE_ID: Final = "aiokafka-one-id"
-"""A program with a mistake: what most people write with aiokafka, one transactional id for each member, whose offsets say nothing of it."""
+"""A program with a mistake that is common with aiokafka: one transactional id for each member, which is independent of its partitions."""
 PLANS: Final = [name for name in ready_plans() if for_producers(read_plan(name))]
 PORTIONS: Final = 24
-"""So many times records are written, over the whole of a history; the first ones are there before it begins."""
+"""The number of times that records are written during a history. The first ones are there before it begins."""
 IDS: Final = ("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
 APIS: Final = (*IDS, *IDS, "Produce", "FindCoordinator", "Heartbeat", "JoinGroup", "SyncGroup", "OffsetFetch", "Fetch")
 ERRORS: Final = {
@@ -34,20 +34,20 @@ ERRORS: Final = {
     "OffsetFetch": (14, 16, 88),
     "Fetch": (6,),
 }
-"""What a broker may answer there, nothing of the request done."""
+"""The errors with which a broker may refuse each API without executing anything."""
 PEOPLE: Final = ("kill", "pause", "zombie", "twin", "leave")
-"""What happens to processes, wherever the broker is."""
+"""Events of processes, which need no particular broker."""
 OPERATOR: Final = (
     "abort", "fence", "hold_markers", "move", "move_transaction", "move_leaders", "rebalance", "start_nodes", "stop_node",
 )  # fmt: skip
-"""What an operator of groupmock does."""
+"""The steps of an operator of groupmock."""
 MEMBERS: Final = {"client_id": "till-*"}
-"""Whom faults strike: not who writes the orders and reads what came of them."""
+"""The clients that faults strike: not the writer of the orders nor the reader of the results."""
 
 
 @dataclass(frozen=True)
 class History:
-    """What a seed drew. `steps`: (second, verb, which) in order of time; those of an operator are for groupmock alone."""
+    """The history that a seed draws. `steps` are (second, verb, which) in order of time; those of an operator exist for groupmock alone."""
 
     client: str
     seed: int
@@ -66,7 +66,7 @@ class History:
 
     @property
     def name(self) -> str:
-        """Of its files."""
+        """The name of its files."""
         return f"{self.client}-{self.seed or self.plan}"
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class History:
 
 
 def drawn(client: str, seed: int) -> History:
-    """What this seed says of this client."""
+    """Draw the history of this seed and client."""
     dice = random.Random(f"transactions {client} {seed}")
     seconds, members = dice.uniform(4, 6), dice.choice((2, 2, 3))
     verbs = (*PEOPLE, *PEOPLE, *OPERATOR)
@@ -89,7 +89,7 @@ def drawn(client: str, seed: int) -> History:
 
 
 def of_zombies(client: str, seed: int) -> History:
-    """Two members that are paused in turn, each for longer than its session, and no fault."""
+    """Return a history of two members that are paused in turn, each for longer than its session, without faults."""
     dice = random.Random(f"zombies {client} {seed}")
     pauses = [(at + dice.uniform(0, 0.5), "pause", number % 2) for number, at in enumerate((0.5, 3.0, 5.5, 8.0))]
     portions = [(at / PORTIONS * 10, "produce", at) for at in range(1, PORTIONS)]
@@ -100,7 +100,7 @@ def of_zombies(client: str, seed: int) -> History:
 
 
 def of_plan(client: str, plan: str) -> History:
-    """One ready plan, two members, and nothing else that breaks."""
+    """Return a history of one ready plan and two members without other faults."""
     portions = [(at / PORTIONS * 4.0, "produce", at) for at in range(1, PORTIONS)]
     return History(
         client=client, seed=0, nodes=2, source=2, sink=2, members=2, records=48, session_ms=3_000, timeout_ms=6_000, markers_ms=0,
@@ -109,7 +109,7 @@ def of_plan(client: str, plan: str) -> History:
 
 
 def _rule(dice: random.Random) -> dict[str, Any]:
-    """One fault rule; a chance of what each kind needs."""
+    """Draw one fault rule with the fields that its kind needs."""
     api = dice.choice(APIS)
     when: dict[str, Any] = dice.choice(({"nth": dice.randint(1, 8)}, {"every": dice.randint(2, 6)}, {"probability": 0.3}))
     rest: dict[str, Any] = {} if "nth" in when else {"times": dice.randint(1, 4)}

@@ -1,10 +1,11 @@
-"""Producers with two transactional ids, zombies among them, drawn at random against the pure core, and a judge that knows what each of them
-was told. What must hold:
+"""Random producers with two transactional ids, some of them zombies, against the pure core.
 
-- who reads committed sees each record that was committed once, and none that was not; once nothing is open it has seen all of them;
+The judge knows what each of them was told. It checks that:
+
+- a read_committed reader sees each committed record once and no other, and all of them once no transaction is open;
 - a log's last stable offset never goes back;
-- no epoch of a producer id is handed out twice;
-- offsets and records of one transaction appear together, and of two commits of a partition the one that was written later stands.
+- no epoch of a producer id is given out twice;
+- offsets and records of one transaction appear together, and of two commits of a partition the later one counts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ DELAY_MS = 20
 
 
 class Transaction:
-    """What one transaction wrote and was told that it had: values by partition, offsets by partition with their place in the order."""
+    """The confirmed writes of one transaction: values by partition, and offsets by partition with their place in the order."""
 
     def __init__(self) -> None:
         self.values: dict[int, list[bytes]] = {0: [], 1: []}
@@ -34,7 +35,7 @@ class Transaction:
 
 
 class Producer:
-    """A process: who it is, how it speaks, and where its sequences stand."""
+    """A process with its producer id, its protocol version and its sequence numbers."""
 
     def __init__(self, name: str, pid: Pid, new: bool) -> None:
         self.name, self.pid, self.new = name, pid, new
@@ -42,7 +43,7 @@ class Producer:
 
 
 class TransactionMachine(RuleBasedStateMachine):
-    """Markers in the same moment."""
+    """The machine whose transaction markers come at once."""
 
     delay_ms: ClassVar[int] = 0
 
@@ -58,7 +59,7 @@ class TransactionMachine(RuleBasedStateMachine):
         self.number = 0
 
     def _anybody(self) -> st.SearchStrategy[Producer]:
-        """The newest ones first, which may do most."""
+        """Draw a producer; the newest ones come first, because they may do most."""
         return st.sampled_from(self.producers[::-1])
 
     def _next(self) -> int:
@@ -70,7 +71,7 @@ class TransactionMachine(RuleBasedStateMachine):
         assert self.given[pid] == 1, f"{pid} was handed out twice"
 
     def _over(self, name: str, committed: bool) -> None:
-        """The transaction of that id has ended; nothing of it is seen before its markers are there."""
+        """Record the end of a transaction. Nothing of it is visible before its markers are written."""
         if self.delay_ms:
             self.readers_see_what_is_committed()
             self.offsets_are_those_written_last()
@@ -83,7 +84,7 @@ class TransactionMachine(RuleBasedStateMachine):
         for partition, offset in transaction.offsets.items():
             self.offsets[partition] = max(self.offsets.get(partition, (0, 0)), offset)
 
-    # -- what producers do
+    # # -- The actions of producers.
 
     @initialize(new=st.booleans())
     def somebody_is_there(self, new: bool) -> None:
@@ -135,12 +136,12 @@ class TransactionMachine(RuleBasedStateMachine):
         if code == 0 and before != self.world.state(one.name):
             self._over(one.name, commit)
         if code == 0 and one.new and Pid(*pid) != one.pid:
-            if self.world.state(one.name)[1] != before[1]:  # a retry is told again what it was told
+            if self.world.state(one.name)[1] != before[1]:  # a retry gets the same answer again
                 self._given(Pid(*pid))
             one.pid = Pid(*pid)
             one.sequences = dict.fromkeys(PARTITIONS, 0)
 
-    # -- what an operator does
+    # # -- The actions of an operator.
 
     def _idle(self, name: str) -> bool:
         return self.world.state(name)[0] in ("Empty", "CompleteCommit", "CompleteAbort")
@@ -167,7 +168,7 @@ class TransactionMachine(RuleBasedStateMachine):
         self.ends(data, commit)
         self.world.command("release_markers", transactional_id=name)
 
-    # -- what happens beside
+    # # -- The events around them.
 
     @rule(partition=st.sampled_from(PARTITIONS))
     def somebody_writes(self, partition: int) -> None:
@@ -195,10 +196,10 @@ class TransactionMachine(RuleBasedStateMachine):
         for partition in range(hosting.places):
             hosting.load(self.world.turn(), partition, 1, 0)
 
-    # -- what must hold
+    # # -- The invariants.
 
     def _read(self, partition: int) -> list[bytes]:
-        """As a consumer reads what is committed."""
+        """Read a partition as a read_committed consumer does."""
         row = self.world.ask_partition(partition)
         assert row.last_stable_offset >= self.stable[partition], "the last stable offset went back"
         self.stable[partition] = row.last_stable_offset
@@ -219,7 +220,7 @@ class TransactionMachine(RuleBasedStateMachine):
 
 
 class LateMarkers(TransactionMachine):
-    """Markers that come later: nothing of the transaction is seen before."""
+    """The machine whose markers come later: nothing of a transaction is visible before them."""
 
     delay_ms = DELAY_MS
 

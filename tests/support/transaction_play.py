@@ -1,6 +1,6 @@
-"""Playing a history of `transaction_histories`: some seconds of real time in front of a broker, members in processes, a supervisor that
-starts again who ended. Then all faults end, everybody catches up, and what is read committed is held against what was put in
-(`exactly_once`).
+"""Plays a history of `transaction_histories` for some seconds of real time, with members in processes and a supervisor that restarts them.
+
+Then all faults end, everybody catches up, and the committed output is compared with the input (`exactly_once`).
 """
 
 from __future__ import annotations
@@ -30,30 +30,34 @@ from groupmock_codec.api_keys import OFFSET_FETCH
 
 JAVA: Final = "4.3.0"
 PATIENCE_S: Final = 120.0
-"""How long everybody may take to catch up once nothing is broken any more."""
+"""The time in which all members must catch up after the faults have ended."""
 STALL_S: Final = 30.0
-"""Who gets nowhere for so long, nothing being broken, is restarted as an operator would: more than any timeout of these programs."""
+"""A member without progress for this long after the faults is restarted, as an operator would do. It is longer than any timeout of these
+programs."""
 CLEANUP_MS: Final = 500
-"""How often the coordinator looks for transactions that are open too long; Kafka's default is 10 s."""
+"""The interval in which the coordinator looks for transactions that are open too long; Kafka's default is 10 s."""
 REQUEST_MS: Final = 2_500
 READY_S: Final = 60.0
-"""How long the first transaction may take: the history begins then. A JVM needs some seconds."""
+"""The time that the first transaction may take. The history begins after it, because a JVM needs some seconds."""
 RESTART_S: Final = 0.3
-"""How long a supervisor takes to notice that a process ended."""
+"""The time until a supervisor notices that a process ended."""
 RULES: Final = ("CLIENT-45", "CLIENT-69", "CLIENT-70")
-"""Of the audit: about where reading begins, whose offsets these are, and fenced producers."""
+"""The audited rules: where reading begins, whose offsets are committed, and fenced producers."""
 AGAIN_NS: Final = 1_000_000_000
-"""Who was refused and may try again does so long before that."""
+"""A refused client that may retry does so long before this time."""
 QUIET: Final[dict[str, Any]] = {"log_level": 0}
-"""Of the clients of the rig, whose nodes come and go."""
+"""Settings of the rig's own clients, whose nodes come and go."""
 
 
 @dataclass
 class Played:
-    """`wrong`: the sentences of `exactly_once`, and who did not catch up; `raised`: what members said; `refused`: what could not be
-    steered; `said`: client and version, as the library says; `ends`: how often a member ended by itself; `stalls`: how often
-    nobody got anywhere although nothing was broken; `fired`: by rule; `broke`:
-    rules for producers that one broke, in sentences."""
+    """The result of a history.
+
+    `wrong`: the sentences of `exactly_once`, and the members that did not catch up; `raised`: the members' errors; `refused`: steps that
+    could not be steered; `said`: client and version, as the library reports them; `ends`: how often a member ended by itself; `stalls`: how
+    often nobody made progress although nothing was broken; `fired`: faults by rule; `broke`: a sentence for each rule of producers that was
+    broken.
+    """
 
     history: History
     wrong: list[str] = field(default_factory=list)
@@ -73,7 +77,7 @@ class Played:
 
 
 class Play:
-    """One history under way. A slot has the process of one member, and now and then a twin that believes to be the same."""
+    """One history that is being played. A slot has the process of one member, and sometimes a twin that believes to be the same."""
 
     replicas = 1
 
@@ -92,7 +96,7 @@ class Play:
         self.command = command_of(history.client)
 
     def run(self) -> Played:
-        """All of it, with its verdict."""
+        """Play the whole history and return its verdict."""
         self._make_topics()
         try:
             for which in range(self.history.members):
@@ -120,7 +124,7 @@ class Play:
             made.result(30)
 
     def _until(self, end: float) -> None:
-        """Wait, as a supervisor does: who ended is started again, who was paused goes on in time."""
+        """Wait as a supervisor: ended members are restarted, paused ones continue in time."""
         while time.monotonic() < end:
             self._tend()
             time.sleep(0.05)
@@ -154,7 +158,7 @@ class Play:
             getattr(self, verb)(which)
 
     def produce(self, portion: int) -> None:
-        """The next few of the records."""
+        """Write the next portion of the records."""
         share = self.history.records // PORTIONS
         for number in range(portion * share, (portion + 1) * share):
             partition, value = number % self.history.source, f"order-{number}".encode()
@@ -163,38 +167,38 @@ class Play:
         self.writer.flush(0)
 
     def kill(self, which: int) -> None:
-        """SIGKILL: the supervisor starts another one."""
+        """Send SIGKILL; the supervisor starts another process."""
         for each in self.slots[which]:
             each.kill()
 
     def pause(self, which: int) -> None:
-        """SIGSTOP for longer than a session, and perhaps than a transaction may take."""
+        """Send SIGSTOP for longer than a session, and perhaps than a transaction may take."""
         for each in self.slots[which][:1]:
             if all(each is not member for _, member in self.paused):
                 each.pause()
                 self.paused.append((time.monotonic() + self.history.session_ms / 1000 + 0.5, each))
 
     def zombie(self, which: int) -> None:
-        """It is paused, and a twin is started in its place; then both live."""
+        """Pause a member and start a twin in its place; afterwards both live."""
         self.pause(which)
         self._start(which)
 
     def twin(self, which: int) -> None:
-        """Another process that believes to be the same member."""
+        """Start another process that believes to be the same member."""
         self._start(which)
 
     def leave(self, which: int) -> None:
-        """Closed in good order; the supervisor starts another one."""
+        """Close a member in good order; the supervisor starts another one."""
         for each in self.slots[which]:
             each.ask("leave")
 
-    # -- and then
+    # # -- The end of a history.
 
     def _mend(self) -> None:
-        """A broker that nobody breaks is whole."""
+        """Do nothing, because nobody breaks this broker."""
 
     def _calm(self) -> None:
-        """Nothing is broken any more, one process in each slot: they catch up."""
+        """End all faults, keep one process in each slot, and let them catch up."""
         self._mend()
         for _, member in self.paused:
             member.go_on()
@@ -222,8 +226,8 @@ class Play:
         self._quiet()
 
     def _quiet(self) -> None:
-        """No transaction is open any more: those of the dead have timed out."""
-        latest: Any = OffsetSpec.latest  # has no types
+        """Wait until no transaction is open: those of dead members have timed out."""
+        latest: Any = OffsetSpec.latest  # `latest` has no types
         wanted = {confluent_kafka.TopicPartition(self.sink, number): latest() for number in range(self.history.sink)}
         end = time.monotonic() + PATIENCE_S
 
@@ -257,7 +261,7 @@ class Play:
             self.played.raised += each.complaints()
 
     def _read(self) -> Iterator[bytes]:
-        """What a reader of committed records gets of the sink."""
+        """Yield the values of the sink for a reader of committed records."""
         reader = confluent_kafka.Consumer(QUIET | {
             "bootstrap.servers": self.bootstrap, "group.id": f"reader-{self.sink}", "isolation.level": "read_committed",
             "enable.partition.eof": True, "enable.auto.commit": False,
@@ -278,7 +282,7 @@ class Play:
 
 
 class PlayHere(Play):
-    """In front of a groupmock of its own, with what its operator does."""
+    """A history on a groupmock of its own, with the steps of its operator."""
 
     def __init__(self, history: History, folder: Path, broker: Broker) -> None:
         super().__init__(history, broker.bootstrap, folder)
@@ -287,7 +291,7 @@ class PlayHere(Play):
     def _step(self, verb: str, which: int) -> None:
         try:
             super()._step(verb, which)
-        except CannotSteer as problem:  # nothing is there that could be steered
+        except CannotSteer as problem:  # nothing exists that could be steered
             self.played.refused.append(f"{verb}: {problem}")
 
     def _id(self, which: int) -> str:
@@ -297,39 +301,39 @@ class PlayHere(Play):
         return known[which % len(known)]
 
     def abort(self, which: int) -> None:
-        """As at its timeout."""
+        """Abort a transaction as its timeout does."""
         self.broker.abort_transaction(self._id(which))
 
     def fence(self, which: int) -> None:
-        """As a newer producer does."""
+        """Fence a producer as a newer one does."""
         self.broker.fence_transaction(self._id(which))
 
     def hold_markers(self, which: int) -> None:
-        """For a second."""
+        """Hold the markers of a transaction for a second."""
         self.broker.hold_markers(self._id(which), 1.0)
 
     def move(self, _: int) -> None:
-        """The coordinator of the group."""
+        """Move the coordinator of the group."""
         self.broker.move_coordinator(self.group)
 
     def move_transaction(self, which: int) -> None:
-        """The coordinator of an id."""
+        """Move the coordinator of a transactional id."""
         self.broker.move_transaction_coordinator(self._id(which), loading=0.3)
 
     def move_leaders(self, _: int) -> None:
-        """All of them."""
+        """Move the leaders of all partitions."""
         self.broker.move_leaders()
 
     def rebalance(self, _: int) -> None:
-        """Of the group."""
+        """Force a rebalance of the group."""
         self.broker.rebalance(self.group)
 
     def stop_node(self, which: int) -> None:
-        """Until somebody starts it."""
+        """Stop a node until somebody starts it."""
         self.broker.stop_node(1 + which % self.history.nodes)
 
     def start_nodes(self, _: int = 0) -> None:
-        """All of them."""
+        """Start all nodes of the broker."""
         for node in range(1, self.history.nodes + 1):
             self.broker.start_node(node)
 
@@ -342,16 +346,18 @@ class PlayHere(Play):
 
 
 def command_of(client: str) -> list[str]:
-    """The command line of a member."""
+    """Return the command line of a member."""
     if client == "java":
         return building.java(building.built(catalogue.java_program(JAVA)), "groupmock.interop.Transformer")
     return [sys.executable, str(building.HERE / "members" / "python" / "transformer.py"), client]
 
 
 def _unheeded(journal: Path) -> str:
-    """An OffsetFetch of a member that was refused as a whole and not sent again soon, in a sentence; "": there is none.
+    """Return a sentence about an OffsetFetch that was refused as a whole and not soon repeated; "" if there is none.
 
-    The audit's rule is milder: one that was told before may have asked out of curiosity. These programs ask to read on from there."""
+    The audit's rule is milder: a member that once had an answer may have asked out of curiosity. These programs ask in order to read on
+    from there.
+    """
     refused: dict[tuple[str | None, str], int] = {}
     asked: dict[int, tuple[str | None, str]] = {}
     for row in read(journal)[1]:
@@ -365,7 +371,7 @@ def _unheeded(journal: Path) -> str:
 
 
 def played(history: History, folder: Path, keep: bool = False) -> Played:
-    """Play it on a groupmock of its own. The journal stays if it was not exact, if somebody was stuck, or to `keep` it."""
+    """Play a history on a groupmock of its own. The journal stays if the run was not exact, if somebody was stuck, or with `keep`."""
     folder.mkdir(parents=True, exist_ok=True)
     journal = folder / f"{history.name}.jsonl"
     journal.unlink(missing_ok=True)
@@ -389,12 +395,12 @@ def played(history: History, folder: Path, keep: bool = False) -> Played:
 
 
 def played_on(bootstrap: str, history: History, folder: Path) -> Played:
-    """Play it on any broker: what an operator of groupmock does is left out."""
+    """Play a history on any broker, without the steps of a groupmock operator."""
     folder.mkdir(parents=True, exist_ok=True)
     return Play(history, bootstrap, folder).run()
 
 
 def play_all(histories: Iterable[History], folder: Path, at_once: int, bootstrap: str | None = None) -> Iterator[Played]:
-    """As they end."""
+    """Yield the histories as they end."""
     with ThreadPoolExecutor(at_once) as pool:
         yield from pool.map(lambda each: played(each, folder) if bootstrap is None else played_on(bootstrap, each, folder), histories)

@@ -1,4 +1,4 @@
-"""A cluster with transactional producers, in short words. Every request goes through the codec; answers are codes and tuples."""
+"""A cluster with transactional producers. Every request goes through the codec; answers are codes and tuples."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ NOBODY: Final = (-1, -1)
 
 
 class Pid(NamedTuple):
-    """Who a producer is."""
+    """The id and the epoch of a producer."""
 
     id: int
     epoch: int
 
     def older(self, by: int = 1) -> Pid:
-        """The same producer, epochs ago; negative: of the future."""
+        """Return the same producer at an earlier epoch; a negative number gives a future one."""
         return Pid(self.id, self.epoch - by)
 
 
 class TransactionWorld(LogWorld):
-    """`t` has two partitions. `profile`: whose quirks, features and verification."""
+    """A world with the topic `t` of two partitions, and the quirks, features and verification of a profile."""
 
     def __init__(self, profile: str = "groupmock", *, nodes: int = 1, **settings: Any) -> None:
         loaded = profiles.load(profile)
@@ -51,18 +51,18 @@ class TransactionWorld(LogWorld):
         self.topic("t", 2)
 
     def at_level(self, level: int) -> TransactionWorld:
-        """The cluster has agreed on that transaction.version."""
+        """Set the cluster's transaction.version to this level."""
         lowered = FeatureUpdateKey(feature="transaction.version", max_version_level=level, upgrade_type=2)
         assert self.ask(57, 2, UpdateFeaturesRequest(feature_updates=[lowered])).error_code == 0
         return self
 
-    # -- the coordinator
+    # # -- The coordinator.
 
     def coordinator(self, name: str = "x") -> Any:
         return self.ask(10, 1, FindCoordinatorRequest(key=name, key_type=1))
 
     def init_code(self, name: str | None = "x", own: Pid | None = None, *, version: int = 4, timeout: int = 60_000, node: int = 1) -> Any:
-        """(error, pid, epoch)."""
+        """Return (error, pid, epoch) of InitProducerId."""
         asked = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=timeout)
         if own is not None:
             asked.producer_id, asked.producer_epoch = own
@@ -70,7 +70,7 @@ class TransactionWorld(LogWorld):
         return found.error_code, found.producer_id, found.producer_epoch
 
     def init(self, name: str | None = "x", own: Pid | None = None, **how: Any) -> Pid:
-        """Who the producer is now; a 51 is tried again."""
+        """Return the producer's new id and epoch; error 51 is retried."""
         found = self.init_code(name, own, **how)
         if found[0] == 51:
             found = self.init_code(name, own, **how)
@@ -78,7 +78,7 @@ class TransactionWorld(LogWorld):
         return Pid(found[1], found[2])
 
     def add(self, pid: Pid, *partitions: int, name: str = "x", version: int = 3, topic: str = "t", node: int = 1) -> list[int]:
-        """The codes of partitions."""
+        """Return the error codes of AddPartitionsToTxn for the partitions."""
         topics = [AddPartitionsToTxnTopic(name=topic, partitions=list(partitions or (0,)))]
         asked = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=name,
@@ -94,14 +94,14 @@ class TransactionWorld(LogWorld):
         return [row.partition_error_code for each in found for row in each.results_by_partition]
 
     def add_nothing(self, pid: Pid) -> list[Any]:
-        """The answer to an empty list."""
+        """Return the answer to an empty list."""
         asked = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id="x", v3_and_below_producer_id=pid.id, v3_and_below_producer_epoch=pid.epoch
         )
         return list(self.ask(24, 3, asked).results_by_topic_v3_and_below)
 
     def verify(self, pid: Pid, partition: int = 0, *, name: str = "x", version: int = 4) -> int:
-        """Is that partition in the transaction?"""
+        """Return whether that partition is in the transaction, as an error code."""
         topics = [AddPartitionsToTxnTopic(name="t", partitions=[partition])]
         each = AddPartitionsToTxnTransaction(
             transactional_id=name, producer_id=pid.id, producer_epoch=pid.epoch, verify_only=True, topics=topics
@@ -110,35 +110,35 @@ class TransactionWorld(LogWorld):
         return int(answer.results_by_transaction[0].topic_results[0].results_by_partition[0].partition_error_code)
 
     def offsets(self, pid: Pid, *, group: str = "g", name: str = "x", version: int = 3, node: int = 1) -> int:
-        """AddOffsetsToTxn."""
+        """Send an AddOffsetsToTxn and return its code."""
         asked = AddOffsetsToTxnRequest(transactional_id=name, producer_id=pid.id, producer_epoch=pid.epoch, group_id=group)
         return int(self.ask(25, version, asked, node=node).error_code)
 
     def end(self, pid: Pid, commit: bool = True, *, name: str = "x", version: int = 3, node: int = 1) -> int:
-        """The code of EndTxn."""
+        """Send an EndTxn and return its code."""
         return int(self.finish(pid, commit, name=name, version=version, node=node)[0])
 
     def finish(self, pid: Pid, commit: bool = True, *, name: str = "x", version: int = 5, node: int = 1) -> tuple[int, int, int]:
-        """(error, pid, epoch) of EndTxn."""
+        """Send an EndTxn and return (error, pid, epoch)."""
         asked = EndTxnRequest(transactional_id=name, producer_id=pid.id, producer_epoch=pid.epoch, committed=commit)
         answer = self.ask(26, version, asked, node=node)
         return answer.error_code, answer.producer_id, answer.producer_epoch
 
     def described(self, *names: str, node: int = 1) -> Any:
-        """Rows of DescribeTransactions."""
+        """Return the rows of DescribeTransactions."""
         return self.ask(65, 0, DescribeTransactionsRequest(transactional_ids=list(names or ("x",))), node=node).transaction_states
 
     def state(self, name: str = "x") -> tuple[str, int]:
-        """State and epoch."""
+        """Return state and epoch of a transaction."""
         row = self.described(name)[0]
         return row.transaction_state, row.producer_epoch
 
     def listed(self, version: int = 2, node: int = 1, **filters: Any) -> list[str]:
-        """Transactional ids of ListTransactions."""
+        """Return the transactional ids of ListTransactions."""
         answer = self.ask(66, version, ListTransactionsRequest(**filters), node=node)
         return [each.transactional_id for each in answer.transaction_states]
 
-    # -- the log
+    # # -- The log.
 
     def write(
         self,
@@ -151,24 +151,24 @@ class TransactionWorld(LogWorld):
         bits: int = 16,
         value: bytes = b"v",
     ) -> int:
-        """The code of a Produce of one record of a transaction."""
+        """Produce one record of a transaction and return its code."""
         sent = batch(value, producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=sequence, attributes=bits)
         topic, topic_id = ("", self.topic_id("t")) if version >= 13 else ("t", bytes(16))
         row = self.produce(sent, transactional_id=name, version=version, partition=partition, topic=topic, topic_id=topic_id)
         return int(row.get("error_code", 0))
 
     def produce_code(self, pid: Pid, *, node: int) -> int:
-        """The code of a Produce that adds its partition, at that node."""
+        """Produce at that node, which adds the partition, and return the code."""
         sent = batch(b"v", producer_id=pid.id, producer_epoch=pid.epoch, base_sequence=0, attributes=TRANSACTIONAL)
         return int(self.produce(sent, transactional_id="x", version=12, node=node).get("error_code", 0))
 
     def markers(self, partition: int = 0, topic: str = "t") -> list[tuple[int, int, bool | None]]:
-        """(producer id, epoch, committed) of every marker of a partition."""
+        """Return (producer id, epoch, committed) of every marker of a partition."""
         found = self.topics.batches(topic, partition)
         return [(each.producer_id, each.producer_epoch, marker_of(each)) for each in found if each.control]
 
     def committed(self, partition: int = 0) -> int:
-        """Batches of data that a read_committed reader sees."""
+        """Count the batches of data that a read_committed reader sees."""
         log = self.topics.require_partition("t", partition)
         aborted = log.producers.transactions
         data = read_batches(log.read(0, 1 << 30, True, log.stable()))

@@ -1,4 +1,4 @@
-"""A loop whose next turn the test calls."""
+"""An event loop whose next turn the test runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Loop:
-    """What is ordered is done when the test says that the loop's turn is over."""
+    """Runs scheduled callbacks when the test ends the turn of the loop."""
 
     def __init__(self) -> None:
         self.ordered: list[Callable[[], None]] = []

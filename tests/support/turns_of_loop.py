@@ -1,4 +1,4 @@
-"""Waiting on a test's loop for what other tasks do."""
+"""Waits on a test's event loop for other tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PATIENCE_S = 60
 
 
 async def until(done: Callable[[], object]) -> None:
-    """Turns of the loop until it is so; TimeoutError after PATIENCE_S."""
+    """Wait until a condition holds; TimeoutError after PATIENCE_S."""
     async with asyncio.timeout(PATIENCE_S):
         while not done():  # noqa: ASYNC110  # what is waited for is a state, there is no event
             await asyncio.sleep(0.001)

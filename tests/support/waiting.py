@@ -1,4 +1,4 @@
-"""Waiting for what other threads and processes do."""
+"""Waits for other threads and processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PATIENCE = 120.0
 
 
 def until(what: str, done: Callable[..., object], seen: Callable[[], object], patience: float = PATIENCE) -> None:
-    """Block until `done()`, else fail with `seen()` after `patience` seconds."""
+    """Block until `done()`, or fail with `seen()` after `patience` seconds."""
     end = time.monotonic() + patience
     while not done():
         assert time.monotonic() < end, f"{what}: not within {patience:g} s; last seen: {seen()}"

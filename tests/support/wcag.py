@@ -1,4 +1,4 @@
-"""What axe is asked, and what it finds wrong in a page."""
+"""Runs axe on a page and returns the broken rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WCAG: Final = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag2
 
 
 def violations(page: Page) -> list[str]:
-    """One text per rule that is broken, with the elements."""
+    """Return one text per broken rule, with the elements."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe().run(page, options=WCAG)

@@ -1,4 +1,4 @@
-"""A rule that is broken by everything: its findings say all that a rule can see. So two audits that agree in them agree for every rule."""
+"""A rule that every event breaks. Its findings show all that a rule can see: two audits that agree on them agree for every rule."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CODE = "TEST-00"
 
 
 class Witness(Rule):
-    """Tells what it sees at every moment that a rule can have."""
+    """Reports what it sees at every moment that a rule can have."""
 
     code = CODE
     title = what = why = fix = kept = broken = "a witness"
@@ -68,7 +68,7 @@ class Witness(Rule):
 
 
 class Beside:
-    """An audit beside a driver, and what it tells."""
+    """An audit beside a driver, with its findings."""
 
     def __init__(self, driver: Driver, clock: Clock) -> None:
         self.findings = KeptRows(kinds=["finding"])
@@ -76,17 +76,17 @@ class Beside:
         driver.journal.add(self.findings)
         driver.journal.add(self.sink)
         now = clock.now()
-        for each in driver.connections.values():  # the file has their rows
+        for each in driver.connections.values():  # the journal file has their rows
             self.sink.take(OpenRow(t=now, node=each.node, connection=each.number, client_host=each.client_host, client_port=each.port))
 
     def told(self, rows: bool = True) -> list[tuple[Any, ...]]:
-        """Its findings, sorted; `rows`: with the rows that they cite."""
+        """Return its findings, sorted; with `rows` also the rows that they cite."""
         assert not any(tally.crashed for tally in self.sink.audit().rules.values())
         return sorted((each.happened, each.sentence, each.instead, each.rows if rows else ()) for each in self.findings.of("finding"))
 
 
 def told_of(path: Path) -> tuple[list[tuple[Any, ...]], Audit]:
-    """Findings of a journal's file, sorted, and the audit."""
+    """Return the sorted findings of a journal file, and the audit."""
     found: list[Finding] = []
     auditor = Auditor(found=found.append)
     for row in read(path)[1]:
@@ -95,13 +95,13 @@ def told_of(path: Path) -> tuple[list[tuple[Any, ...]], Audit]:
 
 
 def figures(audit: Audit) -> dict[str, tuple[object, ...]]:
-    """What two audits are to agree in: all but how many rows were read."""
+    """Return the figures in which two audits must agree: all except the number of rows."""
     return {code: (tally.verdict, tally.kept, tally.broken, tally.waived, tally.crashed) for code, tally in audit.rules.items()}
 
 
 @pytest.fixture
 def witness(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The witness is among the rules."""
+    """Add the witness to the rules."""
     known = {**registered(), CODE: Witness}
     monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: known)
     monkeypatch.setattr("groupmock.audit.sink.MOST_ROWS", 1_000_000)

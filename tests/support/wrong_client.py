@@ -1,4 +1,4 @@
-"""A client that breaks a rule, for what tells of findings."""
+"""A client that breaks a rule, for tests of the messages about findings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupR
 
 
 def wrong(bootstrap: str, group: str = "billing") -> None:
-    """It syncs a generation which it was never told (CLIENT-05); its name moves a terminal."""
+    """Sync a generation that the client never received (CLIENT-05). Its name contains a terminal escape."""
     host, port = bootstrap.split(":")
     with Client(host, int(port), "wrong\x1b[31m-app") as client:
         join = JoinGroupRequest(

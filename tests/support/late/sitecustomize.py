@@ -1,9 +1,9 @@
-"""A late server, planted from outside: with this folder on PYTHONPATH, functions of a server sleep when they are first called in a test.
+"""Makes a server late without changing it: with this folder on PYTHONPATH, chosen functions sleep when a test first calls them.
 
 Python runs `sitecustomize` when it starts, so that a pytest process, its workers and every `python -m groupmock` of a test have it.
-$GROUPMOCK_LATE is a file of JSON: `places` ("module:Class.function", each), `seconds` to sleep (0: only log), and `log`, a file that gets
-a line `place TAB test` for each first call. Nothing is late on the main thread of pytest: there is the test, or a core without a server.
-`make search` (tools/search/late.py) says which places.
+$GROUPMOCK_LATE is a file of JSON: `places` (each "module:Class.function"), `seconds` to sleep (0: only log), and `log`, a file that gets a
+line `place TAB test` for each first call. Functions on the main thread of pytest are never late: there run the test and cores without a
+server. `make search` (tools/search/late.py) chooses the places.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from typing import Any, Final
 VARIABLE: Final = "GROUPMOCK_LATE"
 LATE: dict[str, Any] = {}
 STARTED_BY: Final = os.environ.get("PYTEST_CURRENT_TEST", "")
-"""The test that started this process; nothing in a process that runs tests itself. One that does both speaks of the former."""
+"""The test that started this process; empty in a process that runs tests itself. If a process does both, this one counts."""
 STRUCK: Final[set[tuple[str, str]]] = set()
 
 
 def strike(place: str) -> None:
-    """The first statement of a late function."""
+    """Sleep and log: the first statement of a late function."""
     test = (STARTED_BY or os.environ.get("PYTEST_CURRENT_TEST", "")).rpartition(" ")[0]
     if (place, test) in STRUCK or not on_a_server():
         return
@@ -43,14 +43,14 @@ def strike(place: str) -> None:
 
 
 def on_a_server() -> bool:
-    """On the thread of a Broker (groupmock/inprocess/broker.py names it), or in a process that is `python -m groupmock ...`."""
+    """Return whether this is the thread of a Broker (groupmock/inprocess/broker.py names it) or a process of `python -m groupmock ...`."""
     if threading.current_thread() is not threading.main_thread():
         return threading.current_thread().name == "groupmock"
     return getattr(sys.modules["__main__"].__spec__, "name", "") == "groupmock.__main__"
 
 
 def planted(tree: ast.Module, module: str, places: frozenset[str]) -> ast.Module:
-    """The same module, the places beginning with `strike`, after their docstrings."""
+    """Return the same module with `strike` as the first statement of the places, after their docstrings."""
     for qualname, function in functions(tree):
         if f"{module}:{qualname}" in places:
             documented = ast.get_docstring(function, clean=False) is not None
@@ -62,7 +62,7 @@ def planted(tree: ast.Module, module: str, places: frozenset[str]) -> ast.Module
 
 
 def functions(tree: ast.Module | ast.ClassDef, prefix: str = "") -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Functions of a module and methods of its classes, with their names as `__qualname__` has them."""
+    """Return the functions of a module and the methods of its classes, with their `__qualname__`."""
     found: list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]] = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -73,22 +73,22 @@ def functions(tree: ast.Module | ast.ClassDef, prefix: str = "") -> list[tuple[s
 
 
 class Loader(SourceFileLoader):
-    """Compiles a module with its places planted; never from, nor into, a .pyc."""
+    """Compiles a module with its places planted. It never reads or writes a .pyc."""
 
     def get_code(self, fullname: str) -> CodeType:
-        """See `planted`."""
+        """Compile the module; see `planted`."""
         tree = planted(ast.parse(self.get_data(self.path), self.path), fullname, LATE["places"])
         return compile(tree, self.path, "exec", dont_inherit=True)
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Finds modules that hold a place."""
+    """Finds the modules that contain a place."""
 
     def __init__(self, modules: frozenset[str]) -> None:
         self.modules = modules
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """The usual spec with our loader."""
+        """Return the usual spec with our loader."""
         spec = PathFinder.find_spec(fullname, path, target) if fullname in self.modules else None
         if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             spec.loader = Loader(spec.loader.name, spec.loader.path)
@@ -96,7 +96,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 def install(plan: Path) -> None:
-    """From now on."""
+    """Make the places of the plan late from now on."""
     LATE.update(json.loads(plan.read_text(encoding="utf-8")))
     LATE["places"] = frozenset(LATE["places"])
     sys.meta_path.insert(0, Finder(frozenset(place.partition(":")[0] for place in LATE["places"])))

@@ -1,4 +1,4 @@
-"""The properties by name: every `Property` that a module of this folder holds, one file per subject. And what tries a find again."""
+"""The properties by name: every `Property` of the modules in this folder, one file per subject. It also tries a find again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.fidelity.compare.golden import Golden, differences
 
 
 def try_again(text: str) -> None:
-    """A find, as its file has it. A `Property` is tried, a golden play is played on the core; raises when it is not mended."""
+    """Try a find again from the text of its file: a `Property` is tried, a golden play is played on the core. Raises if it still fails."""
     if "script" in msgspec.json.decode(text):
         found = [str(each) for each in differences(msgspec.json.decode(text, type=Golden))]
         assert not found, "\n".join(found)
@@ -24,7 +24,7 @@ def try_again(text: str) -> None:
 
 @cache
 def properties() -> dict[str, Property]:
-    """Name -> property. Two of one name are a mistake."""
+    """Return the properties by name, which must be unique."""
     found: dict[str, Property] = {}
     for each in _all():
         assert found.setdefault(each.name, each) is each, f"two properties are called {each.name!r}"

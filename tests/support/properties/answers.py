@@ -1,7 +1,7 @@
-"""Whatever is asked in whatever version, the core answers with something that this version can carry, and nothing breaks.
+"""The core answers every request in every version with a message that this version can carry, and nothing breaks.
 
-Case: `profile`, `seed` (the core's dice), `steps`: ["ask", node, connection, key, version, request in base64], ["gone", connection] and
-["wait", ms].
+Case: `profile`, `seed` (of the core's random numbers), `steps`: ["ask", node, connection, key, version, request in base64], ["gone",
+connection] and ["wait", ms].
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ SETTINGS = {"group.initial.rebalance.delay.ms": 50, "group.min.session.timeout.m
 
 
 class Asking(Watch):
-    """A cluster of three nodes that is asked. The rig refuses answers that their version cannot carry, and second ones; it looks at every
-    group's invariants. `heard` gets each message. Each request has a connection of its own: none keeps another one from being asked."""
+    """A cluster of three nodes that receives requests.
+
+    The rig refuses a second answer and an answer that its version cannot carry; it checks every group's invariants. `heard` receives each
+    message. Each request has a connection of its own, so that none delays another.
+    """
 
     def __init__(self, profile_name: str, seed: int, heard: Callable[[Message], None] = lambda message: None) -> None:
         core = make_core(profile_name, SETTINGS, seed=seed, nodes=3)
@@ -37,7 +40,7 @@ class Asking(Watch):
             self.rig.command("create_topic", name=name, partitions=PARTITIONS)
 
     def take(self, step: Sequence[Any]) -> None:
-        """One step of a case."""
+        """Take one step of a case."""
         what, *values = step
         doing: dict[str, Callable[..., object]] = {"ask": self._ask, "gone": self._gone, "wait": self.rig.sleep}
         doing[what](*values)
@@ -53,7 +56,7 @@ class Asking(Watch):
             self.rig.hang_up(link)
 
     def answered(self, ask: Ask) -> None:
-        """Told by the rig."""
+        """Pass an answer to `heard`. The rig calls this."""
         self.heard(ask.answer)
 
 

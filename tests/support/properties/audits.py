@@ -1,10 +1,10 @@
-"""What an audit finds is no matter of what else goes on, of where a journal ends, or of the rows that are missing from it.
+"""The findings of an audit do not depend on other traffic, on the end of the journal, or on missing rows.
 
 A journal is an example of a rule: `[code, kept or broken]`, played with a group, clients and topics of its own.
 
-* `audit-apart`. Case: `journals`: examples, each with the ms at which it begins; `ties`: which of the rows of one time comes first.
-* `audit-prefix`. Case: `journal`: an example; `rows`: so many of it.
-* `audit-holes`. Case: `journal`: an example that keeps every rule; `holes`: [first row, how many] that are missing.
+* `audit-apart`. Case: `journals`: examples, each with the ms at which it begins; `ties`: the order of rows of the same time.
+* `audit-prefix`. Case: `journal`: an example; `rows`: the number of its rows to keep.
+* `audit-holes`. Case: `journal`: an example that keeps every rule; `holes`: [first row, count] of missing rows.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from groupmock_clients.probe.verdicts.runner import play
 
 RULES: Final = registered()
 MANY: Final = 100_000
-"""Connections and tickets of the example before this one end below it."""
+"""The connections and tickets of an example are below this number, which separates it from the next."""
 HOUR_NS: Final = 3_600_000_000_000
 WITNESS: Final = 99_000_000
-"""A connection of nobody: after it an hour has passed, and whatever was to be looked at has been."""
+"""A connection of nobody, an hour later: until then every timer of a rule has fired."""
 AnyRow = Row | UnknownRow
 Told = Counter[tuple[Any, ...]]
 
 
 class OneOfMany(WireStage):
-    """A stage whose group and topics are those of no other."""
+    """A stage whose group and topics no other stage has."""
 
     def __init__(self, settings: Mapping[str, str], number: int) -> None:
         self.number = number
@@ -54,7 +54,7 @@ class OneOfMany(WireStage):
 
 @cache
 def rows_of(code: str, which: str, number: int) -> tuple[AnyRow, ...]:
-    """The example's rows, out of a file."""
+    """Return the example's rows as read from a file."""
     exchange = exchange_of(RULES[code], which)
     stage = OneOfMany(exchange.wanted_settings, number)
     outcome = play(next(exchange.variants()), stage)
@@ -65,7 +65,7 @@ def rows_of(code: str, which: str, number: int) -> tuple[AnyRow, ...]:
 
 @cache
 def playable(which: str) -> tuple[str, ...]:
-    """Rules whose example can be played for any group."""
+    """Return the rules whose example can be played for any group."""
     return tuple(code for code in RULES if all(_plays(code, which, number) for number in range(3)))
 
 
@@ -77,7 +77,7 @@ def _plays(code: str, which: str, number: int) -> bool:
     return True
 
 
-# -- what else goes on -------------------------------------------------------------------------------------------------------------------
+# # -- Other traffic.
 
 
 def _apart(case: Case) -> None:
@@ -85,13 +85,13 @@ def _apart(case: Case) -> None:
     end = max(row.t for part in parts for row in part) + HOUR_NS
     alone = sum((judged(_numbered([*part, _witness(end)])) for part in parts), Told())
     for key in [key for key in alone if key[0] is None and key[2] == "kept"]:
-        alone[key] = 1  # what is of no group is of all journals together
+        alone[key] = 1  # findings without a group belong to all journals together
     together = judged(_numbered([*_merged(parts, case["ties"]), _witness(end)]))
     assert together == alone, {"more": together - alone, "fewer": alone - together}
 
 
 def _begun(rows: Iterable[AnyRow], number: int, ms: int) -> list[AnyRow]:
-    """The example as it is when it begins so late, by connections and clients and from a host of its own."""
+    """Return the example with a later begin and with connections, clients and a host of its own."""
     found = []
     for row in map(copy.copy, rows):
         row.t += ms * 1_000_000
@@ -114,7 +114,7 @@ def _witness(t: int) -> AnyRow:
 
 
 def _merged(parts: list[list[AnyRow]], ties: int) -> list[AnyRow]:
-    """By time; of one time in any order in which those of one part stay as they are."""
+    """Merge the parts by time. Rows of the same time come in a random order that keeps the order within each part."""
     dice, left, found = Random(ties), [list(reversed(part)) for part in parts], []
     while any(left):
         first = min(part[-1].t for part in left if part)
@@ -123,7 +123,7 @@ def _merged(parts: list[list[AnyRow]], ties: int) -> list[AnyRow]:
 
 
 def _numbered(rows: list[AnyRow]) -> tuple[list[AnyRow], dict[int, int]]:
-    """Without gaps, and number -> what it was before."""
+    """Number the rows without gaps; also return each row's former number."""
     found, before = [], {}
     for seq, row in enumerate(map(copy.copy, rows), 1):
         before[seq], row.seq = row.seq, seq
@@ -132,13 +132,13 @@ def _numbered(rows: list[AnyRow]) -> tuple[list[AnyRow], dict[int, int]]:
 
 
 def judged(numbered: tuple[list[AnyRow], dict[int, int]]) -> Told:
-    """What is kept and broken, by group and rule, as often as it is; rows of findings by the numbers that they had before."""
+    """Count the kept and broken rules by group, and the findings with the former numbers of their rows."""
     rows, before = numbered
     told: Told = Told()
 
     def over(group: str | None, tallies: dict[str, Tally]) -> None:
         for code, tally in tallies.items():
-            told[group, code, "kept"] += tally.kept > 0  # how often depends on which heartbeats stand side by side, and merely repeat
+            told[group, code, "kept"] += tally.kept > 0  # the count depends on which heartbeats are adjacent and merely repeat
             told[group, code, "broken"] += tally.broken
             for each in tally.findings:
                 told[group, code, each.t, each.sentence, each.instead, each.member, tuple(before[row] for row in each.rows)] += 1
@@ -151,7 +151,7 @@ def judged(numbered: tuple[list[AnyRow], dict[int, int]]) -> Told:
     return +told
 
 
-# -- what is missing ---------------------------------------------------------------------------------------------------------------------
+# # -- Missing rows.
 
 
 def _prefix(case: Case) -> None:

@@ -1,4 +1,4 @@
-"""The compiled form of a message equals the construct reference; the framer and both record formats give back what they were given.
+"""The compiled form of a message equals the construct reference; the framer and both record formats return what they were given.
 
 Cases: `kind` (Kafka's name of a message), `version` and `bytes` (base64); `bodies` and `cuts` of a stream of frames; `records` (each with
 key, value, headers, timestamp) behind `base`, with `compression`, and for the older formats `magic`.
@@ -19,25 +19,25 @@ from groupmock_codec.records import Batch, NewRecord, Record, check_produced, de
 
 
 class Type(NamedTuple):
-    """One half of one API."""
+    """The request or the response of one API."""
 
     kind: str
     codec: Codec[Message]
 
     def versions(self) -> range:
-        """Every version the codec knows."""
+        """Return every version that the codec knows."""
         return range(self.codec.versions.lowest, self.codec.versions.highest + 1)
 
 
 @functools.cache
 def types() -> dict[str, Type]:
-    """By Kafka's name: JoinGroupRequest, JoinGroupResponse, ..."""
+    """Return the messages by Kafka's name: JoinGroupRequest, JoinGroupResponse, ..."""
     halves = ((f"{APIS[key].name}{half}", getattr(APIS[key], half.lower())) for key in APIS for half in ("Request", "Response"))
     return {kind: Type(kind, codec) for kind, codec in halves}
 
 
 def both(codec: Codec[Message], version: int, data: bytes) -> tuple[object, object]:
-    """What the compiled form and the judge make of these bytes: (message, end), or the string `refused`."""
+    """Decode these bytes with the compiled form and with the reference: each gives (message, end), or the string `refused`."""
     flexible = codec.flexible(version)
 
     def fast() -> object:
@@ -55,11 +55,11 @@ def both(codec: Codec[Message], version: int, data: bytes) -> tuple[object, obje
     return answers[0], answers[1]
 
 
-# -- messages --------------------------------------------------------------------------------------------------------------------------
+# # -- Messages.
 
 
 def _comes_back(case: Case) -> None:
-    """What the judge wrote, the compiled form writes and reads alike."""
+    """Check that the compiled form writes and reads the reference's bytes alike."""
     codec, version, data = types()[case["kind"]].codec, case["version"], unpacked(case["bytes"])
     message, end = reference.decode(codec.message, version, codec.flexible(version), data)
     assert end == len(data)
@@ -77,11 +77,11 @@ MESSAGES = Property("codec-messages", _comes_back)
 DAMAGED = Property("codec-damaged", _judged_alike)
 
 
-# -- frames ----------------------------------------------------------------------------------------------------------------------------
+# # -- Frames.
 
 
 def framed(*bodies: bytes) -> bytes:
-    """Each with its length in front."""
+    """Join the bodies, each with its length in front."""
     return b"".join(len(body).to_bytes(4) + body for body in bodies)
 
 
@@ -98,7 +98,7 @@ def _cut_anywhere(case: Case) -> None:
 FRAMES = Property("codec-frames", _cut_anywhere)
 
 
-# -- records ---------------------------------------------------------------------------------------------------------------------------
+# # -- Records.
 
 
 def _records(case: Case) -> list[NewRecord]:
@@ -113,7 +113,7 @@ def _blob(text: str | None) -> bytes | None:
 
 
 def one(data: bytes) -> Batch:
-    """The only batch there is."""
+    """Return the only batch in the data."""
     (batch,) = read_batches(data)
     return batch
 

@@ -1,9 +1,9 @@
-"""A journal with damaged lines is read by every verb: what is no row is reported, the rest is told, and nothing raises.
+"""Every command reads a journal with damaged lines: it reports each line that is no row, shows the rest, and raises nothing.
 
-Case: `journal`: a name below tests/data/journals, of which the first `lines` are taken; `steps`: what is done to them, one after the other,
-each [what, line, ...] with the line's number modulo their count: ["byte", line, place, byte], ["insert", line, place, byte],
-["cut", line, place], ["drop", line], ["twice", line], ["swap", line, other], ["value", line, nth, JSON text] (the nth JSON scalar of the
-line becomes that text). `place` is modulo the line's length.
+Case: `journal`: a name below tests/data/journals, of which the first `lines` are taken; `steps`: the damages, one after the other, each
+[what, line, ...] with the line's number modulo their count: ["byte", line, place, byte], ["insert", line, place, byte], ["cut", line,
+place], ["drop", line], ["twice", line], ["swap", line, other], ["value", line, nth, JSON text] (the nth JSON scalar of the line becomes
+that text). `place` is modulo the line's length.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _journal(name: str) -> list[bytes]:
 
 
 def damaged(case: Case) -> bytes:
-    """The bytes of the case."""
+    """Return the bytes of the damaged journal."""
     lines = _journal(case["journal"])[: case["lines"]]
     for what, at, *more in case["steps"]:
         STEPS[what](lines, at % len(lines), *more)

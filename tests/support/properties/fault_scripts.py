@@ -1,7 +1,7 @@
-"""Same seed, same script: the same journal, byte for byte; and replay of it gives the same again.
+"""The same seed and script give the same journal, byte for byte, and so does its replay.
 
-Case: `seed`. That is all there is: what happens is drawn by fault_script.py as the run goes along, so that such a find means what that file
-makes of its seed; it is void when the file draws otherwise. Its journal says what happened.
+Case: `seed` alone, because fault_script.py draws the events during the run. A find therefore depends on that file: it is void when the file
+draws otherwise. Its journal shows the events.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random members of two groups break nothing that the judge (group_model.py) knows: a machine of one rule, weighted by LIKELY.
+"""Random members of two groups break nothing that the judge (group_model.py) checks. The machine has one rule, weighted by LIKELY.
 
 Case: `old` (the quirks of older releases), `max_size`, `steps`: [action, who, number].
 """
@@ -24,7 +24,7 @@ class Step(NamedTuple):
     number: int
 
 
-# One draw a step, not three: hypothesis spends most of a run on its draws.
+# # A step is one draw instead of three, because hypothesis spends most of a run on its draws.
 STEPS = [Step(action, who, number) for action in LIKELY for who in range(CLIENTS) for number in range(NUMBERS)]
 
 
@@ -33,7 +33,7 @@ def _model(case: Case) -> GroupModel:
 
 
 def _take(model: GroupModel, step: Sequence[Any]) -> None:
-    """One step, and what the judge says of it."""
+    """Take one step and let the judge check it."""
     action, who, number = step
     if action == "tick":
         model.tick(number)
@@ -53,7 +53,7 @@ GROUP = Property("group", _holds)
 
 
 class GroupMachine(RuleBasedStateMachine):
-    """Random members of two groups, judged after every step and once more when all is quiet."""
+    """Random members of two groups. The judge checks them after every step and once more when all is quiet."""
 
     old = False
     max_size = 2**31 - 1
@@ -72,24 +72,24 @@ class GroupMachine(RuleBasedStateMachine):
         self.broken = False
 
     def teardown(self) -> None:
-        if not self.broken:  # else the failure is told already
+        if not self.broken:  # the failure is already reported
             self.model.finish()
 
 
 class OldGroupMachine(GroupMachine):
-    """The same on the older releases' quirks."""
+    """The same machine with the quirks of older releases."""
 
     old = True
 
 
 class SmallGroupMachine(GroupMachine):
-    """The same with room for three members."""
+    """The same machine with room for three members."""
 
     max_size = 3
 
 
 class OldSmallGroupMachine(OldGroupMachine):
-    """Both."""
+    """The old quirks together with room for three members."""
 
     max_size = 3
 

@@ -1,4 +1,4 @@
-"""Whatever is written, deleted, committed and reset: a group's lag is what the log has less what it committed, of each partition.
+"""A group's lag is always the log's end minus its committed offset, whatever is written, deleted, committed and reset.
 
 Case: `steps`: ["write", partition, records], ["trim", partition, offset], ["commit", partition, offset], ["reset", how].
 """

@@ -1,7 +1,7 @@
-"""With the heartbeat lease on, clients get the same bytes and a journal file the same lines as with it off.
+"""The heartbeat lease changes neither the bytes of clients nor the lines of a journal file.
 
-Case: `steps`: ["wait", ms], ["leave", place], ["join", place], ["beats", place, [correlation, ...]] and
-["mixed", place, [[correlation, version, oddity], ...], where the bytes are cut in two (0: nowhere)].
+Case: `steps`: ["wait", ms], ["leave", place], ["join", place], ["beats", place, [correlation, ...]] and ["mixed", place, [[correlation,
+version, oddity], ...], where the bytes are cut in two (0: nowhere)].
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Side:
         self.members = [("", 0)] * MEMBERS
 
     def connect(self) -> None:
-        """Each member by a connection of its own, and one for who asks."""
+        """Open one connection per member, and one for requests of the test."""
         self.wires = [self.rig.connect() for _ in range(MEMBERS + 1)]
 
     def failed(self, reason: str) -> None:
         raise AssertionError(reason)
 
     def ask(self, key: int, version: int, **fields: Any) -> Any:
-        """Over a connection of its own, so that the members' connections keep what they remember."""
+        """Send a request over a separate connection, so that the members' connections keep their leases."""
         wire = self.wires[ASKING]
         wire.send(frame(key, version, 1, **fields))
         self.rig.sleep(0)
@@ -67,7 +67,7 @@ class Side:
         return (len(data) - 4 + 3).to_bytes(4, "big") + data[4:] + b"%dx" if oddity == "trailing" else data
 
     def lines(self) -> bytes:
-        """The journal, which ends here."""
+        """End the journal and return its lines."""
         self.rig.close()
         return self.path.read_bytes()
 

@@ -1,4 +1,4 @@
-"""However the bytes are cut and whenever answers come, each connection gets its answers in the order of its requests.
+"""Each connection gets its answers in the order of its requests, however the bytes are cut and whenever answers come.
 
 Case: `plans`: per connection [API keys asked, lengths of the first pieces]; `order`: which piece comes next; `read_ahead`: bytes.
 """
@@ -17,7 +17,7 @@ from groupmock.rig.wire import frames_of
 
 
 class Tape(Wire):
-    """Keeps all that is written."""
+    """Keeps all bytes that the driver writes."""
 
     def correlations(self) -> list[int]:
         return [int.from_bytes(frame[:4], "big", signed=True) for frame in frames_of(self.data)[0]]

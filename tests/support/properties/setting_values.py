@@ -1,4 +1,4 @@
-"""A value of a setting is accepted or refused in words, at every door, and what was accepted can be described and worked with.
+"""Every way to set a setting accepts the value or refuses it with a message, and an accepted value can be described and used.
 
 Case: `door`: IncrementalAlterConfigs, AlterConfigs, CreateTopics, command, flag, environment, file or option; `kind`: topic, node, nodes or
 group where the door has resources; `name`, `value`: a setting's, or an option's; `operation`: of IncrementalAlterConfigs.
@@ -25,9 +25,9 @@ from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConf
 from groupmock_codec.records import NewRecord, encode_batch
 
 KINDS: Final = {"topic": (2, "t"), "node": (4, "1"), "nodes": (4, ""), "group": (32, "g")}
-"""Kind -> resource type and name."""
+"""The resource type and the name of each kind."""
 ANSWERS: Final = (-1, 0, 40, 42, 44)
-"""UNKNOWN_SERVER_ERROR, NONE, INVALID_CONFIG, INVALID_REQUEST, POLICY_VIOLATION."""
+"""The allowed error codes: UNKNOWN_SERVER_ERROR, NONE, INVALID_CONFIG, INVALID_REQUEST, POLICY_VIOLATION."""
 STARTING: Final = ("flag", "environment", "file", "option")
 LONGEST_ERROR: Final = 1000
 
@@ -100,7 +100,7 @@ def _asked(case: Case, kind: int, resource: str, wire: Any, rig: WireRig) -> lis
     change = AlterableConfig(name=name, config_operation=case["operation"], value=value)
     new = [AlterConfigsResource(resource_type=kind, resource_name=resource, configs=[change])]
     codes = []
-    for _ in range(2):  # what was appended once is appended to
+    for _ in range(2):  # the second request appends to what the first one appended
         codes += [row.error_code for row in wire.ask(44, 1, IncrementalAlterConfigsRequest(resources=new)).responses]
     return codes
 

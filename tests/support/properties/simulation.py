@@ -1,4 +1,4 @@
-"""A simulated run in which no judge finds fault: a plan of `groupmock_clients.simulation.plan`, with its `steps`."""
+"""No judge finds a fault in a simulated run: a plan of `groupmock_clients.simulation.plan`, with its `steps`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keyed deadlines are those of a model that sorts them all every time. Case: `steps`: [rule, its values]."""
+"""Keyed deadlines equal those of a model that sorts them all every time. Case: `steps`: [rule, its values]."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLACES = st.integers(0, len(KEYS) - 1)
 
 
 class TimersMachine(RecordedMachine):
-    """Every way to move a deadline, and time going on."""
+    """Moves deadlines in every way while time passes."""
 
     proves = Property("timers", lambda case: _retaken(case))
 
@@ -37,7 +37,7 @@ class TimersMachine(RecordedMachine):
 
     @step(lambda self: self.model, place=PLACES, delay=st.integers(0, 50))
     def move_later(self, place: int, delay: int) -> None:
-        """What a repeated heartbeat does: one assignment, no heap."""
+        """Move a deadline as a repeated heartbeat does: one assignment, no heap operation."""
         key = sorted(self.model)[place % len(self.model)]
         timer = self.timers.get(key)
         assert timer is not None

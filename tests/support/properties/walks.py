@@ -1,6 +1,6 @@
-"""Random members and random steering in the pure core: nothing is answered twice, and nobody is forgotten at a door.
+"""With random members and random steering in the pure core, no request is answered twice and none is forgotten.
 
-Case: `seed` (the core's dice), `steps`: [what, values]; what is `command`, `sleep`, or a request of core_world.World.
+Case: `seed` (of the core's random numbers), `steps`: [what, values]; what is `command`, `sleep`, or a request of core_world.World.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ REQUESTS = frozenset({"join", "sync", "beat", "commit", "leave"})
 
 
 class Walked:
-    """A world of two nodes and what is done in it."""
+    """A world of two nodes and the steps that it can take."""
 
     def __init__(self, seed: int) -> None:
         self.world = World.make(nodes=2, seed=seed, group_initial_rebalance_delay_ms=200)
 
     def take(self, what: str, values: dict[str, Any]) -> bool:
-        """One step; False: a command that was refused."""
+        """Take one step of the case. Return False for a command that was refused."""
         if what == "command":
             try:
                 self.world.command(values["name"], **values["arguments"])
@@ -43,11 +43,11 @@ class Walked:
             getattr(self.world, what)(*who, **values)
 
     def _heard(self, member_id: str) -> bool:
-        """`World.beat` wants an answer at once."""
+        """Return whether the member is answered at once, as `World.beat` needs."""
         return member_id not in self.world.environment.holds.of("g").frozen
 
     def let_go(self) -> None:
-        """Release everything, let every timer there can be fire, and see that nobody waits."""
+        """Release everything, fire every timer, and check that nobody waits."""
         world = self.world
         holds = world.environment.holds
         if isinstance(holds, OperatorHolds):
