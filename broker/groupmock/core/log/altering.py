@@ -42,7 +42,8 @@ def check_changes(wanted: Alteration) -> None:
 
 
 def _alter_topic(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
-    """In the order of Kafka's controller: list operations, name, values, and only then whether there is such a topic."""
+    """Change a topic's configs with the checks in the order of Kafka's controller: list operations, names, values, and only then whether
+    the topic exists."""
     overrides = topics.broker_overrides(node)
     current = known.configs if (known := topics.get(wanted.name)) is not None else {}
     keys = topic_keys(turn.quirks)
@@ -58,7 +59,7 @@ def _alter_topic(turn: Turn, topics: Topics, node: int, wanted: Alteration, vali
 
 
 def check_topic_name(name: str) -> None:
-    """Could there be such a topic? Raises TopicRefused."""
+    """Refuse a name that no topic can have. Raises TopicRefused."""
     if not name:
         raise TopicRefused(error_codes.INVALID_REQUEST, "Default topic resources are not allowed.")
     reason = names.why_invalid(name)

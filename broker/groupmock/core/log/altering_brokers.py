@@ -57,7 +57,7 @@ class ConfigTarget(NamedTuple):
 
     @property
     def plain(self) -> dict[str, ConfigKey]:
-        """The configs without what is said of brokers only."""
+        """Return the configs without the fields that only brokers have."""
         return {name: each.key for name, each in self.keys.items()}
 
     def effective(self, name: str) -> str:
@@ -90,7 +90,7 @@ def alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, vali
 
 
 def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker") -> None:
-    """A broker answers for itself and for all (""). Raises TopicRefused(INVALID_REQUEST)."""
+    """Refuse the name of another broker, because a broker answers for itself and for all (""). Raises TopicRefused(INVALID_REQUEST)."""
     if name == CLUSTER_WIDE:
         return
     number = whole_number(name, BITS[INT])
@@ -101,7 +101,7 @@ def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker")
 
 
 def check_changed(target: ConfigTarget, after: Mapping[str, str], quirks: Quirks) -> None:
-    """Could `after` hold in place of what does? Raises BadConfig."""
+    """Refuse `after` if it cannot replace the present configs. Raises BadConfig."""
     name, keys, overrides = target.name, target.keys, target.overrides
     _check_names(name, after, keys, quirks)
     _check_values(after, keys)
@@ -153,7 +153,7 @@ def _check_scope(name: str, after: Mapping[str, str], keys: Mapping[str, BrokerK
 
 
 def _check_in_sync(name: str, wanted: Alteration, after: Mapping[str, str]) -> None:
-    """With eligible leader replicas the controller wants min.insync.replicas to be one number for all (KIP-966)."""
+    """Refuse min.insync.replicas of one node, because with eligible leader replicas it is one number for the cluster (KIP-966)."""
     if name == CLUSTER_WIDE:
         if IN_SYNC not in after:
             raise TopicRefused(error_codes.INVALID_CONFIG, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
@@ -162,10 +162,8 @@ def _check_in_sync(name: str, wanted: Alteration, after: Mapping[str, str]) -> N
 
 
 def _shown(names: Sequence[str], quirks: Quirks, large: bool = False) -> str:
-    """A set as Kafka writes it: Java's since 4; Scala's before, which has another name and order from five on.
-
-    What was picked from a `large` set is one more: Scala's mutable one.
-    """
+    """Return a set as Kafka prints it: Java's since 4; before, Scala's, which has another name and order from five elements on. A
+    selection from a `large` set is another Scala set, the mutable one."""
     ordered = java_order(names, java_hash)
     if not quirks.topic_configs_before_4:
         return f"[{', '.join(ordered)}]"

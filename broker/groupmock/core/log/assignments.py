@@ -11,10 +11,8 @@ from .refusal import TopicRefused
 
 
 def check(assignments: Iterable[Sequence[int]], nodes: Collection[int], factor: int | None) -> int | None:
-    """How many replicas each has. Raises TopicRefused(INVALID_REPLICA_ASSIGNMENT) for lists that cannot be.
-
-    `factor`: replicas of the partitions there are, None if there are none yet. `nodes`: of which each list is looked up, so better a set.
-    """
+    """Return how many replicas each partition has. Raises TopicRefused(INVALID_REPLICA_ASSIGNMENT) for impossible lists. `factor` is the
+    number of replicas of the existing partitions, None if there are none yet. Each list is looked up in `nodes`, so a set is best."""
     for replicas in assignments:
         if not replicas:
             raise _refused("The manual partition assignment includes an empty replica list.")

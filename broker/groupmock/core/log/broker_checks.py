@@ -12,7 +12,7 @@ from .config_keys import BITS, INT, number_of, split_list
 from .configs import BadConfig
 
 Values = Callable[[str], str | None]
-"""A config's name -> its value, blanks removed; None: it has none."""
+"""Returns the value of a config without blanks, or None if it has none."""
 HOUR_MS: Final = 3_600_000
 MINUTE_MS: Final = 60_000
 CLEANER_BYTES: Final = 1024 * 1024
@@ -27,7 +27,7 @@ POOLS: Final = (
     "remote.log.manager.expiration.thread.pool.size",
     "remote.log.manager.follower.thread.pool.size",
 )
-"""Threads, which may at most be halved or doubled at once. (Those of tiered storage are read-only before Kafka 4.)"""
+"""Numbers of threads, which may at most be halved or doubled at once. (Those of tiered storage are read-only before Kafka 4.)"""
 CLEANERS: Final = "log.cleaner.threads"
 CODECS: Final = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 ENDPOINT: Final = re.compile(r".*://\[?[0-9a-zA-Z\-%._:]*\]?:-?[0-9]+")
@@ -37,7 +37,7 @@ PER_IP: Final = "max.connections.per.ip"
 
 
 class NoCleaner(BadConfig):
-    """Kafka divides by the number of cleaner threads. Only since 3 it reads the ArithmeticException as a bad config."""
+    """Kafka divides by the number of cleaner threads, and only since 3 takes the ArithmeticException for a bad config."""
 
 
 def check_together(keys: Mapping[str, BrokerKey], static: Mapping[str, str], before: Overrides, after: Overrides) -> None:
@@ -73,7 +73,7 @@ def _number(values: Values, name: str) -> int | None:
 
 
 def _ms(values: Values, name: str, *coarser: tuple[str, int]) -> int | None:
-    """The first of a family that has a value, in ms."""
+    """Return in ms the first config of a family that has a value."""
     found = _number(values, name)
     for other, factor in coarser:
         if found is None and (number := _number(values, other)) is not None:
@@ -116,7 +116,7 @@ def _log_dirs(new: Values) -> list[str]:
 
 
 def _check_listeners(keys: Mapping[str, BrokerKey], old: Values, new: Values) -> None:
-    """Addresses are those of sockets that are open: groupmock says so where Kafka would move them."""
+    """Refuse changes of listeners, because the sockets are open: groupmock says so where Kafka would move them."""
     in_brackets = keys["listeners"].key.refuse_list is not None  # a LIST since Kafka 4
     for name in ("listeners", "advertised.listeners"):
         text = new(name) or ""

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from ..identity import Identity
     from ..settings import Quirks
 
-CLUSTER_WIDE: Final = ""  # the resource name of configs that hold for every broker
+CLUSTER_WIDE: Final = ""  # The resource name of configs that hold for every broker
 INTERNAL: Final = "i"
 READ_ONLY: Final = "r"
 ONE_BROKER: Final = "b"
 
-# ConfigSource
+# Numbers of Kafka's ConfigSource
 DYNAMIC_BROKER: Final = 2
 DYNAMIC_DEFAULT_BROKER: Final = 3
 STATIC_BROKER: Final = 4
@@ -39,9 +39,10 @@ FAMILIES: Final = {
 } | {"log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")}
 """The configs from which a config without a value takes one, in order (DynamicBrokerConfig.brokerConfigSynonyms)."""
 FROM_ANOTHER: Final = {"log.retention.ms": "604800000"}
-"""Settings with a default where Kafka's config has none, as its value comes from another of its family (log.retention.hours=168)."""
+"""Settings with a default where Kafka's config has none, because its value comes from another config of its family
+(log.retention.hours=168)."""
 ANY_ENTRIES: Final = "config.providers"
-"""The only LIST of 4.3's whose entries may be nothing (seen on 4.3.0)."""
+"""The only LIST of 4.3 that may have empty entries (seen on 4.3.0)."""
 _LISTENER: Final = re.compile(r"listener\.name\.[^.]*\.(.+)")
 
 
@@ -55,12 +56,12 @@ class BrokerKey(NamedTuple):
 
     @property
     def fixed(self) -> bool:
-        """May it not be changed at run time?"""
+        """Return whether it cannot be changed at run time."""
         return self.change in (INTERNAL, READ_ONLY)
 
     @property
     def sensitive(self) -> bool:
-        """Is it never shown?"""
+        """Return whether its value is never shown."""
         return self.key.kind == PASSWORD
 
 
@@ -72,12 +73,12 @@ class Overrides(NamedTuple):
     ever: bool = False
 
     def get(self, name: str) -> str | None:
-        """The nearest value; None: not changed."""
+        """Return the nearest changed value, or None if it was not changed."""
         return self.node.get(name, self.cluster.get(name))
 
 
 class Synonym(NamedTuple):
-    """One place a value may come from, nearest first. `value` None: it is not to be seen."""
+    """One place that a value may come from, nearest first. A hidden value is None."""
 
     name: str
     value: str | None
@@ -90,14 +91,15 @@ def _setting_fields() -> dict[str, str]:
 
 
 def started_with(name: str, settings: Settings) -> str | None:
-    """A broker config as this broker was started with it; None: it is not one of groupmock's settings, or has no value of its own."""
+    """Return a broker config as this broker was started with it, or None if it is not one of groupmock's settings or has no value of its
+    own."""
     field = _setting_fields().get(name)
     value = None if field is None else _text(getattr(settings, field))
     return None if value in ("", FROM_ANOTHER.get(name)) else value
 
 
 def broker_keys(quirks: Quirks) -> dict[str, BrokerKey]:
-    """Every broker config of that release by name, in the order in which Kafka checks them."""
+    """Return every broker config of that release by name, in the order in which Kafka checks them."""
     return _release_keys("3.9" if quirks.topic_configs_before_4 else "4.3")
 
 
@@ -136,7 +138,7 @@ def _checks(kind: int, row: tables.ConfigRow, release: str) -> tuple[Check, List
 
 
 def _known_class(default: str | None) -> Check:
-    """There are no Java classes here but the one that Kafka takes by itself."""
+    """Accept only the class that Kafka uses by default, because there are no Java classes here."""
     return lambda value: None if value == default else f"Class {value} could not be found."
 
 
@@ -164,13 +166,13 @@ def _host(identity: Identity, node: int, quirks: Quirks) -> dict[str, str]:
 
 
 def base_name(name: str) -> str | None:
-    """The config that `listener.name.NAME.CONFIG` sets for one listener; None: it is no such name."""
+    """Return the config that `listener.name.NAME.CONFIG` sets for one listener, or None for another name."""
     found = _LISTENER.fullmatch(name)
     return found and found[1]
 
 
 def key_of(name: str, keys: Mapping[str, BrokerKey]) -> BrokerKey | None:
-    """The config of that name, or the one it sets for a listener; None: Kafka knows none."""
+    """Return the config of that name, or the one it sets for a listener, or None if Kafka knows none."""
     return keys.get(name) or keys.get(base_name(name) or "")
 
 

@@ -30,7 +30,7 @@ class Change(NamedTuple):
 
 
 class Alteration(NamedTuple):
-    """All changes of one resource. `replace`: configs that are not named go back to their defaults (AlterConfigs)."""
+    """All changes of one resource. `replace`: configs that are not named return to their defaults (AlterConfigs)."""
 
     kind: int
     name: str
@@ -42,7 +42,7 @@ def made(current: Mapping[str, str], wanted: Alteration, keys: Mapping[str, Conf
     """`current` after the change; `effective` says what holds where nothing is set. Raises TopicRefused: no such operation, no list."""
     found = {} if wanted.replace else dict(current)
     by_name = {change.name: change for change in wanted.changes}
-    for change in (by_name[name] for name in java_order(by_name, java_hash)):  # Kafka's controller has them in a map
+    for change in (by_name[name] for name in java_order(by_name, java_hash)):  # Kafka's controller keeps them in a hash map
         if change.operation == SET:
             found[change.name] = change.value or ""
         elif change.operation == DELETE:
@@ -66,13 +66,13 @@ def _listed(change: Change, keys: Mapping[str, ConfigKey], found: Mapping[str, s
     named = java_split(change.value or "")
     if change.operation == SUBTRACT:
         return ",".join(without(parts, named))
-    # 2.8 appends what the list holds already once more, by code of its own (docs/kafka/differences.md)
+    # 2.8 appends an entry that the list holds already once more, by code of its own (docs/kafka/differences.md)
     held = set(parts)
     return ",".join([*parts, *(part for part in dict.fromkeys(named) if part not in held)])
 
 
 def without(parts: Iterable[str], named: Iterable[str]) -> list[str]:
-    """A list from which each of these was removed once, if it was there: the first of several."""
+    """Return a list from which each named entry was removed once, the first of several equal ones."""
     left = Counter(named)
     kept = []
     for part in parts:

@@ -49,7 +49,7 @@ class Round(NamedTuple):
 
 
 def border(partition: Partition, limits: LogLimits, wall_ms: int) -> int:
-    """The offset up to which a round may clean (LogCleanerManager.cleanableOffsets)."""
+    """Return the offset up to which a round may clean (LogCleanerManager.cleanableOffsets)."""
     active = partition.segments.active
     if active is None:
         return partition.start
@@ -62,7 +62,7 @@ def border(partition: Partition, limits: LogLimits, wall_ms: int) -> int:
 
 
 def compact(partition: Partition, limits: LogLimits, wall_ms: int) -> Round | None:
-    """One round; None: there is nothing that may be cleaned and was not yet."""
+    """Clean one round. Returns None if nothing may be cleaned that was not cleaned yet."""
     upto, dirty = border(partition, limits, wall_ms), max(partition.cleaned_to, partition.start)
     if upto <= dirty:
         return None
@@ -85,7 +85,8 @@ def _beyond(partition: Partition, upto: int) -> list[Segment]:
 
 
 def _merged(partition: Partition, kept: list[Batch], upto: int, most: int) -> list[Segment]:
-    """The segments before the border, neighbours made one while their sizes before the round fit (Cleaner.groupSegmentsBySize)."""
+    """Return the segments before the border, with neighbours merged while their sizes before the round fit
+    (Cleaner.groupSegmentsBySize)."""
     merged: list[Segment] = []
     sizes: list[int] = []
     for segment in partition.segments.kept():
@@ -125,7 +126,7 @@ class _Cleaner:
         return [kept for batch in _until(self._partition, self._upto) if (kept := self._cleaned(batch)) is not None]
 
     def _records(self, batch: Batch) -> list[Record] | None:
-        """None: they cannot be read here."""
+        """Return the records, or None if they cannot be read here."""
         try:
             return list(iter_records(batch, any_room().unpacked(batch)))
         except RecordsError:
@@ -158,7 +159,7 @@ class _Cleaner:
         return record.value is not None or not tombstones_go
 
     def _holds_a_place(self, batch: Batch) -> bool:
-        """It stays though it is empty (BatchRetention.RETAIN_EMPTY)."""
+        """Return whether an empty batch stays (BatchRetention.RETAIN_EMPTY)."""
         if batch.next_offset == self._upto:
             return True
         return batch.producer_id >= 0 and self._partition.producers.last_offset(batch.producer_id) == batch.last_offset

@@ -28,11 +28,11 @@ from .value_checks import TOO_LONG, bad_value, too_long
 
 
 class BadConfig(ValueError):
-    """A config that Kafka refuses with INVALID_CONFIG; the text is what it says."""
+    """Kafka refuses the config with INVALID_CONFIG; the text is Kafka's."""
 
 
 class UnknownConfig(BadConfig):
-    """There is no such config."""
+    """There is no config of that name."""
 
 
 def check(key: ConfigKey, value: str) -> None:
@@ -62,7 +62,7 @@ def _not_of_kind(kind: int, text: str) -> str | None:
 
 
 def check_all(settings: Mapping[str, str | None], keys: Mapping[str, ConfigKey] = TOPIC_CONFIGS) -> dict[str, str]:
-    """A whole set of topic configs, checked as Kafka does: nulls, then names, then values. Raises BadConfig for the first trouble."""
+    """Check a whole set of topic configs as Kafka does: nulls, then names, then values. Raises BadConfig for the first trouble."""
     nulls = [name for name, value in settings.items() if value is None]
     if nulls:
         raise BadConfig(f"Null value not supported for topic configs: {','.join(nulls)}")
@@ -86,7 +86,7 @@ def _fit_together(settings: Mapping[str, str]) -> None:
 
 
 def effective(name: str, set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> str:
-    """The value a topic works with: its own, else the broker's (changed at run time, else as started), else Kafka's default."""
+    """Return the value a topic works with: its own, else the broker's (changed at run time, else as started), else Kafka's default."""
     if name in set_on_topic:
         return trimmed(set_on_topic[name])
     key = topic_keys(settings.quirks)[name]
@@ -112,7 +112,7 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
         log_append_time=value("message.timestamp.type") == "LogAppendTime",
         before_max_ms=_stamp_bound(value, "message.timestamp.before.max.ms", settings),
         after_max_ms=_stamp_bound(value, "message.timestamp.after.max.ms", settings),
-        # One that is only compacted loses nothing for its size (UnifiedLog.deleteOldSegments): what is left is the bound of memory
+        # A topic that is only compacted loses nothing for its size (UnifiedLog.deleteOldSegments), so memory is the only bound
         retention_bytes=number_of(value("retention.bytes")) if "delete" in policies else settings.log_retention_bytes,
         producer_expiration_ms=_expiration_ms(changed, settings),
         retention_ms=number_of(value("retention.ms")) if "delete" in policies else -1,
@@ -129,6 +129,7 @@ def _expiration_ms(changed: Overrides, settings: Settings) -> int:
 
 
 def _stamp_bound(value: Callable[[str], str], name: str, settings: Settings) -> int:
-    """Before Kafka 4 message.timestamp.difference.max.ms holds where neither side has a bound of its own (LogConfig, KIP-937)."""
+    """Return the bound of timestamps. Before Kafka 4 message.timestamp.difference.max.ms holds where neither side has a bound of its own
+    (LogConfig, KIP-937)."""
     own = number_of(value(name))
     return own if own != LONG_MAX or not settings.quirks.topic_configs_before_4 else number_of(value("message.timestamp.difference.max.ms"))

@@ -23,13 +23,13 @@ from .broker_configs import (
 )
 from .config_keys import CHECKED, ConfigKey, topic_keys, written
 
-DYNAMIC_TOPIC: Final = 1  # ConfigSource
+DYNAMIC_TOPIC: Final = 1  # Numbers of Kafka's ConfigSource
 GIVEN_BUCKETS: Final = 64
 """Buckets of the map of given configs: enough for a usual server.properties and a few changes (seen on 4.3.0)."""
 
 
 class Described(NamedTuple):
-    """One config of a resource. `kind` is Kafka's ConfigType, 0 if it is not known; `value` None: there is none, or it is `sensitive`."""
+    """One config of a resource. `kind` is Kafka's ConfigType, 0 if unknown. `value` is None if there is none, or if it is `sensitive`."""
 
     name: str
     value: str | None
@@ -55,7 +55,7 @@ class TopicConfigs:
         return {key.name: _topic_config(key, {}, self._changed, self._settings) for key in self._keys.values()}
 
     def of(self, set_on_topic: Mapping[str, str]) -> list[Described]:
-        """Every config of a topic in alphabetical order; those that it does not set are the very objects of `standard`."""
+        """Return every config of a topic in alphabetical order. Those that the topic does not set are the very objects of `standard`."""
         return [
             _topic_config(self._keys[name], set_on_topic, self._changed, self._settings) if name in set_on_topic else standard
             for name, standard in self.standard.items()
@@ -74,10 +74,8 @@ def _topic_config(key: ConfigKey, set_on_topic: Mapping[str, str], changed: Over
 
 
 def node_configs(static: Mapping[str, str], changed: Overrides, quirks: Quirks) -> list[Described]:
-    """Every config of one broker. `static`: what it was started with (`broker_configs.started`).
-
-    In the order of Kafka 4: first what no definition knows, from the map of all that was given, then the map of the defined.
-    """
+    """Return every config of one broker. `static` holds what it was started with (`broker_configs.started`). The order is Kafka 4's:
+    first what no definition knows, from the map of all given configs, then the map of the defined ones."""
     keys = broker_keys(quirks)
     names = [name for name, key in keys.items() if key.change != INTERNAL]
     given = [name for name in dict.fromkeys((*changed.node, *changed.cluster)) if name not in keys]
@@ -108,7 +106,8 @@ def cluster_configs(changed: Overrides, quirks: Quirks) -> list[Described]:
 
 
 def as_answered(found: list[Described], wanted: Collection[str], quirks: Quirks) -> list[Described]:
-    """Those that are `wanted` (none named: all) in the order of Kafka's maps: 4.x picks from the whole, before it those alone are a map."""
+    """Return the `wanted` configs (none named: all) in the order of Kafka's maps: 4.x picks from the whole map, older releases make a
+    map of those alone."""
     by_name = {each.name: each for each in found}
     if quirks.topic_configs_before_4:
         return [by_name[name] for name in scala_table_order((name for name in by_name if not wanted or name in wanted), java_hash)]

@@ -1,4 +1,4 @@
-"""The one directory that each node says it keeps its logs in. Nothing is on disk here: it is the default of Kafka's `log.dir`, as
+"""The directory in which each node claims to keep its logs. Nothing is on disk here: it is the default of Kafka's `log.dir`, as
 DescribeConfigs shows it."""
 
 from __future__ import annotations

@@ -69,38 +69,38 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from .topics import Topics
 
-FOLLOWERS_SINCE: Final = 11  # KIP-392: a consumer may read from a replica that does not lead
+FOLLOWERS_SINCE: Final = 11  # KIP-392: a consumer may read from a follower
 WHOLE_FIRST_BATCH_SINCE: Final = 3  # KIP-74
 DIVERGENCE_SINCE: Final = 12
-ONE_ERROR_SINCE: Final = 13  # a request that failed as a whole says so once, not for each partition too
+ONE_ERROR_SINCE: Final = 13  # A request that failed as a whole has its error once, and not for each partition too
 LEADER_HINTS_SINCE: Final = 16  # KIP-951
-BATCHES_SINCE: Final = 4  # earlier versions get message sets
+BATCHES_SINCE: Final = 4  # Earlier versions get message sets
 READ_COMMITTED: Final = 1
-LOOK_COST: Final = 3  # core.budget
+LOOK_COST: Final = 3  # Units of work (core.budget)
 Rows = list[tuple[Slot, PartitionData]]
 
 
 class WaitingFetch(msgspec.Struct):
-    """A fetch that is being served: parked while too little can be read. Sizes in bytes, `deadline` in run time."""
+    """A fetch that is being served, or parked while too little can be read. Sizes in bytes, `deadline` in run time."""
 
     ticket: int
     connection: int
     asked: FetchRequest
     node: int
     version: int
-    replica: int  # negative: a consumer; others are followers, and groupmock's logs have none that fetch
+    replica: int  # Negative for a consumer; others are followers, which groupmock's logs do not have
     min_bytes: int
     max_bytes: int
     isolation_level: int
     deadline: int
     context: Context
     listener: str
-    rack: str = ""  # where the consumer says it is, if a replica there may serve it
-    waits_for: frozenset[tuple[str, int]] = frozenset()  # once parked: the partitions that were there
+    rack: str = ""  # The consumer's rack, if a replica there may serve it
+    waits_for: frozenset[tuple[str, int]] = frozenset()  # Once parked: the partitions that existed then
 
 
 class Fetches:
-    """The fetch sessions of every node and the fetches that wait for data."""
+    """The fetch sessions of every node and the parked fetches."""
 
     def __init__(self, environment: Environment, topics: Topics) -> None:
         self._environment = environment
@@ -114,7 +114,7 @@ class Fetches:
         return len(self._parked)
 
     def sessions(self, node: int) -> FetchSessions:
-        """The session cache of that node."""
+        """Return the session cache of that node."""
         if node not in self._sessions:
             slots = self._environment.settings.max_incremental_fetch_session_cache_slots
             self._sessions[node] = FetchSessions(self._environment.dice, slots)
@@ -126,7 +126,7 @@ class Fetches:
     def serve(self, turn: Turn, fetch: WaitingFetch) -> None:
         """Answer now, or park until enough bytes came, something is wrong, or the deadline passes."""
         rows, enough = self._read(fetch)
-        # Kafka tries a DelayedFetch once before it parks it (DelayedOperationPurgatory.tryCompleteElseWatch): hence both counts
+        # Kafka tries a DelayedFetch once before it parks it (DelayedOperationPurgatory.tryCompleteElseWatch), so both count
         places = _places(fetch)
         if enough or fetch.deadline <= turn.now or self._worth_it(fetch) or self._crowded(places):
             self._answer(turn, fetch, rows)
@@ -146,8 +146,9 @@ class Fetches:
         return waiting * len(places) * LOOK_COST > self._environment.settings.request_max_work
 
     def changed(self, turn: Turn, places: Iterable[tuple[str, int]]) -> None:
-        """Something happened to these partitions (records came, the leader moved, the topic is gone): look at who waits for them."""
-        # A copy: who is answered leaves these maps. A fetch that waits for several of the places is looked at once
+        """Look at the fetches that wait for these partitions, because something happened there (records came, the leader moved, the
+        topic was deleted)."""
+        # A copy, because an answered fetch leaves these maps. A fetch that waits for several of the places is looked at once
         waiting = {ticket: None for place in places for ticket in self._by_partition.get(place, ())}
         for ticket in waiting:
             fetch = self._parked[ticket]
@@ -157,7 +158,7 @@ class Fetches:
                 self._answer(turn, fetch, rows)
 
     def expire(self, turn: Turn, subject: tuple[str, ...]) -> bool:
-        """Timer "fetch": max wait is over, answer with what there is."""
+        """Answer a fetch with what can be read, because its max wait is over."""
         fetch = self._parked.get(int(subject[0]))
         if fetch is None:
             return False
@@ -167,7 +168,7 @@ class Fetches:
         return True
 
     def disconnected(self, connection: int) -> None:
-        """Nobody waits on that connection any more."""
+        """Drop the parked fetch of a connection that ended."""
         ticket = self._by_connection.get(connection)
         if ticket is not None:
             self._unpark(self._parked[ticket])
@@ -182,8 +183,8 @@ class Fetches:
                 self._by_partition.pop(place, None)
 
     def _worth_it(self, fetch: WaitingFetch) -> bool:
-        """Is there enough for one that waits? Kafka (DelayedFetch) counts what lies behind each offset up to the partition's limit then,
-        not what an answer would hold: that is less where one batch alone is larger than its limit."""
+        """Return whether enough can be read for a parked fetch. Kafka (DelayedFetch) counts what lies behind each offset up to the
+        partition's limit, and not what an answer would hold: that is less where one batch alone is larger than its limit."""
         there = 0
         for slot in fetch.context.slots.values():
             partition = None if slot.topic is None else self._topics.find(slot.topic, slot.partition)
@@ -195,13 +196,11 @@ class Fetches:
         return there >= fetch.min_bytes
 
     def _read(self, fetch: WaitingFetch, parked: bool = False) -> tuple[Rows, bool]:
-        """(rows, is it time to answer). An unknown topic or partition alone does not end the wait of the others, as in Kafka.
-
-        `parked`: of one that waits bytes do not count here.
-        """
+        """Return the rows and whether it is time to answer. An unknown topic or partition alone does not end the wait of the others, as
+        in Kafka. `parked`: the bytes of a parked fetch do not count here."""
         reader = Reader(self._topics, self._environment, fetch)
         rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
-        # Stable: within a rank the order of the request, or of the session, stands
+        # A stable sort: within a rank the order of the request, or of the session, remains
         rows.sort(key=lambda row: self._rank(fetch, row[0]))
         read = reader.bytes >= fetch.min_bytes or reader.sent_elsewhere
         return rows, (read and not parked) or reader.trouble or reader.logs == 0
@@ -217,13 +216,14 @@ class Fetches:
         sessions = self.sessions(fetch.node)
         session_id, sent = sessions.finish(fetch.context, rows, fetch.version, turn.wall_ms)
         if fetch.version < DIVERGENCE_SINCE and any(found.diverging_epoch.epoch >= 0 for _, found in sent):
-            # The session has last_fetched_epoch from a higher version. Kafka cannot write what it found: the field is not ignorable.
+            # The session has last_fetched_epoch from a higher version. Kafka cannot write what it found, because the field is not
+            # ignorable
             code = error_codes.UNSUPPORTED_VERSION
             turn.reply(fetch.ticket, failed(turn.quirks, fetch.asked, fetch.version, code))
             return
         response = FetchResponse(session_id=session_id, responses=_grouped(sent, fetch.version))
         if fetch.version >= LEADER_HINTS_SINCE:
-            # Endpoints of those alone to whom a row sends the client: it spares it a Metadata request (KIP-951)
+            # Endpoints of those nodes alone to which a row sends the client: it saves a Metadata request (KIP-951)
             leaders = {found.current_leader.leader_id for _, found in sent if found.current_leader.leader_id >= 0}
             response.node_endpoints = [
                 NodeEndpoint(node_id=node.node_id, host=at.host, port=at.port, rack=node.rack)
@@ -234,8 +234,8 @@ class Fetches:
 
 
 class Reader:
-    """Reads the partitions of one fetch in order, within its size limits. `trouble`: an error, a divergence or an offset beyond what is
-    stable ends the wait."""
+    """Reads the partitions of one fetch in order, within its size limits. `trouble` says that an error, a divergence or an offset beyond
+    the stable one ends the wait."""
 
     def __init__(self, topics: Topics, environment: Environment, fetch: WaitingFetch) -> None:
         settings = environment.settings
@@ -260,7 +260,7 @@ class Reader:
             return self._missing(slot)
         self.logs += 1
         partition = topic.partitions[slot.partition]
-        # A session keeps the name it found for an id; the topic may have been deleted and made anew under that name since
+        # A session keeps the name that it found for an id; the topic may have been deleted and created anew under that name since
         if version >= IDS_SINCE and topic.topic_id != slot.topic_id:
             return self._refuse(slot, error_codes.INCONSISTENT_TOPIC_ID, partition)
         code = self._gate(slot, partition)
@@ -283,7 +283,7 @@ class Reader:
 
     def _missing(self, slot: Slot) -> PartitionData:
         row = self._absent(slot, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
-        if (slot.topic, slot.partition) in self._fetch.waits_for:  # deleted meanwhile: that ends the wait
+        if (slot.topic, slot.partition) in self._fetch.waits_for:  # The partition was deleted meanwhile, which ends the wait
             self.trouble = True
             row.aborted_transactions = None
         return row
@@ -291,7 +291,7 @@ class Reader:
     def _gate(self, slot: Slot, partition: Partition) -> int:
         if self._fetch.replica >= 0 or (self._fetch.node != partition.leader and self._fetch.node not in partition.replicas):
             return error_codes.NOT_LEADER_OR_FOLLOWER
-        # A replica looks at the epoch before it looks whether it leads (Partition.getLocalLog)
+        # Kafka checks a replica's epoch before it checks whether it leads (Partition.getLocalLog)
         code = fence(slot.current_leader_epoch, partition)
         if code == error_codes.NONE and self._fetch.node != partition.leader and self._fetch.version < FOLLOWERS_SINCE:
             return error_codes.NOT_LEADER_OR_FOLLOWER
@@ -301,31 +301,31 @@ class Reader:
         if slot.max_bytes < 0 or self._fetch.max_bytes < 0:
             # LogSegment.read throws IllegalArgumentException for a negative size, which is no error of the protocol: -1
             return self._refuse(slot, error_codes.UNKNOWN_SERVER_ERROR, partition)
-        if slot.last_fetched_epoch >= 0:  # in a session it may come from an earlier request of a higher version
+        if slot.last_fetched_epoch >= 0:  # In a session the epoch may come from an earlier request of a higher version
             known = partition.epoch_end(slot.last_fetched_epoch)
             if known.start == NO_OFFSET:
                 return self._refuse(slot, error_codes.OFFSET_OUT_OF_RANGE, partition)
-            # The log was cut behind what the client read: it is told where the epochs part, to go back to there (KIP-595)
+            # The log was cut behind what the client read: the answer says where the epochs part, so that it goes back there (KIP-595)
             if known.epoch < slot.last_fetched_epoch or known.start < slot.fetch_offset:
                 self.trouble = True
                 diverging = EpochEndOffset(epoch=known.epoch, end_offset=known.start)
                 row = self._row(slot, partition, b"", diverging, partition.end_at(self._fetch.node))
                 row.aborted_transactions = None
                 return row
-        # After the divergence: an offset beyond a log that was cut is to be told where, not that it is out of range
+        # After the divergence, because an offset beyond a log that was cut must be answered with the divergence, and not as out of range
         end = upper = partition.end_at(self._fetch.node)
         if not partition.start <= slot.fetch_offset <= end:
             return self._refuse(slot, error_codes.OFFSET_OUT_OF_RANGE, partition)
         committed = partition.producers.transactions is not None and self._fetch.isolation_level == READ_COMMITTED
-        if committed:  # it gets as far as the log is stable
+        if committed:  # A committed reader reads up to the stable offset
             upper = min(end, partition.stable(self._pinned))
-            # DelayedFetch compares what LogSegment.read found: since 4 where the batch begins
+            # DelayedFetch compares what LogSegment.read found: since 4 that is where the batch begins
             found = slot.fetch_offset if self._own_offset else partition.first_offset(slot.fetch_offset)
             self.trouble |= found > upper
         size = min(self._room, slot.max_bytes)
         row = self._row(slot, partition, self._records(slot, partition, size, upper), EpochEndOffset(), end)
         if not row.records and slot.fetch_offset < upper and 0 < size < partition.first_size(slot.fetch_offset):
-            row.aborted_transactions = None  # Kafka throws its list away together with a first batch that does not fit
+            row.aborted_transactions = None  # Kafka drops its list together with a first batch that does not fit
         elif committed and slot.fetch_offset < upper:
             row.aborted_transactions = [
                 AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
@@ -336,7 +336,7 @@ class Reader:
     def _records(self, slot: Slot, partition: Partition, size: int, end: int) -> bytes:
         whole_first = self._fetch.version >= WHOLE_FIRST_BATCH_SINCE
         if whole_first and self.bytes and partition.first_size(slot.fetch_offset) > size:
-            return b""  # only the first batch of an answer may be larger than allowed
+            return b""  # Only the first batch of an answer may be larger than allowed
         found = partition.read(slot.fetch_offset, size, at_least_one=whole_first and not self.bytes, end=end)
         self._room = max(0, self._room - len(found))
         self.bytes += len(found)
@@ -359,10 +359,10 @@ class Reader:
     def _convert(self, row: PartitionData, slot: Slot) -> None:
         room = self._unpacked
         if room.records < CONVERTED:
-            row.records = b""  # the client comes again for it
+            row.records = b""  # The client asks for it again
             return
         try:
-            # A fetch may end in the middle of a batch, which no old format can be made of
+            # A fetch may end in the middle of a batch, which cannot be converted to an old format
             batches = iter_batches(row.records or b"", cut=True)
             row.records = down_convert(batches, 1 if self._fetch.version >= 2 else 0, slot.fetch_offset, room)
         except OverLimit as error:
@@ -385,7 +385,8 @@ class Reader:
 
 
 def failed(quirks: Quirks, asked: FetchRequest, version: int, code: int) -> FetchResponse:
-    """Kafka's handler met an exception: its code for the whole, and before v13 for each partition that the request names."""
+    """Return the answer of a handler that met an exception: its code for the whole, and before v13 for each partition that the request
+    names."""
     if version >= ONE_ERROR_SINCE:
         return FetchResponse(error_code=code, session_id=asked.session_id)
     records = None if quirks.failed_fetch_without_records else b""
@@ -404,10 +405,10 @@ def failed(quirks: Quirks, asked: FetchRequest, version: int, code: int) -> Fetc
 
 
 def fence(epoch: int, partition: Partition) -> int:
-    """KIP-320: what a request that names the leader epoch it knows is told; negative: it names none."""
+    """Return the error for a request that names the leader epoch it knows (KIP-320). A negative epoch names none."""
     if epoch < 0 or epoch == partition.leader_epoch:
         return error_codes.NONE
-    # Lower: the client is behind and asks for Metadata. Higher: this node is, and the client asks it again
+    # A lower epoch: the client is behind and asks for Metadata. A higher one: this node is behind, and the client asks it again
     return error_codes.FENCED_LEADER_EPOCH if epoch < partition.leader_epoch else error_codes.UNKNOWN_LEADER_EPOCH
 
 
@@ -416,7 +417,7 @@ def _places(fetch: WaitingFetch) -> list[tuple[str, int]]:
 
 
 def _grouped(rows: Rows, version: int) -> list[FetchableTopicResponse]:
-    """Rows as the answer has them: neighbours of one topic share its entry."""
+    """Return the rows in the answer's form: neighbours of one topic share its entry."""
     topics: list[FetchableTopicResponse] = []
     for slot, found in rows:
         name, topic_id = ("", slot.topic_id) if version >= IDS_SINCE else (slot.topic or "", bytes(16))

@@ -1,4 +1,4 @@
-"""The topics that Kafka makes for itself when a coordinator is looked for, as its defaults have them (seen on 4.3.0, 3.9.1, 2.8.2)."""
+"""The topics that Kafka creates for itself when a coordinator is looked up, as its defaults have them (seen on 4.3.0, 3.9.1, 2.8.2)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ MADE_BY_KAFKA: Final = frozenset((names.OFFSETS_TOPIC, names.TRANSACTION_TOPIC))
 
 
 def make(turn: Turn, topics: Topics, name: str) -> Topic:
-    """One of MADE_BY_KAFKA, made if it is not there. Raises TopicRefused where its name collides with a topic's.
-
-    Its id is no draw of the dice: what a run draws afterwards does not hang on who looked for a coordinator. Where Kafka would
-    wait for three nodes there are as many replicas as nodes.
-    """
+    """Return one of MADE_BY_KAFKA, created if it does not exist. Raises TopicRefused if its name collides with a topic's. Its id is not
+    drawn by the dice, so that later draws of a run do not depend on who looked for a coordinator. Where Kafka would wait for three nodes
+    the topic has as many replicas as there are nodes."""
     found = topics.get(name)
     if found is not None:
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# A partition's directory is called after the topic, '-' and a number, and file systems take 255 characters (KAFKA-3219)
+# A partition's directory is named by the topic, '-' and a number, and file systems take 255 characters (KAFKA-3219)
 LONGEST: Final = 249
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTION_TOPIC: Final = "__transaction_state"
@@ -13,7 +13,7 @@ _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 
 
 def why_invalid(name: str) -> str | None:
-    """The text Kafka's INVALID_TOPIC_EXCEPTION carries for that name; None: the name is fine."""
+    """Return the text of Kafka's INVALID_TOPIC_EXCEPTION for that name, or None for a valid name."""
     if not name:
         return "the empty string is not allowed"
     if name in (".", ".."):
@@ -26,5 +26,5 @@ def why_invalid(name: str) -> str | None:
 
 
 def metric_name(name: str) -> str:
-    """Two names collide when these are equal: Kafka's metric names print '.' and '_' alike."""
+    """Return the name in metrics. Kafka prints '.' and '_' alike there, so two topics collide if these names are equal."""
     return name.replace(".", "_")

@@ -18,8 +18,8 @@ _place = attrgetter("place")
 
 
 class Indexed(msgspec.Struct):
-    """The index of one segment. `place`: bytes of the log before it; `places`, `offsets`: its entries; `first`: place of the first ever,
-    -1 before there is one; `since`: bytes since the last one."""
+    """The index of one segment. `place`: bytes of the log before the segment; `places`, `offsets`: its entries; `first`: place of the
+    first entry ever, -1 before there is one; `since`: bytes since the last entry."""
 
     base_offset: int
     place: int
@@ -36,7 +36,7 @@ class OffsetIndex:
         self._segments: list[Indexed] = []
 
     def wrote(self, segment: int, last_offset: int, place: int, size: int) -> None:
-        """A batch was written there, to the segment that begins at that offset."""
+        """Note a batch that was written to the segment that begins at that offset."""
         if not self._segments or self._segments[-1].base_offset != segment:
             self._segments.append(Indexed(segment, place, [], []))
         last = self._segments[-1]
@@ -49,8 +49,8 @@ class OffsetIndex:
         last.since += size
 
     def behind(self, place: int) -> int | None:
-        """The offset of the first entry at or behind that place, in the segment that what ends there is in, else where the next one begins.
-        None: there is none. (The very first entry is not found by its own place: AbstractIndex.indexSlotRangeFor.)"""
+        """Return the offset of the first entry at or behind that place, in the segment of what ends there, else where the next segment
+        begins, or None. (The very first entry is not found by its own place: AbstractIndex.indexSlotRangeFor.)"""
         at = bisect_left(self._segments, place, key=_place) - 1
         if at < 0:
             return None

@@ -28,10 +28,11 @@ PRODUCER_SWEEP_MS: Final = 600_000
 _epoch = attrgetter("epoch")
 _start = attrgetter("start")
 MOST_OFFSETS: Final = 2**31 - 1
-"""How far the last offset of a batch may be from its first."""
+"""The largest distance of a batch's last offset from its first."""
 OWED: Final = 2
-"""So many batches are opened for a request's first look-up whatever they cost: who asks alone would never get its answer else."""
-_SHARE: Final = 8  # and an eighth of all of them
+"""The batches that are opened for a request's first look-up whatever they cost, because a request that is alone would never be answered
+otherwise."""
+_SHARE: Final = 8  # and an eighth of all batches
 _SLACK: Final = 64  # dropped batches before the lists are shortened: deleting from a list's front costs its length
 
 
@@ -44,7 +45,7 @@ class Appended(NamedTuple):
 
 
 class TimestampAndOffset(NamedTuple):
-    """An answer of ListOffsets; -1, -1 for nothing found."""
+    """The answer of ListOffsets for a partition; -1, -1 if nothing was found."""
 
     timestamp: int
     offset: int
@@ -55,7 +56,7 @@ NOTHING: Final = TimestampAndOffset(-1, NO_OFFSET, NO_EPOCH)
 
 
 class EpochStart(NamedTuple):
-    """From which offset on a leader epoch wrote."""
+    """A leader epoch and the first offset that it wrote."""
 
     epoch: int
     start: int
@@ -75,19 +76,19 @@ class Partition:
         self.segments = Segments()
         self.epochs = [EpochStart(0, 0)]
         self.lagging: dict[int, int] = {}
-        """Replicas that get nothing more, because somebody ordered it: node -> where their log ends."""
+        """Maps replicas that get nothing more, by an operator's order, to the end of their log."""
         self.cleaned_to = 0
-        """Compaction has looked at everything before that offset (Kafka's cleaner checkpoint)."""
-        self.written_ms = made_ms  # wall clock of the last append
+        """Compaction has looked at everything before this offset (Kafka's cleaner checkpoint)."""
+        self.written_ms = made_ms  # Wall clock of the last append
         self._swept_ms = 0
         self._batches: list[Batch] = []
-        self._lasts: list[int] = []  # last offset of each batch
-        self._places: list[int] = []  # bytes before each batch since the log began
-        self._newest: list[int] = []  # the largest timestamp up to each batch, perhaps that of one that is gone: `_settle_newest`
-        self._dropped = 0  # leading entries that are gone already
-        self._deleted: Batch | None = None  # of those that DeleteRecords took, the one with the largest timestamp
-        self._bytes = 0  # bytes ever written: the place of the next batch
-        self._index: OffsetIndex | None = None  # from the first abort on: before it nobody asks
+        self._lasts: list[int] = []  # Last offset of each batch
+        self._places: list[int] = []  # Bytes before each batch since the log began
+        self._newest: list[int] = []  # The largest timestamp up to each batch, perhaps that of a batch that is gone: `_settle_newest`
+        self._dropped = 0  # Leading entries that are gone already
+        self._deleted: Batch | None = None  # The batch with the largest timestamp of those that DeleteRecords took
+        self._bytes = 0  # Bytes ever written: the place of the next batch
+        self._index: OffsetIndex | None = None  # Kept from the first abort on, because nothing asks for it before
 
     @property
     def size(self) -> int:
@@ -106,14 +107,14 @@ class Partition:
         return first if first >= self.start else self._stable_start(pinned)
 
     def _stable_start(self, pinned: bool) -> int:
-        """Records of an open transaction may be deleted: from then on it begins where the log does. Where that is in the midst of a batch,
-        4.3.0 says the offset of that batch, 3.9.1 and 2.8.2 the log's start (TX-90)."""
+        """Return the stable offset after records of an open transaction were deleted: where the log begins. If that is in the middle of
+        a batch, 4.3.0 answers the offset of that batch, 3.9.1 and 2.8.2 the log's start (TX-90)."""
         place = self._batch_at(self.start)
         return self.start if pinned or place == len(self._batches) else self._batches[place].base_offset
 
     def aborted(self, offset: int, size: int, end: int) -> list[Aborted]:
-        """The aborted transactions that a reader of `size` bytes from `offset` on is told of: it has to leave out their batches. `end`: of
-        the replica's log."""
+        """Return the aborted transactions that a reader of `size` bytes from `offset` on is told of, because it must leave out their
+        batches. `end` is that of the replica's log."""
         transactions = self.producers.transactions
         if transactions is None or not transactions.any_aborted:
             return []
@@ -124,7 +125,7 @@ class Partition:
         return transactions.aborted(offset, end if upper is None else upper)
 
     def _indexed(self) -> OffsetIndex:
-        """The index of what there is. What is gone by then has left no entries."""
+        """Return the index of the present batches. Batches that are gone by then leave no entries."""
         index = OffsetIndex()
         for place in range(self._dropped, len(self._batches)):
             self._enter(index, self._batches[place], self._places[place])
@@ -149,7 +150,7 @@ class Partition:
         for batch in batches:
             if limits.log_append_time:
                 batch = batch.appended_at(wall_ms)
-            # A producer's claim that the log stamped it does not survive in a log with CreateTime (docs/kafka/differences.md)
+            # In a log with CreateTime a producer's claim that the log stamped the batch is dropped (docs/kafka/differences.md)
             elif batch.log_append_time:
                 batch = batch.by_create_time()
             self._write(batch, wall_ms)
@@ -157,7 +158,7 @@ class Partition:
         return Appended(base_offset, wall_ms if limits.log_append_time else -1, grew=True)
 
     def mark(self, marker: Marker, limits: LogLimits, wall_ms: int) -> int:
-        """Append the marker that ends a producer's transaction; its offset. Raises RecordsError(INVALID_PRODUCER_EPOCH,
+        """Append the marker that ends a producer's transaction, and return its offset. Raises RecordsError(INVALID_PRODUCER_EPOCH,
         TRANSACTION_COORDINATOR_FENCED)."""
         self.producers.check_marker(marker)
         batch = marker_batch(marker.committed, marker.producer_id, marker.producer_epoch, marker.coordinator_epoch, wall_ms)
@@ -187,7 +188,7 @@ class Partition:
         if room <= len(first):
             return first if room == len(first) else first[: max(0, room)]
         parts = []
-        for at in range(place, stop):  # no slice: it would copy the list of a whole log
+        for at in range(place, stop):  # A slice would copy the list of a whole log
             data = self._whole(at)
             if len(data) >= room:
                 parts.append(data[:room])
@@ -197,7 +198,8 @@ class Partition:
         return b"".join(parts)
 
     def _whole(self, place: int) -> bytes:
-        """The batch as a reader gets it. One that was left in its frame is copied for its first reader, and lets go of the frame."""
+        """Return the batch as a reader gets it. A batch that was left in its frame is copied for its first reader, so that the frame can
+        be freed."""
         data = self._batches[place].data
         if type(data) is bytes:
             return data
@@ -205,17 +207,17 @@ class Partition:
         return batch.data
 
     def first_size(self, offset: int) -> int:
-        """Bytes of the batch that holds `offset`; 0 at the end of the log."""
+        """Return the bytes of the batch that holds `offset`; 0 at the end of the log."""
         place = self._batch_at(offset)
         return len(self._batches[place].data) if place < len(self._batches) else 0
 
     def first_offset(self, offset: int) -> int:
-        """Offset of the first record of the batch that holds `offset`; the end's own."""
+        """Return the offset of the first record of the batch that holds `offset`; at the end of the log, `offset`."""
         place = self._batch_at(offset)
         return self._batches[place].base_offset if place < len(self._batches) else offset
 
     def available(self, offset: int, end: int | None = None) -> int:
-        """Bytes that a reader at `offset` could get, from its batch's beginning up to `end` (None: the log's)."""
+        """Return the bytes that a reader at `offset` could get, from its batch's beginning up to `end` (None: the log's)."""
         place = self._batch_at(offset)
         if place == len(self._batches) or (end is not None and offset >= end):
             return 0
@@ -223,12 +225,12 @@ class Partition:
         return (self._places[behind] if behind < len(self._batches) else self._bytes) - self._places[place]
 
     def batches(self, offset: int = 0) -> Iterator[Batch]:
-        """Stored batches from the one that holds `offset` on."""
+        """Yield stored batches from the one that holds `offset` on."""
         return map(Batch.whole, self._batches[self._batch_at(max(offset, self.start)) :])
 
     def go_on_at(self, offset: int, start: int | None = None) -> None:
-        """The next record gets that offset. A batch without records holds the place of what lies between, so that who reads gets past it,
-        as after compaction. A log without records begins at `start`, None: at that offset."""
+        """Give the next record that offset. A batch without records fills the gap, so that a reader gets past it, as after compaction. A
+        log without records begins at `start`, or at that offset for None."""
         if self.start == self.end:
             self.start = self.end = offset if start is None else start
             self._trim_epochs()
@@ -248,7 +250,7 @@ class Partition:
         self._trim_epochs()
 
     def replace_before(self, offset: int, batches: list[Batch]) -> None:
-        """These batches take the place of all that end before that offset: no record moves, there are only fewer."""
+        """Replace all batches that end before that offset. No record moves; there are only fewer."""
         kept = [*batches, *self.batches(offset)]
         self._batches, self._lasts, self._places, self._newest = [], [], [], []
         self._dropped = self._bytes = 0
@@ -257,7 +259,7 @@ class Partition:
             self._keep(batch)
 
     def lead(self, node: int) -> None:
-        """Another node leads from here on: the leader epoch grows. It has all of the log, also if it was kept behind."""
+        """Let another node lead: the leader epoch grows. The node has all of the log, also if it was kept behind."""
         self.leader = node
         self.lagging.pop(node, None)
         self.leader_epoch += 1
@@ -267,27 +269,26 @@ class Partition:
         self.epochs.append(EpochStart(self.leader_epoch, self.end))
 
     def epoch_end(self, epoch: int) -> EpochStart:
-        """The largest epoch at or below `epoch` that wrote here, and where it ended; (-1, -1) for one not known (KIP-101, KIP-279)."""
-        # It is still being written, so it ends where the log does
+        """Return the largest epoch at or below `epoch` that wrote here, and where it ended; (-1, -1) for an unknown one (KIP-101,
+        KIP-279)."""
+        # This epoch is still being written, so it ends where the log does
         if epoch == self.leader_epoch:
             return EpochStart(epoch, self.end)
         later = bisect_right(self.epochs, epoch, key=_epoch)
-        # Newer than what is known here: an end cannot be told (LeaderEpochFileCache.endOffsetFor)
+        # The epoch is newer than the known ones, so it has no end (LeaderEpochFileCache.endOffsetFor)
         if epoch == NO_EPOCH or later == len(self.epochs):
             return EpochStart(NO_EPOCH, NO_OFFSET)
         return EpochStart(self.epochs[later - 1].epoch if later else epoch, self.epochs[later].start)
 
     def epoch_at(self, offset: int) -> int:
-        """The leader epoch that wrote, or would write, at `offset`."""
+        """Return the leader epoch that wrote, or would write, at `offset`."""
         found = bisect_right(self.epochs, offset, key=_start)
         return self.epochs[found - 1].epoch if found else NO_EPOCH
 
     def by_timestamp(self, timestamp: int, room: Room) -> TimestampAndOffset:
-        """The first record whose timestamp is not below `timestamp`.
-
-        One batch is opened, two where the log begins inside the first, and more only where headers claim a later timestamp than any of
-        their records has. Raises OverLimit when there is no `room` for that.
-        """
+        """Return the first record whose timestamp is not below `timestamp`. One batch is opened, two where the log begins inside the
+        first, and more only where headers claim a later timestamp than any of their records has. Raises OverLimit when there is no
+        `room` for that."""
         self._settle_newest()
         owed = 0 if room.spent else OWED
         for place in range(bisect_left(self._newest, timestamp, lo=self._dropped), len(self._batches)):
@@ -297,13 +298,13 @@ class Partition:
             if batch.max_timestamp >= timestamp:
                 heads, owed = heads_of(batch, room, owed > 0), max(0, owed - 1)
                 for stamp, offset, _ in heads:
-                    # DeleteRecords may have moved the log start into the batch: its earlier records are there and not given out
+                    # DeleteRecords may have moved the log start into the batch: its earlier records are present and not answered
                     if stamp >= timestamp and offset >= self.start:
                         return TimestampAndOffset(stamp, offset, batch.leader_epoch)
         return NOTHING
 
     def latest_timestamp(self, room: Room) -> TimestampAndOffset:
-        """The first record with the largest timestamp of the log (ListOffsets -3, KIP-734). Raises OverLimit."""
+        """Return the first record with the largest timestamp of the log (ListOffsets -3, KIP-734). Raises OverLimit."""
         newest = self._newest_batch()
         if newest is None:
             return NOTHING
@@ -314,8 +315,8 @@ class Partition:
         return found
 
     def _newest_batch(self) -> Batch | None:
-        """The first with the largest timestamp: of deleted records too, as long as their segment stays (UnifiedLog.fetchOffsetByTimestamp
-        asks the segments)."""
+        """Return the first batch with the largest timestamp: a deleted one too, as long as its segment stays
+        (UnifiedLog.fetchOffsetByTimestamp asks the segments)."""
         deleted = self._deleted if self._deleted is not None and self.segments.holds(self._deleted.base_offset) else None
         if self._dropped == len(self._batches):
             return deleted
@@ -329,7 +330,7 @@ class Partition:
         for place in range(self._dropped, len(self._batches)):
             newest = max(newest, _stamp(self._batches[place]))
             if self._newest[place] == newest:
-                break  # and so it is from here on: what follows was compared with this
+                break  # The following entries are right, because they were compared with this one
             self._newest[place] = newest
 
     def _write(self, batch: Batch, wall_ms: int) -> None:
@@ -355,8 +356,8 @@ class Partition:
         """Drop the oldest batches while that many bytes are left without them; negative: drop none."""
         if retention_bytes < 0:
             return
-        # A batch goes if retention.bytes are left without it, as Kafka decides of segments
-        # (UnifiedLog.deleteRetentionSizeBreachedSegments): a log never shrinks below the limit by its own doing
+        # A batch goes if retention.bytes remain without it, as Kafka decides for segments
+        # (UnifiedLog.deleteRetentionSizeBreachedSegments): a log never shrinks below the limit by itself
         first = bisect_right(self._places, self._bytes - retention_bytes, lo=self._dropped) - 1
         if first > self._dropped:
             self.start = max(self.start, self._lasts[first - 1] + 1)
@@ -364,7 +365,7 @@ class Partition:
         self._trim_epochs()
 
     def _trim_epochs(self) -> None:
-        """Epochs and segments that ended before the log start are forgotten; the epoch it lies in begins there."""
+        """Forget epochs and segments that ended before the log start. The epoch in which the log starts begins there."""
         self.segments.trim(self.start)
         if self.producers.transactions is not None:
             self.producers.transactions.trim(self.start)
@@ -393,15 +394,13 @@ class Partition:
 
 
 def _stamp(batch: Batch) -> int:
-    """The largest timestamp of its records. Compaction may have left none, and the header still has one."""
+    """Return the largest timestamp of the batch's records. Compaction may have removed all, and the header still has one."""
     return batch.max_timestamp if batch.records_count else NO_TIMESTAMP
 
 
 def heads_of(batch: Batch, room: Room, owed: bool) -> Iterable[Head]:
-    """A batch's records; one whose compression is opaque here is answered for by its first offset and its largest timestamp.
-
-    `owed`: it is opened though there be no room for it. Else raises OverLimit.
-    """
+    """Return a batch's records. For a batch whose compression is opaque here, its first offset and its largest timestamp stand in.
+    `owed`: it is opened even without room for it, instead of raising OverLimit."""
     try:
         payload = room.unpacked(batch)
     except RecordsError as error:

@@ -1,4 +1,4 @@
-"""One partition as a request names it, and its hash in the maps of Kafka's handlers."""
+"""A partition as a request names it, and its hash in the maps of Kafka's handlers."""
 
 from __future__ import annotations
 

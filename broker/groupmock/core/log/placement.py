@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 NO_LEADER: Final = -1
 MOST_PARTITIONS: Final = 10_000
-"""So many a controller makes for one request (ReplicationControlManager.MAX_PARTITIONS_PER_BATCH)."""
+"""The most partitions that a controller creates for one request (ReplicationControlManager.MAX_PARTITIONS_PER_BATCH)."""
 CREATION_COST: Final = 25
-"""Units of core.budget for a topic that is made, and for each of its partitions."""
+"""Units of core.budget for a created topic, and for each of its partitions."""
 MADE_COST: Final = 4
 
 
@@ -28,34 +28,33 @@ class Host(Protocol):
 
     @property
     def places(self) -> int:
-        """On how many partitions it puts what it hosts; those beyond are led like any other."""
+        """The number of partitions that it places; others are led like any partition."""
 
     def leader_of(self, partition: int) -> int | None:
-        """The node that leads a partition; None: nobody does."""
+        """Return the node that leads a partition, or None."""
 
     def elected(self, turn: Turn, first: int, leaders: Sequence[int]) -> None:
-        """Partitions from `first` on were made and have these leaders (-1: none)."""
+        """Note that partitions from `first` on were created with these leaders (-1: none)."""
 
     def load(self, turn: Turn, partition: int, node: int, loading_ms: int) -> None:
-        """Another node takes a partition over."""
+        """Let another node take a partition over."""
 
 
 def first_node(name: str, nodes: int) -> int:
-    """0-based place of partition 0's leader; internal topics start at the first node (the (p mod N)-th has offsets partition p)."""
+    """Return the 0-based place of partition 0's leader. Internal topics start at the first node (the (p mod N)-th has offsets partition
+    p)."""
     return 0 if name in INTERNAL else crc32(name.encode()) % nodes
 
 
 def replicas(name: str, partition: int, factor: int, node_ids: list[int], leader: int | None = None) -> list[int]:
-    """The replica list of one partition, preferred leader first: `factor` neighbours round the ring of nodes.
-
-    `leader`: who it is, where somebody has decided that.
-    """
+    """Return the replica list of one partition, preferred leader first: `factor` neighbours round the ring of nodes. `leader` is the
+    node that was chosen to lead, if any."""
     start = first_node(name, len(node_ids)) + partition if leader is None else node_ids.index(leader)
     return [node_ids[(start + step) % len(node_ids)] for step in range(factor)]
 
 
 def check_numbers(partitions: int, factor: int, nodes: int, quirks: Quirks) -> None:
-    """Can so many partitions be put on so many nodes, `factor` replicas of each? Raises TopicRefused in the words of the controller."""
+    """Refuse numbers of partitions and replicas that do not fit the nodes. Raises TopicRefused in the words of the controller."""
     if factor < 1:
         message = "Replication factor must be larger than 0, or -1 to use the default value."
         raise TopicRefused(error_codes.INVALID_REPLICATION_FACTOR, message)

@@ -30,7 +30,7 @@ class Origin(StrEnum):
 
 
 class Written(msgspec.Struct, gc=False, frozen=True):
-    """One batch that was appended. `timestamp` is the batch's largest, what Kafka reports for a duplicate."""
+    """One batch that was appended. `timestamp` is the batch's largest, which Kafka reports for a duplicate."""
 
     first_sequence: int
     last_sequence: int
@@ -51,7 +51,7 @@ class ProducerState(msgspec.Struct, gc=False):
 
     @property
     def last_sequence(self) -> int:
-        """-1: it wrote nothing in this epoch."""
+        """Return the last sequence, or -1 if the producer wrote nothing in this epoch."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
 
@@ -72,7 +72,7 @@ class ProducerStates:
         self._states: dict[int, ProducerState] = {}
         self._tried: dict[int, Tried] = {}
         self.transactions: LogTransactions | None = None
-        """Those of this partition, from its first transactional batch on."""
+        """The transactions of this partition, from its first transactional batch on."""
 
     def __len__(self) -> int:
         return len(self._states)
@@ -82,13 +82,13 @@ class ProducerStates:
         return self._states
 
     def in_transaction(self, producer_id: int, epoch: int, any_epoch: bool = False) -> bool:
-        """Is a transaction of that producer open here? Then nobody is asked about its batches any more (KIP-890). `any_epoch`: 3.9 does not
-        look at it (UnifiedLog.hasOngoingTransaction)."""
+        """Return whether a transaction of that producer is open here; then the coordinator is not asked about its batches any more
+        (KIP-890). `any_epoch`: 3.9 does not compare the epoch (UnifiedLog.hasOngoingTransaction)."""
         state = self._states.get(producer_id)
         return state is not None and (any_epoch or state.epoch == epoch) and self.open_from(producer_id) is not None
 
     def is_fenced(self, producer_id: int, epoch: int) -> bool:
-        """Has a higher epoch of that producer written here, or ended a transaction?"""
+        """Return whether a higher epoch of that producer wrote here, or ended a transaction."""
         state = self._states.get(producer_id)
         return state is not None and epoch < state.epoch
 
@@ -97,8 +97,8 @@ class ProducerStates:
         return None if self.transactions is None else self.transactions.open_from(producer_id)
 
     def tries(self, batch: Batch, wall_ms: int, new: bool) -> None:
-        """A batch is about to be the first of a transaction here, if its coordinator allows it. A later one does not overtake it, should it
-        fail (VerificationStateEntry)."""
+        """Note a batch that is about to be the first of a transaction here, if its coordinator allows it. If it fails, a later batch
+        does not overtake it (VerificationStateEntry)."""
         tried = self._tried.get(batch.producer_id)
         if tried is None:
             if len(self._tried) >= MOST_TRIED:
@@ -110,12 +110,10 @@ class ProducerStates:
             tried.lowest = min(tried.lowest, batch.base_sequence)
 
     def check(self, batch: Batch, origin: Origin = Origin.CLIENT) -> Written | None:
-        """The earlier append that this batch repeats, None if it is new and in sequence.
-
-        Raises INVALID_PRODUCER_EPOCH for an older epoch, OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, INVALID_TXN_STATE for a plain batch amid
-        a transaction. A producer id that the partition does not know (expired, or its records deleted) may begin with any sequence, as in
-        Kafka since KIP-360. Of a coordinator the epoch alone is looked at.
-        """
+        """Return the earlier append that this batch repeats, or None if it is new and in sequence. Raises INVALID_PRODUCER_EPOCH for an
+        older epoch, OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, INVALID_TXN_STATE for a plain batch amid a transaction. A producer id that
+        the partition does not know (expired, or its records deleted) may begin with any sequence, as in Kafka since KIP-360. For a
+        coordinator only the epoch is checked."""
         state = self._states.get(batch.producer_id)
         if state is not None and batch.producer_epoch < state.epoch:
             raise RecordsError(
@@ -124,7 +122,7 @@ class ProducerStates:
             )
         if origin is Origin.COORDINATOR:
             return None
-        # Before the order: a retry lies behind the last sequence and would be refused as out of order
+        # Before the order is checked, because a retry lies behind the last sequence and would be refused as out of order
         for written in state.batches if state is not None and state.epoch == batch.producer_epoch else ():
             if (written.first_sequence, written.last_sequence) == (batch.base_sequence, batch.last_sequence):
                 return written
@@ -137,7 +135,8 @@ class ProducerStates:
         """Check the sequence (ProducerAppendInfo.checkSequence). An epoch of -1, which no producer has, counts as none."""
         tried = self._tried.get(batch.producer_id)
         if tried is not None and tried.new and (state is None or not state.batches):
-            _in_order(batch, 0)  # what a new client begins has a fresh epoch (KIP-890), and so has all that comes before it stands
+            # A transaction of a new client has a fresh epoch (KIP-890), and so has every batch before the first one is stored
+            _in_order(batch, 0)
         if tried is not None and batch.base_sequence > tried.lowest:
             _in_order(batch, tried.lowest)
         if state is not None and state.epoch != NO_EPOCH:
@@ -145,7 +144,7 @@ class ProducerStates:
             _in_order(batch, 0 if batch.producer_epoch > state.epoch else next_sequence(state.last_sequence))
 
     def wrote(self, batch: Batch, wall_ms: int) -> None:
-        """Remember an appended batch (`batch` has its offsets in the log)."""
+        """Remember an appended batch, whose offsets are those in the log."""
         state = self._states.get(batch.producer_id)
         # Batches of the old epoch are forgotten: the new one's sequences begin at 0 and would be taken for repetitions
         if state is None or state.epoch != batch.producer_epoch:
@@ -173,14 +172,15 @@ class ProducerStates:
             )
 
     def marked(self, marker: Marker, offset: int, wall_ms: int) -> None:
-        """A marker stands there: the producer's transaction is over, and its epoch is the marker's."""
+        """Note a marker: the producer's transaction is over, and its epoch is the marker's."""
         state = self._states.get(marker.producer_id)
         if state is None or state.epoch != marker.producer_epoch:
             state = self._entered(marker.producer_id, marker.producer_epoch, wall_ms, state)
         state.seen = state.timestamp = wall_ms
         state.coordinator_epoch = marker.coordinator_epoch
         tried = self._tried.get(marker.producer_id)
-        # A new client has another epoch in its next transaction: with the same one that has begun already (UnifiedLog.updateProducers)
+        # A new client has another epoch in its next transaction; with the same epoch the next one has begun already
+        # (UnifiedLog.updateProducers)
         if tried is not None and not (tried.new and tried.epoch == marker.producer_epoch):
             del self._tried[marker.producer_id]
         if self.transactions is not None:

@@ -1,9 +1,9 @@
-"""Which replica a consumer is sent to: fetch from follower (KIP-392).
+"""The replica that a consumer fetches from: fetch from follower (KIP-392).
 
-A consumer says its rack with every Fetch (v11 and later, `client.rack`). Where the brokers have replica.selector.class set to Kafka's
+A consumer sends its rack with every Fetch (v11 and later, `client.rack`). Where the brokers have replica.selector.class set to Kafka's
 RackAwareReplicaSelector, the leader answers it without records and names a replica in that rack (`preferred_read_replica`); the consumer
-fetches there until the replica refuses, or its metadata is renewed. Nobody is sent away who asks from the leader's own rack, from a rack
-without a replica, or for an offset that the replica does not have. As on Kafka 4.3.0, 3.9.1 and 2.8.2
+fetches there until the replica refuses, or its metadata is renewed. A consumer stays with the leader if it asks from the leader's own rack,
+from a rack without a replica, or for an offset that the replica does not have. Kafka 4.3.0, 3.9.1 and 2.8.2 do the same
 (docs/kafka/differences.md#fetch-from-follower).
 """
 

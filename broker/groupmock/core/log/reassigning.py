@@ -34,7 +34,7 @@ def elect(turn: Turn, topics: Topics, topic: str, partition: Partition, kind: in
     first = partition.replicas[0]
     if partition.leader == first or (kind == UNCLEAN and partition.leader != NO_LEADER):
         raise TopicRefused(error_codes.ELECTION_NOT_NEEDED, NOT_NEEDED)
-    # Who runs and is a replica leads already where nobody leads: an unclean election finds nobody else
+    # A running replica leads already if the partition has no leader: an unclean election finds no other
     if kind == UNCLEAN:
         raise TopicRefused(error_codes.ELIGIBLE_LEADERS_NOT_AVAILABLE, NONE_ELIGIBLE)
     if first not in {each.node_id for each in turn.environment.up}:
@@ -49,13 +49,14 @@ def check_replicas(turn: Turn, partition: Partition, replicas: Sequence[int], ma
         raise TopicRefused(
             error_codes.INVALID_REPLICATION_FACTOR, f"The replication factor is changed from {len(partition.replicas)} to {len(replicas)}"
         )
-    # Kafka begins, and goes on when one of them starts; what lasts is not played here (docs/kafka/differences.md#administration)
+    # Kafka begins, and goes on when one of them starts; reassignments that last are not played here
+    # (docs/kafka/differences.md#administration)
     if not any(node.node_id in replicas for node in turn.environment.up):
         raise TopicRefused(error_codes.INVALID_REPLICA_ASSIGNMENT, f"None of the brokers {list(replicas)} runs.")
 
 
 def reassign(turn: Turn, topics: Topics, topic: str, partition: Partition, replicas: Sequence[int]) -> None:
-    """Replicas that were checked take the place of those there are; the leader stays if it is one of them."""
+    """Replace the replicas by checked ones. The leader stays if it is one of them."""
     partition.replicas = list(replicas)
     turn.note("partition_reassigned", topic=topic, partition=partition.index, replicas=partition.replicas)
     up = {node.node_id for node in turn.environment.up}

@@ -6,7 +6,7 @@ from ..budget import fitting
 
 
 class TopicRefused(ValueError):
-    """A topic that cannot be made, changed or found."""
+    """A topic that cannot be created, changed or found."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def may_lead(environment: Environment, partition: Partition, node: int) -> bool:
-    """Does the node run, and has all of the log?"""
+    """Return whether the node runs and has all of the log."""
     return node not in partition.lagging and any(each.node_id == node for each in environment.up)
 
 
@@ -29,7 +29,7 @@ def in_sync(environment: Environment, partition: Partition) -> list[int]:
 
 
 def offline(environment: Environment, partition: Partition) -> list[int]:
-    """The replicas on nodes that are stopped."""
+    """Return the replicas on nodes that are stopped."""
     if len(environment.up) == len(environment.identity.nodes):
         return []
     up = {each.node_id for each in environment.up}
@@ -37,12 +37,12 @@ def offline(environment: Environment, partition: Partition) -> list[int]:
 
 
 def elected(environment: Environment, partition: Partition) -> int:
-    """The first replica that may lead; NO_LEADER: none."""
+    """Return the first replica that may lead, or NO_LEADER."""
     return next((replica for replica in partition.replicas if may_lead(environment, partition, replica)), NO_LEADER)
 
 
 def heir(environment: Environment, partition: Partition) -> int | None:
-    """Whom a leader that is to go hands over to: the replica after it that may lead, else any other node that runs; None: nobody."""
+    """Return the node that succeeds a leader that is to go: the replica after it that may lead, else any other node that runs, or None."""
     at = partition.replicas.index(partition.leader) + 1 if partition.leader in partition.replicas else 0
     others = [*partition.replicas[at:], *partition.replicas[:at], *(each.node_id for each in environment.up)]
     return next((each for each in others if each != partition.leader and may_lead(environment, partition, each)), None)

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 KEY: Final = ("log_retention",)
 FAR_NS: Final = 100 * 365 * 24 * 3600 * 1000 * NS_PER_MS
-"""A century: what is due later is not waited for."""
+"""A century, because what is due later is not waited for."""
 
 
 class Aging(NamedTuple):
-    """A log whose records may be too old some day: its topic, the log, what holds for it."""
+    """A log whose records may become too old: its topic, the log, and its limits."""
 
     topic: str
     partition: Partition
@@ -34,7 +34,7 @@ class Aging(NamedTuple):
 
 
 def watch(turn: Turn, logs: Iterable[Aging]) -> None:
-    """See to it that the next look comes when something in these logs is too old."""
+    """Arm the timer for the moment at which something in these logs is too old."""
     due = (log.partition.segments.due_ms(log.limits.retention_ms) for log in logs if log.limits.retention_ms >= 0)
     first = min((moment for moment in due if moment is not None), default=None)
     if first is None:

@@ -22,8 +22,8 @@ _base = attrgetter("base_offset")
 
 
 class Segment(msgspec.Struct, gc=False):
-    """`base_offset`: where it begins; `first_ms`: the largest timestamp of its first write, from which segment.ms counts; `newest_ms`: the
-    largest of all."""
+    """A segment begins at `base_offset`. `first_ms` is the largest timestamp of its first write, from which segment.ms counts;
+    `newest_ms` is the largest of all."""
 
     base_offset: int
     first_ms: int
@@ -40,7 +40,7 @@ class Segments:
         self._kept: list[Segment] = []
 
     def wrote(self, base_offset: int, newest_ms: int, size: int, limits: LogLimits) -> None:
-        """Batches were written at that offset, with that largest timestamp."""
+        """Note batches that were written at that offset, with that largest timestamp."""
         last = self._kept[-1] if self._kept else None
         if last is not None and not last.size:
             last.first_ms = last.newest_ms = newest_ms
@@ -60,15 +60,14 @@ class Segments:
 
     @property
     def active(self) -> Segment | None:
-        """The one that is written to; None: nothing was written yet."""
+        """Return the segment that is written to, or None before the first write."""
         return self._kept[-1] if self._kept else None
 
     def replace(self, kept: list[Segment]) -> None:
-        """These are the segments from now on."""
         self._kept = kept
 
     def kept(self) -> list[Segment]:
-        """Those there are, the oldest first."""
+        """Return the segments, the oldest first."""
         return list(self._kept)
 
     def base_at(self, offset: int) -> int:
@@ -77,26 +76,26 @@ class Segments:
         return self._kept[max(0, found)].base_offset if self._kept else offset
 
     def holds(self, offset: int) -> bool:
-        """Does that offset lie in one of them? Deleted records do until their segment goes."""
+        """Return whether the offset lies in a segment. Deleted records do until their segment goes."""
         return bool(self._kept) and self._kept[0].base_offset <= offset
 
     def begins_at(self, offset: int) -> bool:
-        """Is that where the oldest one begins?"""
+        """Return whether the oldest segment begins at that offset."""
         return bool(self._kept) and self._kept[0].base_offset == offset
 
     def trim(self, start: int) -> None:
-        """The log starts there now: what lies before is gone."""
+        """Drop the segments before the log's new start."""
         gone = 0
         while gone + 1 < len(self._kept) and self._kept[gone + 1].base_offset <= start:
             gone += 1
         del self._kept[:gone]
 
     def due_ms(self, retention_ms: int) -> int | None:
-        """When the oldest one is too old; None: there is none."""
+        """Return when the oldest segment is too old, or None if none can be."""
         return self._kept[0].newest_ms + retention_ms + 1 if self._goes(0) else None
 
     def _goes(self, place: int) -> bool:
-        """May that one go some day? The active one does not while it is empty (UnifiedLog.deletableSegments)."""
+        """Return whether the segment may go some day. The active one does not while it is empty (UnifiedLog.deletableSegments)."""
         return place < len(self._kept) - 1 or (place < len(self._kept) and self._kept[place].size > 0)
 
     def expire(self, wall_ms: int, retention_ms: int, end: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Incremental fetch sessions (KIP-227): what a fetcher asked for and was told, so that both sides send only what changed."""
+"""Incremental fetch sessions (KIP-227) remember what a fetcher asked for and was answered, so that both sides send only what changed."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ..dice import Dice
 NO_SESSION: Final = 0
 INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
-# a constant in every release: KafkaServer.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS
+# A constant in every release: KafkaServer.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS
 EVICTION_MS: Final = 120_000
 INT_MAX: Final = 2**31 - 1
-IDS_SINCE: Final = 13  # Fetch versions from here on name topics by id
+IDS_SINCE: Final = 13  # Fetch versions from this one on name topics by id
 
 Key = tuple[str | bytes, int]
 NameOf = Callable[[bytes], str | None]
 
 
 class Slot(msgspec.Struct, gc=False):
-    """One partition in a fetch: how it was named, what was asked, and (in a session) what was last told about it."""
+    """One partition in a fetch: how it was named, what was asked, and (in a session) what was last answered about it."""
 
-    topic: str | None  # None: an id that names no topic
+    topic: str | None  # None for an id that names no topic
     topic_id: bytes
     partition: int
     fetch_offset: int
@@ -44,9 +44,10 @@ class Slot(msgspec.Struct, gc=False):
         self.current_leader_epoch, self.last_fetched_epoch = newer.current_leader_epoch, newer.last_fetched_epoch
 
     def news(self, found: PartitionData) -> bool:
-        """Does `found` differ from what was told (records, high watermark, log start, an error)? It counts as told from now on."""
-        # An error is told each time, and spoils what was told before: once it is gone the partition is sent even if nothing
-        # new is in it, else the client would go on without it (FetchSession.CachedPartition.maybeUpdateResponseData)
+        """Return whether `found` differs from the last answer (records, high watermark, log start, an error), and remember it as
+        answered."""
+        # An error is answered each time, and resets what was answered before: once it is gone the partition is sent even without news,
+        # because the client would go on without it otherwise (FetchSession.CachedPartition.maybeUpdateResponseData)
         if found.error_code:
             self.told_high_watermark = -1
             return True
@@ -68,7 +69,8 @@ class Session(msgspec.Struct):
 
 
 class Context(msgspec.Struct):
-    """How one fetch relates to sessions: `slots` to read; `session`: of an incremental one; `create`: a full one that wants a session."""
+    """How one fetch relates to sessions: the `slots` to read; the `session` of an incremental one; `create` for a full one that wants a
+    session."""
 
     slots: dict[Key, Slot]
     session: Session | None = None
@@ -76,7 +78,7 @@ class Context(msgspec.Struct):
 
 
 class SessionRefused(Exception):
-    """The fetch names a session wrongly; the whole answer is this code."""
+    """The fetch names a session wrongly, so the whole answer is this code."""
 
     def __init__(self, code: int) -> None:
         super().__init__(error_name(code))
@@ -95,19 +97,19 @@ class FetchSessions:
         return len(self._sessions)
 
     def size(self, session_id: int) -> int:
-        """How many partitions that session has; 0: there is no such session."""
+        """Return how many partitions the session has; 0 if it does not exist."""
         session = self._sessions.get(session_id)
         return 0 if session is None else len(session.slots)
 
     def partitions(self, session_id: int) -> Iterator[tuple[str | None, bytes, int]]:
-        """(topic, None where its id names none; topic id; partition) of each partition of that session."""
+        """Yield (topic, or None where its id names none; topic id; partition) of each partition of that session."""
         session = self._sessions.get(session_id)
         return ((slot.topic, slot.topic_id, slot.partition) for slot in (session.slots.values() if session is not None else ()))
 
     def context(self, request: FetchRequest, version: int, name_of: NameOf, wall_ms: int) -> Context:
         """Return what this request is to read. Raises SessionRefused with 70, 71 or 106."""
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            # A fetcher that starts over leaves no session behind that would take a place until it is evicted (KIP-227)
+            # The session of a fetcher that starts over is dropped, because it would take a place until it is evicted (KIP-227)
             self._sessions.pop(request.session_id, None)
             return Context(_slots_of(request, version, name_of), create=request.session_epoch == INITIAL_EPOCH)
         session = self._sessions.get(request.session_id)
@@ -115,7 +117,7 @@ class FetchSessions:
             raise SessionRefused(error_codes.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != request.session_epoch:
             raise SessionRefused(error_codes.INVALID_FETCH_SESSION_EPOCH)
-        # Partitions are filed under names or under ids; a client that changes between them begins a new session (KIP-516)
+        # Partitions are filed under names or under ids, so a client that changes between them begins a new session (KIP-516)
         if session.uses_ids != (version >= IDS_SINCE):
             raise SessionRefused(error_codes.FETCH_SESSION_TOPIC_ID_ERROR)
         self._update(session, request, version, name_of)
@@ -123,19 +125,20 @@ class FetchSessions:
             del self._sessions[session.session_id]
             return Context(_slots_of(request, version, name_of))  # Kafka serves it without a session
         session.used = wall_ms
-        # 1 after the largest: 0 asks for a new session (FetchMetadata.nextEpoch)
+        # 1 follows the largest epoch, because 0 asks for a new session (FetchMetadata.nextEpoch)
         session.epoch = session.epoch + 1 if session.epoch < INT_MAX else 1
         return Context(session.slots, session)
 
     def finish(
         self, context: Context, rows: list[tuple[Slot, PartitionData]], version: int, wall_ms: int
     ) -> tuple[int, list[tuple[Slot, PartitionData]]]:
-        """(session id, the rows to send): all of a full fetch, only news of an incremental one. Creates the session that was asked for."""
+        """Return the session id and the rows to send: all of a full fetch, only news of an incremental one. Creates the session that was
+        asked for."""
         session = context.session
         if session is not None:
             sent = [(slot, found) for slot, found in rows if slot.news(found)]
             for slot, found in sent:
-                if found.records:  # goes to the end, so that the others get their turn within max bytes
+                if found.records:  # The partition goes to the end, so that the others get their turn within max bytes
                     key = _key(slot, session.uses_ids)
                     if session.slots.pop(key, None) is not None:
                         session.slots[key] = slot
@@ -161,12 +164,13 @@ class FetchSessions:
             for partition in topic.partitions:
                 session.slots.pop((topic.topic_id if session.uses_ids else topic.topic, partition), None)
         for slot in session.slots.values():
-            # The topic may have come into being since
+            # The topic may have been created since
             if slot.topic is None:
                 slot.topic = name_of(slot.topic_id)
 
     def _make_room(self, size: int, wall_ms: int) -> bool:
-        """Is there room for a session of `size` partitions, if need be made by evicting a stale one or a smaller one that had its time?"""
+        """Return whether there is room for a session of `size` partitions, if need be by evicting a stale one or a smaller one that had
+        its time."""
         if len(self._sessions) < self._room:
             return True
         if not self._sessions:
@@ -184,7 +188,7 @@ class FetchSessions:
 
     def _new_id(self) -> int:
         while True:
-            # never 0, which says on the wire that there is none
+            # Never 0, which means on the wire that there is no session
             session_id = self._dice.below(INT_MAX) + 1
             if session_id not in self._sessions:
                 return session_id

@@ -25,19 +25,19 @@ class TopicNews:
         self._marks: list[OfMarker] = []
 
     def when_changed(self, told: OfTopic) -> None:
-        """`told` hears the name of every topic that is created, or grows, from now on."""
+        """Call `told` with the name of every topic that is created, or grows, from now on."""
         self._changes.append(told)
 
     def when_deleted(self, told: OfTopic) -> None:
-        """`told` hears the name of every topic that is deleted from now on."""
+        """Call `told` with the name of every topic that is deleted from now on."""
         self._deletions.append(told)
 
     def when_led(self, told: OfTopic) -> None:
-        """`told` hears the name of every topic of which a partition is led by another node from now on."""
+        """Call `told` with the name of every topic of which a partition gets another leader from now on."""
         self._elections.append(told)
 
     def when_marked(self, told: OfMarker) -> None:
-        """`told` hears of every transaction that ends in a partition from now on."""
+        """Call `told` with every transaction that ends in a partition from now on."""
         self._marks.append(told)
 
     def _tell_changed(self, turn: Turn, name: str) -> None:

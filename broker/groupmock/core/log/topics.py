@@ -1,6 +1,6 @@
-"""The topics of the cluster: their partitions, ids, configs and placement; what the rest of the core asks about them.
+"""The topics of the cluster: their partitions, ids, configs and placement, and the questions that the rest of the core has about them.
 
-A server imports this before it listens, so logs, configs and fetches are imported when the first topic, setting or fetch needs them.
+A server imports this module before it listens, so logs, configs and fetches are imported when the first topic, setting or fetch needs them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ class Topic(msgspec.Struct, eq=False):
 
     @property
     def replication_factor(self) -> int:
-        """Replicas of its first partition."""
         return len(self.partitions[0].replicas)
 
 
@@ -57,17 +56,18 @@ class Topics(TopicNews):
         self._hosts: dict[str, Host] = {}
         self._topics: dict[str, Topic] = {}
         self._names: dict[bytes, str] = {}
-        self._printed: dict[str, tuple[str, ...]] = {}  # as metrics have it -> the topics
+        self._printed: dict[str, tuple[str, ...]] = {}  # Names as metrics print them -> the topics
         self._partition_count = 0
         self.made = 0
-        """How many topics were made so far."""
+        """The number of topics that were created so far."""
         self.deleted = 0
-        """How many of them were deleted."""
-        self._broker_configs: dict[str, dict[str, str]] = {}  # changed at run time: node id as text, or "" for all -> configs
+        """The number of topics that were deleted so far."""
+        # Configs that were changed at run time: node id as text, or "" for all -> configs
+        self._broker_configs: dict[str, dict[str, str]] = {}
         # With eligible leader replicas it is a config of the cluster from the start, not a default (KIP-966; docs/kafka/differences.md)
         if environment.settings.quirks.min_insync_replicas_pinned:
             self._broker_configs[""] = {"min.insync.replicas": "1"}
-        self._limits: dict[str, dict[int, LogLimits]] = {}  # by topic, made or still to come, and node
+        self._limits: dict[str, dict[int, LogLimits]] = {}  # By topic, existing or to come, and node
 
     def hosted_by(self, name: str, host: Host) -> None:
         """Register the coordinator that hosts an internal topic: it decides from now on who leads the partitions, and hears of new ones."""
@@ -75,7 +75,7 @@ class Topics(TopicNews):
 
     @cached_property
     def fetches(self) -> Fetches:
-        """The fetches that wait, and the fetch sessions."""
+        """Return the parked fetches and the fetch sessions."""
         from .fetches import Fetches
 
         return Fetches(self._environment, self)
@@ -85,7 +85,7 @@ class Topics(TopicNews):
         return {"fetch": lambda subject, turn: self.fetches.expire(turn, subject), "log_retention": lambda _, turn: self._expire(turn)}
 
     def _expire(self, turn: Turn) -> bool:
-        """The timer has fired also where nothing is too old, so that a replay looks at the very same moments."""
+        """Delete old records. The timer has fired also if nothing was too old, so that a replay looks at the very same moments."""
         from . import retention
 
         there = (topic for topic in list(self._topics.values()) if self._topics.get(topic.name) is topic)
@@ -99,7 +99,7 @@ class Topics(TopicNews):
 
     def disconnected(self, connection: int) -> None:
         """Drop the fetch that waits on that connection."""
-        if "fetches" in self.__dict__:  # else none was ever asked for
+        if "fetches" in self.__dict__:  # No fetch was ever asked for otherwise
             self.fetches.disconnected(connection)
 
     def create(
@@ -125,7 +125,7 @@ class Topics(TopicNews):
             raise TopicRefused(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
         if name in self._topics:
             raise TopicRefused(error_codes.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        # Both are '_' in the names of metrics: two such topics would share theirs (Topic.hasCollision)
+        # Metrics print both as '_': two such topics would share theirs (Topic.hasCollision)
         if "." in name or "_" in name:
             for other in self._printed.get(names.metric_name(name), ()):
                 raise TopicRefused(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
@@ -141,7 +141,7 @@ class Topics(TopicNews):
             configs=dict(settings),
             partitions=self._partitions(0, replicas),
         )
-        # `record_limit` asks for topics that are still to come: what it found was of the defaults, not of these configs
+        # `record_limit` asks for topics to come: what it found were the defaults, and not these configs
         self._limits.pop(name, None)
         self.made += 1
         self._topics[name] = topic
@@ -155,14 +155,14 @@ class Topics(TopicNews):
         return topic
 
     def _new_id(self) -> bytes:
-        """An id no topic has: the same seed may be given twice (`reseed`), and then draws what it drew before."""
+        """Draw an id that no topic has: the same seed may be given twice (`reseed`), and then draws what it drew before."""
         drawn = self._environment.dice.uuid_bytes()
         while drawn in self._names:
             drawn = self._environment.dice.uuid_bytes()
         return drawn
 
     def _partitions(self, first: int, replicas: Sequence[list[int]]) -> list[Partition]:
-        """New partitions from that number on. Who leads them is the first of their replicas that runs."""
+        """Return new partitions from that number on. The first of a partition's replicas that runs leads it."""
         from .partition import Partition
 
         made = [Partition(first + step, nodes, self._environment.epoch_ms) for step, nodes in enumerate(replicas)]
@@ -172,7 +172,7 @@ class Topics(TopicNews):
         return made
 
     def _elected(self, turn: Turn, topic: Topic, first: int) -> None:
-        """New partitions of an internal topic have leaders: its host begins there."""
+        """Tell the host of an internal topic that new partitions have leaders."""
         host = self._hosts.get(topic.name)
         if host is not None:
             host.elected(turn, first, [partition.leader for partition in topic.partitions[first:]])
@@ -202,7 +202,7 @@ class Topics(TopicNews):
     def delete(self, turn: Turn, name: str) -> None:
         """Delete a topic, its records and what groups committed for it. Raises TopicRefused."""
         topic = self.require(name)
-        # Gone first: fetches that are looked at below must not find it, for that is what ends their wait
+        # Removed first: fetches that are looked at below must not find the topic, because that ends their wait
         del self._topics[name], self._names[topic.topic_id]
         self._limits.pop(name, None)
         self._partition_count -= len(topic.partitions)
@@ -223,7 +223,7 @@ class Topics(TopicNews):
         self.lead_all(turn, [(name, partition, node)])
 
     def lead_all(self, turn: Turn, moves: Iterable[tuple[str, int, int]]) -> None:
-        """`lead` for each (topic, partition, node), all of them at once for who waits. Raises TopicRefused."""
+        """Call `lead` for each (topic, partition, node), at once for waiting fetches. Raises TopicRefused."""
         known, moved = {each.node_id for each in self._environment.identity.nodes}, []
         for name, partition, node in moves:
             found, host = self.require_partition(name, partition), self._host(name, partition)
@@ -237,7 +237,7 @@ class Topics(TopicNews):
         self.fetches.changed(turn, moved)
 
     def hosted(self, turn: Turn, name: str, partition: int, node: int | None) -> None:
-        """A partition of an internal topic is led by whom its host says; None: by nobody."""
+        """Set the leader of a partition of an internal topic, which its host chose. None: no node leads it."""
         found = self.find(name, partition)
         if found is not None and found.leader != (NO_LEADER if node is None else node):
             self._lead(turn, name, found, NO_LEADER if node is None else node)
@@ -264,7 +264,7 @@ class Topics(TopicNews):
             self._tell_leaders(turn, topic, moved)
 
     def node_started(self, turn: Turn, node: int) -> None:
-        """The node leads what has a replica there and no leader. Group coordinators have begun there before."""
+        """Let the node lead partitions that have a replica there and no leader. Group coordinators have begun there before."""
         for topic in self._topics.values():
             orphans = [partition for partition in topic.partitions if partition.leader == NO_LEADER and node in partition.replicas]
             moved = [partition for partition in orphans if may_lead(self._environment, partition, node)]
@@ -280,7 +280,8 @@ class Topics(TopicNews):
             self._tell_led(turn, topic.name)
 
     def append(self, turn: Turn, topic: str, partition: int, batch: bytes) -> int:
-        """Append record batches on the server's side and wake who waits; returns the first offset. Raises TopicRefused, RecordsError."""
+        """Append record batches on the server's side and wake waiting fetches. Returns the first offset. Raises TopicRefused,
+        RecordsError."""
         from groupmock_codec.records import RecordsError, read_batches
 
         from .producers import Origin
@@ -294,36 +295,36 @@ class Topics(TopicNews):
         return appended.base_offset
 
     def write(self, turn: Turn, topic: Topic, partition: Partition, batches: list[Batch], origin: Origin) -> Appended:
-        """Append checked batches; the caller tells `fetches.changed` once all of a request is written, as Kafka does."""
+        """Append checked batches. The caller calls `fetches.changed` once all of a request is written, as Kafka does."""
         limits = self.limits(topic, partition.leader)
         appended = partition.append(batches, limits, turn.wall_ms, origin)
         self._watch_age(turn, topic, partition, limits, appended.base_offset)
         return appended
 
     def mark(self, turn: Turn, topic: Topic, partition: Partition, marker: Marker) -> None:
-        """Append the marker of a transaction's end; the caller tells `fetches.changed`. Raises RecordsError for one of the past."""
+        """Append the marker of a transaction's end. The caller calls `fetches.changed`. Raises RecordsError for one of the past."""
         limits = self.limits(topic, partition.leader)
         self._watch_age(turn, topic, partition, limits, partition.mark(marker, limits, turn.wall_ms))
         self._tell_marked(turn, topic.name, partition.index, marker)
 
     def _watch_age(self, turn: Turn, topic: Topic, partition: Partition, limits: LogLimits, offset: int) -> None:
-        """Only the oldest segment says when something is too old, and it ages no sooner by what comes to it."""
+        """Watch the log's age if it got its oldest segment: only that one says when something is too old, and later batches do not age
+        it."""
         if limits.retention_ms >= 0 and partition.segments.begins_at(offset):
             from . import retention
 
             retention.watch(turn, [retention.Aging(topic.name, partition, limits)])
 
     def get(self, name: str) -> Topic | None:
-        """The topic of that name."""
         return self._topics.get(name)
 
     def find(self, name: str, partition: int) -> Partition | None:
-        """That partition, if topic and index exist."""
+        """Return the partition if topic and index exist, else None."""
         topic = self._topics.get(name)
         return topic.partitions[partition] if topic is not None and 0 <= partition < len(topic.partitions) else None
 
     def require(self, name: str) -> Topic:
-        """The topic of that name. Raises TopicRefused(UNKNOWN_TOPIC_OR_PARTITION)."""
+        """Return the topic of that name. Raises TopicRefused(UNKNOWN_TOPIC_OR_PARTITION)."""
         topic = self._topics.get(name)
         if topic is None:
             raise TopicRefused(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
@@ -337,21 +338,21 @@ class Topics(TopicNews):
         return found
 
     def partitions(self, name: str) -> int | None:
-        """How many partitions the topic has; None: there is no such topic."""
+        """Return how many partitions the topic has, or None for an unknown topic."""
         topic = self._topics.get(name)
         return len(topic.partitions) if topic is not None else None
 
     def topic_id(self, name: str) -> bytes | None:
-        """The 16 bytes of the topic's id."""
+        """Return the 16 bytes of the topic's id, or None for an unknown topic."""
         topic = self._topics.get(name)
         return topic.topic_id if topic is not None else None
 
     def name_of(self, topic_id: bytes) -> str | None:
-        """The topic that has this id."""
+        """Return the name of the topic with this id, or None."""
         return self._names.get(topic_id)
 
     def names(self) -> list[str]:
-        """Every topic, in order of creation."""
+        """Return the names of all topics, in order of creation."""
         return list(self._topics)
 
     def __contains__(self, name: str) -> bool:
@@ -359,12 +360,10 @@ class Topics(TopicNews):
 
     @property
     def count(self) -> int:
-        """How many topics there are."""
         return len(self._topics)
 
     @property
     def partition_count(self) -> int:
-        """How many partitions all of them have."""
         return self._partition_count
 
     def check_room(self, partitions: int) -> None:
@@ -378,15 +377,15 @@ class Topics(TopicNews):
             )
 
     def controller(self) -> int:
-        """Node id of the controller: the first node. (A KRaft broker names any live broker; older ones the elected one.)"""
+        """Return the node id of the controller: the first node. (A KRaft broker names any live broker; older ones the elected one.)"""
         return (self._environment.up or self._environment.identity.nodes)[0].node_id
 
     def leader_of(self, topic: str, partition: int) -> int:
-        """Node id of the partition's leader. Raises TopicRefused."""
+        """Return the node id of the partition's leader. Raises TopicRefused."""
         return self.require_partition(topic, partition).leader
 
     def batches(self, topic: str, partition: int) -> Iterator[Batch]:
-        """Stored batches in order, the one that holds the log start offset first. Raises TopicRefused."""
+        """Yield stored batches in order, the one that holds the log start offset first. Raises TopicRefused."""
         return self.require_partition(topic, partition).batches()
 
     def place(self, name: str, partitions: int, factor: int) -> list[list[int]]:
@@ -418,14 +417,14 @@ class Topics(TopicNews):
         retention.watch(turn, self._aging(self._topics.values()))
 
     def broker_overrides(self, node: int) -> Overrides:
-        """Broker configs that were changed at run time, as that node sees them."""
+        """Return the broker configs that were changed at run time, as that node sees them."""
         from .broker_configs import CLUSTER_WIDE, Overrides
 
         changed = self._broker_configs
         return Overrides(changed.get(str(node), {}), changed.get(CLUSTER_WIDE, {}), ever=str(node) in changed or CLUSTER_WIDE in changed)
 
     def config(self, topic: Topic, name: str, node: int) -> str:
-        """The value a topic works with on that node."""
+        """Return the value of a config with which a topic works on that node."""
         from . import configs
 
         return configs.effective(name, topic.configs, self.broker_overrides(node), self._environment.settings)
@@ -435,12 +434,13 @@ class Topics(TopicNews):
         return self._limits_of(topic.name, topic.configs, node)
 
     def record_limit(self, name: str, node: int) -> int:
-        """Bytes of the largest batch that a coordinator on that node may write: max.message.bytes of its topic, made or still to come."""
+        """Return the bytes of the largest batch that a coordinator on that node may write: max.message.bytes of its topic, existing or
+        to come."""
         topic = self._topics.get(name)
         return self._limits_of(name, {} if topic is None else topic.configs, node).max_message_bytes
 
     def _limits_of(self, name: str, set_on_topic: Mapping[str, str], node: int) -> LogLimits:
-        name = name if set_on_topic else ""  # of all topics without configs of their own they are the same: there may be thousands
+        name = name if set_on_topic else ""  # All topics without configs of their own share them, because there may be thousands
         nodes = self._limits.get(name)
         known = None if nodes is None else nodes.get(node)
         if known is None:

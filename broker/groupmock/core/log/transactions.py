@@ -1,10 +1,10 @@
-"""Which transactions are open in one log and which were aborted there: how far a reader of what is committed gets (KIP-98).
+"""The open and the aborted transactions of one log: they decide how far a reader of committed records gets (KIP-98).
 
-A transaction is open in a log from its first batch there to its marker, a control batch that says commit or abort. What lies behind the
-first batch of the oldest open one is not stable: a reader of level read_committed is not shown it, plain records and whole transactions
-among it, until the marker comes (`last stable offset`). What was aborted stays where it is and is handed out: with it goes a list of the
-aborted transactions, producer and first offset, in the order of their markers, by which the reader leaves out their batches itself.
-In Kafka: ProducerStateManager.firstUnstableOffset, TransactionIndex.
+A transaction is open in a log from its first batch there to its marker, a control batch that says commit or abort. Records behind the first
+batch of the oldest open transaction are not stable: a read_committed reader does not get them, plain records and whole transactions
+included, until the marker comes (`last stable offset`). Aborted records stay where they are and are answered: with them goes a list of the
+aborted transactions, producer and first offset, in the order of their markers, by which the reader leaves out their batches itself. In
+Kafka: ProducerStateManager.firstUnstableOffset, TransactionIndex.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _marker = attrgetter("marker_offset")
 
 
 class Marker(NamedTuple):
-    """How a producer's transaction ended. `coordinator_epoch`: leader epoch of the coordinator that says so, which an older one may not
-    contradict."""
+    """A producer's transaction ended. `coordinator_epoch` is the leader epoch of the coordinator that decided, which an older one may
+    not contradict."""
 
     producer_id: int
     producer_epoch: int
@@ -28,8 +28,8 @@ class Marker(NamedTuple):
 
 
 class Aborted(NamedTuple):
-    """One transaction that was aborted, in one log: offsets of its first batch and of its marker. `stable_offset`: the last stable one just
-    after that; no transaction that began before it was aborted later."""
+    """A transaction that was aborted, in one log: offsets of its first batch and of its marker. `stable_offset` is the last stable one
+    just after that; no transaction that began before it was aborted later."""
 
     producer_id: int
     first_offset: int
@@ -41,16 +41,16 @@ class LogTransactions:
     __slots__ = ("_aborted", "_aborted_by", "_open")
 
     def __init__(self) -> None:
-        self._open: dict[int, int] = {}  # producer id -> first offset, the oldest first
-        self._aborted: list[Aborted] = []  # in the order of their markers
-        self._aborted_by: dict[int, list[Aborted]] = {}  # the same by producer id, for who asks batch after batch
+        self._open: dict[int, int] = {}  # Producer id -> first offset, the oldest first
+        self._aborted: list[Aborted] = []  # Aborted transactions in the order of their markers
+        self._aborted_by: dict[int, list[Aborted]] = {}  # The same by producer id, for questions about batch after batch
 
     def began(self, producer_id: int, offset: int) -> None:
-        """A batch of a transaction was written there; only the first of each counts."""
+        """Note a batch of a transaction; only the first of each counts."""
         self._open.setdefault(producer_id, offset)
 
     def ended(self, marker: Marker, offset: int) -> None:
-        """Its marker was written there. A transaction that wrote nothing here leaves nothing."""
+        """Note a marker. A transaction that wrote nothing here leaves nothing."""
         first = self._open.pop(marker.producer_id, None)
         if first is not None and not marker.committed:
             oldest = self.first_open()
@@ -68,7 +68,7 @@ class LogTransactions:
 
     @property
     def any_aborted(self) -> bool:
-        """Is one listed for some reader?"""
+        """Return whether an aborted transaction is listed for some reader."""
         return bool(self._aborted)
 
     def aborted(self, offset: int, upper: int) -> list[Aborted]:
@@ -83,7 +83,7 @@ class LogTransactions:
         return found
 
     def trim(self, start: int) -> None:
-        """The log starts there now: whose marker lies before it is behind every reader."""
+        """Drop what lies before the log's new start: a marker before it is behind every reader."""
         gone = self._aborted[: bisect_left(self._aborted, start, key=_marker)]
         del self._aborted[: len(gone)]
         for producer_id, count in Counter(each.producer_id for each in gone).items():
@@ -93,7 +93,7 @@ class LogTransactions:
                 del self._aborted_by[producer_id]
 
     def aborted_batch(self, producer_id: int, offset: int) -> bool:
-        """Does a batch of that producer at that offset belong to a transaction that was aborted?"""
+        """Return whether a batch of that producer at that offset belongs to an aborted transaction."""
         mine = self._aborted_by.get(producer_id, ())
         place = bisect_left(mine, offset, key=_marker)
         return place < len(mine) and mine[place].first_offset <= offset

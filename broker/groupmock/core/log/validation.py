@@ -29,7 +29,7 @@ from .limits import LogLimits
 
 ZSTD: Final = 4
 LAST_CODEC: Final = 4
-ONE_BATCH_SINCE: Final = 3  # Produce versions before it may carry message sets and several batches
+ONE_BATCH_SINCE: Final = 3  # Earlier Produce versions may carry message sets and several batches
 ZSTD_SINCE: Final = 7
 SHOWN_ERRORS: Final = 3
 MOST_FAULTS: Final = 1000
@@ -37,12 +37,12 @@ MOST_FAULTS: Final = 1000
 OLD_BATCH: Final = 50
 """Cost of a batch in a Produce before v3 besides its records: there may be many in a partition, and each takes 5 us."""
 VARINT_MORE: Final = 0x80
-SMALLEST_RECORD: Final = 6  # attributes, two deltas, two lengths, the count of headers
-SMALLEST_BATCH: Final = 14  # what the oldest format needs behind the length
+SMALLEST_RECORD: Final = 6  # Attributes, two deltas, two lengths, the count of headers
+SMALLEST_BATCH: Final = 14  # The oldest format needs this much behind the length
 LARGEST_BATCH: Final = 2**31 - 1 - LENGTH_ENDS
 NEWEST_MAGIC: Final = 2
 PRODUCER_ID_ENDS: Final = 51
-ATTRIBUTES_AT: Final = 22  # the low byte
+ATTRIBUTES_AT: Final = 22  # The low byte of the attributes
 TRANSACTIONAL: Final = 0x10
 LONG_MAX: Final = 2**63 - 1
 KEYLESS: Final = "Compacted topic cannot accept message without key in topic partition"
@@ -58,7 +58,7 @@ class RecordFault(NamedTuple):
 
 
 class Refused(RecordsError):
-    """Records that are refused with more than a code. `logged`: the log itself refused, so Kafka's answer names its start offset."""
+    """Records are refused with more than a code. `logged`: the log itself refused, so Kafka's answer has its start offset."""
 
     def __init__(
         self, code: int, reason: str, message: str | None = None, faults: tuple[RecordFault, ...] = (), logged: bool = True
@@ -68,14 +68,12 @@ class Refused(RecordsError):
 
 
 class HandlerFails(Refused):
-    """Kafka's handler meets an exception that it does not expect: a length that overflows, a compression that there is not.
-
-    The whole request is refused then, before anything was written.
-    """
+    """Kafka's handler meets an exception that it does not expect: a length that overflows, an unknown compression. The whole request is
+    refused then, before anything was written."""
 
 
 class TooShort(Refused):
-    """A batch that is not even a header: only the log refuses it, what comes before looks at less."""
+    """A batch is shorter than a header. Only the log refuses it, because earlier checks look at less."""
 
 
 def is_transactional(data: bytes) -> bool:
@@ -97,7 +95,7 @@ def read_produced(data: bytes, version: int, room: Room) -> list[Batch]:
         return _read_old(bytes(data), room)
     first = _first_batch(data)
     codec = first.attributes & COMPRESSION_MASK
-    # From v7 on the log meets it, and refuses that partition alone (docs/kafka/differences.md)
+    # From v7 on the log sees the batch, and refuses that partition alone (docs/kafka/differences.md)
     if codec > LAST_CODEC and version < ZSTD_SINCE:
         raise HandlerFails(error_codes.UNKNOWN_SERVER_ERROR, f"compression {codec}", logged=False)
     if codec == ZSTD and version < ZSTD_SINCE:
@@ -106,7 +104,7 @@ def read_produced(data: bytes, version: int, room: Room) -> list[Batch]:
 
 
 def _read_old(data: bytes, room: Room) -> list[Batch]:
-    """Produce v0-v2: a message set, or (brokers do not mind) batches."""
+    """Read the records of Produce v0-v2: a message set, or batches, which brokers accept, too."""
     try:
         if len(data) > MAGIC_AT and data[MAGIC_AT] == 2:
             batches = []
@@ -132,7 +130,7 @@ def _first_batch(data: bytes) -> Batch:
         raise Refused(error_codes.INVALID_RECORD, f"magic {magic}", logged=False)
     if _whole_batch(data, size) is not None:
         raise Refused(error_codes.INVALID_RECORD, "more than one batch", logged=False)
-    # Kafka reads the producer id before any log sees the batch, and fails with the whole request
+    # Kafka reads the producer id before a log sees the batch, and fails with the whole request
     if size < PRODUCER_ID_ENDS:
         raise HandlerFails(error_codes.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes", logged=False)
     if size < HEADER_BYTES:
@@ -141,7 +139,7 @@ def _first_batch(data: bytes) -> Batch:
 
 
 def _whole_batch(data: bytes, at: int) -> int | None:
-    """The size of the batch at `at`; None: there is none, or not all of it. Refused: no batch can begin so."""
+    """Return the size of the batch at `at`, or None if it is missing or incomplete. Raises Refused if no batch can begin so."""
     left = len(data) - at
     if left < LENGTH_ENDS:
         return None
@@ -165,7 +163,7 @@ def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room)
 
     `room`: what may be unpacked for the whole request, else MESSAGE_TOO_LARGE.
     """
-    # In the order of UnifiedLog.analyzeAndValidateRecords: base offset, size, CRC; a batch with several faults is told the first
+    # In the order of UnifiedLog.analyzeAndValidateRecords: base offset, size, CRC; of several faults the first is answered
     if batch.base_offset != 0:
         raise Refused(error_codes.INVALID_RECORD, f"base offset {batch.base_offset}")
     if len(batch.data) > limits.max_message_bytes:
@@ -188,7 +186,7 @@ def _check_records(batch: Batch, limits: LogLimits, wall_ms: int, where: str, ro
     room.take(batch.records_count)
     _framed(payload, batch.records_count)
     highest = wall_ms + limits.after_max_ms
-    # Without a lower bound, Kafka's default, the header's stamps tell whether a record can be at fault: seldom must any be read
+    # Without a lower bound, Kafka's default, the header's stamps tell whether a record can be at fault, so records are seldom read
     stamps_suspect = limits.before_max_ms < LONG_MAX or max(batch.base_timestamp, batch.max_timestamp) > highest
     stamps = stamps_suspect and not limits.log_append_time
     for wanted, look in (limits.compact, _keys), (stamps, _timestamps):
@@ -198,7 +196,7 @@ def _check_records(batch: Batch, limits: LogLimits, wall_ms: int, where: str, ro
 
 
 def _payload(batch: Batch, room: Room) -> bytes | None:
-    """The records' bytes where they can be opened. Bytes that do not open are UNKNOWN_SERVER_ERROR in all three releases."""
+    """Return the records' bytes if they can be opened. Bytes that do not open are UNKNOWN_SERVER_ERROR in all three releases."""
     code = batch.attributes & COMPRESSION_MASK
     if code > LAST_CODEC:
         raise Refused(error_codes.UNKNOWN_SERVER_ERROR, f"compression {code}")
@@ -213,12 +211,12 @@ def _payload(batch: Batch, room: Room) -> bytes | None:
 
 
 def _framed(payload: bytes, count: int) -> None:
-    """Are these `count` records, one behind the other? Reading each one whole would cost thirty times as much."""
+    """Check that these are `count` records, one behind the other. Reading each one whole would cost thirty times as much."""
     at, end = 0, len(payload)
     try:
         for _ in range(count):
             first = payload[at]
-            if first < VARINT_MORE and not first & 1:  # one byte, not negative: nearly every record
+            if first < VARINT_MORE and not first & 1:  # One byte, not negative, as in nearly every record
                 size = first >> 1
                 at += 1 + size
             else:
@@ -263,7 +261,7 @@ def _timestamps(heads: Iterable[Head], limits: LogLimits, wall_ms: int, where: s
     lowest, highest = wall_ms - limits.before_max_ms, wall_ms + limits.after_max_ms
     faults: list[RecordFault] = []
     for index, (timestamp, _, _) in enumerate(heads):
-        # -1 says that there is none, which is never out of range (LogValidator.validateTimestamp)
+        # -1 stands for no timestamp, which is never out of range (LogValidator.validateTimestamp)
         if timestamp != -1 and not lowest <= timestamp <= highest and len(faults) < MOST_FAULTS:
             text = f"Timestamp {timestamp} of message with offset {index} is out of range. "
             faults.append(RecordFault(index, f"{text}The timestamp should be within [{lowest}, {highest}]"))

@@ -7,7 +7,7 @@ from typing import Final
 
 Check = Callable[[str], str | None]
 ListCheck = Callable[[str, Sequence[str]], str | None]
-"""(name, entries) -> what Kafka says of such a list."""
+"""Returns Kafka's words for what is wrong with a list: (name, entries)."""
 
 
 def bad_value(name: str, value: str, why: str) -> str:
@@ -16,7 +16,7 @@ def bad_value(name: str, value: str, why: str) -> str:
 
 
 LONGEST_VALUE: Final = 32767
-"""Bytes of a string in Kafka's protocol."""
+"""The most bytes of a string in Kafka's protocol."""
 TOO_LONG: Final = f"The configuration value cannot be added because it exceeds the maximum value size of {LONGEST_VALUE} bytes."
 
 
@@ -31,7 +31,7 @@ def fine(_: str) -> str | None:
 
 
 def at_least(lowest: float) -> Check:
-    """A number with a lower bound."""
+    """Accept numbers from a lower bound on."""
 
     def check(value: str) -> str | None:
         return f"Value must be at least {lowest}" if float(value) < lowest else None  # Java's comparisons let NaN pass
@@ -40,7 +40,7 @@ def at_least(lowest: float) -> Check:
 
 
 def between(lowest: float, highest: float) -> Check:
-    """A number with two bounds."""
+    """Accept numbers between two bounds."""
 
     def check(value: str) -> str | None:
         if float(value) < lowest:
@@ -51,7 +51,7 @@ def between(lowest: float, highest: float) -> Check:
 
 
 def compression_level(lowest: int, highest: int) -> Check:
-    """A level, or -1 for the codec's own."""
+    """Accept a level, or -1 for the codec's own."""
 
     def check(value: str) -> str | None:
         fits = int(value) == -1 or lowest <= int(value) <= highest
@@ -78,12 +78,12 @@ def words(*known: str) -> ListCheck:
 
 
 def something(name: str, entries: Sequence[str]) -> str | None:
-    """Entries of any kind but nothing (Kafka 4: ConfigDef.ValidList)."""
+    """Accept entries that are not empty (Kafka 4: ConfigDef.ValidList)."""
     return None if all(entries) else f"Configuration '{name}' values must not be empty."
 
 
 def words_or_nothing(*known: str) -> ListCheck:
-    """Since Kafka 4 an entry that is nothing has words of its own."""
+    """Accept known words. Since Kafka 4 an empty entry is refused with words of its own."""
     before = words(*known)
 
     def check(name: str, entries: Sequence[str]) -> str | None:

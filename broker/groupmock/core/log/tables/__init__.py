@@ -1,4 +1,4 @@
-"""The broker configs of each release as data, in the order in which Kafka defines (and checks) them. Recorded: tools/broker_configs."""
+"""The broker configs of each release as data, in the order in which Kafka defines (and checks) them. tools/broker_configs recorded them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class ConfigRow(NamedTuple):
 
 
 def rows(release: str) -> Iterator[ConfigRow]:
-    """The table of that release: 3.9 or 4.3. Each is imported when it is first asked for, which a server that starts does not."""
+    """Yield the rows of that release: 3.9 or 4.3. A table is imported when it is first asked for, which a server that starts does not
+    do."""
     if release == "3.9":
         from .kafka_3_9 import ROWS
     else:
