@@ -1,22 +1,22 @@
-"""Budgets of requests: whatever a peer can multiply is counted before it is built, and refused where there is too much of it.
+"""Budgets of requests: whatever a peer can multiply is counted before it is built, and refused above a limit.
 
 **What is counted.** A request is a few bytes, and what it makes the core do may be any amount: a count of 2^31-1 partitions, one group
 named a thousand times, a look at everything there is. Handlers that multiply price their work before they do it: so many elements, each so
 many units. A unit is a microsecond of work on the machine that the prices were measured on, decoding and encoding included (`python -m
-tools.budgets`). It is a number and no clock, so that a run is refused the same requests wherever it is played. What an element carries
-(names, metadata, assignments) may be as long as its sender liked, so it is counted in bytes.
+tools.budgets`). It is a number and no clock, so that every replay of a run refuses the same requests. What an element carries (names,
+metadata, assignments) may be of any length, so it is counted in bytes.
 
 **What is refused.** `groupmock.request.max.work` is 50 ms and `groupmock.answer.max.bytes` keeps an answer and its copies within 32 MB: no
-real client comes near. Kafka has no such bounds: it has request threads to lose and a heap to fill. Where Kafka has an error for what is
-too much, the answer is that error (CreateTopics, CreatePartitions: 44). Else the connection is closed with a sentence, as for a frame that
-is too large, because an answer with a code of our own making would have a client try again for ever.
+real client comes near. Kafka has no such bounds: it has request threads to lose and a heap to fill. If Kafka has an error for such a
+request, that error is the answer (CreateTopics, CreatePartitions: 44). Otherwise the connection is closed with a sentence, as for a frame
+that is too large, because a client would retry an unknown error for ever.
 
 **When.** The price is taken before anything is changed. A request that changes state is done or refused, never half done: its price is of
 all its elements, and is taken first. What a peer can build up by many requests is bounded where it is built
 (`groupmock.cluster.max.partitions`), so that asking for all of it stays possible.
 
-Each handler declares the price of its own work, beside that work. The test does not know the prices: it counts steps and bytes of every API
-and field (tests/unit/budgets).
+Each handler declares the price of its own work, next to that work. The test does not know the prices: it counts steps and bytes of every
+API and field (tests/unit/budgets).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class OverBudget(Exception):
 
 
 class Ration:
-    """The rest of one request's budget."""
+    """The remaining budget of one request."""
 
     __slots__ = ("_bytes", "_most_bytes", "_most_work", "_work")
 
@@ -51,7 +51,7 @@ class Ration:
         self._work = self._bytes = 0
 
     def take(self, elements: int, each: int = 1, size: int = 0) -> None:
-        """Count so many elements of `each` units and all together `size` bytes. Raises OverBudget; then nothing may be built."""
+        """Count elements of `each` units and `size` bytes in total. After OverBudget nothing may be built."""
         self._work += elements * each
         self._bytes += size
         if self._work > self._most_work:
@@ -66,7 +66,7 @@ class Ration:
             )
 
     def take_names(self, names: Collection[str], each: int) -> None:
-        """Count names, and what it takes to hash them: Kafka's maps order by it, and a name may be as long as a frame."""
+        """Count names and the cost of hashing them: Kafka's maps are ordered by hashes, and a name may be as long as a frame."""
         self.take(len(names) * each + sum(map(len, names)) // CHARACTERS_PER_UNIT)
 
 

@@ -1,32 +1,31 @@
-"""The single funnel: all that ever happens to a cluster comes through `handle`, `expire` or `renew`, and all of it leaves as effects.
+"""The single funnel: everything that happens to a cluster comes through `handle`, `expire` or `renew`, and all of it leaves as effects.
 
-What the funnel is. A pure state machine: an event (a request that was decoded, a connection that ended, a command) and the time go in, a
-list of effects comes out. Nothing here waits, reads a clock or draws from a generator of its own; `now` is an argument and dice are
-handed in. So a session of 45 seconds is tested in microseconds, and a journal with the same events, times and draws plays the same run
-again (journal rows: docs/reference/journal.md; groupmock.rig.replay).
+What the funnel is. A pure state machine: an event (a decoded request, a connection that ended, a command) and the time go in, a list of
+effects comes out. Nothing here waits, reads a clock or draws from a generator of its own; `now` is an argument and the dice are passed in.
+So a session of 45 seconds is tested in microseconds, and a journal with the same events, times and draws plays the same run again (journal
+rows: docs/reference/journal.md; groupmock.rig.replay).
 
-Order of effects. Effects are performed in the order of the list, and each entry's before the next entry. Within an entry a state moves
-before the answers that tell of it are given. A timer that did something is told in front of what it did (`TimerFired`). What a thousand
-members are answered at the end of a phase is one effect that makes the answers when they are asked for (`Replies`): the state has moved
-by then. What takes long is an effect as well (`core.work`): whoever performs it calls `go_on` for each of its steps.
+Order of effects. Effects are performed in the order of the list, and each entry's before the next entry. Within an entry a state changes
+before the answers that depend on it are sent. A timer that did something is recorded before what it did (`TimerFired`). The answers to a
+thousand members at the end of a phase are one effect that makes them on demand (`Replies`): the state has changed by then. Long work is an
+effect as well (`core.work`): the driver calls `go_on` for each of its steps.
 
 Waiting. A request that cannot be answered yet is data (a ticket kept with the member or the fetch that waits), as Kafka keeps delayed
-operations in a purgatory (kafka.server.DelayedOperationPurgatory): a later entry's effects answer it, or nobody does.
+operations in a purgatory (kafka.server.DelayedOperationPurgatory). A later entry's effects answer it, if anything does.
 
-Timers. They ring after arrivals: whoever drives the core hands in all that has arrived before it calls `expire`, as Kafka 4 queues a
-timer that is due behind the requests that are there (docs/kafka/differences.md, "rebalance timeout 0"). Those that are due fire by
-deadline,
-then in the order in which they were set. `deadline` may be too early and is never too late.
+Timers. They fire after arrivals: the driver passes in all that has arrived before it calls `expire`, as Kafka 4 queues a timer that is due
+behind the requests that are there (docs/kafka/differences.md, "rebalance timeout 0"). Due timers fire by deadline, then in the order in
+which they were set. `deadline` may be too early and is never too late.
 
-Held and released. An operator may hold groups, members and joins (core.steering.holds). A held request or timer is asked about once,
-before it does anything. What is released goes to the end of a queue, `Environment.ready`, which is empty again before the entry returns:
-whatever is released happens in order of arrival and never in the midst of something else.
+Held and released. An operator may hold groups, members and joins (core.steering.holds). A held request or timer is checked once, before it
+does anything. What is released goes to the end of a queue, `Environment.ready`, which is empty again before the entry returns: released
+requests and timers happen in order of arrival and never in the midst of something else.
 
 Budgets. A request that would cost too much is closed instead (`core.budget`): its handler raises OverBudget before it does anything.
 
-Renewal. A client repeats its heartbeat byte for byte, and its answer stays the same until its group changes. The answer carries a
-`Lease`: while `group.epoch` is what it was, the driver repeats the answer itself and calls `renew`. That moves the session's deadline to
-a later time and may do nothing else: no effect, no draw, no look at the group. Whatever could alter the answer raises the group's epoch.
+Renewal. A client repeats its heartbeat byte for byte, and its answer stays the same until its group changes. The answer carries a `Lease`:
+while `group.epoch` is unchanged, the driver repeats the answer itself and calls `renew`. That moves the session's deadline to a later time
+and may do nothing else: no effect, no draw, no look at the group. Whatever could alter the answer raises the group's epoch.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ class Core:
         return turn.out
 
     def go_on(self, work: Work, now: int) -> Effects | None:
-        """Do the next step of what was begun; None: it is done. Call until None."""
+        """Do the next step of work and return its effects. None means that the work is done; call until None."""
         if work.over:
             return None
         turn: Turn = work.turn
@@ -143,8 +142,8 @@ class Core:
             self._let_go(ready.popleft(), turn)
 
     def _let_go(self, released: Event | Key, turn: Turn) -> None:
-        """Let a held request or timer happen. A timer that was set again meanwhile does not fire: a session was renewed, or a phase
-        began anew."""
+        """Let a held request or timer happen. A timer that was set again meanwhile does not fire: a session was renewed, or a new phase
+        began."""
         if not isinstance(released, tuple):
             self._let(released, turn)
         elif released not in turn.timers:
@@ -171,7 +170,7 @@ class Core:
                 turn.out += effects
 
     def _fire(self, key: Key, turn: Turn) -> None:
-        """Do what a timer is for, and tell it if that changed anything."""
+        """Fire a timer, and record it if that changed anything."""
         place = len(turn.out)
         if self.timer_handlers[key[0]](key[1:], turn):
             turn.out.insert(place, TimerFired(key[0], key[1:]))

@@ -16,13 +16,13 @@ class Bits(Protocol):
 
 
 class Dice:
-    """Draws ids from a seeded generator, in order."""
+    """The dice of a core, which draw ids from a seeded generator in order."""
 
     def __init__(self, bits: Bits) -> None:
         self._bits = bits
 
     def reseed(self, seed: int) -> None:
-        """Draw as a run of that seed does from its beginning."""
+        """Seed the generator, so that it draws as at the beginning of a run with that seed."""
         self._bits.seed(seed)
 
     def uuid_text(self) -> str:

@@ -1,4 +1,4 @@
-"""Effects are what the core wants done. The driver performs them in list order; most of them are journal rows as well
+"""Effects: what the core wants done. The driver performs them in list order, and most of them are journal rows as well
 (docs/reference/architecture.md#rule-2)."""
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ FOR_EVER: Final = 1 << 62
 
 
 class Lease(msgspec.Struct, gc=False):
-    """Leave to repeat a heartbeat's answer while `group.epoch == epoch` and it is not later than `until` (ns of the run;
-    docs/reference/architecture.md#leases): `Core.renew` moves one deadline."""
+    """The permission to repeat a heartbeat's answer while `group.epoch == epoch` and until `until` (ns of the run;
+    docs/reference/architecture.md#leases). `Core.renew` then moves one deadline."""
 
     group: Leasing
     member: Leased
@@ -74,8 +74,8 @@ class Abandoned(msgspec.Struct, gc=False):
 
 
 class Close(msgspec.Struct, gc=False):
-    """Close the connection of `ticket` without an answer, as Kafka does for what it cannot take. `over_budget`: it would cost too much
-    (core.budget), which Kafka has no bound for."""
+    """Close the connection of `ticket` without an answer, as Kafka does for requests that it does not accept. `over_budget`: it would cost
+    too much (core.budget), for which Kafka has no limit."""
 
     ticket: int
     reason: str
@@ -99,9 +99,9 @@ class Moved(msgspec.Struct, gc=False):
 
 
 class MemberChanged(msgspec.Struct, gc=False):
-    """Something happened to one member. `what`: reserved, added, replaced, updated, removed, refused, led (became leader); only in consumer
-    groups: revoking (was told to give something up), reconciled (is at the target's epoch), away (static, and will be back),
-    fenced (has an epoch that its process does not know)."""
+    """Something happened to one member. `what`: reserved, added, replaced, updated, removed, refused, led (became leader); only in
+    consumer groups: revoking (was told to revoke partitions), reconciled (has reached the target's epoch), away (a static member that left
+    for a while), fenced (has an epoch that its process does not know)."""
 
     group: str
     member_id: str
@@ -114,7 +114,7 @@ class MemberChanged(msgspec.Struct, gc=False):
 
 
 class TimerFired(msgspec.Struct, gc=False):
-    """A deadline passed and did something. `timer` and `subject`, what it was set for: as in `timers.NAMES`."""
+    """A deadline passed and did something. `timer` and `subject`, what it was set for, are as in `timers.NAMES`."""
 
     timer: str
     subject: tuple[str, ...]

@@ -32,7 +32,7 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class Holds(Protocol):
-    """Requests and timers that wait because an operator told them to (core.steering.holds). The core asks before anything happens to a
+    """Requests and timers that wait because of an operator's command (core.steering.holds). The core asks before anything happens to a
     group."""
 
     def keeps(self, request: Request) -> bool:
@@ -61,7 +61,7 @@ class Holds(Protocol):
 
 
 class NoHolds:
-    """Holds of a cluster that nobody steers: nothing waits."""
+    """The holds of a cluster without held groups: nothing waits."""
 
     def keeps(self, request: Request) -> bool:
         return False
@@ -89,14 +89,13 @@ class NoHolds:
 
 
 NO_HOLDS: Final = NoHolds()
-"""The holds of every cluster that nobody steers. The core knows by this object that a request need not be asked about."""
+"""The holds of every cluster without held groups. By comparing with this object the core knows that requests need no check."""
 
 
 class Environment:
-    """Settings, identity, dice, timers, nodes, the wall clock, holds.
+    """The shared state of a core.
 
-    `epoch_ms` is the wall clock (ms since 1970) at run time 0: timestamps on the wire are `wall_ms(now)`.
-    """
+    `epoch_ms` is the wall clock (ms since 1970) at run time 0: timestamps on the wire are `wall_ms(now)`."""
 
     def __init__(self, settings: Settings, identity: Identity, bits: Bits, epoch_ms: int) -> None:
         self.settings = settings
@@ -108,14 +107,13 @@ class Environment:
         self.stalled: set[int] = set()
         self.holds: Holds = NO_HOLDS
         self.ready: deque[Event | Key] = deque()
-        """Held requests and timers that may go on now. The core takes them from here, in order, before the entry that released them
-        returns."""
+        """Held requests and timers that may go on now. The core handles them in order before the entry that released them returns."""
         self.busy: list[Work] = []
         """Work in steps that names groups, in the order in which it was begun."""
         self.epoch_ms = epoch_ms
 
     def known_as(self, identity: Identity) -> None:
-        """Change what the cluster tells of itself, because a node may be added while it runs."""
+        """Change the identity that clients are told, because a node may be added while the cluster runs."""
         self.identity = identity
         self.endpoints = identity.endpoints
         """The addresses of each node by listener."""

@@ -1,5 +1,4 @@
-"""Events are what can happen to the cluster. They are values; `Core.handle(event, now)` is the only way in
-(docs/reference/architecture.md#rule-1).
+"""Events: what can happen to the cluster, as values. `Core.handle(event, now)` is the only way in (docs/reference/architecture.md#rule-1).
 
 Times (`now`, deadlines) are int nanoseconds since the run's epoch; durations in settings keep Kafka's milliseconds.
 """
@@ -34,8 +33,8 @@ class Request(msgspec.Struct, gc=False, frozen=True):
 
 
 class Disconnected(msgspec.Struct, gc=False, frozen=True):
-    """The end of a connection. Groups do not care (P1-d7: only sessions tell who is gone); its parked fetches and fetch sessions may be
-    dropped."""
+    """The end of a connection. Groups ignore it (P1-d7: only sessions tell that a member is gone); its parked fetches and fetch sessions
+    may be dropped."""
 
     connection: int
 

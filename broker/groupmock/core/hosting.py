@@ -1,10 +1,10 @@
-"""The partitions of an internal topic and their coordinators, each of which lives in one partition and moves with its leader.
+"""The partitions of an internal topic and their coordinators, each of which is in one partition and moves with its leader.
 
 A coordinator (of groups or transactions) keeps in memory what the log of its partition says. So the node that leads the partition is the
-one that answers, and when another takes over it has to read that log first: meanwhile the new one answers 14 and the old one 16
+one that answers, and a node that takes over has to read that log first: meanwhile the new one answers 14 and the old one 16
 (docs/kafka/group-protocol.md#load-unload-deletion). In Kafka: CoordinatorRuntime, one per internal topic.
 
-What lives there is a `Tenant` and is handed in, and so are the topic's name and its partitioner: the hosting knows neither groups nor
+The coordinator is a `Tenant` and is passed in, and so are the topic's name and its partitioner: this module knows neither groups nor
 transactions. Partition p starts on the (p mod N)-th of N nodes and moves by unload and load.
 """
 
@@ -33,7 +33,7 @@ NOT_COORDINATOR = error_codes.NOT_COORDINATOR
 
 
 class Tenant(Protocol):
-    """The coordinator that lives in the partitions of one internal topic."""
+    """The coordinator in the partitions of one internal topic."""
 
     def led(self, partitions: Iterable[int], node: int) -> None:
         """The node begins to lead partitions in which nothing lives yet."""
@@ -74,7 +74,6 @@ class Hosting:
         nodes = [node.node_id for node in environment.identity.nodes]
         self._begin({partition: nodes[partition % len(nodes)] for partition in range(places)})
 
-    # -- where an id lives ---------------------------------------------------------------------------------------------
 
     def partition_of(self, name: str) -> int:
         """Return the partition that an id lives in."""
@@ -116,7 +115,6 @@ class Hosting:
         node = self._leaders[partition]
         return self.topics.record_limit(self.topic, self.topics.controller() if node is None else node)
 
-    # -- the topic -----------------------------------------------------------------------------------------------------
 
     def make_topic(self, turn: Turn) -> bool:
         """Create the topic unless it exists. Return whether it exists: a topic whose name collides keeps Kafka from creating it."""
@@ -153,12 +151,11 @@ class Hosting:
     def _begin(self, leaders: Mapping[int, int]) -> None:
         """Begin partitions with an empty log, which no node led before."""
         for node in dict.fromkeys(leaders.values()):
-            mine = [partition for partition, leader in leaders.items() if leader == node]
-            self._tenant.led(mine, node)
-            for partition in mine:
+            led = [partition for partition, leader in leaders.items() if leader == node]
+            self._tenant.led(led, node)
+            for partition in led:
                 self._leaders[partition] = node
 
-    # -- moving a partition --------------------------------------------------------------------------------------------
 
     def unload(self, turn: Turn, partition: int) -> None:
         """Unload the partition from its leader; the log stays (SERVER-49)."""

@@ -19,11 +19,10 @@ class Node(NamedTuple):
 
 
 class Listener(NamedTuple):
-    """One of the addresses at which a node takes connections, under a name that is the same on every node (KIP-103).
+    """An address at which a node accepts connections, under a name that is the same on every node (KIP-103).
 
-    `host`, `port`: what clients that came by this listener are told of the node (Kafka's `advertised.listeners`). `listens`: HOST:PORT
-    where that is another. `protocol`: what is spoken there: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL; the first is all that is served.
-    """
+    `host` and `port` are what clients of this listener are told (Kafka's `advertised.listeners`). `listens` is HOST:PORT if it really
+    listens elsewhere. `protocol` is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; only the first is served."""
 
     name: str
     protocol: str
@@ -78,7 +77,7 @@ class Identity(NamedTuple):
     def endpoints(self) -> Endpoints:
         """Return each node's addresses by listener. They are computed anew: `Environment.endpoints` keeps them."""
         plain = [Listener(PLAINTEXT, PLAINTEXT, node.node_id, node.host, node.port, node.listens) for node in self.nodes]
-        found: Endpoints = {node.node_id: {} for node in self.nodes}
+        by_node: Endpoints = {node.node_id: {} for node in self.nodes}
         for listener in self.listeners or plain:
-            found[listener.node][listener.name] = listener
-        return found
+            by_node[listener.node][listener.name] = listener
+        return by_node

@@ -1,7 +1,7 @@
-"""A broker without an authorizer answers requests about ACLs with SECURITY_DISABLED (SEC-69) if the codes in them are known.
+"""The answers of a broker without an authorizer to requests about ACLs: SECURITY_DISABLED (SEC-69) if the codes in them are known.
 
-Code 0 (UNKNOWN) of a type, pattern, operation or permission cannot be made into a request by Kafka's classes: the connection is closed
-(SEC-77, SEC-78). Codes that do not exist become 0 only after that, and are refused like all others.
+Kafka's classes refuse code 0 (UNKNOWN) of a type, pattern, operation or permission: the connection is closed (SEC-77, SEC-78). Codes that
+do not exist become 0 only after that, and are refused like all others.
 """
 
 from __future__ import annotations

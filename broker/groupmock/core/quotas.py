@@ -51,7 +51,7 @@ class QuotaRefused(ValueError):
 
 
 class Quotas:
-    """Quotas by entity, in the order in which they were set first."""
+    """The quotas of all entities, in the order in which they were first set."""
 
     def __init__(self) -> None:
         self._kept: dict[Entity, dict[str, float]] = {}
@@ -72,7 +72,7 @@ class Quotas:
         return entity in self._kept or (len(self._kept) < MOST_ENTITIES and self._text + _characters(entity) <= MOST_TEXT)
 
     def change(self, entity: Entity, changes: Mapping[str, float | None]) -> None:
-        """Set these quotas of an entity, remove those that are None. An entity without any is forgotten."""
+        """Set these quotas of an entity, and remove those that are None. An entity without quotas is forgotten."""
         kept = dict(self._kept.get(entity, {}))
         for key, value in changes.items():
             if value is None:
@@ -134,7 +134,7 @@ def keys_of(entity: Entity, ip_with_others: str) -> Mapping[str, Kind]:
 
 
 def check_value(key: str, value: float, kind: Kind) -> None:
-    """Raises QuotaRefused in the words of the KRaft controller (ClientQuotaControlManager)."""
+    """Check a value, with the texts of the KRaft controller (ClientQuotaControlManager). Raises QuotaRefused."""
     if value <= 0:
         raise QuotaRefused(f"Quota {key} must be greater than 0")
     if kind.most is None:

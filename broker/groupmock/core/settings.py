@@ -1,5 +1,5 @@
-"""The settings of the core under Kafka's own names, and its release quirks. Declared here once; `config.resolve` reads names, types,
-defaults and the sentences from these annotations, so that CLI, TOML, environment and docs cannot drift.
+"""The settings of the core under Kafka's own names, and the quirks of releases, declared once. `config.resolve` reads names, types,
+defaults and descriptions from these annotations, so that CLI, TOML, environment and docs agree.
 
 `Annotated[type, setting("kafka.name", "what it does", lowest, highest)]`; times are milliseconds, sizes bytes.
 """

@@ -1,11 +1,10 @@
-"""Keyed deadlines: set, cancel, due(now), next(). Moving a deadline later costs one assignment, never a heap operation.
+"""Keyed deadlines: set, cancel, due(now), next(). Moving a deadline to a later time costs one assignment, never a heap operation.
 
 A heartbeat moves a session's deadline tens of thousands of times a second (docs/kafka/limits.md#heartbeats: a timer per heartbeat doubles
-its
-cost), so the heap holds each timer once, at the time it was last *looked at*, and an entry that comes up too early is pushed back.
+its cost), so the heap has each timer once, at the time of its last *look*, and an entry that comes up too early is pushed back.
 
-Taking an entry out of the middle would cost the heap's length, so what is cancelled or replaced stays there, marked. When such entries
-outnumber the armed timers they are all swept out at once: the heap stays within twice the timers, and each sweep is paid by the cancels
+Removing an entry from the middle would cost the heap's length, so a cancelled or replaced entry stays there, marked. When marked entries
+outnumber the armed timers they are all removed at once: the heap stays within twice the timers, and each sweep is paid by the cancels
 since the one before.
 """
 
@@ -45,7 +44,7 @@ _FEW: Final = 64
 
 
 class Timer(msgspec.Struct, gc=False, eq=False):
-    """The deadline of an armed timer. It may be moved later freely; use `Timers.set` to move it earlier or to re-arm it."""
+    """The deadline of an armed timer. It may be moved to a later time directly; use `Timers.set` to move it earlier or to re-arm it."""
 
     key: Key
     deadline: int
@@ -58,7 +57,7 @@ _Entry = tuple[int, int, Timer]
 
 
 class Timers:
-    """All deadlines of a cluster, in int nanoseconds. Arming a key that is armed replaces it (docs/kafka/index.md#timer)."""
+    """All deadlines of a cluster, in int nanoseconds. Arming an armed key replaces its deadline (docs/kafka/index.md#timer)."""
 
     def __init__(self) -> None:
         self._armed: dict[Key, Timer] = {}
@@ -80,7 +79,7 @@ class Timers:
         return self._armed.get(key)
 
     def set(self, key: Key, deadline: int) -> Timer:
-        """Arm `key` for `deadline`, replacing what it was armed for."""
+        """Arm `key` for `deadline`, replacing its former deadline."""
         timer = self._armed.get(key)
         if timer is not None and timer.queued <= deadline:
             timer.deadline = deadline
@@ -110,7 +109,8 @@ class Timers:
         return heap[0][0] if heap else None
 
     def due(self, now: int) -> Key | None:
-        """Take the earliest key whose deadline is at or before `now`; call until None. Equal deadlines come in arming order."""
+        """Remove and return the earliest key whose deadline is at or before `now`; call until None. Equal deadlines come in arming order.
+        """
         heap = self._heap
         while heap and heap[0][0] <= now:
             timer = heappop(heap)[2]

@@ -42,14 +42,13 @@ class Turn:
         self.out.append(Reply(ticket, message, lease))
 
     def replies(self, replies: Iterator[Reply]) -> None:
-        """Answer many requests, each made when the driver gets to it."""
+        """Answer many requests; each answer is made when the driver gets to it."""
         self.out.append(Replies(replies))
 
     def begin(self, steps: Callable[[Turn], Steps], group: Leasing | None = None) -> None:
-        """Do what may take long in steps (`core.work`), from here on. `steps` gets a turn of its own, which is the one to use in it.
+        """Begin work that may take long and is done in steps (`core.work`). `steps` gets a turn of its own and has to use that one.
 
-        `group`: nothing else happens to it until that is done, also none of its heartbeats is repeated.
-        """
+        `group`: nothing else happens to it until the work is done, and none of its heartbeats is repeated."""
         if group is None:
             self._begin(steps)
         else:
@@ -61,10 +60,9 @@ class Turn:
         self._begin(steps, groups, OF_OFFSETS)
 
     def begin_request(self, steps: Callable[[Turn], Steps], group_id: str, elements: int) -> None:
-        """Handle a request of so many elements that names a group: in steps, if they are many. There may be no such group yet.
+        """Handle a request of so many elements that names a group, in steps if they are many. The group may not exist yet.
 
-        The steps that only read the request may come in the midst of anything. The one that looks at the group and changes it comes
-        after `others_first`.
+        Steps that only read the request may come at any time. The step that looks at the group and changes it comes after `others_first`.
         """
         if elements > AT_ONCE:
             self._begin(steps, (group_id,))
@@ -73,7 +71,7 @@ class Turn:
                 pass
 
     def others_first(self, group_id: str) -> Iterable[None]:
-        """Do what else was begun on the group, by the end of a transaction for instance, until nothing of it is half done."""
+        """Finish other work on the group (such as the end of a transaction) until nothing of it is half done."""
         return self._others_first(group_id) if self.environment.busy else ()
 
     def _others_first(self, group_id: str) -> Steps:
@@ -101,7 +99,7 @@ class Turn:
             yield
 
     def finish(self, work: Work) -> None:
-        """Do the rest of work that was begun. Requests that wait for it come later."""
+        """Finish work that was begun. Requests that wait for it come later."""
         for _ in self._left_of(work):
             pass
 
@@ -110,7 +108,7 @@ class Turn:
         self.out.append(Abandoned(ticket, reason))
 
     def note(self, what: str, **fields: object) -> None:
-        """Tell something that is no protocol event."""
+        """Record something that is no protocol event."""
         self.out.append(Note(what, fields))
 
 

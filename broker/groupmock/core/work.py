@@ -1,13 +1,13 @@
-"""Work that yields: what would take long in one entry is done in steps, and others have their turn between them.
+"""Work in steps: what would take long in one entry is split, and other requests are handled between the steps.
 
-What may be long (a marker in each of a thousand partitions, the offsets of ten thousand groups) is a generator that does a little, less
-than a millisecond, and yields. `Turn.begin` makes it an effect at its place, as `Replies` is: whoever drives the core calls `Core.go_on`
-for step after step, and performs the effects of each before the next one. A driver with a loop stops when a slice of time is over and goes
-on in the loop's next turn; all others do all of it at its place, so that small work is done before anything else happens.
+Long work (a marker in each of a thousand partitions, the offsets of ten thousand groups) is a generator that does a little, less than a
+millisecond, and yields. `Turn.begin` makes it an effect at its place, as `Replies` is: the driver calls `Core.go_on` for step after step,
+and performs the effects of each before the next one. A driver with a loop stops when a slice of time is over and goes on in the loop's
+next turn; all others do all of it at its place, so that small work is done before anything else happens.
 
 Kafka has a thread for each partition of __consumer_offsets, in which long work delays the groups of that partition alone. Here work that
 names groups delays those: requests that name them too, and their timers, wait in order of arrival and happen when it is done, one per
-step. Between two steps of work that names no group anything may happen, so it looks at what there is, never at a copy of what there was.
+step. Between two steps of work that names no group anything may happen, so it reads the present state and never a copy of an earlier one.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def at_once(steps: Generator[None, None, T]) -> T:
 
 
 class Work(msgspec.Struct, eq=False):
-    """Work in steps that was begun. `turn` is aimed anew before each step. No request that `asks` about `groups` happens meanwhile; such
+    """Work in steps that was begun. `turn` is updated before each step. No request that `asks` about `groups` happens meanwhile; such
     requests are `waiting`. `let_in` is the one of them that happens now."""
 
     steps: Steps

@@ -1,11 +1,11 @@
-"""The keys of a java.util.HashMap (or HashSet) in its order, whatever was put, computed and removed.
+"""The keys of a java.util.HashMap (or HashSet) in its order, after any puts, computes and removals.
 
-`orders` tells the order of a map that was filled and read. This is for those that live: a map made for a number of keys, copied, changed
-and copied again. What decides: bucket = spread hash & (table - 1); `put` appends to a bucket, `computeIfAbsent` puts in front; the table
+`orders` gives the order of a map that was filled and read. This module is for maps that change: made for a number of keys, copied, changed
+and copied again. Rules: bucket = spread hash & (table - 1); `put` appends to a bucket, `computeIfAbsent` inserts at its front; the table
 doubles beyond three quarters, after a put but before a computeIfAbsent; and a bucket that gets its ninth key (by computeIfAbsent: its
-eighth) makes a table below 64 double at once, and in a larger one becomes a tree (`tree_bins`). The last is no curiosity: partitions dealt
-round to 64 members are equal in their low bits. Where no bucket ever became so long, the order is that of the buckets, however often the
-table doubled: `filled_order` and `changed_order` tell it at once, as assignors ask for thousands. In Java: java.util.HashMap.
+eighth) makes a table below 64 double at once, and becomes a tree in a larger one (`tree_bins`). Trees do occur: partitions assigned
+round-robin to 64 members are equal in their low bits. If no bucket ever became so long, the order is that of the buckets, however often
+the table doubled: `filled_order` and `changed_order` compute it at once, because assignors ask for thousands. In Java: java.util.HashMap.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGEST_LIST_OF_A_TREE: Final = 6
 SMALLEST_SPREAD: Final = 1 << 16
 """Below this number, the hash of an int is the number itself."""
 FEW: Final = 7
-"""Not even computeIfAbsent makes a tree of so many."""
+"""The number of keys of which not even computeIfAbsent makes a tree."""
 _SIGNS: Final = 1 << 127 | 1 << 63
 
 
@@ -41,23 +41,24 @@ class Kind(Generic[K]):
         self.spread, self.rank = spread, rank
 
     def ranked(self, key: K) -> tuple[K, Any]:
-        """The key, and what a tree sorts it by."""
+        """Return the key and the rank by which a tree sorts it."""
         return key, (signed(self.spread(key)), self.rank(key))
 
 
 def string_rank(text: str) -> bytes:
-    """Sorted by this, strings are as `String.compareTo` has them: by UTF-16 code units."""
+    """Return the sort key that gives the order of `String.compareTo`: by UTF-16 code units."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 def uuid_rank(topic_id: bytes) -> int:
-    """Sorted by this, ids are as Kafka's `Uuid.compareTo` has them: by two signed numbers of 64 bits."""
+    """Return the sort key that gives the order of Kafka's `Uuid.compareTo`: by two signed numbers of 64 bits."""
     return int.from_bytes(topic_id) ^ _SIGNS
 
 
 @lru_cache(maxsize=1 << 14)
 def _uuid_spread(topic_id: bytes) -> int:
-    """Remembered, for as many topics as a cluster has: an id is asked for by every member that subscribes to it."""
+    """Return the spread hash of a topic id. It is cached for as many topics as a cluster has, because every subscribed member asks for it.
+    """
     return spread_bits(uuid_hash(topic_id))
 
 
@@ -68,15 +69,13 @@ INTEGERS: Final[Kind[int]] = Kind(spread_bits, int)
 
 
 def room_for(size: int) -> int:
-    """The capacity with which Kafka and `new HashSet(collection)` make a map for so many keys: size / 0.75 + 1."""
+    """Return the capacity with which Kafka and `new HashSet(collection)` make a map for so many keys: size / 0.75 + 1."""
     return size * 4 // 3 + 1
 
 
 class HashKeys(Generic[K]):
-    """The keys of one map, iterated in its order. `capacity` is what Java's constructor is given, `keys` are put into it one by one.
-
-    As long as they are few no bucket can be too long, and a list will do, in which the keys of each bucket stand in the bucket's order.
-    """
+    """The keys of one map, iterated in its order. `capacity` is the argument of Java's constructor, `keys` are put one by one. While there
+    are few keys no bucket can become too long, and a list is enough, in which the keys of each bucket are in the bucket's order."""
 
     __slots__ = ("_buckets", "_few", "_kind", "_size", "_table")
 
@@ -91,7 +90,7 @@ class HashKeys(Generic[K]):
 
     @classmethod
     def copied(cls, kind: Kind[K], keys: Collection[K]) -> HashKeys[K]:
-        """Return what `new HashSet(keys)` holds, in its order."""
+        """Return the keys of `new HashSet(keys)`, in its order."""
         return cls(kind, max(room_for(len(keys)), SMALLEST_TABLE), keys)
 
     def __len__(self) -> int:
@@ -110,7 +109,7 @@ class HashKeys(Generic[K]):
             yield from self._buckets[place]
 
     def put(self, key: K) -> None:
-        """A key that may be there, and then stays where it is."""
+        """Put a key into the map. If it is there, it stays where it is."""
         few = self._few
         if few is not None:
             if len(few) < FEW:
@@ -136,7 +135,7 @@ class HashKeys(Generic[K]):
             self._double()
 
     def compute(self, key: K) -> None:
-        """`computeIfAbsent`: the table may double even where the key is there, which then stays where it is."""
+        """Insert a key by `computeIfAbsent`: the table may double even if the key is there and stays where it is."""
         few = self._few
         if few is not None:
             if len(few) < FEW:
@@ -162,7 +161,7 @@ class HashKeys(Generic[K]):
         self._size += 1
 
     def remove(self, key: K) -> None:
-        """A key that is there."""
+        """Remove a key that is there."""
         if self._few is not None:
             self._few.remove(key)
             return
@@ -176,7 +175,7 @@ class HashKeys(Generic[K]):
             del self._buckets[place]
 
     def _fill_buckets(self, few: list[K]) -> None:
-        """They become too many for one list, and stay in buckets from now on."""
+        """Move the keys from the list to buckets, because they become too many."""
         buckets: dict[int, list[K]] = {}
         for key in few:
             buckets.setdefault(self._kind.spread(key) & self._table - 1, []).append(key)
@@ -191,7 +190,8 @@ class HashKeys(Generic[K]):
             self._buckets[place] = TreeBin(map(self._kind.ranked, bucket))
 
     def _double(self) -> None:
-        """Each bucket is split by one more bit of the hashes; halves keep their order, and a small half of a tree is a list again."""
+        """Double the table: each bucket is split by one more bit of the hashes. Halves keep their order, and a small half of a tree
+        becomes a list again."""
         old, bit = self._buckets, self._table
         self._buckets, self._table = {}, 2 * bit
         for place, bucket in old.items():
@@ -207,14 +207,14 @@ class HashKeys(Generic[K]):
 
 
 def copied_order(kind: Kind[K], keys: Collection[K]) -> list[K]:
-    """The order of `new HashSet(keys)`."""
+    """Return the order of `new HashSet(keys)`."""
     if len(keys) < 2:
         return list(keys)
     return filled_order(kind, keys, max(room_for(len(keys)), SMALLEST_TABLE))
 
 
 def filled_order(kind: Kind[K], keys: Collection[K], capacity: int) -> list[K]:
-    """The order of a map made with that capacity, into which the keys were put: by bucket, where no bucket ever had to change."""
+    """Return the order of a map of that capacity after the keys were put: by bucket, if no bucket ever became a tree."""
     if len(keys) < 2:
         return list(keys)
     held, table = list(dict.fromkeys(keys)), _table_for(capacity)
@@ -229,8 +229,8 @@ def filled_order(kind: Kind[K], keys: Collection[K], capacity: int) -> list[K]:
 
 
 def changed_order(kind: Kind[K], had: Sequence[K], gone: Collection[K], new: Sequence[K], capacity: int) -> list[K]:
-    """The order of a map made with that capacity, into which `had` was put (which it has room for), out of which `gone` was taken, one by
-    one, and into which `new` was put. By bucket as well, where no bucket ever had to change."""
+    """Return the order of a map of that capacity after `had` was put (which fits), `gone` was removed one by one, and `new` was put: by
+    bucket, if no bucket ever became a tree."""
     table, without = _table_for(capacity), set(gone)
     held = [*(key for key in had if key not in without), *new] if gone else [*had, *new]
     several = [each for each in (had, held) if len(each) > LONGEST_LIST]
@@ -252,17 +252,18 @@ def _doubled(table: int, size: int) -> int:
 
 
 def _by_place(kind: Kind[K], keys: list[K], table: int) -> list[K]:
-    """Sorted by the buckets of such a table; of one bucket as they stand."""
+    """Sort the keys by the buckets of such a table; those of one bucket keep their order."""
     if len(keys) < 2:
         return keys.copy()
     if kind.spread is spread_bits and max(cast(list[int], keys)) < table <= SMALLEST_SPREAD:
-        return cast(list[K], sorted(cast(list[int], keys)))  # the number of a partition is its bucket
+        return cast(list[K], sorted(cast(list[int], keys)))  # a small partition number is its own bucket
     spread, mask = kind.spread, table - 1
     return sorted(keys, key=lambda key: spread(key) & mask)
 
 
 def _grew_trees(spreads: list[int], table: int) -> bool:
-    """Keys with such hashes were put, one by one, into a table that doubled as it had to: did a bucket ever become too long?"""
+    """Return True if a bucket ever became too long while keys with such hashes were put one by one into a table that doubled when it had
+    to."""
     while True:
         put = spreads[: table * 3 // 4 + 1]
         if len(put) > LONGEST_LIST and max(Counter([spread & table - 1 for spread in put]).values()) > LONGEST_LIST:

@@ -1,7 +1,7 @@
-"""Java's `hashCode()` of the keys that Kafka keeps in maps, and what the maps make of it; all as unsigned 32-bit numbers.
+"""Java's `hashCode()` of the keys that Kafka keeps in maps, and the maps' spreading of it, as unsigned 32-bit numbers.
 
-They decide which offsets partition a group lives on (Utils.abs(groupId.hashCode) % partitions) and, by way of `orders` and `tables`, in
-which order answers list what they list.
+They decide which offsets partition a group is in (Utils.abs(groupId.hashCode) % partitions) and, with `orders` and `tables`, the order of
+lists in responses.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _POWERS: Final = [pow(31, exponent, 1 << 32) for exponent in range(_CHUNK + 1)]
 
 
 def java_hash(text: str) -> int:
-    """`String.hashCode()`: over UTF-16 code units, h = 31 h + c."""
+    """Return `String.hashCode()`: over UTF-16 code units, h = 31 h + c."""
     units: Sequence[int] = text.encode("latin-1") if text.isascii() else _utf16_units(text)
     if len(units) <= _CHUNK:
         short: int = sum(map(mul, reversed(units), _POWERS))
         return short & MASK
     value = 0
-    for start in range(0, len(units), _CHUNK):  # a name that somebody made long
+    for start in range(0, len(units), _CHUNK):  # a name that a peer made long
         chunk = units[start : start + _CHUNK]
         value = value * _POWERS[len(chunk)] + sum(map(mul, reversed(chunk), _POWERS)) & MASK
     return value
@@ -46,18 +46,18 @@ def partition_hash(at: tuple[str, int]) -> int:
 
 
 def uuid_hash(topic_id: bytes) -> int:
-    """`Uuid.hashCode()` of the 16 bytes of a topic's id, which is Java's `UUID.hashCode()`."""
+    """Return `Uuid.hashCode()` of the 16 bytes of a topic's id, which is Java's `UUID.hashCode()`."""
     return long_hash(int.from_bytes(topic_id[:8]) ^ int.from_bytes(topic_id[8:]))
 
 
 def id_partition_hash(at: tuple[str, int], topic_id: bytes = NO_ID) -> int:
-    """`TopicIdPartition.hashCode()`; `topic_id`: the 16 bytes of the id."""
+    """Return `TopicIdPartition.hashCode()`; `topic_id` has the 16 bytes of the id."""
     return (31 + uuid_hash(topic_id)) * 31 + partition_hash(at) & MASK
 
 
 def partition_for(group_id: str, partitions: int) -> int:
-    """abs(hash) mod partitions, where abs(-2^31) is 0 (Kafka's Utils.abs). Remembered: every group request asks; but what is longer than
-    anybody's id would keep its memory."""
+    """Return abs(hash) mod partitions, where abs(-2^31) is 0 (Kafka's Utils.abs). It is cached, because every group request asks, except
+    for ids of unusual length, which would fill the memory."""
     return _partition_for(group_id, partitions) if len(group_id) <= _CHUNK else _partition_for.__wrapped__(group_id, partitions)
 
 
@@ -75,7 +75,7 @@ def spread(text: str) -> int:
 
 
 def spread_bits(value: int) -> int:
-    """h ^ (h >>> 16)."""
+    """Return h ^ (h >>> 16), as HashMap.hash does."""
     return value ^ value >> 16
 
 

@@ -1,7 +1,7 @@
-"""Numbers as Java reads them out of a text and writes them: `String.trim`, `Integer.parseInt`, `Double.parseDouble`, `Double.toString`.
+"""Numbers as Java parses and prints them: `String.trim`, `Integer.parseInt`, `Double.parseDouble`, `Double.toString`.
 
-Python's `int` and `float` read other texts ("1_0", "nan", "inf"), do not read all of Java's ("1d", "0x1p10", "NaN"), and refuse a number of
-thousands of digits. What Kafka makes of each of them was asked of 4.3.0.
+Python's `int` and `float` accept other texts ("1_0", "nan", "inf"), do not accept all of Java's ("1d", "0x1p10", "NaN"), and refuse a
+number of thousands of digits. The behaviour was checked on Kafka 4.3.0.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from typing import Final
 
 CONTROLS_AND_BLANK: Final = "".join(map(chr, range(0x21)))
 MOST_DIGITS: Final = 19
-"""Digits of the largest `long`."""
+"""The number of digits of the largest `long`."""
 LAST_OF_PLANE_0: Final = "\uffff"
-"""`Integer.parseInt` looks at single UTF-16 units, so that it knows no digit beyond."""
+"""The largest character whose digits `Integer.parseInt` knows, because it looks at single UTF-16 units."""
 _DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _HEXADECIMAL: Final = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
 _NAMED: Final = {"NaN": math.nan, "Infinity": math.inf}
 
 
 def trimmed(text: str) -> str:
-    """`String.trim`: control characters and blanks of ASCII go, other blanks stay."""
+    """Trim a text as `String.trim` does: ASCII control characters and blanks go, other blanks stay."""
     return text.strip(CONTROLS_AND_BLANK)
 
 
 def whole_number(text: str, bits: int) -> int | None:
-    """`Integer.parseInt` and its kind for a number of `bits` bits beside its sign; None: no such number. Digits of any script count."""
+    """Parse a number of `bits` bits besides its sign, as `Integer.parseInt` does. None if it is no such number. Digits of any script
+    count."""
     digits = text[1:] if text[:1] in ("-", "+") else text
     if not digits.isdecimal():
         return None
@@ -43,7 +44,7 @@ def whole_number(text: str, bits: int) -> int | None:
 
 
 def double(text: str) -> float | None:
-    """`Double.parseDouble` of a trimmed text; None: no number. One that is too large is infinite, as in Java."""
+    """Parse a trimmed text as `Double.parseDouble` does. None if it is no number. One that is too large is infinite, as in Java."""
     unsigned = text[1:] if text[:1] in ("-", "+") else text
     if unsigned in _NAMED:
         return -_NAMED[unsigned] if text[0] == "-" else _NAMED[unsigned]
@@ -59,7 +60,7 @@ def double(text: str) -> float | None:
 
 
 def double_text(value: float) -> str:
-    """`Double.toString`: plain from a thousandth up to ten millions, else 1.5E10."""
+    """Print a number as `Double.toString` does: plain from a thousandth up to ten millions, otherwise like 1.5E10."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if value == 0 or 1e-3 <= abs(value) < 1e7:

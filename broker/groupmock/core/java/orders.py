@@ -1,7 +1,7 @@
-"""The iteration orders of Java's maps (Kafka 4.x) and Scala 2.13's (the old coordinator, request handlers), filled in a given order.
+"""The iteration orders of maps of Java (Kafka 4.x) and Scala 2.13 (the old coordinator, request handlers), filled in a given order.
 
-They decide the order of the leader's list and of DescribeGroups, who leads next, who wins a tie of the protocol vote, and in which order an
-answer lists topics and partitions. Every function takes the keys in the order in which they were put, and `hash_of`, which gives a key's
+They decide the order of the leader's list and of DescribeGroups, the next leader, ties of the protocol vote, and the order of topics and
+partitions in responses. Every function takes the keys in the order in which they were put, and `hash_of`, which returns a key's
 `hashCode()` as an unsigned 32-bit number (`hashes.java_hash` for strings, `hashes.partition_hash` for topic partitions).
 """
 
@@ -16,38 +16,37 @@ K = TypeVar("K", bound=Hashable)
 HashOf = Callable[[K], int]
 
 SMALLEST_TABLE: Final = 16
-SMALL_MAP: Final = 4  # Scala keeps immutable maps and sets of up to four entries as they came
+SMALL_MAP: Final = 4  # Scala keeps immutable maps and sets of up to four entries in insertion order
 
 
 def table_for(size: int, table: int = SMALLEST_TABLE, scala: bool = False) -> int:
-    """The table of a mutable hash map that holds `size` entries and had `table` buckets; it never shrinks.
-
-    Java doubles it beyond three quarters, Scala when they are reached.
-    """
+    """Return the table size of a mutable hash map that has `size` entries and had `table` buckets; it never shrinks. Java doubles it
+    beyond three quarters, Scala when they are reached."""
     while size * 4 + scala > table * 3:
         table *= 2
     return table
 
 
 def order_key(spread_hash: int, mask: int, scala: bool = False) -> int:
-    """Sort by this, stable over the order of insertion: bucket by bucket; Scala sorts a bucket by its (signed) hashes."""
+    """Return the sort key of a hash, for a stable sort of keys in insertion order: by bucket, and in Scala within a bucket by (signed)
+    hashes."""
     return (spread_hash & mask) << 32 | (spread_hash ^ 0x80000000) if scala else spread_hash & mask
 
 
 def java_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """A java.util.HashMap into which `keys` were put."""
+    """Return the order of a java.util.HashMap into which `keys` were put."""
     held = list(dict.fromkeys(keys))
     mask = table_for(len(held)) - 1
     return sorted(held, key=lambda key: spread_bits(hash_of(key)) & mask)
 
 
 def java_computed_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """A java.util.HashMap that was filled by `compute`, which puts a key in front of its bucket."""
+    """Return the order of a java.util.HashMap that was filled by `compute`, which inserts a key at the front of its bucket."""
     return java_order(list(dict.fromkeys(keys))[::-1], hash_of)
 
 
 def scala_table_order(keys: Iterable[K], hash_of: HashOf[K], table: int = SMALLEST_TABLE) -> list[K]:
-    """A scala.collection.mutable.HashMap, a fresh one or one that had grown to `table` buckets."""
+    """Return the order of a scala.collection.mutable.HashMap, which is new or has grown to `table` buckets."""
     held = list(dict.fromkeys(keys))
     if len(held) < 2:  # most requests name one partition
         return held
@@ -56,18 +55,19 @@ def scala_table_order(keys: Iterable[K], hash_of: HashOf[K], table: int = SMALLE
 
 
 def scala_map_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """An immutable Scala Map or Set: as inserted up to four, then by hash."""
+    """Return the order of an immutable Scala Map or Set: as inserted up to four, then by hash."""
     held = list(dict.fromkeys(keys))
     return held if len(held) <= SMALL_MAP else scala_trie_order(held, hash_of)
 
 
 def scala_trie_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """A scala.collection.immutable.HashMap, and what is left of a large immutable Map or Set: by hash, however few keys there are."""
+    """Return the order of a scala.collection.immutable.HashMap, or of a large immutable Map or Set that shrank: by hash, however few keys
+    there are."""
     return _trie([(scala_improve(hash_of(key)), key) for key in dict.fromkeys(keys)], 0)
 
 
 def _trie(held: list[tuple[int, K]], shift: int) -> list[K]:
-    """A trie of 5 bits a level: single entries first, then the sub-tries."""
+    """Return the order of a trie of 5 bits a level: single entries first, then the sub-tries."""
     if shift > 30:
         return [one for _, one in held]
     slots: dict[int, list[tuple[int, K]]] = {}

@@ -1,7 +1,7 @@
-"""Hash tables of Kafka's coordinators whose order shows on the wire and depends on their past: they grow, and never shrink.
+"""Hash tables of Kafka's coordinators whose order is visible to clients and depends on their past: they grow, and never shrink.
 
 `Timeline` is the TimelineHashMap of Kafka 4 (server-common's BaseHashTable): two slots at first, more beyond one and a third entries per
-slot. `Concurrent` is Java's ConcurrentHashMap, which turns part of a bucket round whenever it doubles.
+slot. `Concurrent` is Java's ConcurrentHashMap, which reverses part of a bucket whenever it doubles.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ K = TypeVar("K", bound=Hashable)
 _FIBONACCI: Final = 0x9E3779B97F4A7C15
 _LONG: Final = 0xFFFFFFFFFFFFFFFF
 _SMALLEST: Final = 2
-_LONGEST_LIST: Final = 8  # a longer bucket becomes a tree, where the table is large enough
+_LONGEST_LIST: Final = 8  # a longer bucket becomes a tree, if the table is large enough
 _SMALLEST_TREE: Final = 2  # removing from a tree of three or less makes it a list again
 _SMALLEST_SPLIT_TREE: Final = 6
 _SMALLEST_TABLE_WITH_TREES: Final = 64
 
 
 def signed(value: int) -> int:
-    """The Java int of those 32 bits."""
+    """Return the Java int of those 32 bits."""
     return value - (value >> 31 << 32)
 
 
 class Timeline:
-    """Size and capacity of a TimelineHashMap; its entries stay with whoever has it. Within a slot the last one to come is the first."""
+    """The size and capacity of a TimelineHashMap, whose entries its owner keeps. Within a slot the last entry is the first."""
 
     __slots__ = ("capacity", "size")
 
@@ -37,7 +37,7 @@ class Timeline:
         self.size, self.capacity = 0, _SMALLEST
 
     def put(self, new: bool) -> None:
-        """An entry is added or replaced; both may let the table grow."""
+        """Count an added or replaced entry; both may let the table grow."""
         if (self.size + 1) * 3 > self.capacity * 4:
             self.capacity *= 2
         self.size += new
@@ -48,10 +48,8 @@ class Timeline:
 
 
 class Concurrent(Generic[K]):
-    """The keys of a ConcurrentHashMap, in its order. `hash_of`: a key's `hashCode()`, as an unsigned 32-bit number.
-
-    What is left open: how low a tree must be to be a list again when one of several keys in it goes (it hangs on the tree's shape).
-    """
+    """The keys of a ConcurrentHashMap, in its order. `hash_of` returns a key's `hashCode()` as an unsigned 32-bit number. One case is left
+    open: how low a tree must be to become a list again when one of several keys is removed, which depends on the tree's shape."""
 
     def __init__(self, hash_of: Callable[[K], int]) -> None:
         self._hash_of = hash_of
@@ -65,7 +63,7 @@ class Concurrent(Generic[K]):
             yield from self._buckets[place]
 
     def add(self, key: K) -> None:
-        """Put a key that is not there: behind the others of its bucket, in a tree before them."""
+        """Add a key that is not there: at the end of its bucket, but at the front of a tree."""
         place = spread_bits(self._hash_of(key)) & self._table - 1
         bucket = self._buckets.setdefault(place, [])
         self._size += 1
@@ -79,7 +77,7 @@ class Concurrent(Generic[K]):
             self._double()
 
     def discard(self, key: K) -> None:
-        """Take a key out; nothing happens when it is not there."""
+        """Remove a key, if it is there."""
         place = spread_bits(self._hash_of(key)) & self._table - 1
         bucket = self._buckets.get(place, [])
         if key not in bucket:
@@ -95,7 +93,8 @@ class Concurrent(Generic[K]):
         return size * 4 >= self._table * 3
 
     def _relieve(self, place: int) -> None:
-        """A long bucket: a small table grows for twice its size and a half (tryPresize), in a larger one the bucket becomes a tree."""
+        """Relieve a long bucket: a small table grows to twice its size and a half (tryPresize); in a larger one the bucket becomes a tree.
+        """
         if self._table >= _SMALLEST_TABLE_WITH_TREES:
             self._trees.add(place)
             return
@@ -104,7 +103,7 @@ class Concurrent(Generic[K]):
             self._double()
 
     def _double(self) -> None:
-        """Every bucket is split by one more bit of the hashes."""
+        """Double the table: every bucket is split by one more bit of the hashes."""
         old, trees, bit = self._buckets, self._trees, self._table
         self._buckets, self._trees, self._table = {}, set(), 2 * self._table
         for place, keys in old.items():
@@ -122,7 +121,7 @@ def _tree_half(keys: list[K], bits: list[int], half: int) -> list[K]:
 
 
 def _list_half(keys: list[K], bits: list[int], half: int) -> list[K]:
-    """The longest tail that stays together is kept as it is; what stood before it is put in front, one by one."""
+    """Return one half of a bucket: its longest common tail is kept, and what was before it is inserted at the front, one by one."""
     tail = len(keys) - 1
     while tail and bits[tail - 1] == bits[-1]:
         tail -= 1

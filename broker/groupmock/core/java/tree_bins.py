@@ -1,10 +1,10 @@
-"""A bucket of Java's HashMap that became a red-black tree (JEP 180), as far as the order of its keys shows.
+"""A bucket of Java's HashMap that became a red-black tree (JEP 180), as far as the order of its keys is visible.
 
-A bucket is read as a chain, also when it is a tree: the tree is there for look-ups only. But it disturbs the chain. The root of the tree
-stands first; a key that comes stands right behind the one it hangs under; whenever the root changes it is taken out and put in front.
-So the chain can only be told by keeping the tree: insertion and deletion of red-black trees (Cormen and others, Introduction to
-Algorithms, chapter 13; a node with two children changes places with its successor before it goes). Keys are sorted by their spread hashes
-as signed numbers, equal ones by `compareTo`. In Java: java.util.HashMap.TreeNode.
+A bucket is read as a chain, even when it is a tree, which only serves look-ups. But the tree changes the chain: its root is first in the
+chain; a new key follows its parent in the tree; whenever the root changes it moves to the front. So the chain can only be computed by
+keeping the tree, with insertion and deletion of red-black trees (Cormen and others, Introduction to Algorithms, chapter 13; a node with
+two children changes places with its successor before it goes). Keys are sorted by their spread hashes as signed numbers, equal ones by
+`compareTo`. In Java: java.util.HashMap.TreeNode.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Node(Generic[K]):
         return self.left if side == "left" else self.right
 
     def hang(self, side: Side, node: _Node[K] | None) -> None:
-        """`node` becomes the child on that side."""
+        """Make `node` the child on that side."""
         if side == "left":
             self.left = node
         else:
@@ -53,10 +53,8 @@ def _red(node: _Node[K] | None) -> bool:
 
 
 class TreeBin(Generic[K]):
-    """The keys of such a bucket, in the order of the chain. Made of (key, rank) in the order of the list that the bucket was.
-
-    Ranks are what keys are sorted by; no two are equal.
-    """
+    """The keys of a tree bucket, in the order of the chain. It is made of (key, rank) in the order of the former list. Keys are sorted by
+    rank; no two ranks are equal."""
 
     __slots__ = ("_first", "_nodes", "_root")
 
@@ -85,27 +83,26 @@ class TreeBin(Generic[K]):
             node = node.after
 
     def add(self, key: K, rank: Any) -> None:
-        """A key that is not there."""
+        """Add a key that is not there."""
         node = self._nodes[key] = _Node(key, rank)
         self._attach(node, behind_parent=True)
         self._root_first()
 
     def too_small(self) -> bool:
-        """Is it a list again when the next key goes? Judged before that one has left the tree, as Java does."""
+        """True if the bucket becomes a list again when the next key is removed. Java decides this before the key has left the tree."""
         root = self._root
         return root is None or root.right is None or root.left is None or root.left.left is None
 
     def remove(self, key: K) -> None:
-        """A key that is there."""
+        """Remove a key that is there."""
         node = self._nodes.pop(key)
         self._unchain(node)
         self._detach(node)
         self._root_first()
 
-    # -- the chain -----------------------------------------------------------------------------------------------------
 
     def _chain(self, before: _Node[K] | None, node: _Node[K]) -> None:
-        """`node` comes behind `before`, or first."""
+        """Insert `node` after `before`, or at the front."""
         node.before = before
         node.after = self._first if before is None else before.after
         if before is None:
@@ -128,7 +125,6 @@ class TreeBin(Generic[K]):
             self._unchain(self._root)
             self._chain(None, self._root)
 
-    # -- the tree ------------------------------------------------------------------------------------------------------
 
     def _attach(self, node: _Node[K], behind_parent: bool = False) -> None:
         """Insert the node as a leaf where its rank belongs, and balance the tree."""
@@ -144,7 +140,7 @@ class TreeBin(Generic[K]):
         self._balance_insertion(node)
 
     def _rotate(self, node: _Node[K], side: Side) -> None:
-        """The child on the other side takes the node's place, the node hangs under it on this side."""
+        """Rotate: the child on the other side takes the node's place, and the node becomes its child on this side."""
         up = node.child(OTHER[side])
         assert up is not None
         self._replace(node, up)
@@ -152,7 +148,7 @@ class TreeBin(Generic[K]):
         up.hang(side, node)
 
     def _replace(self, node: _Node[K], other: _Node[K] | None) -> None:
-        """Whatever the node hung under has the other one instead."""
+        """Put the other node in the place of this one."""
         if node.parent is None:
             self._root = other
             if other is not None:
@@ -180,7 +176,7 @@ class TreeBin(Generic[K]):
             self._root.red = False
 
     def _detach(self, node: _Node[K]) -> None:
-        """Out of the tree; then the tree is balanced. A leaf is the place of its own absence until that is done."""
+        """Remove a node from the tree and balance it. A leaf stays in its place until the tree is balanced."""
         if node.left is not None and node.right is not None:
             self._swap_with_successor(node, node.right)
         child = node.left if node.left is not None else node.right
@@ -192,7 +188,7 @@ class TreeBin(Generic[K]):
             self._replace(node, None)
 
     def _swap_with_successor(self, node: _Node[K], right: _Node[K]) -> None:
-        """Places and colours are exchanged with the leftmost node of the right side."""
+        """Exchange places and colours with the leftmost node of the right side."""
         next_one = right
         while next_one.left is not None:
             next_one = next_one.left
@@ -210,7 +206,7 @@ class TreeBin(Generic[K]):
         node.hang("right", below)
 
     def _balance_deletion(self, node: _Node[K]) -> None:
-        """Cormen's RB-DELETE-FIXUP: one black too few on the way to `node`."""
+        """Balance the tree after a deletion (Cormen's RB-DELETE-FIXUP): one black is missing on the way to `node`."""
         while node is not self._root and not node.red:
             parent, side = node.parent, node.side()
             assert parent is not None
@@ -229,7 +225,7 @@ class TreeBin(Generic[K]):
         node.red = False
 
     def _borrow(self, parent: _Node[K], other: _Node[K], side: Side) -> None:
-        """The other side has a red child to give: the last two cases."""
+        """Rotate in the last two cases: the other side has a red child."""
         far = other.child(OTHER[side])
         if not _red(far):
             near = other.child(side)

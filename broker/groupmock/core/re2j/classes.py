@@ -1,6 +1,7 @@
-"""Sets of characters. A set is a tuple of ranges (first, last), both included, ascending, never touching: equal sets are equal tuples.
+"""Sets of characters as ranges. A set is a tuple of ranges (first, last), both included, ascending, never adjacent: equal sets are equal
+tuples.
 
-Case folding knows orbits: all the characters that are the same letter, as k, K and U+212A (the kelvin sign) are.
+Case folding uses orbits: all characters that are the same letter, such as k, K and U+212A (the kelvin sign).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ ANY_BUT_NEWLINE: Final[Ranges] = ((0, 9), (11, LAST))
 _DIGIT: Final[Ranges] = ((0x30, 0x39),)
 _WORD: Final[Ranges] = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
 PERL: Final[dict[str, Ranges]] = {"d": _DIGIT, "s": ((0x9, 0xA), (0xC, 0xD), (0x20, 0x20)), "w": _WORD}
-"""Perl classes by the letter behind the backslash; an upper-case letter is the complement."""
+"""Perl classes by the letter after the backslash; an upper-case letter is the complement."""
 POSIX: Final[dict[str, Ranges]] = {
     "alnum": ((0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A)),
     "alpha": ((0x41, 0x5A), (0x61, 0x7A)),
@@ -40,14 +41,14 @@ POSIX: Final[dict[str, Ranges]] = {
 
 
 def united(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """The set that these ranges make, which may come in any order and overlap."""
-    found: list[tuple[int, int]] = []
+    """Return the set of these ranges, which may come in any order and overlap."""
+    merged: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
         else:
-            found.append((first, last))
-    return tuple(found)
+            merged.append((first, last))
+    return tuple(merged)
 
 
 def complement(ranges: Ranges) -> Ranges:
@@ -57,14 +58,14 @@ def complement(ranges: Ranges) -> Ranges:
 
 
 def holds(ranges: Ranges, code: int) -> bool:
-    """Is that character one of them?"""
+    """True if the character is in the set."""
     index = bisect_right(ranges, (code, LAST)) - 1
     return index >= 0 and code <= ranges[index][1]
 
 
 @lru_cache(maxsize=1024)
 def folded(ranges: Ranges) -> Ranges:
-    """With them all that differ from one of them in case only."""
+    """Return the set with all characters that differ only in case from one of it."""
     orbits = unicode.orbits()
     cased = list(orbits)
     others = [

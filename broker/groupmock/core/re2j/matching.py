@@ -1,13 +1,12 @@
-"""Does a whole text match? In time linear in the text, whatever the expression.
+"""Matching of a whole text, in time linear in the text for every expression.
 
-The expression becomes an automaton with a node for each character class (Thompson 1968; R. Cox, https://swtch.com/~rsc/regexp/regexp1.html).
-The automaton is in many places at once: in all that some way of reading the text so far leads to. Such a set of places is a state, and what
-a character makes of a state is remembered, so that expressions that serve every day soon cost one look-up for each character. For others
-a character costs at most a look at each node, of which `syntax.MOST_NODES` are the most.
+The expression becomes an automaton with a node for each character class (Thompson 1968; R. Cox,
+https://swtch.com/~rsc/regexp/regexp1.html). The automaton is in many places at once: all that some way of reading the text so far leads
+to. Such a set of places is a state. The successor of a state for a character is cached, so that frequent expressions soon cost one look-up
+for each character. For others a character costs at most a look at each node, at most `syntax.MOST_NODES`.
 
-What a place asks of its surroundings (^, $, word boundaries) depends on the characters beside it: their kinds are remembered with it.
-
-What is matched is the whole text, as `Matcher.matches` of RE2/J does and as Kafka asks it to (TopicRegexResolver, TransactionStateManager).
+Conditions of a place on its surroundings (^, $, word boundaries) depend on the characters around it, so their kinds are part of the state.
+The whole text is matched, as `Matcher.matches` of RE2/J does and as Kafka asks it to (TopicRegexResolver, TransactionStateManager).
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from .syntax import Joint, Look, Postfix, RegexRefused, parsed
 
 TOO_MUCH_WORK: Final = "too many places at once for the names that there are"
 MOST_STEPS: Final = 250_000
-"""Bounds a match to about fifty milliseconds."""
+"""The bound of a match, about fifty milliseconds."""
 LOOKS_AT_A_TIME: Final = 300
-"""After so many, whoever asks may do something else."""
+"""The number of looks after which the caller may do something else."""
 CHARACTERS_PER_STEP: Final = 4
-"""Counted where a state is remembered already."""
+"""The number of characters that count as one step where a state is cached."""
 MOST_REMEMBERED: Final = 100_000
-"""Places in all states that are remembered; then they are forgotten and made anew."""
+"""The number of places in all cached states. Above it the cache is dropped and made anew."""
 _EDGE, _WORD, _NEWLINE, _OTHER = range(4)
-"""Kinds of characters; the edge is none: the text begins or ends."""
+"""The kinds of characters by number. The edge is the beginning or the end of the text."""
 
 
 class Automaton:
-    """An automaton with numbered nodes. A node with a class reads one such character and goes to `after[node][0]`. A node without a
-    class goes to all of `after[node]` at once, where its `look` is true. The last node is the end."""
+    """An automaton with numbered nodes. A node with a class reads one such character and goes to `after[node][0]`. A node without a class
+    goes to all of `after[node]` at once, if its `look` is true. The last node is the end."""
 
     __slots__ = ("after", "classes", "looks", "looks_around", "start")
 
@@ -60,7 +59,7 @@ class Automaton:
         return len(self.after) - 1
 
     def _build(self, postfix: Postfix) -> tuple[int, list[int]]:
-        """Parts are (first node, nodes that want a successor more); one that is joined to more takes the list over."""
+        """Build the nodes from parts of (first node, nodes that still need a successor); a joined part takes the list over."""
         parts: list[tuple[int, list[int]]] = []
         for node in postfix:
             if isinstance(node, tuple):
@@ -96,19 +95,19 @@ class Automaton:
 
 
 class _State:
-    """Places, before what follows is looked at. `kind`: of the character read last."""
+    """A set of places, before the next character is read. `kind` is that of the last character."""
 
     __slots__ = ("ends", "kind", "next", "places", "reached")
 
     def __init__(self, places: frozenset[int], kind: int) -> None:
         self.places, self.kind = places, kind
         self.next: dict[str, _State] = {}
-        self.reached: dict[int, list[int]] = {}  # kind of what follows -> the nodes that read a character or are the end
+        self.reached: dict[int, list[int]] = {}  # kind of the next character -> the nodes that read a character or are the end
         self.ends: bool | None = None
 
 
 class Matcher:
-    """One expression, ready to be asked. Asking changes what is remembered, never an answer."""
+    """An expression that can be matched many times. Matching changes the cache, never a result."""
 
     __slots__ = ("_automaton", "_remembered", "_rest", "_start", "_states", "_steps")
 
@@ -124,28 +123,26 @@ class Matcher:
         self._start = self._state(frozenset((self._automaton.start,)), _EDGE)
 
     def matches(self, text: str) -> bool:
-        """Is the whole text one that the expression describes?"""
+        """True if the expression describes the whole text."""
         return bool(self.matching((text,), sys.maxsize))
 
     def matching(self, texts: Iterable[str], most_steps: int = MOST_STEPS) -> list[str]:
-        """Those of the texts that match, in their order. Raises RegexRefused when it takes more than so many looks at nodes (0.2 us each).
-
-        It depends on what was asked before, as that is remembered, and on nothing else.
-        """
+        """Return the texts that match, in their order. Raises RegexRefused if it takes more than so many looks at nodes (0.2 us each),
+        which depends only on what was matched, and so cached, before."""
         found: list[str] = []
         for _ in self.find(texts, found, most_steps):
             pass
         return found
 
     def find(self, texts: Iterable[str], found: list[str], most_steps: int) -> Iterator[None]:
-        """Put those that match into `found`, as `matching` returns them, a little with each `next`."""
+        """Append the texts that match to `found`, a little work with each `next`."""
         most = self._steps + most_steps
         for text in texts:
             if (yield from self._look(text, most)):
                 found.append(text)
 
     def _look(self, text: str, most: int) -> Generator[None, None, bool]:
-        """Does it match?"""
+        """Return True if the text matches."""
         state = self._start
         self._steps += len(text) // CHARACTERS_PER_STEP
         for char in text:
@@ -187,7 +184,7 @@ class Matcher:
         return found
 
     def _reached(self, state: _State, kind: int) -> list[int]:
-        """The nodes that read a character, and the end, as far as they are reached without reading one."""
+        """Return the nodes that read a character, and the end, as far as they are reached without reading one."""
         key = kind if self._automaton.looks_around else _OTHER
         found = state.reached.get(key)
         if found is None:
@@ -229,5 +226,5 @@ def _true_between(before: int, after: int) -> Look:
 
 
 def compiled(pattern: str) -> Matcher:
-    """The expression, ready to be asked. Raises RegexRefused: RE2/J takes it for none, or it is too large."""
+    """Compile an expression into a matcher. Raises RegexRefused if RE2/J refuses it, or if it is too large."""
     return Matcher(Automaton(parsed(pattern)))

@@ -1,13 +1,13 @@
 r"""The language of RE2/J 1.8: an expression is read once, left to right, and becomes postfix notation: `a(b|c)*` is a b c OR STAR JOIN.
 
-What can be matched in linear time is all there is: no look-around, no back references. RE2/J reads what it takes to be Perl's syntax with
-accidents of its own, which peers see, and which are kept: a `{` that opens no repetition counts as one for what follows (`a{*` is a
+The language has only what can be matched in linear time: no look-around, no back references. RE2/J reads what it takes for Perl's syntax
+with oddities of its own, which peers see and which are kept: a `{` that opens no repetition counts as one for what follows (`a{*` is a
 "nested repetition"), `\Q` needs no end, `(?)` is fine and `(?-)` is not.
 
-Groups only group: who is asked whether a whole name matches need not know what a group has caught, nor which of two ways is tried first.
-So a parenthesis leaves nothing behind, and greedy or not is the same. A counted repetition is written out as RE2/J writes it out,
-xx(x(x)?)? for x{2,4}. A thousand within a thousand is a million: RE2/J goes on until its heap is full. Here what an expression makes is
-counted, and too much is refused (docs/kafka/differences.md).
+Groups only group: a match of a whole name needs neither captures nor an order of alternatives. So a parenthesis leaves no trace, and
+greedy or not is the same. A counted repetition is written out as RE2/J writes it out, xx(x(x)?)? for x{2,4}. A thousand within a thousand
+is a million: RE2/J goes on until its heap is full. Here the nodes of an expression are counted, and too many are refused
+(docs/kafka/differences.md).
 
 Sources: RE2/J's syntax (https://github.com/google/re2/wiki/Syntax), the class com.google.re2j.Parser, and what Kafka 4.3.0 answered
 (CG-18, CG-118; tests/live/judge/test_judge_regexes.py compares generated expressions with RE2/J).
@@ -22,18 +22,18 @@ from typing import Final, NamedTuple
 from .classes import ANY, ANY_BUT_NEWLINE, PERL, POSIX, Ranges, complement, folded, of_property, united
 
 MOST_NODES: Final = 4_000
-"""Bounds the nodes of one expression with repetitions written out: `[a-z]{1,1000}` has 3000. One character of a name may cost a look at
+"""The number of nodes of one expression with repetitions written out: `[a-z]{1,1000}` has 3000. One character of a name may cost a look at
 each."""
 MOST_WORK: Final = 50_000
-"""Nodes and ranges made on the way, also such as come to nothing, as in `(a{1000}){0}`."""
+"""The number of nodes and ranges made on the way, including those that are dropped again, as in `(a{1000}){0}`."""
 MOST_REPETITIONS: Final = 1000
 NO_REPETITION: Final = (-1, -1)
-_DIGITS_OF_A_COUNT: Final = 8  # more are too many whatever they say
+_DIGITS_OF_A_COUNT: Final = 8  # more digits are too many whatever the number is
 _ESCAPED: Final = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 
 
 class RegexRefused(ValueError):
-    """An expression that is not taken. `detail`: why, in RE2/J's words where it refuses too."""
+    """An expression cannot be accepted. `detail` says why, in RE2/J's words if RE2/J refuses it too."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -41,7 +41,7 @@ class RegexRefused(ValueError):
 
 
 TOO_LARGE: Final = "expression too large"
-"""Not of RE2/J, which has no limit; Go's regexp/syntax says it so."""
+"""Go's text (regexp/syntax), because RE2/J has no such limit."""
 BAD_RANGE: Final = "invalid character class range"
 BAD_ESCAPE: Final = "invalid escape sequence"
 BAD_NAME: Final = "invalid named capture"
@@ -86,7 +86,7 @@ _PLACES: Final = {"A": Look.BEGIN_TEXT, "z": Look.END_TEXT, "b": Look.BOUNDARY, 
 
 
 class Flags(NamedTuple):
-    """How what follows is read: (?i), not (?m), (?s)."""
+    """The flags for reading what follows: (?i), not (?m), (?s)."""
 
     fold: bool = False
     one_line: bool = True
@@ -113,12 +113,12 @@ class _Group:
 
 
 def parsed(pattern: str) -> Postfix:
-    """An expression in postfix notation. Raises RegexRefused."""
+    """Parse an expression into postfix notation. Raises RegexRefused."""
     return _Parser(pattern).parsed()
 
 
 def _chained(parts: list[Postfix], joint: Joint) -> Postfix:
-    """All of them in one; the first, which is as long as what was read before, is not copied."""
+    """Join all parts into one. The first, which is as long as what was read before, is not copied."""
     whole = parts[0]
     for part in parts[1:]:
         whole += part
@@ -137,7 +137,7 @@ class _Parser:
         self._work = 0
 
     def parsed(self) -> Postfix:
-        repeated = False  # is what was read last a repetition?
+        repeated = False  # True after a repetition
         while self._at < len(self._text):
             repeated = self._read_one(repeated)
         if len(self._groups) > 1:
@@ -194,13 +194,12 @@ class _Parser:
             self._literal(ord(char))
         return False
 
-    # Repetitions
 
     def _repeat(self, repeated: bool, joint: Joint) -> None:
         self._operand(repeated).append(joint)
 
     def _operand(self, repeated: bool) -> Postfix:
-        if self._sees("?"):  # not greedy
+        if self._sees("?"):  # a non-greedy repetition
             self._at += 1
         if repeated:
             raise RegexRefused(NESTED)
@@ -221,7 +220,7 @@ class _Parser:
         self._groups[-1].parts[-1] = _written_out(operand, lowest, highest)
 
     def _counts(self) -> tuple[int, int] | None:
-        """(lowest, highest) with -1 for no bound; None: this `{` is an ordinary character."""
+        """Return (lowest, highest) with -1 for no bound; None if this `{` is an ordinary character."""
         lowest = self._number()
         if lowest is None:
             return None
@@ -245,7 +244,6 @@ class _Parser:
             return None
         return int(digits) if len(digits) <= _DIGITS_OF_A_COUNT else MOST_REPETITIONS + 1
 
-    # Groups
 
     def _open(self) -> None:
         if self._sees("?"):
@@ -299,7 +297,6 @@ class _Parser:
                 break
         raise RegexRefused(BAD_FLAGS)
 
-    # Escapes
 
     def _read_escaped(self) -> None:
         char = self._text[self._at : self._at + 1]
@@ -320,7 +317,7 @@ class _Parser:
                 self._add(found)
 
     def _class_behind_backslash(self) -> Ranges | None:
-        r"""\d and its like, \p{..}; None: something else stands there."""
+        r"""Return the class of \d and its like or \p{..}; None if something else follows."""
         char = self._text[self._at : self._at + 1]
         if char in ("p", "P"):
             self._at += 1
@@ -347,7 +344,7 @@ class _Parser:
         return complement(found) if negated else found
 
     def _escape(self) -> int:
-        """The one character that stands behind a backslash."""
+        """Return the one character that follows a backslash."""
         if self._at == len(self._text):
             raise RegexRefused(BARE_BACKSLASH)
         char = self._take()
@@ -361,7 +358,7 @@ class _Parser:
         return code
 
     def _octal(self, first: str) -> int | None:
-        r"""\0, \07, \141; not \1, which would be a back reference."""
+        r"""Return the code of \0, \07, \141; not of \1, which would be a back reference."""
         digits = first
         while len(digits) < len("377") and self._at < len(self._text) and self._text[self._at] in "01234567":
             digits += self._take()
@@ -382,13 +379,12 @@ class _Parser:
         code = int(digits, 16) if hexadecimal else -1
         return code if 0 <= code <= ANY[0][1] else None
 
-    # Classes
 
     def _class(self) -> Ranges:
         negated = self._sees("^")
         self._at += negated
         found: list[tuple[int, int]] = []
-        first = True  # then a `]` is one of the class
+        first = True  # a `]` at first is part of the class
         while first or not self._sees("]"):
             first = False
             part = self._class_part()
@@ -437,11 +433,11 @@ def _with_flag(flags: Flags, char: str, value: bool) -> Flags:
         return flags._replace(fold=value)
     if char == "m":
         return flags._replace(one_line=not value)
-    return flags._replace(dot_newline=value) if char == "s" else flags  # U: what is greedy
+    return flags._replace(dot_newline=value) if char == "s" else flags  # U sets what is greedy, which does not matter here
 
 
 def _written_out(operand: Sequence[Node], lowest: int, highest: int) -> Postfix:
-    """x{n}, x{n,}, x{n,m} without the braces."""
+    """Return x{n}, x{n,}, x{n,m} without the braces."""
     if highest == 0:
         return [Look.ALWAYS]
     if highest < 0:

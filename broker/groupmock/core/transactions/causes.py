@@ -1,6 +1,6 @@
-"""Why a transactional id changed, or a producer was turned away: a word for programs, a sentence for people. All of both stand here.
+"""The causes why a transactional id changed, or a producer was refused: a word for programs and a sentence for people.
 
-Notes `transaction_moved` and `producer_fenced` carry them as `cause` and `reason`; the words are a closed set, as those of groups are
+Notes `transaction_moved` and `producer_fenced` have them as `cause` and `reason`. The words are a closed set, as those of groups are
 (core.groups.causes).
 """
 
@@ -26,7 +26,7 @@ Cause = Literal[
     "not_logged",
     "markers_held",
     "markers_written",
-    # the id goes
+    # the id is removed
     "id_expired",
     "coordinator_left",
     "coordinator_loaded",
@@ -59,7 +59,7 @@ def producer_came(client_id: str | None, epoch: int) -> Why:
 
 
 def producer_went_on(client_id: str | None) -> Why:
-    """The producer that had the id wants a fresh epoch after an error (KIP-360)."""
+    """The producer that has the id wants a fresh epoch after an error (KIP-360)."""
     return Why("producer_went_on", f"{_client(client_id)} goes on under this transactional id with a fresh epoch")
 
 
@@ -121,7 +121,7 @@ def coordinator_left(partition: int, node: int | None) -> Why:
 
 
 def coordinator_loaded(partition: int, node: int | None) -> Why:
-    """Read from the log of __transaction_state."""
+    """The coordinator has read the id from the log of __transaction_state."""
     return Why("coordinator_loaded", f"node {node} loaded partition {partition} of __transaction_state")
 
 

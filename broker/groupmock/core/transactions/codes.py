@@ -1,4 +1,4 @@
-"""Answers of the transaction coordinator to a producer."""
+"""The error codes of the transaction coordinator's answers to a producer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fenced_code(code: int, since: int, version: int) -> int:
 
 
 class Given(NamedTuple):
-    """The answer to a producer: an error, or the producer id and epoch that it has from now on."""
+    """The answer to a producer: an error, or its producer id and epoch from now on."""
 
     code: int
     holder: Holder = NOBODY

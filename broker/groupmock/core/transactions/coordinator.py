@@ -1,12 +1,13 @@
-"""The transaction coordinator: gives out epochs, knows what is in each open transaction, decides how it ends and sees to the markers
-(`markers`).
+"""The transaction coordinator: it assigns epochs, knows the partitions of each open transaction, decides how the transaction ends and has
+the markers written (`markers`).
 
-It lives in the partitions of __transaction_state as groups live in those of __consumer_offsets (`hosting`): an id is answered by the node
-that leads its partition, and is back from the log when another node has loaded it. What an id does is in `states`.
+It is in the partitions of __transaction_state as groups are in those of __consumer_offsets (`hosting`): an id is answered by the node that
+leads its partition, and is read back from the log when another node loads it. The states of an id are in `states`.
 
-The order of its checks (TX-32): 42 for an empty id, 49 for one that nobody has, 51 while markers are under way, 49 for another producer id,
-then the epoch, then the state. An old client's EndTxn hears 51 behind the epoch, and before 4.0 so does who adds to a transaction. An epoch
-that is not the current one is `FENCED` here; old versions of requests say 47 for it, newer ones 90 (`fenced_code`).
+The order of its checks (TX-32): 42 for an empty id, 49 for an unknown one, 51 while markers are being written, 49 for another producer id,
+then the epoch, then the state. An old client's EndTxn gets 51 after the check of the epoch, and so do requests before 4.0 that add to a
+transaction. An epoch that is not the current one is `FENCED` here; old versions of requests are answered with 47 for it, newer ones with
+90 (`fenced_code`).
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ EXPIRY: Final = ("transaction_expiry",)
 
 
 class TransactionCoordinator:
-    """Every transactional id of the cluster, whichever node coordinates it."""
+    """The coordinator of every transactional id of the cluster, on whichever node."""
 
     def __init__(self, environment: Environment, topics: Topics) -> None:
         self._environment = environment
@@ -71,7 +72,6 @@ class TransactionCoordinator:
         """The number of transactions that ended since the start, by cause."""
         topics.when_deleted(self._topic_deleted)
 
-    # -- looking -------------------------------------------------------------------------------------------------------
 
     def gate(self, name: str, node: int) -> int:
         """Return 42 for an empty id, 14 while the node loads the id's partition, 16 if another node leads it, else 0."""
@@ -109,11 +109,10 @@ class TransactionCoordinator:
 
     def _fenced(self, turn: Turn, known: TransactionalId, by: Holder, client_id: str | None) -> int:
         why = causes.fenced(by.producer_id, by.epoch, known.epoch)
-        told = {"transactional_id": known.name, "producer_id": by.producer_id, "producer_epoch": by.epoch}
-        turn.note("producer_fenced", **told, client_id=client_id, current_epoch=known.epoch, cause=why.cause, reason=why.sentence)
+        fields = {"transactional_id": known.name, "producer_id": by.producer_id, "producer_epoch": by.epoch}
+        turn.note("producer_fenced", **fields, client_id=client_id, current_epoch=known.epoch, cause=why.cause, reason=why.sentence)
         return FENCED
 
-    # -- InitProducerId ------------------------------------------------------------------------------------------------
 
     def init(self, turn: Turn, name: str, timeout_ms: int, own: Holder | None, client_id: str | None) -> Given:
         """Give the id to a producer that comes with it. `own` is its producer id and epoch, if it goes on after an error (KIP-360)."""
@@ -174,12 +173,11 @@ class TransactionCoordinator:
             known.started_ms = NONE
         self._moved(turn, known, before, why)
 
-    # -- what is in a transaction --------------------------------------------------------------------------------------
 
     def add(
         self, turn: Turn, name: str, by: Holder, places: Iterable[At], why: Why, client_id: str | None, *, new: bool = False
     ) -> int:
-        """Put partitions into the producer's transaction; the first ones begin it. `new`: a new client's first write does."""
+        """Add partitions to the producer's transaction; the first ones begin it. `new`: the first write of a new client adds them."""
         known = self._known(turn, name, by, client_id)
         if isinstance(known, int):
             return known
@@ -219,9 +217,9 @@ class TransactionCoordinator:
         return OK if known.state is State.ONGOING and at in known.partitions else NOT_ADDED
 
     def check(self, turn: Turn, name: str, by: Holder, at: At, adds: bool, client_id: str | None) -> int:
-        """Answer a partition's leader that a transaction writes to first: the leader asks the coordinator, wherever that is. `adds`: the
-        write puts the partition into the transaction. The code is 19 while nobody coordinates, so that clients try again without looking
-        for another leader (ReplicaManager.handleProduceAppend)."""
+        """Answer the leader of a partition that a transaction writes to for the first time: it asks the coordinator, on any node. `adds`:
+        the write adds the partition to the transaction. Without a coordinator the code is 19, so that clients retry without looking for
+        another leader (ReplicaManager.handleProduceAppend)."""
         if not name:
             return NOT_VALID
         partition = self.hosting.partition_of(name)
@@ -237,7 +235,6 @@ class TransactionCoordinator:
             return error_codes.NOT_ENOUGH_REPLICAS
         return fenced_code(code, 1, 0)
 
-    # -- EndTxn --------------------------------------------------------------------------------------------------------
 
     def end(self, turn: Turn, name: str, by: Holder, committed: bool, bumps: bool, client_id: str | None) -> Given:
         """End the producer's transaction. `bumps`: a new client's (v5), whose next transaction has an epoch of its own."""
@@ -279,7 +276,8 @@ class TransactionCoordinator:
         return Given(OK, Holder(known.producer_id, known.epoch) if known.next_id == NONE else Holder(known.next_id, 0))
 
     def abort(self, turn: Turn, known: TransactionalId, why: Why) -> None:
-        """End a transaction without its producer, which is fenced by it. At level 2 it may still ask who it is (TX-23, TX-24)."""
+        """End a transaction without its producer, which is fenced by that. At level 2 it may still come again with its old epoch (TX-23,
+        TX-24)."""
         before = known.state
         known.bump(known.epoch if levels.keeps_the_aborted(turn) else NONE)
         known.state = State.PREPARE_ABORT
@@ -301,7 +299,6 @@ class TransactionCoordinator:
             known.bump(NONE)
         self._emptied(turn, known, causes.FENCE_ORDERED)
 
-    # -- markers -------------------------------------------------------------------------------------------------------
 
     def settle(self, turn: Turn) -> None:
         """Write the markers of transactions whose end was decided in this entry."""
@@ -328,7 +325,6 @@ class TransactionCoordinator:
         else:
             self._markers.topic_deleted(turn)
 
-    # -- timers --------------------------------------------------------------------------------------------------------
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
         """Return the handlers by timer name."""
@@ -400,7 +396,6 @@ class TransactionCoordinator:
         known.note(turn, "transaction_not_logged", causes.NOT_LOGGED)
         return NOT_LOGGED
 
-    # -- telling -------------------------------------------------------------------------------------------------------
 
     def _moved(self, turn: Turn, known: TransactionalId, before: str, why: Why) -> None:
         known.changed_ms = turn.wall_ms
@@ -411,20 +406,19 @@ class TransactionCoordinator:
     def _told(self, turn: Turn, known: TransactionalId, before: str, after: str, why: Why) -> None:
         known.note(turn, "transaction_moved", why, before=str(before), after=str(after))
 
-    # -- what the hosting tells ----------------------------------------------------------------------------------------
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """Nothing is kept by node."""
+        """Do nothing, because no state is kept by node."""
 
     def left(self, partition: int, node: int) -> None:
-        """Nothing is kept by node."""
+        """Do nothing, because no state is kept by node."""
 
     def stopped(self, node: int) -> None:
-        """Its producer ids are gone."""
+        """Forget the producer ids that the node had taken."""
         self.producer_ids.stopped(node)
 
     def unload(self, turn: Turn, partition: int, node: int | None) -> None:
-        """Its ids live on in the log."""
+        """Move the ids of a partition from memory to the log."""
         why = causes.coordinator_left(partition, node)
         log = self._logs[partition] = {each.name: each for each in self._ids.values() if each.partition == partition}
         for known in log.values():
@@ -433,11 +427,11 @@ class TransactionCoordinator:
             self._told(turn, known, known.state, "", why)
 
     def load(self, turn: Turn, partition: int, node: int | None) -> None:
-        """They are back as they were; what was decided goes on."""
+        """Restore the ids of a partition; decided transactions continue."""
         why = causes.coordinator_loaded(partition, node)
         log: Mapping[str, TransactionalId] = self._logs.pop(partition, {})
         for known in log.values():
-            known.stuck = False  # what was not logged is not there
+            known.stuck = False  # a change that was not logged is lost
             self._ids[known.name] = known
             self._told(turn, known, "", known.state, why)
             if known.state is State.ONGOING:

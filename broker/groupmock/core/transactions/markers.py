@@ -1,10 +1,11 @@
 """The markers of transactions whose end is decided: one in every partition of each, as soon as it may be written.
 
-A decision is written behind the answer that tells of it (`settle`), or groupmock.transaction.markers.delay.ms later, one partition per
-step of work: an id whose end is decided is busy, whatever else happens between them. It waits where somebody holds it (`hold_markers`), and
-for a leader where a partition has none; what has its marker is out of the transaction by then.
-Where a log refuses one, since it knows a later epoch, the transaction never ends: nobody sends it again.
-In Kafka: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
+Markers are written after the answer to the decision (`settle`), or groupmock.transaction.markers.delay.ms later, one partition per step of
+work: an id whose end is decided is busy, whatever else happens between them. They wait while an operator holds them (`hold_markers`), and
+for a leader if a partition has none. A partition with its marker is removed from the transaction.
+
+If a log refuses a marker, because it knows a later epoch, the transaction never ends, since the marker is not sent again. In Kafka:
+TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
 """
 
 from __future__ import annotations
@@ -37,27 +38,27 @@ class Markers:
         self._environment, self._topics, self._complete = environment, topics, complete
         self._decided: list[TransactionalId] = []
         self._writing: dict[str, list[At]] = {}
-        """Id -> where they were written by the work that is under way."""
+        """The partitions that the running work has written, by id."""
         self._without_leader: dict[str, TransactionalId] = {}
         self._elections = 0
         self._refused: set[str] = set()
         self.partitions = 0
-        """How many are in transactions that are open, or have no marker yet."""
+        """The number of partitions of all transactions that are open or have no marker yet."""
         topics.when_led(lambda turn, topic: self._go_on(turn))
 
     def owe(self, known: TransactionalId) -> None:
-        """How its transaction ends is decided."""
+        """Note an id whose transaction's end was decided."""
         self._decided.append(known)
 
     def forget(self, turn: Turn, known: TransactionalId) -> None:
-        """Its coordinator is gone; the next one owes them anew."""
+        """Forget an id whose coordinator is gone; the next one writes its markers."""
         self._writing.pop(known.name, None)
         self._without_leader.pop(known.name, None)
         self._refused.discard(known.name)
         turn.timers.cancel((TIMER, known.name))
 
     def settle(self, turn: Turn) -> None:
-        """Write the markers of what was decided in this entry, or see to it that they are written later."""
+        """Write the markers of what was decided in this entry, or arm the timer for them."""
         decided, self._decided = self._decided, []
         delay_ms = turn.settings.transaction_markers_delay_ms
         for known in decided:
@@ -67,22 +68,22 @@ class Markers:
                 self.write(turn, known)
 
     def release(self, turn: Turn, known: TransactionalId) -> None:
-        """Nobody holds them any more: they are written now, unless their delay is not over yet."""
+        """Write markers whose hold was released, unless their delay is not over yet."""
         if known.state in PREPARED and known.name not in self._refused and (TIMER, known.name) not in turn.timers:
             self.write(turn, known)
 
     def topic_deleted(self, turn: Turn) -> None:
-        """A partition that is gone needs no marker (TX-58)."""
+        """Go on with waiting markers, because a deleted partition needs none (TX-58)."""
         self._go_on(turn)
 
     def write(self, turn: Turn, known: TransactionalId) -> None:
-        """All of them that can be written."""
+        """Write all markers of an id that can be written."""
         if known.name not in self._writing:
-            told = self._writing[known.name] = []
-            turn.begin(partial(self._write, known, told))
+            written = self._writing[known.name] = []
+            turn.begin(partial(self._write, known, written))
 
-    def _write(self, known: TransactionalId, told: list[At], turn: Turn) -> Steps:
-        from ..log.transactions import Marker  # a server that listens has no need of it yet
+    def _write(self, known: TransactionalId, written: list[At], turn: Turn) -> Steps:
+        from ..log.transactions import Marker  # imported late, because a listening server does not need it yet
 
         if self._environment.holds.keeps_markers(known.name):
             known.note(turn, "markers_held", causes.markers_held(len(known.partitions)))
@@ -92,14 +93,14 @@ class Markers:
         self._without_leader.pop(known.name, None)
         seen = self._elections
         for at in list(known.partitions):
-            if self._writing.get(known.name) is not told:
-                break  # its coordinator is gone, the next one owes what is left
+            if self._writing.get(known.name) is not written:
+                break  # its coordinator is gone, and the next one writes the rest
             if self._written(turn, known, at, marker):
-                told.append(at)
+                written.append(at)
             yield
-        known.marked += len(told)
-        self._topics.fetches.changed(turn, told)
-        if self._writing.get(known.name) is not told:
+        known.marked += len(written)
+        self._topics.fetches.changed(turn, written)
+        if self._writing.get(known.name) is not written:
             return
         del self._writing[known.name]
         if not known.partitions:
@@ -110,7 +111,7 @@ class Markers:
                 self.write(turn, known)
 
     def _written(self, turn: Turn, known: TransactionalId, at: At, marker: Marker) -> bool:
-        """Does it stand in the log now? A partition that is gone needs none any more."""
+        """Write one marker of a transaction. Returns False if it is not in the log now; a deleted partition needs none."""
         partition = self._topics.find(*at)
         if partition is not None and partition.leader not in {node.node_id for node in self._environment.up}:
             return False
@@ -119,7 +120,7 @@ class Markers:
             return False
         try:
             self._topics.mark(turn, self._topics.require(at[0]), partition, marker)
-        except RecordsError as refused:  # somebody wrote there with an epoch of the future, or its marker (WriteTxnMarkers)
+        except RecordsError as refused:  # a producer has written there with a later epoch, or with its marker (WriteTxnMarkers)
             self._refused.add(known.name)
             turn.note("marker_refused", topic=at[0], partition=at[1], producer_id=marker.producer_id, reason=refused.reason)
             return False
@@ -131,12 +132,12 @@ class Markers:
         self.partitions -= 1
 
     def _coordinator_epoch(self, known: TransactionalId) -> int:
-        """That of its partition's leader."""
+        """Return the epoch of the leader of the id's partition."""
         partition = self._topics.find(TRANSACTION_TOPIC, known.partition)
         return 0 if partition is None else partition.leader_epoch
 
     def _go_on(self, turn: Turn) -> None:
-        """Partitions have other leaders, or are gone: markers may wait for that."""
+        """Write waiting markers, because partitions have other leaders or are gone."""
         self._elections += 1
         for known in list(self._without_leader.values()):
             self.write(turn, known)

@@ -1,6 +1,6 @@
-"""Producer ids: no two producers of a cluster have the same, whichever node gives them out (KIP-730).
+"""Producer ids, which are unique in a cluster, whichever node assigns them (KIP-730).
 
-A node takes a block of 1000 from the controller and gives those out one by one; what is left of it when the node stops is lost. In Kafka:
+A node takes a block of 1000 from the controller and assigns its ids one by one; the rest of a block is lost when the node stops. In Kafka:
 ProducerIdManager, ProducerIdsBlock. Seen on three nodes of 4.3.0: 0, 1000, 2000, then 1, 1001, 2001 (docs/kafka/transactions.md, TX-09).
 """
 
@@ -18,10 +18,10 @@ class ProducerIds:
         self._told: dict[int, int] = {}
 
     def of(self, node: int) -> int:
-        """A fresh one, given out by that node."""
-        told = self._told.pop(node, None)
-        fresh = self._next.get(node, 0) if told is None else told
-        if told is None and not fresh % BLOCK:  # it has none, or its block is used up
+        """Return a new producer id of that node."""
+        given = self._told.pop(node, None)
+        fresh = self._next.get(node, 0) if given is None else given
+        if given is None and not fresh % BLOCK:  # it has no block, or the block is used up
             fresh, self._blocks = self._blocks * BLOCK, self._blocks + 1
         self._next[node] = fresh + 1
         return fresh

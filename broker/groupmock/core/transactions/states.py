@@ -1,22 +1,22 @@
 """The states of a transactional id, and what EndTxn does in each.
 
 A transactional id is a name that outlives its process. A producer that comes with it (InitProducerId) gets a producer id and an epoch; the
-next one to come gets the same producer id and a higher epoch, and whoever still has the lower one is fenced: everybody who is told an
-epoch refuses a lower one from then on. That is all that keeps a process that was thought dead from writing twice.
+next producer with it gets the same producer id and a higher epoch, and the old one is fenced: everything that learned an epoch refuses a
+lower one from then on. Only this keeps a process that was thought dead from writing twice.
 
-    Empty           nobody has begun a transaction since a producer came
-    Ongoing         a partition or a group was added: from the first one on the timeout counts
-    PrepareCommit   how it ends is decided and logged: it cannot be undone any more. Markers are on their way to the partitions
+    Empty           no transaction was begun since a producer came
+    Ongoing         a partition or a group was added: the timeout counts from the first one
+    PrepareCommit   the end is decided and logged, and cannot be undone. Markers are being written to the partitions
     PrepareAbort    the same for an abort: the producer's own, that of a newer producer (fencing), or of the coordinator (timeout)
     CompleteCommit  every partition has its marker. The next transaction may begin
-    CompleteAbort
+    CompleteAbort   the same after an abort
 
-EndTxn is answered at Prepare*, before the markers are written: who asks the next thing too early is told 51 and comes again.
+EndTxn is answered at Prepare*, before the markers are written: a request that comes too early is answered with 51 and has to be repeated.
 
 Old and new clients (KIP-890). Up to v4 a producer keeps its epoch over all its transactions. From v5 on EndTxn answers the epoch of the
-next transaction, and the markers carry it, so that a batch that was delayed on its way cannot get into the wrong transaction. Hence the two
-tables. A new client whose answer was lost asks again with the epoch before: `RETRIED`. It may abort what it never began: that gives it a
-fresh epoch. In Kafka: TransactionCoordinator.endTransaction, TransactionMetadata.
+next transaction, and the markers have it too, so that a batch that was delayed on its way cannot get into the wrong transaction. Hence the
+two tables. A new client whose answer was lost asks again with the former epoch: `RETRIED`. It may abort what it never began, which gives
+it a new epoch. In Kafka: TransactionCoordinator.endTransaction, TransactionMetadata.
 
 Epochs end at 32766: then the id gets another producer id and begins at 0 (32767 is for the marker that ends the last transaction).
 """
@@ -29,7 +29,7 @@ from typing import Final
 
 
 class State(StrEnum):
-    """States of a transactional id by the names of DescribeTransactions."""
+    """The states of a transactional id by the names of DescribeTransactions."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -41,10 +41,10 @@ class State(StrEnum):
 
 PREPARED: Final = frozenset((State.PREPARE_COMMIT, State.PREPARE_ABORT))
 IDLE: Final = frozenset((State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT))
-"""No transaction: nothing times out, and the id itself is forgotten some day."""
+"""States without a transaction: nothing times out, and the id itself expires some day."""
 COMPLETED: Final = {State.PREPARE_COMMIT: State.COMPLETE_COMMIT, State.PREPARE_ABORT: State.COMPLETE_ABORT}
 NAMES: Final = frozenset((*State, "Dead", "PrepareEpochFence"))
-"""States that ListTransactions accepts as a filter. No id is ever shown in the last two."""
+"""The states that ListTransactions accepts as a filter. No id is ever shown in the last two."""
 
 
 class End(StrEnum):
@@ -54,7 +54,7 @@ class End(StrEnum):
     DONE = "done"  # it was done as asked already: 0
     NEVER = "never"  # 48 (INVALID_TXN_STATE)
     WAIT = "wait"  # 51 (CONCURRENT_TRANSACTIONS)
-    FENCED = "fenced"  # 90, or 47 for who does not know that yet
+    FENCED = "fenced"  # 90, or 47 for a version that does not know 90 yet
 
 
 _WAITS: Final = {(state, committed): End.WAIT for state in PREPARED for committed in (True, False)}
@@ -70,7 +70,7 @@ OLD: Final[Mapping[tuple[State, bool], End]] = {
     (State.COMPLETE_ABORT, True): End.NEVER,
     (State.COMPLETE_ABORT, False): End.DONE,
 }
-"""(state, is it a commit) -> what EndTxn v0-4 does (TX-50)."""
+"""The outcome of EndTxn v0-4 by (state, is it a commit) (TX-50)."""
 NEW: Final[Mapping[tuple[State, bool], End]] = {
     **_WAITS,
     **_DECIDES,
@@ -81,7 +81,7 @@ NEW: Final[Mapping[tuple[State, bool], End]] = {
     (State.COMPLETE_ABORT, True): End.NEVER,
     (State.COMPLETE_ABORT, False): End.DECIDE,
 }
-"""The same of v5 with the current epoch (TX-52)."""
+"""The outcome of EndTxn v5 with the current epoch (TX-52)."""
 RETRIED: Final[Mapping[tuple[State, bool], End]] = {
     **_WAITS,
     **{(state, committed): End.FENCED for state in (State.EMPTY, State.ONGOING) for committed in (True, False)},
@@ -90,4 +90,4 @@ RETRIED: Final[Mapping[tuple[State, bool], End]] = {
     (State.COMPLETE_ABORT, True): End.NEVER,
     (State.COMPLETE_ABORT, False): End.DONE,
 }
-"""The same of v5 with the epoch before the current one (TX-53)."""
+"""The outcome of EndTxn v5 with the epoch before the current one (TX-53)."""

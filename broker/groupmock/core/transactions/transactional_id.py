@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 NONE: Final = -1
 LAST_EPOCH: Final = 32_766
-"""The largest epoch that a producer gets; one more is for the marker that ends its transaction (TransactionMetadata.isEpochExhausted)."""
+"""The largest epoch that a producer gets. One more is for the marker that ends its transaction (TransactionMetadata.isEpochExhausted)."""
 
 At = tuple[str, int]
 
@@ -29,12 +29,11 @@ class Holder(NamedTuple):
 class TransactionalId(msgspec.Struct, eq=False):
     """The coordinator's data of one transactional id. Times are ms since 1970.
 
-    `started_ms` is -1 without a transaction since a producer came. `last_epoch` is the epoch before, if its producer may still ask with it,
+    `started_ms` is -1 without a transaction since a producer came. `last_epoch` is the epoch before, if its producer may still use it,
     because the answer with the current epoch may be lost. `previous_id` and `next_id` are the producer ids before and after the current
-    one, where epochs are used up. `partitions` are those of the open transaction; while it ends, those without a marker. The partition of a
-    group is that of __consumer_offsets. `fencing`: after the end follows what a newer producer's second InitProducerId does. `stuck`: a
-    change could not be logged (`levels`), and Kafka waits for it: nothing else changes until another coordinator loads the id.
-    """
+    one when epochs are used up. `partitions` are those of the open transaction; while it ends, those without a marker. The partition of a
+    group is that of __consumer_offsets. `fencing`: after the end, the id does what a newer producer's second InitProducerId does. `stuck`:
+    a change could not be logged (`levels`), and Kafka waits for it: nothing else changes until another coordinator loads the id."""
 
     name: str
     partition: int
@@ -54,20 +53,20 @@ class TransactionalId(msgspec.Struct, eq=False):
 
     @property
     def busy(self) -> bool:
-        """Is a change under way? Whoever asks for another is told 51."""
+        """True while a change is under way; other changes are answered with 51."""
         return self.stuck or self.state in PREPARED
 
     @property
     def exhausted(self) -> bool:
-        """Has it no epoch left to give?"""
+        """True if no epoch is left."""
         return self.epoch >= LAST_EPOCH
 
     def may_be(self, own: Holder) -> bool:
-        """May that be its producer? (TransactionCoordinator.prepareInitProducerIdTransit; its epoch is looked at later.)"""
+        """True if `own` may be its producer (TransactionCoordinator.prepareInitProducerIdTransit); the epoch is checked later."""
         return own.producer_id == self.producer_id or (own.producer_id == self.previous_id and own.epoch >= LAST_EPOCH)
 
     def rotate(self, producer_id: int, last_epoch: int) -> None:
-        """Another producer id, from epoch 0 on."""
+        """Switch to another producer id, with epoch 0."""
         self.previous_id, self.producer_id = self.producer_id, producer_id
         self.last_epoch, self.epoch, self.next_id = last_epoch, 0, NONE
 
@@ -77,5 +76,5 @@ class TransactionalId(msgspec.Struct, eq=False):
 
     def note(self, turn: Turn, what: str, why: Why, **more: str) -> None:
         """Write a note row about the id."""
-        told = {"transactional_id": self.name, "producer_id": self.producer_id, "producer_epoch": self.epoch}
-        turn.note(what, **told, **more, cause=why.cause, reason=why.sentence)
+        fields = {"transactional_id": self.name, "producer_id": self.producer_id, "producer_epoch": self.epoch}
+        turn.note(what, **fields, **more, cause=why.cause, reason=why.sentence)
