@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from audit_examples import exchange_of
+from audit_examples import GIVEN_AWAY, exchange_of
 from wire_stage import WireStage
 
 from groupmock.audit.auditor import audit
@@ -150,6 +150,8 @@ A: SyncGroup assignments=[for($A.member_id, told())] -> 0
 pause 300
 A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 """),
+    "67 given to another member, by an assignor that nobody knows": ("CLIENT-67", BROKEN, GIVEN_AWAY.format(pause="pause 300")),
+    "67 given to another member, and it may not have heard so": ("CLIENT-67", SILENT, GIVEN_AWAY.format(pause="")),
     "67 an assignment that cannot be read": ("CLIENT-67", SILENT, HEADER + """
 do completing1(A)
 A: SyncGroup assignments=[for($A.member_id, b"x")] -> 0

@@ -12,7 +12,6 @@ from groupmock.audit.auditor import audit
 from groupmock.audit.cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from groupmock.audit.known_world import World
 from groupmock.audit.rule import registered
-from groupmock.audit.subjects import Plan
 from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
 from groupmock.journal.rows import RequestRow
 from groupmock_codec.embedded import consumer
@@ -326,7 +325,7 @@ def test_what_ten_thousand_members_have_in_common_is_read_once(monkeypatch: pyte
     data = [subscribed(0), subscribed(1)]
     members = [{"member_id": f"m{number}", "metadata": data[number % 2]} for number in range(10_000)]
     answer: dict[str, Any] = {"generation_id": 1, "leader": "m0", "protocol_name": "cooperative-sticky", "members": members}
-    plan = Plan(type("Asked", (), {"answer_seq": 1})(), answer, "consumer")
+    plan = inside.Plan(type("Join", (), {"answer_seq": 1, "asked": {"protocol_type": "consumer"}})(), answer)
     assert len(inside.claimed_in(plan)) == 10_000
     assert len(inside.claimed_in(plan)) == 10_000
     assert read == data

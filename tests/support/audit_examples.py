@@ -31,6 +31,21 @@ FIRST_TOPIC = re.compile(r"^topics: t1:", re.MULTILINE)
 TIMES = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
 """The timeouts of members where an example names none. CLIENT-32 accepts this rebalance timeout."""
 
+GIVEN_AWAY = """
+topics: t1:2
+member *: protocols=[p("my-own", sub("$t1"))]
+do completing1(A)
+A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0, 1)))] -> 0
+do enter(B)
+pause 300
+A: JoinGroup -> 0 generation_id=2 eventually
+B -> 0
+A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0))), for($B.member_id, told(held("$t1", 1)))] -> 0
+{pause}
+A: OffsetCommit topics=[t($t1, o(1, 5))] -> 0
+"""
+"""B joins A and is given one of the two partitions that A had. A commits that partition, after a pause or at once."""
+
 
 def exchange_of(rule: type[Rule], which: str) -> Exchange:
     """Return the example `kept` or `broken` of a rule. Raises ExchangeError for an invalid text."""

@@ -22,13 +22,17 @@ from groupmock import Broker
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "data" / "journals"
 STOCK_GROUP: Final = Path(__file__).with_name("stock_group.py")
+RECORDED: Final = {
+    path.name.removesuffix(".jsonl.gz"): path for folder in (FOLDER, FOLDER.parent / "record") for path in sorted(folder.glob("*.jsonl.gz"))
+}
+"""Every recorded journal by its name: runs of this server, and what the recorder saw pass between clients and another one."""
 LIBRARIES: Final = ("aiokafka", "kafka-python")
 
 
 def recorded(name: str, folder: Path) -> Path:
     """Unpack the journal of that name into a folder of the test."""
     path = folder / f"{name}.jsonl"
-    path.write_bytes(gzip.decompress((FOLDER / f"{path.name}.gz").read_bytes()))
+    path.write_bytes(gzip.decompress(RECORDED[name].read_bytes()))
     return path
 
 

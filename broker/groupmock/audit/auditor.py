@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -19,15 +19,30 @@ from groupmock_codec.api_keys import HEARTBEAT
 
 from ..journal.dispatch import RowReader, takes
 from ..journal.read import UnknownRow
-from ..journal.rows import NODE_RESUMED, NODE_STALLED, AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
+from ..journal.rows import (
+    NODE_RESUMED,
+    NODE_STALLED,
+    AbandonedRow,
+    ClientRow,
+    CloseRow,
+    MemberRow,
+    MovedRow,
+    NoteRow,
+    OpenRow,
+    ReplyRow,
+    RequestRow,
+    Row,
+)
 from ..text.printable import one_line
 from .agenda import Appointment
 from .judgement import Broken, Judgements
-from .known_world import SLACK_NS, World
+from .known_world import OF_GENERATIONS, SLACK_NS, World
 from .rule import Rule, registered
 from .subjects import Exchange, Group, Link, Member, Pulse, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 
+OF_COORDINATOR: Final = (MovedRow, MemberRow)
+"""Rows that no rule sees: they say which generation counts. Between them a heartbeat may repeat the one before."""
 BoundHook = Callable[[Any], Judgements]
 Hooks = list[tuple[Rule, BoundHook]]
 
@@ -37,8 +52,8 @@ class Auditor(RowReader):
     is over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
     every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
 
-    The rows that are looked at are those of the wire, and what somebody outside says of a client (`journal.rows.ASKED_TO_STOP`) and of a
-    node of ours: while a node is stalled, answers are made and do not go out.
+    The rows that are looked at are those of the wire, those of the coordinator for the fold of generations, and what somebody outside
+    says of a client (`journal.rows.ASKED_TO_STOP`) and of a node of ours: while a node is stalled, answers are made and do not go out.
 
     `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
     `known_world.SLACK_NS`. `pulse`: a broker that runs and makes no rows of heartbeats that repeat (`known_world`).
@@ -89,7 +104,9 @@ class Auditor(RowReader):
         """One more row, from somebody who passes only some kinds on: `kinds` at least, and all of those."""
         self.rows += 1
         take = self.handlers.get(row.__class__)
-        if take is None:
+        if take is None or row.__class__ in OF_COORDINATOR:
+            if take is not None:
+                take(self, row)
             self.passed(row.t)
             return
         beat = self._beat
@@ -167,6 +184,8 @@ class Auditor(RowReader):
         self._catch_up(x.speaker, x.member, x.link.last)
         self._judge("asked", x)
         self._world.take(x)
+        if x.key in OF_GENERATIONS:
+            self._world.fold_in(row, x.asked)
 
     @takes
     def _answered(self, row: ReplyRow | AbandonedRow) -> None:
@@ -175,9 +194,12 @@ class Auditor(RowReader):
             return
         x = self._world.replied(row)
         if x is None:
+            self._world.fold_in(row)
             return
         self._catch_up(x.speaker, x.member)
         self._judge("answered", x)
+        if x.key in OF_GENERATIONS:
+            self._world.fold_in(row, x.answer)
         self._world.settle(x)
         if x.group is not None and x.group.gone:
             self._hand_over(x.group.name)
@@ -192,6 +214,11 @@ class Auditor(RowReader):
             self._run(rule.code, hook, link, link.last, link, row.t)
         self._world.forget(link)
         self._settle_groups()
+
+    @takes
+    def _of_coordinator(self, row: MovedRow | MemberRow) -> None:
+        if row.group in self._world.groups:
+            self._world.fold_in(row)
 
     @takes
     def _said(self, row: ClientRow) -> None:

@@ -17,12 +17,13 @@ from groupmock_codec.embedded.consumer import READ_ELEMENTS
 from groupmock_codec.embedded.sticky import read_cooperative_generation
 from groupmock_codec.errors import DecodeError, Place, TooManyElements
 
-from ..rounds.embedded import EAGER, Partition, Partitions, flat
+from ..journal.whose import bytes_of
+from ..rounds.embedded import EAGER, Partition, Partitions, flat, told_of
 from ..text.printable import one_line
 from .subjects import assignments_of, protocols_of
 
 if TYPE_CHECKING:
-    from .subjects import Exchange, Member, Plan
+    from .subjects import Exchange, Json, Member
 
 CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"
@@ -85,6 +86,27 @@ class Work(NamedTuple):
     wrong: str | None = None
 
 
+class Plan:
+    """A generation that its leader is to assign, as the answer to its JoinGroup tells it. `claims`: member -> metadata; `skip`: the leader
+    was told not to assign (KIP-814); `row`: of the answer. What distinct bytes say is read once."""
+
+    def __init__(self, join: Exchange, answer: Json) -> None:
+        self.generation = int(answer["generation_id"])
+        self.protocol, self.protocol_type = str(answer["protocol_name"] or ""), str(join.asked["protocol_type"])
+        self.claims = {str(each["member_id"]): bytes_of(each["metadata"]) for each in answer["members"]}
+        self.skip = bool(answer.get("skip_assignment"))
+        self.row = join.answer_seq
+        self._read: dict[tuple[str, bytes], Any] = {}
+
+    def once(self, kind: str, data: bytes, make: Callable[[bytes], T]) -> T:
+        """Read these bytes, if they were not read as this kind before."""
+        key = (kind, data)
+        if key not in self._read:
+            self._read[key] = make(data)
+        found: T = self._read[key]
+        return found
+
+
 # -- of one message
 
 
@@ -143,12 +165,14 @@ def subscriptions_of(join: Exchange) -> dict[str, Subscribed | None]:
     """Protocol -> what its metadata says, of a JoinGroup of type consumer; nothing for other types."""
     if join.asked["protocol_type"] != CONSUMER:
         return {}
-    return _of(join, lambda: {name: subscription(name, data) for name, data in protocols_of(join).items()})
+    return _of(join, "subscriptions", lambda: {name: subscription(name, data) for name, data in protocols_of(join).items()})
 
 
 def workers_of(join: Exchange) -> dict[str, Worker | None]:
     """Protocol -> what its metadata says, of a JoinGroup of type connect; nothing for other types."""
-    return {} if join.asked["protocol_type"] != CONNECT else _of(join, lambda: {k: worker(data) for k, data in protocols_of(join).items()})
+    if join.asked["protocol_type"] != CONNECT:
+        return {}
+    return _of(join, "workers", lambda: {name: worker(data) for name, data in protocols_of(join).items()})
 
 
 def cooperative_of(join: Exchange | None, protocol: str = "") -> Subscribed | None:
@@ -162,23 +186,26 @@ def cooperative_of(join: Exchange | None, protocol: str = "") -> Subscribed | No
 
 
 def plan_of(sync: Exchange) -> Plan | None:
-    """The round that this SyncGroup of its leader assigns; None: it is no leader's, of another round, or of one that is assigned already
-    (a leader that asks again is told its own once more)."""
-    member = sync.member
-    plan = None if sync.group is None else sync.group.plan
-    if plan is None or plan.brought is not None or member is None or member.joined is None or plan.row != member.joined.answer_seq:
+    """Return the generation that its leader assigns by this SyncGroup. None: no leader sent it, or the generation is over or was assigned
+    before: a leader that asks again is told its own assignment once more."""
+    member, generation = sync.member, None if sync.group is None else sync.group.fold.generation
+    join = None if member is None or not member.leads else member.joined
+    answer = None if join is None else join.answer
+    if generation is None or generation.told or join is None or answer is None or not answer["members"]:
         return None
-    return plan if (plan.leader, plan.generation) == (member.id, sync.asked["generation_id"]) else None
+    if not generation.number == answer["generation_id"] == sync.asked["generation_id"]:
+        return None
+    return _of(sync, "plan", lambda: Plan(join, answer))
 
 
 def claimed_in(plan: Plan) -> dict[str, Subscribed | None]:
     """Member -> its Subscription, of the round that a leader was told."""
-    return {member: _once(plan, "claim", data, lambda data: subscription(plan.protocol, data)) for member, data in plan.claims.items()}
+    return {member: plan.once("claim", data, lambda data: subscription(plan.protocol, data)) for member, data in plan.claims.items()}
 
 
 def running_in(plan: Plan) -> dict[str, Worker | None]:
     """Member -> its metadata, of a round of Connect."""
-    return {member: _once(plan, "worker", data, worker) for member, data in plan.claims.items()}
+    return {member: plan.once("worker", data, worker) for member, data in plan.claims.items()}
 
 
 def given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Told | None]]:
@@ -187,18 +214,12 @@ def given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Told | None]]:
     def read(data: bytes) -> Told | None:
         return assignment(plan.protocol, data)
 
-    found: list[tuple[str, Told | None]] = _of(
-        sync, lambda: {"given": [(member, _once(plan, "told", data, read)) for member, data in assignments_of(sync)]}
-    )["given"]
-    return found
+    return _of(sync, "given", lambda: [(member, plan.once("told", data, read)) for member, data in assignments_of(sync)])
 
 
 def work_given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Work | None]]:
     """Member and Assignment of a round of Connect."""
-    found: list[tuple[str, Work | None]] = _of(
-        sync, lambda: {"work": [(member, _once(plan, "work", data, work)) for member, data in assignments_of(sync)]}
-    )["work"]
-    return found
+    return _of(sync, "work", lambda: [(member, plan.once("work", data, work)) for member, data in assignments_of(sync)])
 
 
 def told_by(member: Member, data: bytes) -> Partitions | None:
@@ -206,15 +227,12 @@ def told_by(member: Member, data: bytes) -> Partitions | None:
     claim = member.claim()
     if claim is None or not data:
         return None if claim is None else frozenset()
-    if member.protocol_type == CONNECT:
-        new = work(data)
-        if new is None or new.wrong is not None:
-            return None
-        return (claim.owned - new.revoked) | new.assigned if new.version else new.assigned
-    told = assignment(member.protocol, data) if member.protocol_type == CONSUMER else None
-    if told is None or told.wrong is not None:
+    if member.protocol_type not in (CONSUMER, CONNECT):
         return None
-    return (claim.owned - told.revoked) | told.assigned if member.protocol in designs.LITERAL else told.assigned
+    read = work(data) if member.protocol_type == CONNECT else assignment(member.protocol, data)
+    if read is None or read.wrong is not None:
+        return None
+    return told_of(member.protocol_type, member.protocol, data, claim).assigned
 
 
 def one_process(x: Exchange, before: Exchange) -> bool:
@@ -230,17 +248,10 @@ def named(partitions: Iterable[Partition]) -> str:
     return shown if len(found) <= NAMED else f"{shown} and {len(found) - NAMED} more"
 
 
-def _of(x: Exchange, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    if x.read is None:
-        x.read = make()
-    return x.read
-
-
-def _once(plan: Plan, kind: str, data: bytes, make: Callable[[bytes], T]) -> T:
-    key = (kind, data)
-    if key not in plan.read:
-        plan.read[key] = make(data)
-    found: T = plan.read[key]
+def _of(x: Exchange, what: str, make: Callable[[], T]) -> T:
+    if what not in x.read:
+        x.read[what] = make()
+    found: T = x.read[what]
     return found
 
 

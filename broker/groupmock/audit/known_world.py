@@ -18,6 +18,10 @@ still; one that has lost its connection, was answered an error or asks for its c
 other requests to the same node until its session was over, its last answer well, it is said. Whether it was silent all the while is known
 when it speaks again: what it sent may have been held up.
 
+Generations are those of the fold that stories are told from (`groupmock.rounds`): who leads, what the leader has brought, and whose a
+partition is. Rules judge a member by what its own answers said, because that is what its client knows, and this is here alone. Of a group
+without members nothing is kept, in the fold neither.
+
 Heartbeats that merely repeat are taken down and not judged (`repeating`).
 
 Rows that are missing (their numbers jump) make a hole in all of this: what was open is forgotten
@@ -29,11 +33,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from groupmock_codec import api_keys
 from groupmock_codec.units import NS_PER_MS
 
-from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
+from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
 from ..journal.whose import bytes_of, json_of
+from ..rounds import Rebalances
 from . import course
 from .agenda import Agenda
 from .inside import told_by
@@ -51,7 +58,6 @@ from .subjects import (
     Json,
     Link,
     Member,
-    Plan,
     leavers_of,
 )
 
@@ -75,6 +81,8 @@ OF_PRODUCERS: Final = frozenset((api_keys.ADD_PARTITIONS_TO_TXN, api_keys.ADD_OF
 SEEN: Final = OF_GROUPS | OF_PRODUCERS | {api_keys.FETCH, api_keys.METADATA, api_keys.FIND_COORDINATOR, api_keys.API_VERSIONS}
 """Requests whose content is looked at; of the others it is their version alone."""
 ANSWERS: Final = SEEN - {api_keys.FETCH}
+OF_GENERATIONS: Final = (api_keys.JOIN_GROUP, api_keys.SYNC_GROUP)
+"""Requests from which the fold puts the generations of a group together."""
 SLACK_NS: Final = 250 * NS_PER_MS
 """How long before a request an answer must have gone out to be sure that its client had heard it. A client whose threads wait for each
 other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
@@ -97,6 +105,7 @@ class World(Repeating):
         self.now = 0
         self.agenda = Agenda()
         self.groups: dict[str, Group] = {}
+        self.fold = Rebalances()
         self.partitions: dict[str, int] = {}
         self.topic_names: dict[str, str] = {}
 
@@ -152,10 +161,7 @@ class World(Repeating):
             member.instance_id = x.asked.get("group_instance_id") or member.instance_id
         elif x.key == api_keys.SYNC_GROUP:
             member.syncing = x
-            plan = x.group.plan if x.group is not None else None
-            if plan is not None and plan.brought is None and (member.id, x.asked["generation_id"]) == (plan.leader, plan.generation):
-                plan.brought = {str(each["member_id"]): bytes_of(each["assignment"]) for each in x.asked["assignments"]}
-                plan.read.clear()  # judged
+            x.read.clear()  # because it is judged, and the bytes of a large generation would stay
         elif x.key == api_keys.HEARTBEAT:
             member.beat = x
             member.beating.append(x)
@@ -165,6 +171,10 @@ class World(Repeating):
             member.leaving = x
         elif x.key == api_keys.CONSUMER_GROUP_HEARTBEAT:
             course.says(member, x)
+
+    def fold_in(self, row: Row, message: Json | None = None) -> None:
+        """Let the fold read a row that the rules have seen. `message`: what it says as JSON, where that is known."""
+        self.fold.feed(row if message is None or row.message is message else replace(row, message=message))  # type: ignore[attr-defined]
 
     def replied(self, row: ReplyRow | AbandonedRow) -> Exchange | None:
         """The end of an exchange; None: its request is not known. `settle` it when the rules have seen it."""
@@ -241,6 +251,8 @@ class World(Repeating):
             x.abandoned = True
             self.settle(x)
         self.processes.without(link)
+        if link.ending is not None:
+            self.fold.feed(link.ending)
         last = link.last
         if last is None or last.link is not link or last.gone or course.course_of(last) is not None:
             return
@@ -252,6 +264,7 @@ class World(Repeating):
         self.agenda = Agenda()
         self.links.clear()
         self.groups.clear()
+        self.fold = Rebalances()
         self.processes.clear()
 
     # -- who is who
@@ -267,7 +280,7 @@ class World(Repeating):
     def _group(self, name: str) -> Group:
         found = self.groups.get(name)
         if found is None:
-            found = self.groups[name] = Group(name)
+            found = self.groups[name] = Group(self.fold.of(name))
         return found
 
     def _sender(self, x: Exchange) -> Member | None:
@@ -309,6 +322,7 @@ class World(Repeating):
         if not group.members and not group.waiting and self.groups.get(group.name) is group:
             group.go()
             del self.groups[group.name]
+            self.fold.forget(group.name)
 
     def _give_up_later(self, member: Member) -> None:
         """When it has been silent for so long; one that speaks meanwhile is looked at again."""
@@ -361,9 +375,6 @@ class World(Repeating):
         if x.error == NONE:
             member.joined, member.doubt = x, 0
             self._watch(member)
-            group.newest = max(group.newest, int(answer["generation_id"]))
-            if answer["members"] and _is_new(group.plan, answer):
-                group.plan = Plan(x, answer, str(x.asked["protocol_type"]))
         else:
             self._refused(x, x.error)
 
@@ -454,13 +465,6 @@ _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
     api_keys.METADATA: World._metadata,
     api_keys.API_VERSIONS: World._versions,
 }
-
-
-def _is_new(plan: Plan | None, answer: Json) -> bool:
-    """Is this the member list of another round? A leader that asks twice before it has assigned is told the same once more."""
-    if plan is None or plan.generation != answer["generation_id"]:
-        return True
-    return not answer.get("skip_assignment") and (plan.brought is None or plan.leader != answer["leader"])
 
 
 def _own(member: Member, link: Link) -> bool:

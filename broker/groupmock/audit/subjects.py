@@ -1,7 +1,8 @@
 """Of whom an audit speaks: connections, groups and their members, and the exchanges between them and a broker.
 
 All of it is what the wire shows, and all that may be known in front of a real cluster: rows of the kinds open, close, request, reply and
-abandoned. What a coordinator thinks of a group (rows `moved` and `member`) is on no wire and is not looked at.
+abandoned. What a coordinator thinks of a group (rows `moved` and `member`) is on no wire. Only a group's `fold` reads it, to know which of
+a leader's assignments counts; in front of a real cluster the recorder writes these rows.
 
 `notes` of a subject are the rules' own: what a rule remembers about a member goes when the member goes, so that an audit keeps no more
 than what is open.
@@ -16,7 +17,7 @@ from groupmock_codec import APIS, error_codes
 from groupmock_codec.units import NS_PER_MS
 
 from ..journal.whose import bytes_of
-from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
+from ..rounds.embedded import EAGER, Claim, Partitions, claim_of
 from ..rounds.rebalance_model import short_name
 from ..text.printable import one_line
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..journal.rows import CloseRow
+    from ..rounds import GroupFold
     from .agenda import Appointment
 
 Json = Mapping[str, Any]
@@ -233,46 +235,16 @@ class Member(Subject):
         return claim_of(self.protocol_type, name, listed[name])
 
 
-class Plan:
-    """A generation as its leader was told it, and what it made of it. `claims`: member -> its metadata; `brought`: member -> assignment
-    bytes,
-    None until the leader's SyncGroup came; `skip`: the leader was told not to assign (KIP-814); `read`: what distinct bytes of it say, read
-    once (`inside`)."""
-
-    __slots__ = ("brought", "claims", "generation", "instances", "leader", "protocol", "protocol_type", "read", "row", "skip")
-
-    def __init__(self, x: Exchange, answer: Json, protocol_type: str) -> None:
-        self.generation, self.leader = int(answer["generation_id"]), str(answer["leader"])
-        self.protocol, self.protocol_type = str(answer["protocol_name"] or ""), protocol_type
-        self.claims = {str(each["member_id"]): bytes_of(each["metadata"]) for each in answer["members"]}
-        self.instances = {str(each["member_id"]): each.get("group_instance_id") for each in answer["members"]}
-        self.skip = bool(answer.get("skip_assignment"))
-        self.brought: dict[str, bytes] | None = None
-        self.read: dict[tuple[str, bytes], Any] = {}
-        self.row = x.answer_seq
-
-    def claim(self, member: str) -> Claim:
-        """What a member's metadata says."""
-        return claim_of(self.protocol_type, self.protocol, self.claims[member])
-
-    def told(self, member: str) -> Partitions:
-        """What the leader gives it; nothing if it leaves it out."""
-        return told_of(self.protocol_type, self.protocol, (self.brought or {}).get(member, b""), self.claim(member)).assigned
-
-
 class Group(Subject):
-    """A group as its members show it. `newest`: the highest generation of an answer since it was last empty; `plan`: what the last leader
-    was
-    told and brought; `waiting`: requests about it without an answer."""
+    """A group as its members show it. `fold`: its generations, as all rows show them, for the rules that ask what a leader has assigned;
+    `waiting`: requests about the group without an answer."""
 
-    __slots__ = ("members", "name", "newest", "plan", "waiting")
+    __slots__ = ("fold", "members", "name", "waiting")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, fold: GroupFold) -> None:
         super().__init__()
-        self.name = name
+        self.fold, self.name = fold, fold.name
         self.members: dict[str, Member] = {}
-        self.newest = -1
-        self.plan: Plan | None = None
         self.waiting = 0
 
 
@@ -302,7 +274,7 @@ class Exchange:
         self.answer_seq = 0
         self.delivered = False
         self.abandoned = False
-        self.read: dict[str, Any] | None = None
+        self.read: dict[str, Any] = {}
         self.repeated = False
 
     @property

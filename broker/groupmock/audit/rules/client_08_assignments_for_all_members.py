@@ -7,9 +7,9 @@ from collections import Counter
 from groupmock_codec.api_keys import SYNC_GROUP
 
 from ...text.printable import one_line
-from ..inside import plan_of
+from ..inside import Plan, plan_of
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import Exchange, Plan, assignments_of
+from ..subjects import Exchange, assignments_of
 
 SHOWN = 3
 

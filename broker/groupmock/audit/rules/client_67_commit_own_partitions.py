@@ -25,7 +25,8 @@ class CommitsWhatIsItsOwn(Rule):
     title = "A member commits only partitions that it was assigned"
     what = (
         "Partitions of an OffsetCommit that carries a generation are in the assignment that SyncGroup brought for it. With a cooperative "
-        "assignor, those that were just taken away may still be committed until the next JoinGroup."
+        "assignor, those that were just taken away may still be committed until the next JoinGroup, unless they were given to another "
+        "member at once."
     )
     why = (
         "The coordinator does not look: it overwrites what the new owner has committed. After the next rebalance records are read twice, "
@@ -61,8 +62,13 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
             return
         if member.had is None and not member.born:  # older than the journal: what it had before is not known
             return
-        allowed = member.told | self._before(member, x)
-        yield self._judged(x, member, allowed, f"generation {member.generation}", member.synced)
+        foreign = _named(x, self.world.topic_names) - member.told
+        late = not self.knew(x, member.synced)
+        theirs = _of_others(member, foreign)
+        before = member.had or frozenset() if late or not member.eager else frozenset()
+        wrong = foreign - before if late else foreign - before | theirs
+        if wrong or not theirs:  # a member that may not have heard whose they are is not blamed, and has kept nothing
+            yield self._judged(x, member, wrong, f"generation {member.generation}", member.synced)
 
     def _of_a_consumer(self, x: Exchange, member: Member, course: Course) -> Judgements:
         """Judge a commit of a consumer-protocol member. It may commit partitions that it is to give up until it says that it gave them
@@ -70,15 +76,14 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
         given, its_own, names = course.given, course.assigned | (course.owned or frozenset()), self.world.topic_names
         if given is None or course.joined is None or epoch_of(x) != course.epoch or any(topic not in names for topic, _ in its_own):
             return
-        allowed = with_names(its_own, names)
+        foreign = _named(x, names) - with_names(its_own, names)
         if course.said is not None and (course.said.link is x.link or x.received - course.said.received >= self.world.slack):
-            yield self._judged(x, member, allowed, f"epoch {course.epoch}", given)
+            yield self._judged(x, member, foreign, f"epoch {course.epoch}", given)
 
-    def _judged(self, x: Exchange, member: Member, allowed: Partitions, when: str, told: Exchange) -> Kept | Broken:
-        foreign = sorted({(topic, number) for topic, number in _named(x, self.world.topic_names) if (topic, number) not in allowed})
+    def _judged(self, x: Exchange, member: Member, foreign: Partitions, when: str, told: Exchange) -> Kept | Broken:
         if not foreign:
             return KEPT
-        topic, number = foreign[0]
+        topic, number = min(foreign)
         more = "" if len(foreign) == 1 else f" and {len(foreign) - 1} more"
         return Broken(
             f"{member.name} commits an offset for partition {number} of {one_line(topic)}{more}, which its assignment of {when} does not "
@@ -87,13 +92,17 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
             "offsets of the partitions that the last assignment gave to it",
         )
 
-    def _before(self, member: Member, x: Exchange) -> Partitions:
-        """Return what the member may still commit although its newest assignment does not have it."""
-        assert member.synced is not None
-        return member.had or frozenset() if not member.eager or not self.knew(x, member.synced) else frozenset()
+
+def _of_others(member: Member, partitions: Partitions) -> Partitions:
+    """Return those partitions that the plan of the member's generation gives to other members."""
+    generation = member.group.fold.generation
+    if not partitions or generation is None or generation.number != member.generation:
+        return frozenset()
+    holders = generation.holders()
+    return frozenset(each for each in partitions if holders.get(each, member.id) != member.id)
 
 
-def _named(x: Exchange, names: dict[str, str]) -> set[tuple[str, int]]:
-    """The partitions by topic name: version 10 has ids, which Metadata explained (KIP-848)."""
+def _named(x: Exchange, names: dict[str, str]) -> Partitions:
+    """Return the committed partitions by topic name: version 10 has ids, which Metadata explained (KIP-848)."""
     asked = committed_of(x)
-    return set(asked) if x.version < 10 else {(names[topic], number) for topic, number in asked if topic in names}
+    return frozenset(asked if x.version < 10 else ((names[topic], number) for topic, number in asked if topic in names))
