@@ -24,12 +24,12 @@ Behaviour = Callable[["Cluster", "Request", "Turn"], None]
 
 @cache
 def module_names() -> dict[int, str]:
-    """API key -> module stem, for instance 11 -> "k11_join_group"."""
+    """Return the module stems by API key, for instance 11 -> "k11_join_group"."""
     return keyed(module.name for module in iter_modules(__path__))
 
 
 def keyed(names: Iterable[str]) -> dict[int, str]:
-    """Those that are stems of API files, by key in order, read as the codec reads the names of its message files."""
+    """Return the names that are stems of API files, by key in order. The codec reads the names of its message files in the same way."""
     return dict(sorted((int(found[2]), found[1]) for name in names if (found := FILE.fullmatch(name))))
 
 

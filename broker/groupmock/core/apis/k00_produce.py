@@ -42,7 +42,7 @@ LEADER_HINTS_SINCE: Final = 10
 NO_OFFSET: Final = -1
 SEVERAL: Final = "Transactional records contained more than one producer ID"
 NOT_ADDED: Final = "Partition was not added to the transaction"
-PARTITION_COST: Final = 9  # core.budget; what is in the records has bounds of its own
+PARTITION_COST: Final = 9  # Units of work (core.budget); records have bounds of their own
 
 
 class NoAnswer(Exception):
@@ -50,7 +50,7 @@ class NoAnswer(Exception):
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Append what can be appended; with acks=0 nothing is answered, and any error closes the connection, as Kafka does."""
+    """Append the records that are accepted. With acks=0 nothing is answered, and any error closes the connection, as Kafka does."""
     asked = request.message
     assert isinstance(asked, ProduceRequest)
     # 4.3 dropped v0 to v2 (KIP-896) but has to advertise them: librdkafka looks for them (Quirks.old_produce_closes).
@@ -66,7 +66,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     except NoAnswer as reason:
         turn.abandon(request.ticket, str(reason))
         return
-    # Who sends acks=0 reads no answer: a closed connection is the only sign of an error that it can get (KafkaApis.handleProduceRequest).
+    # With acks=0 a client reads no answer: a closed connection is the only sign of an error that it can get
+    # (KafkaApis.handleProduceRequest).
     if asked.acks != 0:
         turn.reply(request.ticket, _response(cluster, rows, request.listener))
     elif any(row.error_code for row in rows.values()):
@@ -92,7 +93,7 @@ class Produce:
         self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn
         self._transactions = cluster.transactions
         self._room = turn.settings.room()
-        # What adds is always asked (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
+        # A version that adds partitions is always verified (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
         self._verifies = turn.settings.transaction_partition_verification_enable or request.version >= NEW_TRANSACTIONS_SINCE
         self._by_table = False
         self._fenced: list[Place] = []
@@ -100,7 +101,8 @@ class Produce:
         self.grown: list[tuple[str, int]] = []
 
     def refused(self) -> dict[Place, PartitionProduceResponse]:
-        """Rows of a request that is refused as a whole: transactional without an id, or a batch that cannot be one. Else none."""
+        """Return rows if the request is refused as a whole: transactional without an id, or with a batch that cannot be one. Else return
+        none."""
         asked = self._asked
         try:
             transactional = any(is_transactional(data.records or b"") for topic in asked.topic_data for data in topic.partition_data)
@@ -123,10 +125,8 @@ class Produce:
         return {place: _row(place, code, message) for place in java_computed_order(places, by)}
 
     def rows(self) -> dict[Place, PartitionProduceResponse]:
-        """A row per partition: those that reached a log first, each lot in the order of Kafka's maps.
-
-        Of a partition that is listed twice the last readable records are written, though the row is that of an unreadable one.
-        """
+        """Return a row per partition: those that reached a log first, each part in the order of Kafka's maps. If a partition is listed
+        twice, the last readable records are written, though the row is that of the unreadable ones."""
         readable: dict[Place, list[Batch] | TooShort | None] = {}
         absent: dict[Place, PartitionProduceResponse] = {}
         unreadable: dict[Place, PartitionProduceResponse] = {}
@@ -140,7 +140,7 @@ class Produce:
                 try:
                     readable[place] = self._read(data.records)
                 except TooShort as short:
-                    # Among the readable ones: only the log finds it too short, so wrong acks and another leader are said first.
+                    # It counts as readable: only the log finds it too short, so wrong acks and another leader are answered first.
                     readable[place] = short
                 except HandlerFails as error:
                     # One bad batch refuses the other partitions too, also those read before it:
@@ -155,7 +155,7 @@ class Produce:
         # No release since 3.9 answers these.
         if None in readable.values():
             raise NoAnswer("Produce with null records")
-        # Asked about, and added, before anything is written, by names alone (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
+        # Verified and added before anything is written, by names alone (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
         for place in scala_table_order(readable, self._hash_of_name) if producers and self._verifies else ():
             self._verify(place, readable[place])
         reached = {place: self._reach(place, readable[place] or []) for place in scala_table_order(readable, self._hash)}
@@ -171,7 +171,8 @@ class Produce:
         return {place: rows[place] for place in (scala_table_order if in_table else scala_map_order)(rows, self._hash)}
 
     def _hash(self, place: Place) -> int:
-        """Kafka 4.1 keeps topic ids in its keys, whatever the request's version: those of topics that there are, else zeros."""
+        """Return the hash of Kafka's key. Since 4.1 the key has a topic id, whatever the request's version: that of an existing topic,
+        else zeros."""
         if self._turn.quirks.produce_by_name_only:
             return by_name(place)
         topic = self._topic(place)
@@ -224,8 +225,8 @@ class Produce:
         )
 
     def _verify(self, place: Place, batches: list[Batch] | TooShort | None) -> None:
-        """The first batch of a transaction in a partition is taken if the coordinator knows of it, or hears of it now (KIP-890; TX-67 to
-        TX-69)."""
+        """Verify the first batch of a transaction in a partition: it is accepted if the coordinator knows of it, or hears of it now
+        (KIP-890; TX-67 to TX-69)."""
         topic = self._topic(place)
         assert topic is not None
         partition, any_epoch = topic.partitions[place.partition], self._turn.quirks.any_epoch_is_amid_its_transaction
@@ -266,12 +267,13 @@ class Produce:
 
 
 def _is_checked(batch: Batch) -> bool:
-    """Without a producer id it is in nobody's transaction, whatever it says (ReplicaManager.handleProduceAppend)."""
+    """Return whether the batch is in a transaction. Without a producer id it is in none, whatever it says
+    (ReplicaManager.handleProduceAppend)."""
     return batch.transactional and batch.producer_id >= 0
 
 
 def _transactional(batches: list[Batch] | TooShort | None) -> Iterator[Holder]:
-    """Whose transactions they are of."""
+    """Yield the producers of transactional batches."""
     for batch in batches if isinstance(batches, list) else ():
         if _is_checked(batch):
             yield Holder(batch.producer_id, batch.producer_epoch)

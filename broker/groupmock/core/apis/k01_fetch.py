@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 SIZE_LIMIT_SINCE: Final = 3
-PARTITION_COST: Final = 6  # core.budget, in microseconds
+PARTITION_COST: Final = 6  # Units of work (core.budget), in microseconds
 KEPT_COST: Final = 3
-FREE: Final = 100  # nearly every fetch: nothing is counted
+FREE: Final = 100  # Nearly every fetch has fewer partitions, so nothing is counted
 REPLICA_STATE_SINCE: Final = 15
 INT_MAX: Final = 2**31 - 1
 # A session id outside of -268435454 .. 2147483639 belongs to no shard:
@@ -80,8 +80,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _beyond_the_cache(cluster: Cluster, asked: FetchRequest) -> bool:
-    """Kafka 3.9 and 4.3 keep sessions in eight shards by id; looking for an id outside of all shards is an exception."""
-    # Session 0 with epoch -1 or 0 is no session, or asks for a new one (KIP-227): no id is looked for then.
+    """Return whether the session id lies outside of all shards, which is an exception in Kafka 3.9 and 4.3: they keep sessions in eight
+    shards by id."""
+    # Session 0 with epoch -1 or 0 is no session, or asks for a new one (KIP-227), so no id is looked up.
     if asked.session_id == 0 and asked.session_epoch in (-1, 0):
         return False
     return not -SESSIONS_PER_SHARD < asked.session_id < SHARDS * SESSIONS_PER_SHARD

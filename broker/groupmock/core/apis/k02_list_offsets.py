@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 Row = tuple[Place, ListOffsetsPartitionResponse]
 
-TOPIC_COST: Final = 8  # core.budget
+TOPIC_COST: Final = 8  # Units of work (core.budget)
 PARTITION_COST: Final = 7
 CONSUMER: Final = -1
-"""The replica id of who is none."""
+"""The replica id in requests of consumers."""
 LATEST: Final = -1
 EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
@@ -77,7 +77,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _failed(asked: ListOffsetsRequest) -> ListOffsetsResponse:
-    """An isolation level that does not exist is an exception in Kafka 4's handler."""
+    """Answer a wrong isolation level, which is an exception in Kafka 4's handler."""
     code = error_codes.UNKNOWN_SERVER_ERROR
     topics = [
         ListOffsetsTopicResponse(name=topic.name, partitions=[_refused(each.partition_index, code) for each in topic.partitions])
@@ -98,7 +98,7 @@ def _in_order(asked: ListOffsetsRequest, rows: list[Row]) -> list[ListOffsetsTop
 
 
 def _merged(rows: list[Row]) -> list[ListOffsetsTopicResponse]:
-    """One row per partition and topic, in the order of the maps that Kafka 4 keeps them in."""
+    """Merge the rows: one per partition and topic, in the order of the maps in which Kafka 4 keeps them."""
     by_place = dict(rows)
     topics: dict[str, list[Place]] = {}
     for place in scala_table_order(by_place, by_name):
@@ -121,12 +121,12 @@ def _answer(
     try:
         found = _look_up(partition, wanted.timestamp, _upper(cluster, asked, partition), room)
     except OverLimit:
-        # A client asks again for what it was not told, and then less is asked for: docs/kafka/differences.md#budgets-of-one-request
+        # A client asks again for a partition without an answer, and asks for fewer then: docs/kafka/differences.md#budgets-of-one-request
         late = error_codes.OFFSET_NOT_AVAILABLE if request.version >= NOT_AVAILABLE_SINCE else error_codes.LEADER_NOT_AVAILABLE
         return _refused(wanted.partition_index, late)
     except RecordsError as broken:
         return _refused(wanted.partition_index, broken.error_code)
-    epoch = found.leader_epoch if request.version >= 4 else -1  # the schema does not let it be dropped
+    epoch = found.leader_epoch if request.version >= 4 else -1  # The schema has the field in every version from 4 on
     return ListOffsetsPartitionResponse(
         partition_index=wanted.partition_index, timestamp=found.timestamp, offset=found.offset, leader_epoch=epoch
     )
@@ -161,7 +161,7 @@ def _look_up(partition: Partition, timestamp: int, upper: int, room: Room) -> Ti
     if timestamp == LATEST:
         return TimestampAndOffset(-1, upper, partition.leader_epoch)
     found = _look_for(partition, timestamp, room)
-    # A log that was cut in the midst of a transaction begins behind what is stable of it, and its beginning is told all the same
+    # A log that was cut in the middle of a transaction begins behind its stable offset, and its beginning is answered all the same
     return NOTHING if found.offset >= upper and timestamp not in (EARLIEST, EARLIEST_LOCAL) else found
 
 
@@ -172,12 +172,12 @@ def _look_for(partition: Partition, timestamp: int, room: Room) -> TimestampAndO
     if timestamp == MAX_TIMESTAMP:
         return partition.latest_timestamp(room)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return NOTHING  # without tiered storage there is neither
+        return NOTHING  # Neither exists without tiered storage
     return partition.by_timestamp(timestamp, room)
 
 
 def _old_style(cluster: Cluster, partition: Partition, wanted: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
-    """v0: starts of the segments that are older than `timestamp`, newest first; groupmock's logs are one segment each."""
+    """Answer v0: starts of the segments that are older than `timestamp`, newest first; groupmock's logs are one segment each."""
     starts = [partition.start] if wanted.timestamp != LATEST or partition.end == partition.start else [partition.end, partition.start]
     if wanted.timestamp not in (LATEST, EARLIEST):
         starts = _written_before(partition, wanted.timestamp)

@@ -36,7 +36,7 @@ IDS_IN_REQUEST_SINCE: Final = 10
 BY_ID_SINCE: Final = 12
 TOP_ERROR_SINCE: Final = 13
 OPERATIONS_SINCE: Final = 8
-TOPIC_COST: Final = 3  # core.budget; all of groupmock.cluster.max.partitions can be told
+TOPIC_COST: Final = 3  # Units of work (core.budget); all of groupmock.cluster.max.partitions can be answered
 NAME_COST: Final = 7
 PARTITION_COST: Final = 1
 # Every operation there is, as a broker without an authorizer answers (bit n: AclOperation n).
@@ -46,7 +46,7 @@ NOT_ASKED: Final = -(2**31)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answer; topics that do not exist are created where client and broker allow it, and still answered as missing, as Kafka does."""
+    """Describe topics. Missing ones are created where client and broker allow it, and still answered as missing, as Kafka does."""
     asked = request.message
     assert isinstance(asked, MetadataRequest)
     _check_price(cluster, asked, request.version, turn)
@@ -55,7 +55,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.reply(request.ticket, refused)
         return
     rows = Rows(cluster, asked, turn)
-    # v0 cannot say null: its empty list means all topics, that of v1 and later none.
+    # v0 cannot send null, so its empty list means all topics; from v1 on an empty list means none.
     everything = asked.topics is None or (request.version == 0 and not asked.topics)
     found = rows.all() if everything else rows.some(request.version)
     operations = request.version >= OPERATIONS_SINCE and asked.include_cluster_authorized_operations
@@ -74,7 +74,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check_price(cluster: Cluster, asked: MetadataRequest, version: int, turn: Turn) -> None:
-    """All of the cluster fits (groupmock.cluster.max.partitions); a topic that may be created costs what a creation costs."""
+    """Take the price of the topics. All of the cluster fits (groupmock.cluster.max.partitions); a topic that may be created costs what a
+    creation costs."""
     topics, ration = cluster.topics, Ration(turn.settings)
     if asked.topics is None or (version == 0 and not asked.topics):
         ration.take(topics.count, TOPIC_COST)
@@ -94,7 +95,8 @@ def _check_price(cluster: Cluster, asked: MetadataRequest, version: int, turn: T
 
 
 def _ids_refused(topics: list[MetadataRequestTopic], version: int) -> MetadataResponse | None:
-    """v10 and v11 carry ids but cannot ask by them (42); from v12 on a topic needs a name or an id (-1). No brokers in such an answer."""
+    """Refuse topic ids: v10 and v11 carry ids but cannot ask by them (42); from v12 on a topic needs a name or an id (-1). Such an
+    answer has no brokers."""
     if version < IDS_IN_REQUEST_SINCE:
         return None
     if version < BY_ID_SINCE:
@@ -114,22 +116,22 @@ class Rows:
         self._topics, self._asked, self._turn = cluster.topics, asked, turn
 
     def all(self) -> list[MetadataResponseTopic]:
-        """Every topic, in order of creation."""
+        """Return the rows of all topics, in order of creation."""
         topics = self._topics
         return [self._row(topic) for name in topics.names() if (topic := topics.get(name)) is not None]
 
     def some(self, version: int) -> list[MetadataResponseTopic]:
-        """The topics asked for, those found first; a name that is listed twice is answered once."""
+        """Return the rows of the topics asked for, existing ones first. A name that is listed twice is answered once."""
         wanted = self._asked.topics or []
         by_id = version >= BY_ID_SINCE
         ids = [topic.topic_id for topic in wanted if by_id and topic.topic_id != ZERO_UUID]
-        # One id makes it a request by ids; names beside it are not looked at (KafkaApis.handleTopicMetadataRequest).
+        # One id makes it a request by ids; names beside it are ignored (KafkaApis.handleTopicMetadataRequest).
         if ids:
             return self._by_id(ids)
         found: list[MetadataResponseTopic] = []
         absent: list[str] = []
         names_asked = dict.fromkeys(topic.name or "" for topic in wanted)
-        many = len(names_asked) > SMALL_MAP  # Kafka puts the names into a Scala set, and takes those that there are out of it
+        many = len(names_asked) > SMALL_MAP  # Kafka puts the names into a Scala set, and takes the existing ones out of it
         for name in scala_map_order(names_asked, java_hash):
             topic = self._topics.get(name)
             if topic is not None:
@@ -162,14 +164,14 @@ class Rows:
         )
 
     def _missing(self, name: str) -> int:
-        """The code of a topic that is not there (yet): creating it takes a moment, the client asks again."""
+        """Return the error of a missing topic. Creating it takes a moment in Kafka, so the client asks again."""
         settings = self._turn.settings
         if names.why_invalid(name) is not None:
             return error_codes.INVALID_TOPIC_EXCEPTION
         if not (self._asked.allow_auto_topic_creation and settings.auto_create_topics_enable):
             return error_codes.UNKNOWN_TOPIC_OR_PARTITION
         try:
-            # Not with num.partitions: groups and transactional ids are placed by a hash over a number of their own (SERVER-64).
+            # num.partitions does not apply: groups and transactional ids are placed by a hash over a number of their own (SERVER-64).
             if name in internal.MADE_BY_KAFKA:
                 internal.make(self._turn, self._topics, name)
             else:
@@ -208,7 +210,7 @@ class Rows:
 
 
 def _row_hash(partition: Partition) -> int:
-    """`hashCode()` of Kafka's MetadataResponsePartition: no error, these nodes, none offline."""
+    """Return the `hashCode()` of Kafka's MetadataResponsePartition: no error, these nodes, none offline."""
     nodes = 1
     for node in partition.replicas:
         nodes = 31 * nodes + node

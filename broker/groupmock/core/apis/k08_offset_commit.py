@@ -1,4 +1,4 @@
-"""OffsetCommit (docs/kafka/offsets.md#offsetcommit; order of the answer: P2-b2)."""
+"""OffsetCommit stores offsets of a group (docs/kafka/offsets.md#offsetcommit; order of the answer: P2-b2)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from ..work import Steps
 
-TOPIC_COST: Final = 5  # core.budget
+TOPIC_COST: Final = 5  # Units of work (core.budget)
 PARTITION_COST: Final = 7
 
 
 class Line(NamedTuple):
-    """One partition of the request; `entry` numbers the topic elements, `error` is what the topic gates say
-    (docs/kafka/apis.md#gates-in-front-of-the-coordinator, 3 and 4)."""
+    """A partition of the request. `entry` numbers the topic elements; `error` is that of the topic gates (docs/kafka/apis.md#gates-in-
+    front-of-the-coordinator, 3 and 4)."""
 
     entry: int
     name: str
@@ -67,8 +67,8 @@ def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, 
     topics = cluster.topics
     while True:
         lines, deleted = _lines(cluster, request.version, message), topics.deleted
-        # Before anything is stored: of a partition listed twice 3.9 takes the last one, and nothing if that one's metadata is too large:
-        # docs/kafka/differences.md#groups
+        # Checked before anything is stored: if a partition is listed twice, 3.9 takes the last one, and nothing if that one's metadata is
+        # too large: docs/kafka/differences.md#groups
         refused = [line for line in lines if line.error]
         taken = _once(turn, [line for line in lines if not line.error] if refused else lines)
         # 3.9 refuses v0 as a whole, 35 for unknown topics too (P2-c15):
@@ -81,9 +81,8 @@ def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, 
         prepared = yield from commits.prepare(turn, message.group_id, (_wanted(request.version, message, line) for line in taken))
         yield from turn.others_first(message.group_id)
         if topics.deleted == deleted or _lines(cluster, request.version, message) == lines:
-            break  # else a topic of it went between two steps, and nothing was done yet
-    # Without a partition that passed no coordinator is asked: an error of the group stays invisible.
-    # docs/kafka/offsets.md#c-empty-topics
+            break  # Otherwise a topic of the request was deleted between two steps, and nothing was done yet
+    # If no partition passed, no coordinator is asked, so an error of the group stays invisible. docs/kafka/offsets.md#c-empty-topics
     errors = _commit(cluster, turn, request, message, prepared) if taken else []
     yield
     answers = [(line, line.error) for line in refused]
@@ -92,7 +91,8 @@ def _answered(cluster: Cluster, request: Request, message: OffsetCommitRequest, 
 
 
 def _heads(cluster: Cluster, version: int, message: OffsetCommitRequest, lines: list[Line]) -> list[Head]:
-    """Topic elements with something refused. An unknown topic is one even without partitions: Kafka names it in the answer."""
+    """Return topic elements with a refused partition. An unknown topic counts even without partitions, because Kafka names it in the
+    answer."""
     spoilt = {line.entry for line in lines if line.error}
     heads: list[Head] = []
     for entry, topic in enumerate(message.topics):
@@ -105,7 +105,7 @@ def _heads(cluster: Cluster, version: int, message: OffsetCommitRequest, lines: 
 
 
 def _lines(cluster: Cluster, version: int, message: OffsetCommitRequest) -> list[Line]:
-    """The partitions of each topic element with the error of the topic gates: 3, or 100 for an unknown topic id."""
+    """Return the partitions of each topic element with the error of the topic gates: 3, or 100 for an unknown topic id."""
     lines = []
     for entry, topic in enumerate(message.topics):
         name, topic_id, unknown = topic.name, topic.topic_id, error_codes.UNKNOWN_TOPIC_OR_PARTITION
@@ -122,7 +122,7 @@ def _lines(cluster: Cluster, version: int, message: OffsetCommitRequest) -> list
 
 
 def _once(turn: Turn, lines: list[Line]) -> list[Line]:
-    """The old coordinator commits (and answers) a partition once, the last one of several, in the order of its hash maps."""
+    """Return each partition once, the last of several, in the order of the old coordinator's hash maps, which commits and answers so."""
     if not turn.quirks.duplicates_answered_once:
         return lines
     # The last value wins (P2-c13).
@@ -167,8 +167,9 @@ Result = tuple[Line, int]
 
 
 def _answer(turn: Turn, heads: list[Head], answers: list[Result]) -> OffsetCommitResponse:
-    """Refused partitions come first; the old coordinator answers the others once each, in the order of its hash maps."""
-    # 4.3: what a gate refused changes the order and joins elements of one topic; else the answer is as asked. A 12 moves nothing (P2-b2).
+    """Answer refused partitions first. The old coordinator answers the others once each, in the order of its hash maps."""
+    # 4.3: a partition that a gate refused changes the order and joins elements of one topic; else the answer is as asked. A 12 changes
+    # nothing (P2-b2).
     merge = turn.quirks.duplicates_answered_once or bool(heads)
     return OffsetCommitResponse(topics=_grouped(answers, merge, heads))
 
@@ -178,11 +179,11 @@ def _key(line: Line) -> tuple[str, int]:
 
 
 def _grouped(results: list[Result], merge: bool, heads: Iterable[Head] = ()) -> list[OffsetCommitResponseTopic]:
-    """`heads`, then topics in order of first appearance; `merge`: elements of one topic become one, as when something was refused."""
+    """Return `heads`, then topics in order of first appearance. `merge` joins the elements of one topic, as when something was refused."""
     topics: dict[object, OffsetCommitResponseTopic] = {}
 
     def row(one: Head | Line) -> OffsetCommitResponseTopic:
-        # An unknown id has no name: by "" all of them would become one topic.
+        # Unknown ids have no name: by "" all of them would become one topic.
         key: object = (one.name or one.topic_id) if merge else one.entry
         return topics.setdefault(key, OffsetCommitResponseTopic(name=one.name, topic_id=one.topic_id, partitions=[]))
 

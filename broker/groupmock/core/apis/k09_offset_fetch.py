@@ -1,7 +1,5 @@
-"""OffsetFetch (docs/kafka/offsets.md#offsetfetch): one group up to v7, from v8 several.
-
-Membership does not matter to classic groups; of consumer groups a member must be who it says, at its epoch (KIP-848).
-"""
+"""OffsetFetch (docs/kafka/offsets.md#offsetfetch) asks for one group up to v7, and from v8 on for several. Classic groups do not check
+membership; in a consumer group a member must send its id and epoch (KIP-848)."""
 
 from __future__ import annotations
 
@@ -33,11 +31,11 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-GROUP_COST: Final = 10  # core.budget
+GROUP_COST: Final = 10  # Units of work (core.budget)
 TOPIC_COST: Final = 4
 PARTITION_COST: Final = 3
 MEMBER_EPOCH_SINCE: Final = 9
-"""From then on a member of a consumer group says who it is (KIP-848)."""
+"""The first version in which a member of a consumer group names itself (KIP-848)."""
 
 
 class FoundOffsets(NamedTuple):
@@ -62,7 +60,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         ration.take(0, size=sum([len(each.metadata or "") for topic in answer.topics for each in topic.partitions]))
         turn.reply(request.ticket, answer)
     elif not message.groups and turn.quirks.fetch_without_groups_hangs:
-        # 3.9 alone; its connection stays open and mute (P2-c5).
+        # 3.9 alone does so; its connection stays open and mute (P2-c5).
         turn.abandon(request.ticket, "an OffsetFetch without groups is never answered by this release")
     else:
         # A group id that is listed twice is answered twice: docs/kafka/offsets.md#offsetfetch
@@ -97,13 +95,13 @@ def _take(
 
 def _one_group(cluster: Cluster, turn: Turn, request: Request, message: OffsetFetchRequest) -> OffsetFetchResponse:
     wanted = None if message.topics is None else [(topic.name, topic.partition_indexes) for topic in message.topics]
-    # Before the gate: what v0 reads is no coordinator's (P2-c22).
+    # Before the gate, because the offsets that v0 reads are no coordinator's (P2-c22).
     if request.version == 0:
         return _answer(_everywhere(_in_java_order(wanted or []), error_codes.UNSUPPORTED_VERSION))
     error = cluster.groups.gate(message.group_id, request.node)
     if not error:
         return _answer(_fetch(cluster, turn, message.group_id, wanted, message.require_stable))
-    # v1 has no field for it: the code stands in each partition, on 3.9 nowhere (P2-c4).
+    # v1 has no field for it: each partition has the code, and on 3.9 none has (P2-c4).
     if request.version >= 2:
         return OffsetFetchResponse(error_code=error)
     return _answer([] if turn.quirks.fetch_v1_hides_group_errors else _everywhere(wanted or [], error))
@@ -126,7 +124,7 @@ def _old(found: FoundOffsets) -> OffsetFetchResponsePartition:
 
 
 def _in_java_order(wanted: Wanted) -> Wanted:
-    """Kafka makes an error of the whole request: each partition once, partitions and topics as Java's hash maps have them."""
+    """Return each partition once, partitions and topics as Java's hash maps have them: Kafka answers an error of the whole request so."""
     topics: dict[str, list[int]] = {}
     for name, index in java_order(((name, index) for name, indexes in wanted for index in indexes), partition_hash):
         topics.setdefault(name, []).append(index)
@@ -141,7 +139,8 @@ def _everywhere(wanted: Wanted, error: int) -> list[Topic]:
 
 
 def _fetch(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted | None, stable: bool) -> Iterable[Topic]:
-    """The offsets of the listed partitions, or of all that have one. `stable`: 88 where a commit is on its way (KIP-447)."""
+    """Return the offsets of the listed partitions, or of all that have one. `stable`: 88 where a commit is pending in a transaction
+    (KIP-447)."""
     group = cluster.groups.find(group_id)
     offsets = CommittedOffsets() if group is None else group.offsets
     unstable = offsets.unstable if stable else frozenset()
@@ -167,7 +166,7 @@ def _all(turn: Turn, offsets: CommittedOffsets, unstable: frozenset[At]) -> list
 
 
 def _once(wanted: Wanted) -> Wanted:
-    """The old coordinator puts what is asked into a map and answers each partition once, in that map's order."""
+    """Return each partition once, in the order of the old coordinator's map."""
     topics: dict[str, list[int]] = {}
     # P2-c13; 4.3 answers a partition as often as it was listed.
     for name, index in scala_map_order(((name, index) for name, indexes in wanted for index in indexes), partition_hash):
@@ -195,7 +194,7 @@ def _topics_by_name(cluster: Cluster, turn: Turn, wanted: OffsetFetchRequestGrou
 
 
 def _topics_by_id(cluster: Cluster, turn: Turn, wanted: OffsetFetchRequestGroup, stable: bool) -> Iterator[OffsetFetchResponseTopics]:
-    """Topics whose id is known first, in request order; then the unknown ones with 100 in each partition."""
+    """Yield topics whose id is known first, in request order; then the unknown ones with 100 in each partition."""
     topics = cluster.topics
     listed: Wanted | None = None
     unknown = []

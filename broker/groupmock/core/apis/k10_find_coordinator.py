@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-KEY_COST: Final = 4  # core.budget
+KEY_COST: Final = 4  # Units of work (core.budget)
 GROUP: Final = 0
 TRANSACTION: Final = 1
 SHARE: Final = 2
@@ -30,10 +30,8 @@ _MALFORMED: Final = (
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """One key up to v3, from v4 a list with an answer each.
-
-    The first look-up makes the topic of its coordinators. (Kafka answers 15 until that is done, some 100 ms later.)
-    """
+    """Look up one key up to v3, and from v4 on a list with an answer each. The first look-up creates the topic of its coordinators.
+    (Kafka answers 15 until that is done, some 100 ms later.)"""
     message = request.message
     assert isinstance(message, FindCoordinatorRequest)
     if request.version >= 4:
@@ -61,7 +59,7 @@ def _find(cluster: Cluster, turn: Turn, request: Request, key_type: int, key: st
     node = _node_of_group(cluster, turn, key) if key_type == GROUP else _node_of_transaction(cluster, turn, key)
     # A partition keeps its leader while that node is down; 15 makes the client ask again: docs/kafka/apis.md#findcoordinator
     if node is None or node not in {each.node_id for each in turn.environment.up}:
-        # The text ends with v3 (P2-b7), and so does the literal NONE of a success (SERVER-76).
+        # The answer has Kafka's text up to v3 (P2-b7), and a success has the literal NONE (SERVER-76).
         return _refused(key, error_codes.COORDINATOR_NOT_AVAILABLE, _NOT_AVAILABLE if version < 4 else "")
     at = turn.environment.endpoints[node][request.listener]
     return Coordinator(key=key, node_id=node, host=at.host, port=at.port, error_message="NONE" if version < 4 else "")
@@ -73,20 +71,22 @@ def _refused(key: str, error: int, text: str) -> Coordinator:
 
 def _node_of_group(cluster: Cluster, turn: Turn, group_id: str) -> int | None:
     hosting = cluster.groups.hosting
-    # It cannot be made beside a topic whose name collides with it, `__consumer.offsets`: 15, see
-    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
+    # The topic cannot be created beside one whose name collides with it, `__consumer.offsets`: 15, see docs/kafka/differences.md#found-
+    # by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     return hosting.node_of(group_id) if hosting.make_topic(turn) else None
 
 
 def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) -> int | None:
-    """Somebody may have made the topic by hand with fewer partitions: ids of the missing ones have no coordinator."""
+    """Return the coordinator of a transactional id. If the topic was created by hand with fewer partitions, ids of the missing ones have
+    none."""
     hosting = cluster.transactions.hosting
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     return hosting.node_of(transactional_id) if hosting.make_topic(turn) else None
 
 
 def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:
-    """There are no share groups here: a well-formed key finds its topic missing (15). Below v6 the type does not exist."""
+    """Answer the look-up of a share coordinator. There are no share groups here: a well-formed key finds its topic missing (15). Below
+    v6 the type does not exist."""
     if version < 6:
         return _refused(key, error_codes.INVALID_REQUEST, _MALFORMED if version < 4 else "")
     # 3.9 says 15 whatever the key (P2-c14).
@@ -96,14 +96,14 @@ def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:
 
 
 def _is_share_key(key: str) -> bool:
-    """`group:topic id:partition`; the group may contain colons, the topic id is a UUID as Kafka prints it (22 characters),
-    and the partition any number that Integer.parseInt takes, -1 among them (P2-d9)."""
+    """Return whether the key is `group:topic id:partition`. The group may contain colons, the topic id is a UUID as Kafka prints it (22
+    characters), and the partition any number that Integer.parseInt takes, -1 among them (P2-d9)."""
     group, _, rest = key.rpartition(":")
     group, _, topic_id = group.rpartition(":")
     return bool(group) and _is_uuid(topic_id) and whole_number(rest, 31) is not None
 
 
 def _is_uuid(text: str) -> bool:
-    """Kafka's Uuid.fromString: URL-safe base64 of 16 bytes, at most 24 characters, padding optional."""
+    """Return whether Kafka's Uuid.fromString reads the text: URL-safe base64 of 16 bytes, at most 24 characters, padding optional."""
     bare = text.rstrip("=")
     return len(text) <= 24 and len(bare) == 22 and all(c.isascii() and (c.isalnum() or c in "-_") for c in bare)

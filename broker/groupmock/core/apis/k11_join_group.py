@@ -1,4 +1,4 @@
-"""JoinGroup (docs/kafka/group-protocol.md#joingroup: J4 to J8 give the order of the checks; whose id an error echoes: P1-d4)."""
+"""JoinGroup (docs/kafka/group-protocol.md#joingroup: J4 to J8 give the order of the checks; which errors echo the member id: P1-d4)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 FREE_BYTES: Final = 65_536
-"""Metadata of a group that needs no counting, and so the least that groupmock.group.max.bytes may be."""
+"""Metadata of a group below this size is not counted, so groupmock.group.max.bytes may not be smaller."""
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -38,7 +38,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         return
     error, group = cluster.groups.reach(message.group_id, request.node)
     if error:
-        # 14 and 16 carry "" since the new coordinator (P2-b1), before that the request's id (P2-c3).
+        # 14 and 16 carry "" since the new coordinator (P2-b1), and before it the request's id (P2-c3).
         _refuse(turn, request, error, message.member_id if turn.quirks.refused_join_echoes_id else "")
         return
     if isinstance(group, ClassicGroup):
@@ -54,7 +54,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         if group is None:
             return
     terms = _terms(request, message)
-    # 81 goes before 23 (P1-d3, J6 before J8).
+    # 81 comes before 23 (P1-d3, J6 before J8).
     if not _has_room(turn, group, message.member_id):
         _refuse_for_room(turn, group, request, message)
     elif not _fits(group, terms):
@@ -64,8 +64,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _join_consumers(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupRequest, group: ConsumerGroup) -> None:
-    """The coordinator assigns: answered at once (KIP-848, online migration)."""
-    from ..groups.consumer import classic_members  # the usual client never comes here
+    """Let a classic member join a consumer group. It is answered at once, because the coordinator assigns (KIP-848, online migration)."""
+    from ..groups.consumer import classic_members  # Imported here, because the usual client never needs it
 
     _check_size(turn, group, message)
     client, settings = (request.client_id or "", request.client_host), cluster.groups.timing(group.group_id, request.node)
@@ -81,8 +81,8 @@ def _join_consumers(cluster: Cluster, turn: Turn, request: Request, message: Joi
 
 
 def _check_size(turn: Turn, group: GroupType | None, message: JoinGroupRequest) -> None:
-    """The vote goes through the lists of all members, and the leader is told the metadata of all in one answer: both are bounded as they
-    come (core.budget)."""
+    """Refuse too many or too large protocols: the vote reads the lists of all members, and the leader gets the metadata of all in one
+    answer, so both are bounded as they come (core.budget)."""
     settings, protocols = turn.settings, message.protocols
     if len(protocols) > settings.member_max_protocols:
         raise OverBudget(
@@ -99,7 +99,8 @@ def _check_size(turn: Turn, group: GroupType | None, message: JoinGroupRequest) 
 
 
 def _refused_unseen(turn: Turn, request: Request, message: JoinGroupRequest) -> bool:
-    """Empty group id, session timeout out of range: before a group, or who coordinates it, is looked for (SERVER-06, SERVER-07)."""
+    """Refuse an empty group id and a session timeout out of range, before a group or its coordinator is looked up (SERVER-06,
+    SERVER-07)."""
     settings = turn.settings
     if not message.group_id:
         _refuse(turn, request, error_codes.INVALID_GROUP_ID, message.member_id)
@@ -136,7 +137,7 @@ def _terms(request: Request, message: JoinGroupRequest) -> JoinTerms:
     """Return the terms of a JoinGroup. In v0 the session timeout is the rebalance timeout, too (KIP-62, SERVER-26)."""
     return JoinTerms(
         protocol_type=message.protocol_type,
-        # Names and bytes in the order of the list: another order is a change and rebalances (SERVER-19).
+        # Names and bytes in the order of the list, because another order is a change and rebalances (SERVER-19).
         protocols=tuple([(protocol.name, protocol.metadata) for protocol in message.protocols]),
         session_timeout_ms=message.session_timeout_ms,
         rebalance_timeout_ms=message.rebalance_timeout_ms if request.version else message.session_timeout_ms,
@@ -150,11 +151,11 @@ def _terms(request: Request, message: JoinGroupRequest) -> JoinTerms:
 def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
     """True if group.max.size allows the member (docs/kafka/group-protocol.md#group-size-limit). In PreparingRebalance only members that
     joined count."""
-    # The request's id is looked at: in a full group a static member that restarts with "" is refused, too.
-    # docs/kafka/group-protocol.md#group-size-limit
+    # Only the request's id counts: in a full group a static member that restarts with "" is refused, too. docs/kafka/group-
+    # protocol.md#group-size-limit
     limit = turn.settings.group_max_size
     member = group.members.get(member_id)
-    # Not by the number of members: after the limit was lowered those who rejoin last are refused (SERVER-32).
+    # Members that joined count, and not all members: after the limit was lowered those that rejoin last are refused (SERVER-32).
     if group.state is PREPARING:
         return group.awaiting < limit or (member is not None and member.join is not None)
     # An Empty group hands out any number of 79s, as many as want to join (P1-d3).
@@ -162,7 +163,7 @@ def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
 
 
 def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGroupRequest) -> None:
-    """81: the id is dropped. Kafka 4.3 does not look whether that ends the join phase; the old coordinator does (P1-d3)."""
+    """Answer 81 and drop the id. Kafka 4.3 does not check whether that ends the join phase; the old coordinator does (P1-d3)."""
     quirks, reserved = turn.quirks, message.member_id in group.pending_joins
     dropped = membership.refuse(turn, group, message.member_id, causes.group_full(turn.settings.group_max_size))
     error = error_codes.GROUP_MAX_SIZE_REACHED
@@ -176,10 +177,11 @@ def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGr
 
 
 def _fits(group: Group, terms: JoinTerms) -> bool:
-    """J8: an Empty group takes any named type and non-empty list; others want their type and a name that all members list."""
+    """Do check J8: an Empty group accepts any named type and non-empty list; other groups want their type and a name that all members
+    list."""
     if group.state is EMPTY:
         return bool(terms.protocol_type and terms.protocols)
-    # A name in common with each member is not enough, it has to be one of all; a lone member must share one with its own last list
+    # A name in common with each member is not enough: all members must list it. A lone member must share one with its own last list
     # (P1-d10).
     return terms.protocol_type == group.protocol_type and any(group.supported_by_all(name) for name, _ in terms.protocols)
 
@@ -188,14 +190,14 @@ def _fits(group: Group, terms: JoinTerms) -> bool:
 
 
 def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupRequest, terms: JoinTerms) -> None:
-    """The tables 'member id empty' and 'member id given'."""
+    """Follow the tables 'member id empty' and 'member id given' of the documentation."""
     member_id, instance = message.member_id, message.group_instance_id
     outcome = FINE
     if not member_id:
         outcome = _decide_without_id(turn, group, request, terms, message.reason)
-    # Before validate(): a reserved id is no member yet and would be 25 there.
+    # Before validate(), where a reserved id, which is no member yet, would be 25.
     elif member_id in group.pending_joins:
-        # An id is only reserved for who has no instance; Kafka fails inside, and names no id (P1-b4).
+        # Ids are reserved only for clients without an instance id; Kafka fails inside, and echoes no id (P1-b4).
         if instance is not None:
             _refuse(turn, request, error_codes.UNKNOWN_SERVER_ERROR, "")
         else:
@@ -209,7 +211,7 @@ def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupReques
 
 
 def _refuse_failed(turn: Turn, group: Group, request: Request) -> None:
-    """The join that would have ended a failing phase is refused, yet its member counts as joined (P1-b5)."""
+    """Refuse the join that would have ended a failing phase. Its member counts as joined all the same (P1-b5)."""
     for member in group.members.values():
         if member.join is not None and member.join.ticket == request.ticket:
             member.join.answered = True
@@ -220,8 +222,8 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTe
     instance = terms.group_instance_id
     if instance is not None and instance in group.static_members:
         return _replace(turn, group, request, group.members[group.static_members[instance]], terms, reason)
-    # KIP-394: a client that never saw its answer would leave a member behind at each try. Before v4 clients know no 79 (SERVER-02), with
-    # an instance id they need none (SERVER-03).
+    # KIP-394: a client that never saw its answer would leave a member behind at each try. Before v4 clients do not know 79 (SERVER-02),
+    # and with an instance id they do not need it (SERVER-03).
     if instance is None and request.version >= 4:
         answer = ANSWERS[group.state, JOIN_RESERVE]
         assert answer.do is RESERVE, f"{answer.do} is not for who has no id"
@@ -247,7 +249,7 @@ def _add(turn: Turn, group: Group, request: Request, member_id: str, terms: Join
 
 
 def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
-    """A member sent another JoinGroup."""
+    """Handle another JoinGroup of a member."""
     # A leader that joins again wants a new assignment (CLIENT-47): it rebalances with the same list (SERVER-18), a follower does not
     # (SERVER-17).
     same = member.protocols == terms.protocols
@@ -259,7 +261,7 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: J
         members = answers.member_list(group)() if leads else []
         turn.reply(request.ticket, answers.joined(group).to(request.version, member.member_id, members))
         return FINE
-    # Behind the answer: timeouts change only when the join is parked. docs/kafka/group-protocol.md#jg-timeouts
+    # After the answer, because timeouts change only when the join is parked. docs/kafka/group-protocol.md#jg-timeouts
     membership.update(turn, group, member, request, terms)
     if do is Do.COMPLETE:
         return rebalance.go_on(turn, group, do, causes.all_joined(member.member_id))
@@ -271,15 +273,15 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: J
 
 
 def _replace(turn: Turn, group: Group, request: Request, old: Member, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
-    """A static member came back without its id (SERVER-33 to SERVER-36)."""
+    """Replace a static member that came back without its id (SERVER-33 to SERVER-36)."""
     leader_before, do = group.leader_id, ANSWERS[group.state, Question.JOIN_REPLACE].do
     new = membership.replace(turn, group, old, request, terms)
     if do is Do.KEEP:
         # 3.9 breaks ties in another hash order (P1-c9).
         voted = select_protocol(group, turn.quirks.scala_vote_order)
         if voted is None:
-            return FAILED  # Kafka's vote throws, with the replacement done
-        # KIP-345: a restart that changes no choice shall cost the others nothing, even with another subscription (P1-d16).
+            return FAILED  # Kafka's vote throws after the replacement
+        # KIP-345: a restart that does not change the vote must cost the others nothing, even with another subscription (P1-d16).
         if voted == group.protocol_name:
             replacement.keep_generation(turn, group, request, old, new, leader_before)
             return FINE

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Rows H1 to H8, in their order."""
+    """Do the checks H1 to H8 of the documentation, in their order."""
     message = request.message
     assert isinstance(message, HeartbeatRequest)
     error, lease = _beat(cluster, turn, request.node, message)
@@ -32,7 +32,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _beat_of_consumers(turn: Turn, group: GroupType | None, message: HeartbeatRequest) -> tuple[int, Lease | None]:
     if not isinstance(group, ConsumerGroup):
         return error_codes.UNKNOWN_MEMBER_ID, None
-    from ..groups.consumer import classic_members  # the usual client never comes here
+    from ..groups.consumer import classic_members  # Imported here, because the usual client never needs it
 
     return classic_members.beat(turn, group, message.member_id, message.group_instance_id, message.generation_id)
 
@@ -42,7 +42,7 @@ def _beat(cluster: Cluster, turn: Turn, node: int, message: HeartbeatRequest) ->
         return error_codes.INVALID_GROUP_ID, None
     error, group = cluster.groups.reach(message.group_id, node)
     if error:
-        # H8: Kafka checks nothing before the log is read. No lease: nothing is known of the member yet.
+        # H8: Kafka checks nothing before the log is read. Without a lease, because the member is not known yet.
         return (error_codes.NONE if error == error_codes.COORDINATOR_LOAD_IN_PROGRESS else error), None
     if not isinstance(group, ClassicGroup):
         return _beat_of_consumers(turn, group, message)
@@ -53,8 +53,8 @@ def _beat(cluster: Cluster, turn: Turn, node: int, message: HeartbeatRequest) ->
     if message.generation_id != group.generation:
         return error_codes.ILLEGAL_GENERATION, None
     member, answer = group.members[message.member_id], ANSWERS[group.state, HEARTBEAT]
-    # A 27 renews as well: a member that was told to rejoin must not expire before it does (SERVER-43).
+    # A 27 renews the session as well: a member that was told to rejoin must not expire before it does (SERVER-43).
     if answer.renews:
         sessions.renew(turn, group, member)
-    # A repeated frame is told by its bytes and never decoded: 0.52 µs instead of 1.10 (docs/kafka/limits.md#heartbeats).
+    # A repeated frame is recognized by its bytes and never decoded: 0.52 µs instead of 1.10 (docs/kafka/limits.md#heartbeats).
     return answer.error, None if answer.error else Lease(group, member, group.epoch)

@@ -1,7 +1,5 @@
-"""LeaveGroup: one member up to v2, whose error is the answer's; from v3 a list with an error each (KIP-345).
-
-docs/kafka/group-protocol.md#leavegroup-and-expiry
-"""
+"""LeaveGroup removes one member up to v2, whose error is the answer's, and from v3 on a list with an error each (KIP-345).
+docs/kafka/group-protocol.md#leavegroup-and-expiry"""
 
 from __future__ import annotations
 
@@ -24,12 +22,12 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-ENTRY_COST: Final = 12  # core.budget
+ENTRY_COST: Final = 12  # Units of work (core.budget)
 FEW: Final = 10
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Entries in request order, ids echoed as sent; the group looks at itself once, after all of them (Kafka 4)."""
+    """Remove the members in request order; ids are echoed as sent. The rebalance is decided once, after all of them (Kafka 4)."""
     message = request.message
     assert isinstance(message, LeaveGroupRequest)
     entries = message.members if request.version >= 3 else [MemberIdentity(member_id=message.member_id)]
@@ -51,7 +49,8 @@ def _gate(cluster: Cluster, turn: Turn, request: Request, message: LeaveGroupReq
 def _answer(version: int, error: int, entries: list[MemberIdentity], errors: list[int]) -> LeaveGroupResponse:
     if version < 3:
         return LeaveGroupResponse(error_code=error or (errors[0] if errors else error_codes.NONE))
-    # strict=False: a request that failed as a whole has no codes, and its answer no members (P1-b1). Ids go back as they came (SERVER-45).
+    # strict=False, because a request that failed as a whole has no codes, and its answer no members (P1-b1). Ids are echoed as sent
+    # (SERVER-45).
     told = [
         MemberResponse(member_id=entry.member_id, group_instance_id=entry.group_instance_id, error_code=code)
         for entry, code in zip(entries, errors, strict=False)
@@ -60,14 +59,14 @@ def _answer(version: int, error: int, entries: list[MemberIdentity], errors: lis
 
 
 def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int] | None:
-    """A code per entry; None: the request fails as a whole."""
+    """Return a code per entry, or None if the request fails as a whole."""
     group = cluster.groups.find(group_id)
     if isinstance(group, ConsumerGroup):
         errors = membership.leave(turn, group, entries)
         cluster.groups.convert(turn, group)
         return errors
     if not isinstance(group, ClassicGroup):
-        # Per entry, the top level of v3 and later stays 0; an empty list is no error even then (SERVER-47, P2-d4).
+        # Each entry has the error, and the top level of v3 and later stays 0; an empty list is no error even then (SERVER-47, P2-d4).
         return [error_codes.UNKNOWN_MEMBER_ID] * len(entries)
     if len(entries) <= FEW:
         return _each(turn, group, entries)
@@ -80,7 +79,7 @@ def _each(turn: Turn, group: ClassicGroup, entries: list[MemberIdentity]) -> lis
     for entry in entries:
         error, matters = leaving.leave(turn, group, entry.member_id, entry.group_instance_id, entry.reason)
         errors.append(error)
-        # 3.9: the first may end the join phase, which answers a second one that leaves in the same request:
+        # 3.9: the first entry may end the join phase, which answers a second one that leaves in the same request:
         # docs/kafka/differences.md#groups
         if matters and turn.quirks.leaves_one_by_one:
             if leaving.after(turn, group, _why([entry])) is FAILED:

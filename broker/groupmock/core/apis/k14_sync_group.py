@@ -1,4 +1,4 @@
-"""SyncGroup (docs/kafka/group-protocol.md#syncgroup: S4 to S6 in their order, then the table of states)."""
+"""SyncGroup (docs/kafka/group-protocol.md#syncgroup) does the checks S4 to S6 in their order, then follows the table of states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..groups.type import GroupType
     from ..turn import Turn
 
-FREE: Final = 100  # assignments that need no counting (core.budget): a unit each
+FREE: Final = 100  # Fewer assignments are not counted (core.budget): a unit each
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -31,7 +31,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         take(turn.settings, len(message.assignments))
     error, group = _gate(cluster, turn, request, message)
     if isinstance(group, ConsumerGroup):
-        from ..groups.consumer import classic_members  # the usual client never comes here
+        from ..groups.consumer import classic_members  # Imported here, because the usual client never needs it
 
         turn.reply(request.ticket, classic_members.sync(turn, group, message, request.version))
         return
@@ -47,9 +47,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if answer.do is COLLECT:
         rebalance.collect(turn, group, member, request, message)
     elif answer.do is Do.ASSIGNMENT:
-        # Who gets its assignment owes no SyncGroup any longer; else the sync timer would remove it (SERVER-41).
+        # A member with its assignment owes no SyncGroup any longer; otherwise the sync timer would remove it (SERVER-41).
         rebalance.settle(turn, group, member)
-        # 3.9 only: a SyncGroup counts as a sign of life there (P1-c3).
+        # Only 3.9 takes a SyncGroup for a sign of life (P1-c3).
         if turn.quirks.sync_renews_session:
             sessions.renew(turn, group, member)
         turn.reply(request.ticket, answers.synced(group, request.version, member))
@@ -58,7 +58,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequest) -> tuple[int, GroupType | None]:
-    """The group, after what comes before one is looked for; a null type or name (v5) comes before everything (KIP-559, SERVER-39)."""
+    """Return the group after the checks that need no group. A null type or name (v5) is checked first (KIP-559, SERVER-39)."""
     if request.version >= 5 and (message.protocol_type is None or message.protocol_name is None):
         return error_codes.INCONSISTENT_GROUP_PROTOCOL, None
     if not message.group_id:

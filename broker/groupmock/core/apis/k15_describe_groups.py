@@ -1,4 +1,4 @@
-"""DescribeGroups (docs/kafka/admin.md#describegroups): one element per requested id, in request order."""
+"""DescribeGroups (docs/kafka/admin.md#describegroups) answers one element per requested id, in request order."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-GROUP_COST: Final = 9  # core.budget
+GROUP_COST: Final = 9  # Units of work (core.budget)
 MEMBER_COST: Final = 4
 NOT_ASKED: Final = -(2**31)
 ALL_OPERATIONS: Final = 3400  # READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11 as bits
-# 3.9 knows no configs of groups (P2-c14).
+# 3.9 has no configs of groups (P2-c14).
 ALL_OPERATIONS_WITHOUT_CONFIGS: Final = 328
 
 
@@ -36,7 +36,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = message.include_authorized_operations and request.version >= 3
     operations = _operations(turn) if asked else NOT_ASKED
     # 4.3 answers by offsets partitions, 3.9 as asked: docs/kafka/differences.md#groups
-    described: dict[str, DescribedGroup] = {}  # a group that is named often is looked at once
+    described: dict[str, DescribedGroup] = {}  # A group that is named often is described once
     sizes: dict[str, int] = {}
     groups = []
     for group_id in cluster.groups.in_order(turn, message.groups):
@@ -84,6 +84,6 @@ def _unknown(version: int, group_id: str, operations: int, why: str) -> Describe
     # Before KIP-1043 an unknown group is no error: clients read the state Dead (SERVER-59).
     if version < 6:
         return DescribedGroup(group_id=group_id, group_state=DEAD, authorized_operations=operations)
-    # Beside an error operations are not told, even when asked for: docs/kafka/admin.md#describegroups
+    # Beside an error operations are not answered, even when asked for: docs/kafka/admin.md#describegroups
     text = fitting(f"Group {group_id} {why}." if why == "not found" else f"Group {group_id} is {why}.")
     return DescribedGroup(error_code=error_codes.GROUP_ID_NOT_FOUND, error_message=text, group_id=group_id, group_state=DEAD)

@@ -1,4 +1,4 @@
-"""ListGroups (docs/kafka/admin.md#listgroups): the groups this node coordinates."""
+"""ListGroups (docs/kafka/admin.md#listgroups) lists the groups that this node coordinates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-FILTER_COST: Final = 1  # core.budget
+FILTER_COST: Final = 1  # Units of work (core.budget)
 GROUP_COST: Final = 4
 
 
@@ -33,14 +33,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest) -> list[ListedGroup]:
-    # In no order yet: it is that order that costs.
+    # Not ordered yet, because the order is what costs.
     ration = Ration(turn.settings)
     ids = [group.group_id for group in cluster.groups.all()]
     ration.take_names(ids, GROUP_COST)
     ration.take(0, size=sum(map(len, ids)))
     normal = _state_reader(turn)
     states = {normal(state) for state in message.states_filter}
-    # Not stripped, other than states: " classic" selects nothing (P2-b9).
+    # Types are not stripped, unlike states: " classic" selects nothing (P2-b9).
     types = {kind.lower() for kind in message.types_filter}
     return [
         ListedGroup(
@@ -56,6 +56,6 @@ def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest)
 
 
 def _state_reader(turn: Turn) -> Callable[[str], str]:
-    """How a state's name is compared: without case and surrounding blanks, unless the release minds them."""
-    # 3.9 forgives case but not blanks (P2-c9).
+    """Return how a state's name is compared: without case and surrounding blanks, unless the release respects blanks."""
+    # 3.9 ignores case but not blanks (P2-c9).
     return str.lower if turn.quirks.state_filter_keeps_blanks else lambda name: name.strip().lower()

@@ -17,5 +17,4 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """There is nothing to agree on."""
     turn.reply(request.ticket, SaslHandshakeResponse(error_code=error_codes.ILLEGAL_SASL_STATE))

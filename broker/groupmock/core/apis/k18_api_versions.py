@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-# The pattern of KIP-511; "", "-x" and "x_y" are none (P2-d12).
+# The pattern of KIP-511; "", "-x" and "x_y" do not match (P2-d12).
 SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 SOFTWARE_SINCE: Final = 3
 ZERO_FEATURES_SINCE: Final = 4  # v3 hides features whose lowest level is 0 (KIP-1022)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Rows of the profile; 42 and no rows for a software name or version that is none."""
+    """Answer the profile's versions, or 42 without versions for a malformed software name or version."""
     asked = request.message
     assert isinstance(asked, ApiVersionsRequest)
     if request.version >= SOFTWARE_SINCE and not (

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 DEFAULT: Final = -1
-NAME_COST: Final = 3  # core.budget
+NAME_COST: Final = 3  # Units of work (core.budget)
 CONFIG_COST: Final = 3
-SHOWN_COST: Final = 40  # the configs of a topic that was made, in its row
+SHOWN_COST: Final = 40  # The configs of a created topic, in its row
 
 
 class TopicPlan(NamedTuple):
-    """A topic that may be made: a replica list per partition and its checked configs."""
+    """A checked topic: a replica list per partition and its configs."""
 
     replicas: list[list[int]]
     settings: dict[str, str]
@@ -59,7 +59,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _whole_refused(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[CreatableTopic], turn: Turn) -> TopicRefused | None:
     """Return the refusal with which the controller looks at none of the topics, if any."""
-    # With nothing but names listed twice no 7: what the request alone shows to be wrong goes first:
+    # If every name is listed twice there is no 7, because errors that the request alone shows come first:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if wanted and asked.timeout_ms < 0:
         return TopicRefused(error_codes.REQUEST_TIMED_OUT, "")
@@ -70,7 +70,7 @@ def _whole_refused(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[Cr
 
 
 def partitions_of(cluster: Cluster, wanted: Iterable[CreatableTopic]) -> int:
-    """How many partitions these topics are to have; what can be no number counts nothing, it is refused topic by topic."""
+    """Return how many partitions these topics are to have. An impossible number counts as none, because it is refused topic by topic."""
     standard = cluster.environment.settings.num_partitions
     return sum(
         max(len(topic.assignments) or (standard if topic.num_partitions == DEFAULT else topic.num_partitions), 0) for topic in wanted
@@ -103,7 +103,7 @@ def _result(cluster: Cluster, shown: TopicConfigs, wanted: CreatableTopic, valid
     except TopicRefused as trouble:
         return _refused(wanted.name, trouble)
     if validate_only:
-        topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller makes one up here too
+        topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller draws an id here, too
     else:
         topic_id = cluster.topics.add(turn, wanted.name, plan.replicas, plan.settings).topic_id
     return CreatableTopicResult(
@@ -113,8 +113,8 @@ def _result(cluster: Cluster, shown: TopicConfigs, wanted: CreatableTopic, valid
         num_partitions=len(plan.replicas),
         replication_factor=len(plan.replicas[0]),
         configs=[
-            # Kafka shows a config as it was written here, and as it was read in DescribeConfigs:
-            # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
+            # Kafka answers a config as it was written, and in DescribeConfigs as it was read: docs/kafka/differences.md#found-by-
+            # generated-exchanges-of-the-data-plane-and-by-hostile-bytes
             CreatableTopicConfigs(
                 name=each.name,
                 value=plan.settings.get(each.name, each.value),
@@ -128,7 +128,7 @@ def _result(cluster: Cluster, shown: TopicConfigs, wanted: CreatableTopic, valid
 
 
 def _plan(cluster: Cluster, wanted: CreatableTopic) -> TopicPlan:
-    """Checks in the order of Kafka's controller: name, configs, then numbers or assignments."""
+    """Check a topic in the order of Kafka's controller: name, configs, then numbers or assignments."""
     cluster.topics.check_name(wanted.name)
     nulls = [config.name for config in wanted.configs if config.value is None]
     # Nulls come before unknown names, these before bad values:
@@ -144,7 +144,7 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> TopicPlan:
 
 
 def _placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
-    """Replicas of each partition, placed by the broker. Raises TopicRefused."""
+    """Return the replicas of each partition, placed by the broker. Raises TopicRefused."""
     settings = cluster.environment.settings
     partitions = settings.num_partitions if wanted.num_partitions == DEFAULT else wanted.num_partitions
     factor = settings.default_replication_factor if wanted.replication_factor == DEFAULT else wanted.replication_factor
@@ -170,7 +170,7 @@ def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
             message = f"Found multiple manual partition assignments for partition {index}"
             raise TopicRefused(error_codes.INVALID_REPLICA_ASSIGNMENT, message)
         by_index[index] = list(assignment.broker_ids)
-        # In the loop, as in ReplicationControlManager.createTopic: a bad assignment is told of before a duplicate behind it.
+        # In the loop, as in ReplicationControlManager.createTopic: a bad assignment is answered before a duplicate behind it.
         factor = assignments.check([by_index[index]], nodes, factor)
     if sorted(by_index) != list(range(len(by_index))):
         raise TopicRefused(error_codes.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
@@ -178,5 +178,4 @@ def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
 
 
 def _refused(name: str, why: TopicRefused) -> CreatableTopicResult:
-    """The answer about a topic that is not made."""
     return CreatableTopicResult(name=name, error_code=why.code, error_message=why.message or None, configs=[])

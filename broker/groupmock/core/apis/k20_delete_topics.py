@@ -1,4 +1,4 @@
-"""DeleteTopics (20): v5 error messages, v6 by name or by id. Kafka's controller answers what it refuses first."""
+"""DeleteTopics (20): v5 error messages, v6 by name or by id. Kafka's controller answers refused topics first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-TOPIC_COST: Final = 20  # core.budget
+TOPIC_COST: Final = 20  # Units of work (core.budget)
 BY_ID_SINCE: Final = 6
 NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
 NO_SUCH_ID: Final = "This server does not host this topic ID."
@@ -33,21 +33,21 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     wrong = list(_wrong(cluster, states))
     bad = {(row.name, row.topic_id) for row in wrong if row.error_code == error_codes.INVALID_REQUEST}
     formed = any((state.name, state.topic_id) not in bad for state in states)
-    # What the request alone shows to be wrong goes before the 7:
-    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
+    # Errors that the request alone shows come before the 7: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-
+    # by-hostile-bytes
     if formed and asked.timeout_ms < 0:
         late = [_refused(state.name, state.topic_id, error_codes.REQUEST_TIMED_OUT, None) for state in states]
         turn.reply(request.ticket, DeleteTopicsResponse(responses=late))
         return
     bad = {(row.name, row.topic_id) for row in wrong}
     done: list[DeletableTopicResult] = []
-    place = len(turn.out)  # what follows from a deletion comes after the answer
+    place = len(turn.out)  # Effects of a deletion come after the answer
     for state in states:
         name = cluster.topics.name_of(state.topic_id) if state.name is None else state.name
         if (state.name, state.topic_id) in bad or name is None:
             continue
         topic_id = cluster.topics.topic_id(name)
-        # Asked for by name and by id: neither deletes it, the row of the name says why.
+        # A topic that is named by name and by id is not deleted; the row of the name says why.
         if topic_id is None or (name, topic_id) in bad:
             continue
         done.append(DeletableTopicResult(name=name, topic_id=topic_id))
@@ -109,5 +109,4 @@ def _invalid(name: str | None, topic_id: bytes, message: str) -> DeletableTopicR
 
 
 def _refused(name: str | None, topic_id: bytes, code: int, message: str | None) -> DeletableTopicResult:
-    """The row of a topic that is not deleted."""
     return DeletableTopicResult(name=name, topic_id=topic_id, error_code=code, error_message=message)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-TOPIC_COST: Final = 5  # core.budget
+TOPIC_COST: Final = 5  # Units of work (core.budget)
 PARTITION_COST: Final = 10
 HIGH_WATERMARK: Final = -1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Each partition once, with the offset listed last; rows in the order of Kafka's maps."""
+    """Delete records of each partition once, up to the offset listed last. Rows are in the order of Kafka's maps."""
     asked = request.message
     assert isinstance(asked, DeleteRecordsRequest)
     ration = Ration(turn.settings)
@@ -76,7 +76,7 @@ def _delete(cluster: Cluster, node: int, place: Place, offset: int) -> DeleteRec
 
 
 def _deletes(cluster: Cluster, topic: Topic, node: int) -> bool:
-    """May records be deleted: is "delete" in the topic's cleanup policy?"""
+    """Return whether the topic's cleanup policy has "delete", so that records may be deleted."""
     return "delete" in split_list(cluster.topics.config(topic, "cleanup.policy", node))
 
 

@@ -1,5 +1,5 @@
-"""InitProducerId (22): an id for an idempotent producer, or the producer id and the next epoch of a transactional id. v3 may name who the
-producer was (KIP-360), v4 has an error of its own for who is fenced (KIP-588)."""
+"""InitProducerId (22): an id for an idempotent producer, or the producer id and the next epoch of a transactional id. v3 may name the
+producer's former id and epoch (KIP-360), v4 has an error of its own for a fenced producer (KIP-588)."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _given(cluster: Cluster, request: Request, asked: InitProducerIdRequest, tur
     name = asked.transactional_id
     if name is None:
         return Given(error_codes.NONE, Holder(cluster.transactions.producer_ids.of(request.node), 0))
-    # The order of TransactionCoordinator.handleInitProducerId: a bad request is told so whoever coordinates
+    # The order of TransactionCoordinator.handleInitProducerId: a bad request is answered before the coordinator is checked
     if not name:
         return Given(error_codes.INVALID_REQUEST)
     if not 0 < asked.transaction_timeout_ms <= turn.settings.transaction_max_timeout_ms:
         return Given(error_codes.INVALID_TRANSACTION_TIMEOUT)
     if not turn.settings.transactions_enable:
-        # 53 is final for librdkafka and the Java client, as where nobody may write with the id; librdkafka asks again for ever after 35
+        # 53 is final for librdkafka and the Java client, as if the id could not be written with; after 35 librdkafka asks again for ever
         turn.note("transactions_not_served", transactional_id=name)
         return Given(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     code = cluster.transactions.gate(name, request.node)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-PARTITION_COST: Final = 4  # core.budget
+PARTITION_COST: Final = 4  # Units of work (core.budget)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 FENCED_SINCE: Final = 2
 BATCHED_SINCE: Final = 4
-TRANSACTION_COST: Final = 6  # core.budget
+TRANSACTION_COST: Final = 6  # Units of work (core.budget)
 TOPIC_COST: Final = 4
 PARTITION_COST: Final = 5
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Up to v3 one transaction; each partition with a code, nearly always that of the whole."""
+    """Add partitions of one transaction, up to v3. Each partition has a code, nearly always that of the whole."""
     asked = request.message
     assert isinstance(asked, AddPartitionsToTxnRequest)
     wanted = asked.transactions if request.version >= BATCHED_SINCE else [_only(asked)]
@@ -47,7 +47,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         ration.take(within([topic.partitions for topic in each.topics]), PARTITION_COST)
     results = [_added(cluster, request, turn, each) for each in wanted]
     codes = {row.partition_error_code for each in results for topic in each.topic_results for row in topic.results_by_partition}
-    if NOT_LOGGED in codes:  # the first to meet it fails the whole answer
+    if NOT_LOGGED in codes:  # The first transaction that meets it fails the whole answer
         turn.reply(request.ticket, AddPartitionsToTxnResponse(error_code=NOT_LOGGED))
     elif request.version >= BATCHED_SINCE:
         turn.reply(request.ticket, AddPartitionsToTxnResponse(results_by_transaction=results))
@@ -74,7 +74,7 @@ def _codes(
     cluster: Cluster, request: Request, turn: Turn, asked: AddPartitionsToTxnTransaction, places: Sequence[At]
 ) -> Iterable[tuple[At, int]]:
     unknown = {at for at in places if cluster.topics.find(*at) is None}
-    if unknown:  # nothing is added, and those that there are are told so (TX-41)
+    if unknown:  # Nothing is added, and the existing partitions are answered so (TX-41)
         others = error_codes.OPERATION_NOT_ATTEMPTED
         return [(at, error_codes.UNKNOWN_TOPIC_OR_PARTITION if at in unknown else others) for at in places]
     transactions, name = cluster.transactions, asked.transactional_id

@@ -20,7 +20,7 @@ FENCED_SINCE: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """The group need not be there, and an empty id is one (TX-45)."""
+    """Add a group's partition. The group need not exist, and an empty id is one (TX-45)."""
     asked = request.message
     assert isinstance(asked, AddOffsetsToTxnRequest)
     code = cluster.transactions.gate(asked.transactional_id, request.node)
@@ -30,5 +30,5 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         why = causes.group_added(asked.group_id)
         code = cluster.transactions.add(turn, asked.transactional_id, by, (at,), why, request.client_id)
         if code == error_codes.NONE:
-            hosting.make_topic(turn)  # its partition gets a marker, whether or not anybody commits
+            hosting.make_topic(turn)  # The partition gets a marker, whether or not offsets are committed
     turn.reply(request.ticket, AddOffsetsToTxnResponse(error_code=fenced_code(code, FENCED_SINCE, request.version)))

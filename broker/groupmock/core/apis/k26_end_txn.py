@@ -21,7 +21,7 @@ BUMPS_SINCE: Final = 5
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Answered when the end is decided; the markers come behind it (TX-57)."""
+    """Answer when the end is decided; the markers are written after the answer (TX-57)."""
     asked = request.message
     assert isinstance(asked, EndTxnRequest)
     name, by = asked.transactional_id, Holder(asked.producer_id, asked.producer_epoch)

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-MARKER_COST: Final = 5  # core.budget
+MARKER_COST: Final = 5  # Units of work (core.budget)
 TOPIC_COST: Final = 5
 PARTITION_COST: Final = 20
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Each partition by itself; a producer that is named twice is answered once."""
+    """Write each marker by itself. A producer that is named twice is answered once."""
     asked = request.message
     assert isinstance(asked, WriteTxnMarkersRequest)
     ration = Ration(turn.settings)

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from ..work import Steps
 
-TOPIC_COST: Final = 5  # core.budget
+TOPIC_COST: Final = 5  # Units of work (core.budget)
 PARTITION_COST: Final = 9
 ABORTABLE_SINCE: Final = 4  # KIP-890: 120 in the place of 48
 ADDS_SINCE: Final = 5
 
 
 class Line(NamedTuple):
-    """One partition of the request; `entry` numbers the topic elements, `error` says that there is no such partition."""
+    """A partition of the request. `entry` numbers the topic elements; `error` says that the partition does not exist."""
 
     entry: int
     topic: str
@@ -52,7 +52,8 @@ Result = tuple[Line, int]
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Each partition with a code; what passes is pending until its transaction ends. Many partitions are handled in steps."""
+    """Answer each partition with a code. Accepted offsets are pending until their transaction ends. Many partitions are handled in
+    steps."""
     asked = request.message
     assert isinstance(asked, TxnOffsetCommitRequest)
     ration = Ration(turn.settings)
@@ -72,7 +73,7 @@ def _answered(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest,
         batch = yield from _batch(turn, asked, prepared)
         yield from turn.others_first(asked.group_id)
         if topics.deleted == deleted or _lines(topics, asked) == lines:
-            break  # else a topic of it went between two steps, and nothing was done yet
+            break  # Otherwise a topic of the request was deleted between two steps, and nothing was done yet
     errors = _commit(cluster, request, asked, turn, prepared, batch) if known else []
     yield
     if errors is None:
@@ -109,18 +110,19 @@ def _commit(
         return [error] * len(prepared.errors)
     group = groups.find(asked.group_id)
     error = _verified(cluster, request, asked, turn) or commits.admit_transactional(turn, group, by, prepared.places)
-    # Pending offsets keep a group of which nobody is a member yet (TX-77)
+    # Pending offsets keep a group without members (TX-77)
     if group is None and (not error or turn.quirks.refused_transactional_commit_makes_group):
         group = groups.create_simple(turn, asked.group_id, causes.first_commit(request.client_id))
     if error or group is None:
         return [error] * len(prepared.errors)
-    if asked.producer_epoch == NONE:  # without verification nobody has asked a coordinator (MemoryRecordsBuilder.validateProducerState)
+    if asked.producer_epoch == NONE:  # Without verification no coordinator was asked (MemoryRecordsBuilder.validateProducerState)
         return None
     return groups.write_pending(turn, group, prepared, batch)
 
 
 def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest, turn: Turn) -> int:
-    """Is the group's partition in the open transaction? Asked at the first write of each transaction only (KIP-890)."""
+    """Return whether the group's partition is in the open transaction, as a code. It is asked at the first write of each transaction
+    only (KIP-890)."""
     hosting, by = cluster.groups.hosting, Holder(asked.producer_id, asked.producer_epoch)
     hosting.make_topic(turn)
     at = (hosting.topic, hosting.partition_of(asked.group_id))
@@ -130,13 +132,13 @@ def _verified(cluster: Cluster, request: Request, asked: TxnOffsetCommitRequest,
     asks = turn.settings.transaction_partition_verification_enable or adds
     if partition is None or not asks or partition.producers.in_transaction(*by, any_epoch):
         return error_codes.NONE
-    # What the partition knows of the epoch goes first, as in Produce (4.3.0; UnifiedLog.maybeStartTransactionVerification)
+    # The partition's own knowledge of the epoch comes first, as in Produce (4.3.0; UnifiedLog.maybeStartTransactionVerification)
     if partition.producers.is_fenced(*by) and not turn.quirks.coordinator_asked_first:
         return error_codes.INVALID_PRODUCER_EPOCH
     code = cluster.transactions.check(turn, asked.transactional_id, by, at, adds, request.client_id)
     if code == error_codes.TRANSACTION_ABORTABLE and request.version < ABORTABLE_SINCE:
         return error_codes.INVALID_TXN_STATE
-    # What a log says of itself a coordinator says of itself (CoordinatorOperationExceptionHelper)
+    # A coordinator translates the error of its log (CoordinatorOperationExceptionHelper)
     return error_codes.COORDINATOR_NOT_AVAILABLE if code == error_codes.NOT_ENOUGH_REPLICAS else code
 
 

@@ -32,23 +32,24 @@ MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
     "incompatible broker. See the broker logs for more details."
 )
-RESOURCE_COST: Final = 4  # core.budget
-TOPIC_COST: Final = 80  # thirty-odd configs with their synonyms
-BROKER_COST: Final = 2500  # three hundred and more
-GROUP_COST: Final = 100  # seventeen configs, most with the chain of the broker's
+RESOURCE_COST: Final = 4  # Units of work (core.budget)
+TOPIC_COST: Final = 80  # Thirty-odd configs with their synonyms
+BROKER_COST: Final = 2500  # Three hundred configs and more
+GROUP_COST: Final = 100  # Seventeen configs, most with the chain of the broker's
 CHANGED_COST: Final = 5
-COPIES: Final = 2  # a value is its own and that of its first synonym
+COPIES: Final = 2  # A value is shown as its own and as that of its first synonym
 KINDS: Final = frozenset((2, 4, 8, 16, 32))
 """Topics, brokers, brokers' loggers, client metrics, groups."""
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """One result per resource, in request order; null or no keys mean all of them. A kind of resource that is not known spoils all."""
+    """Answer one result per resource, in request order; null or no keys ask for all configs. An unknown type of resource fails the whole
+    request."""
     asked = request.message
     assert isinstance(asked, DescribeConfigsRequest)
     _check_price(cluster, request.node, asked, turn)
-    # Good resources beside it get no configs either:
-    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
+    # Valid resources beside it get no configs either: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-
+    # hostile-bytes
     if any(resource.resource_type not in KINDS for resource in asked.resources):
         refused = [
             DescribeConfigsResult(
@@ -86,14 +87,14 @@ def _check_price(cluster: Cluster, node: int, asked: DescribeConfigsRequest, tur
 
 
 class _Telling:
-    """The results of one request. Topics have most of their configs, and so their rows, in common."""
+    """Describes the resources of one request. Topics share most of their configs, and so their rows."""
 
     def __init__(self, cluster: Cluster, node: int, asked: DescribeConfigsRequest) -> None:
         self._cluster, self._node, self._asked = cluster, node, asked
         self._settings = cluster.environment.settings
         self._overrides = cluster.topics.broker_overrides(node)
         self._topics = TopicConfigs(self._overrides, self._settings)
-        self._rows: dict[int, DescribeConfigsResourceResult] = {}  # of `self._topics.standard`, by identity
+        self._rows: dict[int, DescribeConfigsResourceResult] = {}  # Rows of `self._topics.standard`, by identity
 
     def result(self, resource: DescribeConfigsResource) -> DescribeConfigsResult:
         """Return the configs of one resource, or its error."""

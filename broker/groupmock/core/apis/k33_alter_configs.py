@@ -1,4 +1,4 @@
-"""AlterConfigs (33): replace all configs of a resource; what is not named goes back to its default."""
+"""AlterConfigs (33) replaces all configs of a resource; configs that are not named return to their defaults."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-RESOURCE_COST: Final = 12  # core.budget
+RESOURCE_COST: Final = 12  # Units of work (core.budget)
 CHANGE_COST: Final = 4
-BROKER_COST: Final = 2000  # a change of one is judged with all there is
-GROUP_COST: Final = 60  # ... with what holds for the two that must fit together
+BROKER_COST: Final = 2000  # A change of one config is judged with all configs
+GROUP_COST: Final = 60  # With the configs that must fit together
 TWICE: Final = "Each resource must appear at most once."
 
 

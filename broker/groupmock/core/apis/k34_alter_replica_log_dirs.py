@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs (34): move a replica into another directory of its node (KIP-113). There is one, so nothing ever moves."""
+"""AlterReplicaLogDirs (34) moves a replica into another directory of its node (KIP-113). Each node has one, so nothing ever moves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-NAME_COST: Final = 3  # core.budget
+NAME_COST: Final = 3  # Units of work (core.budget)
 PARTITION_COST: Final = 2
 
 
@@ -52,7 +52,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _altered(cluster: Cluster, node: int, topic: str, index: int, path: str) -> int:
-    """The directory is looked at before the partition (ReplicaManager.alterReplicaLogDirs)."""
+    """Return the error of a move. The directory is checked before the partition (ReplicaManager.alterReplicaLogDirs)."""
     if path != LOG_DIR:
         return error_codes.LOG_DIR_NOT_FOUND
     partition = cluster.topics.find(topic, index)

@@ -1,7 +1,5 @@
-"""DescribeLogDirs (35): which partitions a node has, and how many bytes of each are kept (KIP-113, KIP-827).
-
-Each node has one directory. Its volume's size and room are not known (-1): what is kept is in memory.
-"""
+"""DescribeLogDirs (35): which partitions a node has, and how many bytes of each are kept (KIP-113, KIP-827). Each node has one
+directory. Its volume's size and room are unknown (-1), because records are in memory."""
 
 from __future__ import annotations
 

@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-# Kafka's words, also where nobody ever authenticated (SEC-08).
+# Kafka's words, also on a connection that never authenticated (SEC-08).
 LATE: Final = "SaslAuthenticate request received after successful authentication"
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """The token is not looked at."""
     turn.reply(request.ticket, SaslAuthenticateResponse(error_code=error_codes.ILLEGAL_SASL_STATE, error_message=LATE))

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-TOPIC_COST: Final = 6  # core.budget
+TOPIC_COST: Final = 6  # Units of work (core.budget)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Grow each topic or say why not; topics listed twice are refused first."""
+    """Grow each topic or answer why not. Topics that are listed twice are refused first."""
     asked = request.message
     assert isinstance(asked, CreatePartitionsRequest)
-    place = len(turn.out)  # what follows from new partitions comes after the answer
-    # With nothing but names listed twice no 7: what the request alone shows to be wrong goes first:
+    place = len(turn.out)  # Effects of new partitions come after the answer
+    # If every name is listed twice there is no 7, because errors that the request alone shows come first:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if asked.timeout_ms < 0 and 1 in Counter(topic.name for topic in asked.topics).values():
         results = [CreatePartitionsTopicResult(name=topic.name, error_code=error_codes.REQUEST_TIMED_OUT) for topic in asked.topics]
@@ -47,7 +47,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _grown(cluster: Cluster, asked: CreatePartitionsRequest, turn: Turn) -> list[CreatePartitionsTopicResult]:
     seen = Counter(topic.name for topic in asked.topics)
     wanted = {topic.name: topic for topic in asked.topics}
-    once = [name for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka goes through sets of names
+    once = [name for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka iterates over sets of names
     excess = _excess(cluster, [wanted[name] for name in once], turn)
     often = TopicRefused(error_codes.INVALID_REQUEST, "Duplicate topic name.")
     results = [_refused(name, often) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
@@ -98,7 +98,7 @@ def _replicas(cluster: Cluster, topic: Topic, wanted: CreatePartitionsTopic, exc
             error_codes.INVALID_PARTITIONS,
             f"The topic {topic.name} currently has {before} partition(s); {wanted.count} would not be an increase.",
         )
-    # What is wrong with the topic alone is said first, as if there were no limit.
+    # Errors of the topic alone come first, as if there were no limit.
     if excess is not None and (wanted.assignments is None or len(wanted.assignments) == wanted.count - before):
         raise excess
     if wanted.assignments is None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-GROUP_COST: Final = 12  # core.budget
+GROUP_COST: Final = 12  # Units of work (core.budget)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -38,7 +38,7 @@ def _delete(cluster: Cluster, turn: Turn, request: Request, group_id: str) -> in
         return error
     if group is None:
         return error_codes.GROUP_ID_NOT_FOUND
-    # Reserved ids do not keep a group: it is Empty, and who comes back with one gets 25 (docs/kafka/admin.md#deletegroups).
+    # Reserved ids do not keep a group: it is Empty, and a client that comes back with one gets 25 (docs/kafka/admin.md#deletegroups).
     error = group.admit_deletion()
     if not error:
         cluster.groups.delete(turn, group, causes.group_deleted(request.client_id))

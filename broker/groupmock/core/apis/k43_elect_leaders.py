@@ -1,4 +1,4 @@
-"""ElectLeaders (43): the first replica of a partition is to lead it, or any where nobody does (KIP-183, KIP-460)."""
+"""ElectLeaders (43) lets the first replica of a partition lead it, or any replica if none leads (KIP-183, KIP-460)."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 TOP_ERROR_SINCE: Final = 1
-TOPIC_COST: Final = 3  # core.budget
+TOPIC_COST: Final = 3  # Units of work (core.budget)
 PARTITION_COST: Final = 4
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """A row per partition, as asked. Of all partitions (null) only those are told that had an election, below the name of every topic."""
+    """Answer a row per partition, as asked. For all partitions (null) only those that had an election are answered, below the name of
+    every topic."""
     asked = request.message
     assert isinstance(asked, ElectLeadersRequest)
     _check_price(cluster, asked, turn)
-    place = len(turn.out)  # what follows from new leaders comes after the answer
+    place = len(turn.out)  # Effects of new leaders come after the answer
     failure = _failure(asked)
     if failure is not None:
         answer = ElectLeadersResponse(replica_election_results=_refused(asked, failure))
@@ -57,7 +58,7 @@ def _check_price(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> No
 
 
 def _failure(asked: ElectLeadersRequest) -> TopicRefused | None:
-    """Why nothing of it is tried. An empty list is answered before anything else is looked at, and the time before the type."""
+    """Return why no election is tried. An empty list is answered before anything else is checked, and the time before the type."""
     if asked.topic_partitions == []:
         return None
     if asked.timeout_ms <= 0:
@@ -68,7 +69,7 @@ def _failure(asked: ElectLeadersRequest) -> TopicRefused | None:
 
 
 def _refused(asked: ElectLeadersRequest, failure: TopicRefused) -> list[ReplicaElectionResult]:
-    """The same for every partition that is named."""
+    """Return the same failure for every partition that is named."""
     return [
         ReplicaElectionResult(topic=each.topic, partition_result=[_row(index, failure) for index in each.partitions])
         for each in asked.topic_partitions or ()
@@ -82,7 +83,7 @@ def _results(cluster: Cluster, asked: ElectLeadersRequest, turn: Turn) -> list[R
         )
         for each in _wanted(cluster, asked)
     ]
-    if asked.topic_partitions is None:  # where none was needed is not told then
+    if asked.topic_partitions is None:  # Partitions that needed no election are not answered then
         for each in rows:
             each.partition_result = [one for one in each.partition_result if one.error_code != error_codes.ELECTION_NOT_NEEDED]
     return rows
@@ -109,7 +110,7 @@ def _elect(cluster: Cluster, turn: Turn, topic: str, index: int, election_type: 
 
 
 def _row(index: int, failure: TopicRefused | None) -> PartitionResult:
-    """A failure's text may be none."""
+    """Return a partition's row. The text of a failure may be missing."""
     if failure is None:
         return PartitionResult(partition_id=index, error_message=None)
     return PartitionResult(partition_id=index, error_code=failure.code, error_message=fitting(failure.message) or None)

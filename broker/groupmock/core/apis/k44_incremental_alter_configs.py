@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """One answer per resource; a resource listed twice is refused each time."""
+    """Answer for each resource on its own. A resource that is listed twice is refused each time."""
     asked = request.message
     assert isinstance(asked, IncrementalAlterConfigsRequest)
     check_price(cluster, request.node, asked.resources, turn)

@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (45): put the replicas of partitions elsewhere, or take that back (KIP-455, KIP-860)."""
+"""AlterPartitionReassignments (45) moves the replicas of partitions, or cancels that (KIP-455, KIP-860)."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-TOPIC_COST: Final = 4  # core.budget
+TOPIC_COST: Final = 4  # Units of work (core.budget)
 PARTITION_COST: Final = 8
 REPLICA_COST: Final = 1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """A row per partition, as asked; each for itself."""
+    """Answer a row per partition, as asked; each is moved on its own."""
     asked = request.message
     assert isinstance(asked, AlterPartitionReassignmentsRequest)
     _check_price(asked, turn)
-    place = len(turn.out)  # what follows from new leaders comes after the answer
+    place = len(turn.out)  # Effects of new leaders come after the answer
     late = error_codes.REQUEST_TIMED_OUT if asked.timeout_ms <= 0 and asked.topics else error_codes.NONE
     answer = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=asked.allow_replication_factor_change,
@@ -87,7 +87,7 @@ def _reassign(cluster: Cluster, turn: Turn, topic: str, wanted: ReassignablePart
 
 
 def _row(index: int, refused: TopicRefused | None) -> ReassignablePartitionResponse:
-    """A refusal's text may be none."""
+    """Return a partition's row. The text of a refusal may be missing."""
     if refused is None:
         return ReassignablePartitionResponse(partition_index=index, error_message=None)
     return ReassignablePartitionResponse(partition_index=index, error_code=refused.code, error_message=refused.message or None)

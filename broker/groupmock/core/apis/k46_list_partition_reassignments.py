@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (46): none is on its way, as each is done when it is ordered (log.reassigning; KIP-455)."""
+"""ListPartitionReassignments (46) finds none under way, because each is done when it is ordered (log.reassigning; KIP-455)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..groups.type import GroupType
     from ..turn import Turn
 
-TOPIC_COST: Final = 4  # core.budget
+TOPIC_COST: Final = 4  # Units of work (core.budget)
 PARTITION_COST: Final = 6
 NAMES_PER_UNIT: Final = 2
 
@@ -37,7 +37,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     ration = Ration(turn.settings)
     ration.take_names([topic.name for topic in message.topics], TOPIC_COST)
     ration.take(within([topic.partitions for topic in message.topics]), PARTITION_COST)
-    # "" is no group here, though commits take it for one (SERVER-07); a null never gets past the codec (P2-b8).
+    # "" is no group here, though commits accept it as one (SERVER-07); a null never passes the codec (P2-b8).
     error, group = cluster.groups.reach(message.group_id, request.node) if message.group_id else (error_codes.INVALID_GROUP_ID, None)
     if group is None:
         turn.reply(request.ticket, OffsetDeleteResponse(error_code=error or error_codes.GROUP_ID_NOT_FOUND))
@@ -53,10 +53,8 @@ Head = tuple[int, str]
 
 
 def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteResponseTopic]:
-    """Topics with something refused first, as in OffsetCommit (seen on 4.3.0 and 3.9.1).
-
-    An unknown topic is one even without partitions: 4.3.0 and 3.9.1 name it in the answer.
-    """
+    """Delete offsets. Topics with a refused partition come first, as in OffsetCommit (seen on 4.3.0 and 3.9.1). An unknown topic counts
+    even without partitions: 4.3.0 and 3.9.1 name it in the answer."""
     refused: list[Result] = []
     done: list[Result] = []
     heads: list[Head] = []
@@ -80,7 +78,7 @@ def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetD
 
 
 def _once(done: list[Result]) -> list[Result]:
-    """The old coordinator answers from a map: topics in use first, each partition once."""
+    """Return the rows of the old coordinator, which answers from a map: topics in use first, each partition once."""
     found = {(name, index): one for one in sorted(done, key=lambda one: not one[3]) for _, name, index, _ in (one,)}
     return [found[at] for at in scala_map_order(found, partition_hash)]
 
@@ -88,14 +86,15 @@ def _once(done: list[Result]) -> list[Result]:
 def _delete_one(turn: Turn, group: GroupType, topic: str, index: int) -> int:
     if group.subscribed_to(topic):
         return error_codes.GROUP_SUBSCRIBED_TO_TOPIC
-    # 0 also when there was nothing: docs/kafka/offsets.md#offsetdelete
-    # The older coordinator keeps the transactions that had something there (GroupMetadata.removeOffsets), and with them the group
+    # 0 also when there was no offset: docs/kafka/offsets.md#offsetdelete. The older coordinator keeps the transactions with pending
+    # offsets there (GroupMetadata.removeOffsets), and with them the group
     group.offsets.discard((topic, index), turn.quirks.last_offset_deletes_group)
     return error_codes.NONE
 
 
 def _grouped(heads: list[Head], results: list[Result], merge: bool) -> list[OffsetDeleteResponseTopic]:
-    """`heads`, then topics in order of first appearance; `merge`: a topic listed twice is answered once, as when something was refused."""
+    """Return `heads`, then topics in order of first appearance. `merge`: a topic listed twice is answered once, as when something was
+    refused."""
     topics: dict[str | int, OffsetDeleteResponseTopic] = {}
 
     def row(entry: int, name: str) -> OffsetDeleteResponseTopic:

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas (48): what was set, of the entities that a filter lets through (KIP-546)."""
+"""DescribeClientQuotas (48): the quotas of the entities that a filter matches (KIP-546)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 EXACT: Final = 0
 DEFAULT: Final = 1
 ANY: Final = 2
-ENTITY_COST: Final = 4  # core.budget; all of quotas.MOST_ENTITIES can be told
+ENTITY_COST: Final = 4  # Units of work (core.budget); all of quotas.MOST_ENTITIES can be answered
 COMPONENT_COST: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """`strict`: nothing but the types of the filter may be in an entity. Without components all, or strictly none."""
+    """List quotas of matching entities. `strict`: an entity may have no types but those of the filter. Without components all match, or
+    strictly none."""
     asked = request.message
     assert isinstance(asked, DescribeClientQuotasRequest)
     ration = Ration(turn.settings)
@@ -50,7 +51,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _check(components: list[QuotaFilterComponent]) -> None:
-    """One after the other, as ClientQuotasImage.describe does. Raises TopicRefused."""
+    """Check the components one after the other, as ClientQuotasImage.describe does. Raises TopicRefused."""
     seen: set[str] = set()
     for each in components:
         if not each.entity_type:
@@ -84,7 +85,7 @@ def _check_match(component: QuotaFilterComponent) -> None:
 
 
 def _matches(entity: Entity, wanted: Mapping[str, QuotaFilterComponent], strict: bool) -> bool:
-    """Every component finds its type, with that name, without one, or (ANY) either way."""
+    """Return whether every component finds its type, with that name, without one, or (ANY) either way."""
     named = dict(entity)
     if strict and named.keys() != wanted.keys():
         return False

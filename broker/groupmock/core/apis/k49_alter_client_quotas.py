@@ -1,4 +1,4 @@
-"""AlterClientQuotas (49): set and remove quotas of users, client ids and addresses (KIP-546). They are kept, not enforced."""
+"""AlterClientQuotas (49) sets and removes quotas of users, client ids and addresses (KIP-546). They are kept, and not enforced."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-ENTRY_COST: Final = 10  # core.budget
+ENTRY_COST: Final = 10  # Units of work (core.budget)
 PART_COST: Final = 3
 IP_WITH_OTHERS: Final = "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """A row per entity, in the order of a map of them; each is done or refused as a whole."""
+    """Answer a row per entity, in the order of a map of them. Each is changed or refused as a whole."""
     asked = request.message
     assert isinstance(asked, AlterClientQuotasRequest)
     _check_price(asked, turn)
@@ -60,7 +60,7 @@ def _check_price(asked: AlterClientQuotasRequest, turn: Turn) -> None:
 
 def _changes(entity: Entity, operations: list[QuotaOperation], times: int) -> Mapping[str, float | None]:
     """Return the values to set; None removes one. Raises QuotaRefused."""
-    # Kafka's request handler makes one map of all that is asked, and finds any key twice there
+    # Kafka's request handler makes one map of the whole request, and finds any key twice there
     if times > 1 or len({each.key for each in operations}) < len(operations):
         raise QuotaRefused(f"Ignoring duplicate entity {quotas.printed(entity)}")
     kinds = quotas.keys_of(entity, IP_WITH_OTHERS)

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 METADATA_TOPIC: Final = "__cluster_metadata"
-# The first leader's, as seen on every release.
+# The epoch of the first leader, as seen on every release.
 EPOCH: Final = 1
 IDLE_MS: Final = 500
 NODES_SINCE: Final = 2
 NOT_HERE: Final = "This server does not host this topic-partition."
-TOPIC_COST: Final = 2  # core.budget
+TOPIC_COST: Final = 2  # Units of work (core.budget)
 PARTITION_COST: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Partition 0 of the metadata, asked for alone; anything beside it spoils the whole request (3)."""
+    """Answer partition 0 of the metadata if it is asked for alone; anything beside it fails the whole request (3)."""
     asked = request.message
     assert isinstance(asked, DescribeQuorumRequest)
     ration = Ration(turn.settings)

@@ -29,7 +29,7 @@ UPGRADE: Final = 1
 SAFE_DOWNGRADE: Final = 2
 UNSAFE_DOWNGRADE: Final = 3
 ONE_ANSWER_SINCE: Final = 2
-FEATURE_COST: Final = 8  # core.budget
+FEATURE_COST: Final = 8  # Units of work (core.budget)
 METADATA: Final = "metadata.version"
 KRAFT: Final = "kraft.version"
 NEWER: Final = "Can't downgrade to a newer version."
@@ -40,7 +40,8 @@ ALL_FAILED: Final = "The update failed for all features since the following feat
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """All or none (4.x), or each for itself (`features_updated_one_by_one`: 3.9). Of a feature that is listed twice the last row counts."""
+    """Update all features or none (4.x), or each on its own (`features_updated_one_by_one`: 3.9). If a feature is listed twice, the last
+    row counts."""
     asked = request.message
     assert isinstance(asked, UpdateFeaturesRequest)
     Ration(turn.settings).take_names([each.feature for each in asked.feature_updates], FEATURE_COST)
@@ -59,7 +60,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _answer(version: int, names: list[str], why: str | None) -> UpdateFeaturesResponse:
-    """One for all of them; up to v1 every feature that was updated has a row besides."""
+    """Return one answer for all features. Up to v1 every updated feature has a row besides."""
     if why is not None:
         return UpdateFeaturesResponse(error_code=error_codes.INVALID_UPDATE_VERSION, error_message=fitting(ALL_FAILED + why))
     rows = [_result(name, None, "NONE") for name in names] if version < ONE_ANSWER_SINCE else []
@@ -73,8 +74,8 @@ def _result(name: str, why: str | None, fine: str | None) -> UpdatableFeatureRes
 
 
 def _why_not(cluster: Cluster, turn: Turn, wanted: FeatureUpdateKey) -> str | None:
-    """Why this level cannot be; None: it can (FeatureControlManager.updateFeature)."""
-    # Of v0 the controller looks at no `allow_downgrade`: it can raise only (seen on 4.3.0)
+    """Return why this level is impossible, or None (FeatureControlManager.updateFeature)."""
+    # In v0 the controller ignores `allow_downgrade`: v0 can only raise a level (seen on 4.3.0)
     name, level, kind = wanted.feature, wanted.max_version_level, wanted.upgrade_type
     invalid = f"Invalid update version {level} for feature {name}."
     feature = next((each for each in turn.environment.identity.features if each.name == name), None)
@@ -83,7 +84,7 @@ def _why_not(cluster: Cluster, turn: Turn, wanted: FeatureUpdateKey) -> str | No
     if level < 0:
         return f"{invalid} A feature version cannot be less than 0."
     if feature is None:
-        # Level 0 is what a feature has that is not there
+        # A feature that does not exist has level 0
         return None if level == 0 else f"{invalid} Local controller {cluster.topics.controller()} does not support this feature."
     if not feature.lowest <= level <= feature.highest:
         only = f"only supports versions {feature.lowest}-{feature.highest}"
@@ -112,7 +113,7 @@ def _why_not_from_there(turn: Turn, feature: Feature, level: int, kind: int, inv
 
 
 def _finalize(turn: Turn, levels: dict[str, int]) -> None:
-    """The features have these levels from now on; one at level 0 is not told as finalized."""
+    """Finalize the levels of features; a feature at level 0 is not answered as finalized."""
     environment = turn.environment
     identity = environment.identity
     features = tuple(each._replace(finalized=levels.get(each.name, each.finalized) or None) for each in identity.features)

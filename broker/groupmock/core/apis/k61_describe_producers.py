@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-TOPIC_COST: Final = 4  # core.budget
+TOPIC_COST: Final = 4  # Units of work (core.budget)
 PARTITION_COST: Final = 5
 PRODUCER_COST: Final = 3
 PRODUCER_BYTES: Final = 40
@@ -32,7 +32,7 @@ NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Topics and partitions as asked; only a partition's leader answers."""
+    """Describe topics and partitions as asked; only a partition's leader answers."""
     asked = request.message
     assert isinstance(asked, DescribeProducersRequest)
     ration = Ration(turn.settings)
@@ -48,7 +48,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _described(cluster: Cluster, node: int, turn: Turn, ration: Ration, topic: str, index: int) -> PartitionResponse:
     partition = cluster.topics.find(topic, index)
     if partition is None:
-        # The handler says of a topic what a log does not say of a partition (KafkaApis.handleDescribeProducersRequest)
+        # The handler's text is about the topic, and a log's about the partition (KafkaApis.handleDescribeProducersRequest)
         message = NO_SUCH_TOPIC if cluster.topics.get(topic) is None else None
         return PartitionResponse(partition_index=index, error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_message=message)
     if partition.leader != node:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from ..transactions.transactional_id import TransactionalId
     from ..turn import Turn
 
-ID_COST: Final = 8  # core.budget
+ID_COST: Final = 8  # Units of work (core.budget)
 PARTITION_COST: Final = 3
 PARTITION_BYTES: Final = 20
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """In the order asked, as often as asked."""
+    """Describe ids in the order asked, as often as asked."""
     asked = request.message
     assert isinstance(asked, DescribeTransactionsRequest)
     ration = Ration(turn.settings)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from ..transactions.transactional_id import TransactionalId
     from ..turn import Turn
 
-FILTER_COST: Final = 4  # core.budget
+FILTER_COST: Final = 4  # Units of work (core.budget)
 ID_COST: Final = 3
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Those that pass every filter; states that do not exist beside them; 128 for a pattern that cannot be read."""
+    """List the ids that pass every filter, with the unknown states beside them; 128 for a pattern that cannot be read."""
     asked = request.message
     assert isinstance(asked, ListTransactionsRequest)
     ration = Ration(turn.settings)
@@ -52,7 +52,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _wanted(asked: ListTransactionsRequest, known: list[TransactionalId], wall_ms: int) -> list[TransactionalId]:
-    """Those that pass every filter; an id that never had a transaction counts as one under way for ever (TX-97). Raises RegexRefused."""
+    """Return the ids that pass every filter; an id that never had a transaction counts as one that lasts for ever (TX-97). Raises
+    RegexRefused."""
     states, producers, pattern = frozenset(asked.state_filters), frozenset(asked.producer_id_filters), asked.transactional_id_pattern
     found = [
         each

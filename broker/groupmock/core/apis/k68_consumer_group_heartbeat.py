@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..groups.type import GroupType
     from ..turn import Turn
 
-NAME_COST: Final = 2  # core.budget
+NAME_COST: Final = 2  # Units of work (core.budget)
 PARTITION_COST: Final = 1
 
 
@@ -61,7 +61,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
         turn.reply(request.ticket, heartbeat.leave(turn, group, said))
         cluster.groups.convert(turn, group)
         return
-    if not said.member_id:  # v0 alone gets so far: who joins is given an id (CG-30)
+    if not said.member_id:  # Only v0 gets here without an id: the coordinator gives the member one (CG-30)
         said = msgspec.structs.replace(said, member_id=turn.environment.dice.short_id())
     if isinstance(found, ConsumerGroup | ClassicGroup):
         beat.check_room(found.members, said, turn.settings.group_consumer_max_size)
@@ -79,7 +79,7 @@ def _answer(cluster: Cluster, turn: Turn, request: Request, message: ConsumerGro
 
 
 def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> ConsumerGroup | None:
-    """The group; None: there is none, or a classic one, and who joins makes one of it. Raises Refused."""
+    """Return the consumer group, or None if there is none, or a classic one that a joining member converts. Raises Refused."""
     if isinstance(found, ConsumerGroup):
         return found
     if said.epoch != JOINING:
@@ -88,7 +88,7 @@ def _consumer_group(turn: Turn, said: Beat, found: GroupType | None) -> Consumer
         kind = "Consumer group" if said.epoch > 0 else "Group"
         raise Refused(error_codes.GROUP_ID_NOT_FOUND, f"{kind} {said.group_id} not found.")
     if isinstance(found, ClassicGroup) and not found.is_empty():
-        from ..groups.consumer.migration import check_upgrade  # a server that listens has no need of it yet
+        from ..groups.consumer.migration import check_upgrade  # Imported here, because a server listens before it needs it
 
         check_upgrade(turn, found)
     return None

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-GROUP_COST: Final = 9  # core.budget
+GROUP_COST: Final = 9  # Units of work (core.budget)
 MEMBER_COST: Final = 8
 PARTITION_COST: Final = 1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Each group for itself, as often as it is named; ids that are empty come first, the others by partition of the offsets topic."""
+    """Describe each group on its own, as often as it is named. Empty ids come first, the others by partition of the offsets topic."""
     asked = request.message
     assert isinstance(asked, ConsumerGroupDescribeRequest)
     ration = _price(cluster, turn, asked.group_ids)
@@ -67,7 +67,7 @@ def _described(cluster: Cluster, turn: Turn, request: Request, group_id: str) ->
     if error:
         return DescribedGroup(group_id=group_id, error_code=error)
     if isinstance(group, ConsumerGroup):
-        from ..groups.consumer.view import describe  # a server that listens has no need of it yet
+        from ..groups.consumer.view import describe  # Imported here, because a server listens before it needs it
 
         return describe(turn, group, cluster.topics)
     text = fitting(f"Group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group.")

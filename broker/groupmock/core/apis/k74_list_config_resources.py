@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-BROKER_LOGGER: Final = 8  # ConfigResource.Type
+BROKER_LOGGER: Final = 8  # A number of ConfigResource.Type
 CLIENT_METRICS: Final = 16
 IN_ORDER: Final = (GROUP, CLIENT_METRICS, BROKER_LOGGER, BROKER, TOPIC)
-RESOURCE_COST: Final = 2  # core.budget
+RESOURCE_COST: Final = 2  # Units of work (core.budget)
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """Kind by kind, whatever the order they are asked in; none named: all. 35 for a kind that has none to list."""
+    """List resources type by type, in an order of their own; an empty request asks for all. 35 for a type that has none to list."""
     asked = request.message
     assert isinstance(asked, ListConfigResourcesRequest)
     ration = Ration(turn.settings)

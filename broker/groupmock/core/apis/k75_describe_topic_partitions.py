@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-NAME_COST: Final = 4  # core.budget
+NAME_COST: Final = 4  # Units of work (core.budget)
 MOST_PARTITIONS: Final = 2000  # max.request.partition.size.limit
 
 
