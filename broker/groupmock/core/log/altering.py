@@ -1,4 +1,5 @@
-"""Changing configs of topics and brokers: what AlterConfigs and IncrementalAlterConfigs share, in the words of Kafka's controller."""
+"""Changes to the configs of topics and brokers, shared by AlterConfigs and IncrementalAlterConfigs, with the errors of Kafka's
+controller."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ BROKER: Final = 4
 
 
 def alter(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
-    """Change one resource, asked of that node. `validate_only`: only say whether it could be changed. Raises TopicRefused."""
+    """Change one resource at the request of `node`, or with `validate_only` only check the change. Raises TopicRefused."""
     check_changes(wanted)
     if wanted.kind == TOPIC:
         _alter_topic(turn, topics, node, wanted, validate_only)
@@ -32,7 +33,7 @@ def alter(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_on
 
 
 def check_changes(wanted: Alteration) -> None:
-    """Refuse an alteration that repeats a name or has a null where a value is needed, for resources of every type. Raises TopicRefused."""
+    """Refuse an alteration that repeats a name, or has a null where a value is needed. Raises TopicRefused."""
     wanted_names = [change.name for change in wanted.changes]
     if len(set(wanted_names)) < len(wanted_names):
         raise TopicRefused(error_codes.INVALID_REQUEST, "Error due to duplicate config keys")
@@ -42,8 +43,7 @@ def check_changes(wanted: Alteration) -> None:
 
 
 def _alter_topic(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
-    """Change a topic's configs with the checks in the order of Kafka's controller: list operations, names, values, and only then whether
-    the topic exists."""
+    """Check as Kafka's controller does: list operations first, then names and values, and only then whether the topic exists."""
     overrides = topics.broker_overrides(node)
     current = known.configs if (known := topics.get(wanted.name)) is not None else {}
     keys = topic_keys(turn.quirks)

@@ -1,4 +1,5 @@
-"""Changing configs of brokers, one or all: what is refused, when and in which words (ConfigAdminManager, DynamicBrokerConfig)."""
+"""Changes to the configs of one broker or of all brokers, refused in the same order and words as Kafka (ConfigAdminManager,
+DynamicBrokerConfig)."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ IN_SYNC: Final = "min.insync.replicas"
 
 
 class ConfigTarget(NamedTuple):
-    """The configs of one node (its id), or of all nodes (""), before a change, with all that the change is judged by."""
+    """The configs of one node (named by its id) or of all nodes (""), before a change, with everything that decides whether it is allowed.
+    """
 
     name: str
     keys: Mapping[str, BrokerKey]
@@ -52,28 +54,28 @@ class ConfigTarget(NamedTuple):
 
     @property
     def before(self) -> Mapping[str, str]:
-        """Return what was set on the resource at run time."""
+        """Return the configs that were set on the resource at run time."""
         return self.overrides.cluster if self.name == CLUSTER_WIDE else self.overrides.node
 
     @property
     def plain(self) -> dict[str, ConfigKey]:
-        """Return the configs without the fields that only brokers have."""
+        """Return the config keys without the facts that hold for brokers only."""
         return {name: each.key for name, each in self.keys.items()}
 
     def effective(self, name: str) -> str:
-        """Return the value that a config has if the resource does not set it: what the broker was started with
+        """Return the value that a config has when the resource does not set it: the value at start, or Kafka's default
         (ConfigurationControlManager)."""
         return self.static.get(name, self.keys[name].default or "")
 
 
 def target_of(turn: Turn, topics: Topics, node: int, name: str) -> ConfigTarget:
-    """Return the resource that a name which `check_broker_name` accepted stands for."""
+    """Return the target for a name that `check_broker_name` accepted."""
     static = started(turn.settings, turn.environment.identity, node)
     return ConfigTarget(name if name == CLUSTER_WIDE else str(node), broker_keys(turn.quirks), topics.broker_overrides(node), static)
 
 
 def alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
-    """Change what one node (its id) or all nodes ("") go by, or only say whether it could be. Raises TopicRefused."""
+    """Change the configs of one node (its id) or of all nodes (""), or with `validate_only` only check the change. Raises TopicRefused."""
     check_broker_name(wanted.name, node, f"expected {node}", "Node")
     target = target_of(turn, topics, node, wanted.name)
     for change in wanted.changes:
@@ -90,18 +92,18 @@ def alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, vali
 
 
 def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker") -> None:
-    """Refuse the name of another broker, because a broker answers for itself and for all (""). Raises TopicRefused(INVALID_REQUEST)."""
+    """Refuse the id of another node: a broker answers for itself and for all nodes (""). Raises TopicRefused(INVALID_REQUEST)."""
     if name == CLUSTER_WIDE:
         return
-    number = whole_number(name, BITS[INT])
-    if number is None:
+    node_id = whole_number(name, BITS[INT])
+    if node_id is None:
         raise TopicRefused(error_codes.INVALID_REQUEST, f"{noun} id must be an integer, but it is: {name}")
-    if number != node:
+    if node_id != node:
         raise TopicRefused(error_codes.INVALID_REQUEST, f"Unexpected broker id, {expected}, but received {name}")
 
 
 def check_changed(target: ConfigTarget, after: Mapping[str, str], quirks: Quirks) -> None:
-    """Refuse `after` if it cannot replace the present configs. Raises BadConfig."""
+    """Check whether the configs `after` may replace the current ones. Raises BadConfig."""
     name, keys, overrides = target.name, target.keys, target.overrides
     _check_names(name, after, keys, quirks)
     _check_values(after, keys)
@@ -136,7 +138,7 @@ def _check_names(name: str, after: Mapping[str, str], keys: Mapping[str, BrokerK
 
 
 def _check_values(after: Mapping[str, str], keys: Mapping[str, BrokerKey]) -> None:
-    """Check types and bounds in the order of Kafka's definitions. An error of a listener's config names the config without the listener."""
+    """Check types and bounds in the order of Kafka's definitions. An error in a listener's config names the config without the listener."""
     given = {base if (base := base_name(name)) in keys else name: value for name, value in after.items()}
     for name, key in keys.items():
         if name in given:
@@ -153,7 +155,7 @@ def _check_scope(name: str, after: Mapping[str, str], keys: Mapping[str, BrokerK
 
 
 def _check_in_sync(name: str, wanted: Alteration, after: Mapping[str, str]) -> None:
-    """Refuse min.insync.replicas of one node, because with eligible leader replicas it is one number for the cluster (KIP-966)."""
+    """With eligible leader replicas, the controller requires one min.insync.replicas for the whole cluster (KIP-966)."""
     if name == CLUSTER_WIDE:
         if IN_SYNC not in after:
             raise TopicRefused(error_codes.INVALID_CONFIG, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
@@ -162,8 +164,10 @@ def _check_in_sync(name: str, wanted: Alteration, after: Mapping[str, str]) -> N
 
 
 def _shown(names: Sequence[str], quirks: Quirks, large: bool = False) -> str:
-    """Return a set as Kafka prints it: Java's since 4; before, Scala's, which has another name and order from five elements on. A
-    selection from a `large` set is another Scala set, the mutable one."""
+    """Return a set of names in the text form that Kafka prints: Java's since 4, and Scala's before, which changes name and order from five
+    entries on.
+
+    Names that were filtered from a `large` set print as Scala's mutable set."""
     ordered = java_order(names, java_hash)
     if not quirks.topic_configs_before_4:
         return f"[{', '.join(ordered)}]"

@@ -1,4 +1,4 @@
-"""Manual replica assignments of CreateTopics and CreatePartitions: what Kafka's controller refuses, in its words."""
+"""Checks of manual replica assignments (CreateTopics, CreatePartitions), with the errors of Kafka's controller."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from .refusal import TopicRefused
 
 
 def check(assignments: Iterable[Sequence[int]], nodes: Collection[int], factor: int | None) -> int | None:
-    """Return how many replicas each partition has. Raises TopicRefused(INVALID_REPLICA_ASSIGNMENT) for impossible lists. `factor` is the
-    number of replicas of the existing partitions, None if there are none yet. Each list is looked up in `nodes`, so a set is best."""
+    """Return how many replicas each partition has. Raises TopicRefused(INVALID_REPLICA_ASSIGNMENT) for impossible lists.
+
+    `factor` is the replication factor of the existing partitions, None if there are none. `nodes` should be a set, because each replica is
+    looked up in it."""
     for replicas in assignments:
         if not replicas:
             raise _refused("The manual partition assignment includes an empty replica list.")
-        times = Counter(replicas)
+        occurrences = Counter(replicas)
         for node in replicas:
             if node not in nodes:
                 raise _refused(f"The manual partition assignment includes broker {node}, but no such broker is registered.")
-            if times[node] > 1:
+            if occurrences[node] > 1:
                 raise _refused(f"The manual partition assignment includes the broker {node} more than once.")
         if factor is not None and len(replicas) != factor:
             raise _refused(

@@ -1,4 +1,4 @@
-"""Checks of broker configs taken together, and of a change against what held before (KafkaConfig, the dynamic reconfigurables)."""
+"""Checks of broker configs in combination, and of a change against the values before it (KafkaConfig, and the dynamic reconfigurables)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .config_keys import BITS, INT, number_of, split_list
 from .configs import BadConfig
 
 Values = Callable[[str], str | None]
-"""Returns the value of a config without blanks, or None if it has none."""
+"""A function from a config's name to its value without surrounding blanks, or None if it has no value."""
 HOUR_MS: Final = 3_600_000
 MINUTE_MS: Final = 60_000
 CLEANER_BYTES: Final = 1024 * 1024
@@ -27,7 +27,7 @@ POOLS: Final = (
     "remote.log.manager.expiration.thread.pool.size",
     "remote.log.manager.follower.thread.pool.size",
 )
-"""Numbers of threads, which may at most be halved or doubled at once. (Those of tiered storage are read-only before Kafka 4.)"""
+"""Thread pools whose size may at most be halved or doubled at once. Those of tiered storage are read-only before Kafka 4."""
 CLEANERS: Final = "log.cleaner.threads"
 CODECS: Final = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 ENDPOINT: Final = re.compile(r".*://\[?[0-9a-zA-Z\-%._:]*\]?:-?[0-9]+")
@@ -37,11 +37,12 @@ PER_IP: Final = "max.connections.per.ip"
 
 
 class NoCleaner(BadConfig):
-    """Kafka divides by the number of cleaner threads, and only since 3 takes the ArithmeticException for a bad config."""
+    """The number of cleaner threads is 0, and Kafka divides by it. Only Kafka 3 and later treats the ArithmeticException as a bad config.
+    """
 
 
 def check_together(keys: Mapping[str, BrokerKey], static: Mapping[str, str], before: Overrides, after: Overrides) -> None:
-    """Raises BadConfig for what the broker would refuse of `after`, every value of which is good by itself."""
+    """Refuse a combination of configs that the broker would refuse, though every single value is valid. Raises BadConfig."""
 
     def values_of(changed: Overrides) -> Values:
         def value(name: str) -> str | None:
@@ -73,7 +74,7 @@ def _number(values: Values, name: str) -> int | None:
 
 
 def _ms(values: Values, name: str, *coarser: tuple[str, int]) -> int | None:
-    """Return in ms the first config of a family that has a value."""
+    """Return the first value of the family that is set, converted to ms."""
     found = _number(values, name)
     for other, factor in coarser:
         if found is None and (number := _number(values, other)) is not None:
@@ -116,7 +117,7 @@ def _log_dirs(new: Values) -> list[str]:
 
 
 def _check_listeners(keys: Mapping[str, BrokerKey], old: Values, new: Values) -> None:
-    """Refuse changes of listeners, because the sockets are open: groupmock says so where Kafka would move them."""
+    """Refuse to move listeners, because groupmock's sockets are already open where Kafka would reopen them."""
     in_brackets = keys["listeners"].key.refuse_list is not None  # a LIST since Kafka 4
     for name in ("listeners", "advertised.listeners"):
         text = new(name) or ""
@@ -167,7 +168,7 @@ def _pool_step(was: int, wanted: int) -> str | None:
 
 
 def _log_trouble(keys: Mapping[str, BrokerKey], new: Values) -> str | None:
-    """Refuse a local retention above the whole retention, because what is kept locally is a part of what is kept (tiered storage)."""
+    """Refuse a local retention above the whole retention (tiered storage), because the local data is a part of all data."""
     for local, whole in LOCAL_LIMITS:
         if local not in keys:
             continue

@@ -1,4 +1,4 @@
-"""Broker configs: which a release has, what this broker was started with, what was changed at run time, which may be changed."""
+"""Broker configs: the keys that a release has, the values at start, the changes at run time, and which configs may change."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from ..identity import Identity
     from ..settings import Quirks
 
-CLUSTER_WIDE: Final = ""  # The resource name of configs that hold for every broker
+CLUSTER_WIDE: Final = ""  # resource name of the configs that hold for every broker
 INTERNAL: Final = "i"
 READ_ONLY: Final = "r"
 ONE_BROKER: Final = "b"
 
-# Numbers of Kafka's ConfigSource
+# Kafka's ConfigSource numbers
 DYNAMIC_BROKER: Final = 2
 DYNAMIC_DEFAULT_BROKER: Final = 3
 STATIC_BROKER: Final = 4
@@ -37,18 +37,17 @@ FAMILIES: Final = {
     )
     for name in family
 } | {"log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")}
-"""The configs from which a config without a value takes one, in order (DynamicBrokerConfig.brokerConfigSynonyms)."""
+"""For each config, the names from which it takes its value, in order (DynamicBrokerConfig.brokerConfigSynonyms)."""
 FROM_ANOTHER: Final = {"log.retention.ms": "604800000"}
-"""Settings with a default where Kafka's config has none, because its value comes from another config of its family
-(log.retention.hours=168)."""
+"""Settings that have a default value in groupmock but none in Kafka, where the value comes from a synonym (log.retention.hours=168)."""
 ANY_ENTRIES: Final = "config.providers"
-"""The only LIST of 4.3 that may have empty entries (seen on 4.3.0)."""
+"""The only LIST config of 4.3 that accepts empty entries (seen on 4.3.0)."""
 _LISTENER: Final = re.compile(r"listener\.name\.[^.]*\.(.+)")
 
 
 class BrokerKey(NamedTuple):
-    """A broker config has no value if `default` is None. `change` is INTERNAL, READ_ONLY, ONE_BROKER, or else "for one broker and for
-    all"."""
+    """A broker config, with `default` None if it has no value. `change` is INTERNAL, READ_ONLY or ONE_BROKER, or else means "for one
+    broker and for all"."""
 
     key: ConfigKey
     default: str | None
@@ -56,29 +55,29 @@ class BrokerKey(NamedTuple):
 
     @property
     def fixed(self) -> bool:
-        """Return whether it cannot be changed at run time."""
+        """True if the config cannot be changed at run time."""
         return self.change in (INTERNAL, READ_ONLY)
 
     @property
     def sensitive(self) -> bool:
-        """Return whether its value is never shown."""
+        """True if the value is never shown."""
         return self.key.kind == PASSWORD
 
 
 class Overrides(NamedTuple):
-    """The run-time changes that one node sees: its own, and those of the whole cluster. `ever` says that something was changed once."""
+    """The run-time changes that apply to one node: its own, and those for the whole cluster. `ever` is True once anything was changed."""
 
     node: Mapping[str, str]
     cluster: Mapping[str, str]
     ever: bool = False
 
     def get(self, name: str) -> str | None:
-        """Return the nearest changed value, or None if it was not changed."""
+        """Return the node's value, else the cluster's, or None if it was not changed."""
         return self.node.get(name, self.cluster.get(name))
 
 
 class Synonym(NamedTuple):
-    """One place that a value may come from, nearest first. A hidden value is None."""
+    """One possible source of a config's value. `value` is None if it must not be shown."""
 
     name: str
     value: str | None
@@ -91,27 +90,26 @@ def _setting_fields() -> dict[str, str]:
 
 
 def started_with(name: str, settings: Settings) -> str | None:
-    """Return a broker config as this broker was started with it, or None if it is not one of groupmock's settings or has no value of its
-    own."""
+    """Return the value that this broker was started with, or None if the config is no setting of groupmock or has no value of its own."""
     field = _setting_fields().get(name)
     value = None if field is None else _text(getattr(settings, field))
     return None if value in ("", FROM_ANOTHER.get(name)) else value
 
 
 def broker_keys(quirks: Quirks) -> dict[str, BrokerKey]:
-    """Return every broker config of that release by name, in the order in which Kafka checks them."""
+    """Return every broker config of the release by name, in the order in which Kafka checks them."""
     return _release_keys("3.9" if quirks.topic_configs_before_4 else "4.3")
 
 
 @cache
 def _release_keys(release: str) -> dict[str, BrokerKey]:
-    told = {declared.name: _sentence(declared.about) for _, _, declared in declarations(Settings)}
-    told |= {key.synonym: key.about for key in TOPIC_CONFIGS.values() if key.synonym is not None and key.synonym not in told}
+    texts = {declared.name: _sentence(declared.about) for _, _, declared in declarations(Settings)}
+    texts |= {key.synonym: key.about for key in TOPIC_CONFIGS.values() if key.synonym is not None and key.synonym not in texts}
     keys = {}
     for row in tables.rows(release):
         kind = KINDS[row.kind]
         refuse, refuse_list = _checks(kind, row, release)
-        about = told.get(row.name) or f"A config of Kafka {release}'s brokers. groupmock keeps and shows it; nothing here follows from it."
+        about = texts.get(row.name) or f"A config of Kafka {release}'s brokers. groupmock keeps and shows it; nothing here follows from it."
         key = ConfigKey(row.name, kind, row.default or "", None, refuse, about, refuse_list, distinct=_distinct(row.name, release))
         keys[row.name] = BrokerKey(key, row.default, row.change)
     return keys
@@ -138,25 +136,24 @@ def _checks(kind: int, row: tables.ConfigRow, release: str) -> tuple[Check, List
 
 
 def _known_class(default: str | None) -> Check:
-    """Accept only the class that Kafka uses by default, because there are no Java classes here."""
+    """Accept only the default class, because groupmock has no other Java classes."""
     return lambda value: None if value == default else f"Class {value} could not be found."
 
 
 def started(settings: Settings, identity: Identity, node: int) -> dict[str, str]:
-    """Return what this node's broker was started with where it is not Kafka's default, by Kafka's names: settings, limits, addresses,
-    ids."""
+    """Return the values at start that differ from Kafka's defaults, by Kafka's names: settings, limits, addresses and ids."""
     keys = broker_keys(settings.quirks)
-    told = {name: value for name in _setting_fields() if (value := started_with(name, settings)) is not None} | dict(identity.limits)
-    found = {name: value for name, value in told.items() if name in keys and value != keys[name].default}
-    return found | {name: value for name, value in _host(identity, node, settings.quirks).items() if name in keys}
+    given = {name: value for name in _setting_fields() if (value := started_with(name, settings)) is not None} | dict(identity.limits)
+    changed = {name: value for name, value in given.items() if name in keys and value != keys[name].default}
+    return changed | {name: value for name, value in _host(identity, node, settings.quirks).items() if name in keys}
 
 
 def _host(identity: Identity, node: int, quirks: Quirks) -> dict[str, str]:
-    """Return ids, addresses and roles. A real broker is told more about its host (directories, quorum), which groupmock has not."""
-    told = identity.endpoints[node].values()
+    """Return the node's id, addresses and roles. A real broker is also given directories and a quorum, which groupmock does not have."""
+    endpoints = identity.endpoints[node].values()
     host = {
-        "advertised.listeners": ",".join(f"{each.name}://{each.host}:{each.port}" for each in told),
-        "listeners": ",".join(f"{each.name}://{each.listens or f'{each.host}:{each.port}'}" for each in told),
+        "advertised.listeners": ",".join(f"{each.name}://{each.host}:{each.port}" for each in endpoints),
+        "listeners": ",".join(f"{each.name}://{each.listens or f'{each.host}:{each.port}'}" for each in endpoints),
     }
     rack = next(each.rack for each in identity.nodes if each.node_id == node)
     if rack is not None:
@@ -166,19 +163,21 @@ def _host(identity: Identity, node: int, quirks: Quirks) -> dict[str, str]:
 
 
 def base_name(name: str) -> str | None:
-    """Return the config that `listener.name.NAME.CONFIG` sets for one listener, or None for another name."""
-    found = _LISTENER.fullmatch(name)
-    return found and found[1]
+    """Return the config that a name `listener.name.NAME.CONFIG` sets for one listener, or None for any other name."""
+    match = _LISTENER.fullmatch(name)
+    return match and match[1]
 
 
 def key_of(name: str, keys: Mapping[str, BrokerKey]) -> BrokerKey | None:
-    """Return the config of that name, or the one it sets for a listener, or None if Kafka knows none."""
+    """Return the config with that name, or the one that it sets for a listener, or None if Kafka knows neither."""
     return keys.get(name) or keys.get(base_name(name) or "")
 
 
 def chain(name: str, keys: Mapping[str, BrokerKey], changed: Overrides, static: Mapping[str, str]) -> list[Synonym]:
-    """Return where a broker config's value may come from: changed at run time, given at start, Kafka's default, then synonyms. A value
-    that comes from a synonym alone is not shown (ConfigHelper drops what stands before the config's own name)."""
+    """Return the possible sources of a broker config's value in order: changed at run time, given at start, Kafka's default, then
+    synonyms.
+
+    A value that comes from a synonym alone is not shown (ConfigHelper drops the entries before the config's own name)."""
     names = FAMILIES.get(name, (name,))
     base = base_name(name)
     if base is not None and name not in keys:

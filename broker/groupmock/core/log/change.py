@@ -1,4 +1,4 @@
-"""Changes that AlterConfigs and IncrementalAlterConfigs ask for, and how they change the configs of a resource."""
+"""Requested changes of configs (AlterConfigs, IncrementalAlterConfigs), and their effect on a resource's configs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPERATION_NAMES: Final = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
 
 
 class Change(NamedTuple):
-    """One config to change. Its `value` is None only if the config is deleted."""
+    """The change of one config. Its `value` is None only if the config is deleted."""
 
     name: str
     operation: int
@@ -30,7 +30,7 @@ class Change(NamedTuple):
 
 
 class Alteration(NamedTuple):
-    """All changes of one resource. `replace`: configs that are not named return to their defaults (AlterConfigs)."""
+    """All changes of one resource. With `replace`, configs that are not named return to their defaults (AlterConfigs)."""
 
     kind: int
     name: str
@@ -39,45 +39,46 @@ class Alteration(NamedTuple):
 
 
 def made(current: Mapping[str, str], wanted: Alteration, keys: Mapping[str, ConfigKey], effective: Callable[[str], str]) -> dict[str, str]:
-    """`current` after the change; `effective` says what holds where nothing is set. Raises TopicRefused: no such operation, no list."""
-    found = {} if wanted.replace else dict(current)
+    """Return `current` with the change applied; `effective` gives the value of a config that is not set. Raises TopicRefused for an
+    operation that does not exist, or a list operation on a config that is no list."""
+    changed = {} if wanted.replace else dict(current)
     by_name = {change.name: change for change in wanted.changes}
-    for change in (by_name[name] for name in java_order(by_name, java_hash)):  # Kafka's controller keeps them in a hash map
+    for change in (by_name[name] for name in java_order(by_name, java_hash)):  # Kafka's controller iterates over a HashMap
         if change.operation == SET:
-            found[change.name] = change.value or ""
+            changed[change.name] = change.value or ""
         elif change.operation == DELETE:
-            found.pop(change.name, None)
+            changed.pop(change.name, None)
         elif change.operation in OPERATION_NAMES:
-            found[change.name] = _listed(change, keys, found, effective)
+            changed[change.name] = _listed(change, keys, changed, effective)
         else:
             raise TopicRefused(error_codes.UNKNOWN_SERVER_ERROR, "")
-        if too_long(found.get(change.name, "")):
+        if too_long(changed.get(change.name, "")):
             raise TopicRefused(error_codes.INVALID_CONFIG, TOO_LONG)
-    return found
+    return changed
 
 
-def _listed(change: Change, keys: Mapping[str, ConfigKey], found: Mapping[str, str], effective: Callable[[str], str]) -> str:
-    """APPEND or SUBTRACT: the list that results, from the one that holds now, default included. To append "" appends an empty entry."""
+def _listed(change: Change, keys: Mapping[str, ConfigKey], changed: Mapping[str, str], effective: Callable[[str], str]) -> str:
+    """Apply APPEND or SUBTRACT to the current list, which may be the default. Appending "" adds an empty entry."""
     key = keys.get(change.name)
     if key is None or key.kind != LIST:
         verb = OPERATION_NAMES[change.operation]
         raise TopicRefused(error_codes.INVALID_CONFIG, f"Can't {verb} to key {change.name} because its type is not LIST.")
-    parts = [part for part in found.get(change.name, effective(change.name)).split(",") if part]
+    parts = [part for part in changed.get(change.name, effective(change.name)).split(",") if part]
     named = java_split(change.value or "")
     if change.operation == SUBTRACT:
         return ",".join(without(parts, named))
-    # 2.8 appends an entry that the list holds already once more, by code of its own (docs/kafka/differences.md)
-    held = set(parts)
-    return ",".join([*parts, *(part for part in dict.fromkeys(named) if part not in held)])
+    # 2.8 appends entries that the list already holds once more (docs/kafka/differences.md)
+    existing = set(parts)
+    return ",".join([*parts, *(part for part in dict.fromkeys(named) if part not in existing)])
 
 
 def without(parts: Iterable[str], named: Iterable[str]) -> list[str]:
-    """Return a list from which each named entry was removed once, the first of several equal ones."""
-    left = Counter(named)
+    """Return the list with the first occurrence of each name removed."""
+    remaining = Counter(named)
     kept = []
     for part in parts:
-        if left[part]:
-            left[part] -= 1
+        if remaining[part]:
+            remaining[part] -= 1
         else:
             kept.append(part)
     return kept

@@ -1,28 +1,28 @@
-"""Compaction: of each key the newest record stays (cleanup.policy=compact), as Kafka's log cleaner does it (LogCleaner, Cleaner, KIP-534).
+"""Compaction keeps the newest record of each key (cleanup.policy=compact), like Kafka's log cleaner (LogCleaner, Cleaner, KIP-534).
 
 One round, `compact`, does this:
 
-1. What may be cleaned ends where the active segment begins, at the last stable offset, and before the first segment with a record younger
-   than min.compaction.lag.ms. The active segment is never touched: so the log's end, and what was just written, stay.
-2. Of the part that no round has seen yet (from `Partition.cleaned_to` on) the last offset of every key is noted.
-3. Everything from the log's start to that border is written anew without the records that a later one of their key was noted for.
-   Offsets never change: there are gaps from now on, and a Fetch in a gap is answered from the next batch on.
-4. Small segments become one, as long as they fit into segment.bytes.
+1. A round may clean up to a border: the beginning of the active segment, the last stable offset, or the first segment with a record younger
+   than min.compaction.lag.ms, whichever comes first. The active segment is never touched, so the newest records stay.
+2. In the part that no earlier round has seen (from `Partition.cleaned_to` on), it notes the last offset of every key.
+3. It rewrites everything from the log's start to the border without the records that have a noted later record with the same key.
+   Offsets never change: gaps remain, and a Fetch in a gap is answered from the next batch on.
+4. It merges small neighbouring segments as long as they fit into segment.bytes.
 
-What stays of a batch:
+These parts of a batch remain:
 
-- A batch that loses some records keeps its first and last offset, its producer and its sequence; one that loses none stays as it is.
-- A batch that loses all is gone, but for two: the last one of a producer that the partition remembers, and the last one of the round.
-  They stay without records, so that sequences go on, and the last offset is not lost.
+- A batch that loses some records keeps its first and last offset, its producer and its sequence; one that loses none is unchanged.
+- A batch that loses all records is removed, with two exceptions: the last one of a producer that the partition remembers, and the last one
+  of the round. They stay without records, so that sequences continue and the last offset is not lost.
 - A tombstone (a null value) stays at first, and its batch gets a *delete horizon*: the time of the round plus delete.retention.ms, written
-  in the place of its base timestamp. A later round after that time drops it. So a consumer that reads from the start has that long to
-  see it. (The first round that meets it never drops it, however old it is.)
-- What was aborted goes, and counts for nothing as a newer record of its key. Markers stay.
-- A record without a key goes: a compacted topic takes none, and one that was written before the topic was compacted counts for nothing.
+  in the place of its base timestamp. A later round after that time removes it. So a consumer that reads from the start has that long to
+  see it. (The first round that meets it never removes it, however old it is.)
+- Aborted records are removed, and do not count as newer records of their key. Markers stay.
+- A record without a key is removed: a compacted topic accepts none, so it was written before the topic was compacted.
 
-A batch that cannot be read here (its compression is snappy, lz4 or zstd, or its gzip is broken) stays whole. A tombstone behind one
-stays too: such a batch may hold an older value of its key, which would be the newest without it. Rounds come by command only
-(core.steering.logs), and then whatever the dirty ratio is.
+A batch that cannot be read here (its compression is snappy, lz4 or zstd, or its gzip is broken) stays whole. A tombstone after such a
+batch stays too, because the batch may have an older value of the key, which would become the newest one. Rounds come by command only
+(core.steering.logs), whatever the dirty ratio is.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ NOWHERE: Final = -1
 
 
 class Round(NamedTuple):
-    """A cleaning round looked at the log up to `cleaned_to` and removed `gone` records. It could not read `opaque` batches."""
+    """The result of one cleaning round: it looked at the log up to `cleaned_to`, removed `gone` records, and could not read `opaque`
+    batches."""
 
     cleaned_to: int
     gone: int
@@ -55,14 +56,14 @@ def border(partition: Partition, limits: LogLimits, wall_ms: int) -> int:
         return partition.start
     if limits.min_compaction_lag_ms > 0:
         for segment in partition.segments.kept():
-            young = segment.newest_ms > wall_ms - limits.min_compaction_lag_ms
-            if segment.base_offset >= partition.cleaned_to and young:
+            is_young = segment.newest_ms > wall_ms - limits.min_compaction_lag_ms
+            if segment.base_offset >= partition.cleaned_to and is_young:
                 return min(segment.base_offset, partition.stable())
     return min(active.base_offset, partition.stable())
 
 
 def compact(partition: Partition, limits: LogLimits, wall_ms: int) -> Round | None:
-    """Clean one round. Returns None if nothing may be cleaned that was not cleaned yet."""
+    """Run one cleaning round, or return None if there is nothing new to clean."""
     upto, dirty = border(partition, limits, wall_ms), max(partition.cleaned_to, partition.start)
     if upto <= dirty:
         return None
@@ -85,7 +86,7 @@ def _beyond(partition: Partition, upto: int) -> list[Segment]:
 
 
 def _merged(partition: Partition, kept: list[Batch], upto: int, most: int) -> list[Segment]:
-    """Return the segments before the border, with neighbours merged while their sizes before the round fit
+    """Return the segments before the border. Neighbours are merged as long as their sizes before the round fit
     (Cleaner.groupSegmentsBySize)."""
     merged: list[Segment] = []
     sizes: list[int] = []
@@ -107,7 +108,7 @@ def _merged(partition: Partition, kept: list[Batch], upto: int, most: int) -> li
 
 
 class _Cleaner:
-    """One round over one log."""
+    """One cleaning round over the log of one partition."""
 
     def __init__(self, partition: Partition, upto: int, delete_retention_ms: int, wall_ms: int) -> None:
         self._partition, self._upto, self._wall_ms = partition, upto, wall_ms
@@ -116,17 +117,17 @@ class _Cleaner:
         self.opaque = 0
 
     def note_keys(self, dirty: int) -> None:
-        """Remember where each key is written last, from offset `dirty` on."""
+        """Record the last offset of each key, starting at offset `dirty`."""
         for batch in _until(self._partition, self._upto):
             if batch.last_offset >= dirty and not batch.control and not self._aborted(batch):
                 self._newest.update((record.key, record.offset) for record in self._records(batch) or () if record.key is not None)
 
     def kept(self) -> list[Batch]:
-        """Return what remains of each batch before the border."""
+        """Return the remaining batches before the border."""
         return [kept for batch in _until(self._partition, self._upto) if (kept := self._cleaned(batch)) is not None]
 
     def _records(self, batch: Batch) -> list[Record] | None:
-        """Return the records, or None if they cannot be read here."""
+        """Return the batch's records, or None if they cannot be read here."""
         try:
             return list(iter_records(batch, any_room().unpacked(batch)))
         except RecordsError:
@@ -159,7 +160,7 @@ class _Cleaner:
         return record.value is not None or not tombstones_go
 
     def _holds_a_place(self, batch: Batch) -> bool:
-        """Return whether an empty batch stays (BatchRetention.RETAIN_EMPTY)."""
+        """True if the batch stays although it is empty (BatchRetention.RETAIN_EMPTY)."""
         if batch.next_offset == self._upto:
             return True
         return batch.producer_id >= 0 and self._partition.producers.last_offset(batch.producer_id) == batch.last_offset

@@ -1,5 +1,4 @@
-"""The topic configs of Kafka 4.3.0, 3.9.1 and 2.8.2 as data: type, default, the broker config behind it, bounds. `configs.py` reads
-them."""
+"""Every topic config of Kafka 4.3.0, 3.9.1 and 2.8.2: its type, default, bounds, and the broker config that gives the default."""
 
 from __future__ import annotations
 
@@ -41,8 +40,8 @@ _REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?")
 
 
 class ConfigKey(NamedTuple):
-    """A topic config takes its default from the broker config `synonym`. `refuse` checks a value, `refuse_list` a LIST. `distinct`:
-    equal entries of a LIST count once."""
+    """A topic config, whose default comes from the broker config `synonym`. `refuse` checks a value and `refuse_list` a LIST. With
+    `distinct`, equal entries of a LIST count once."""
 
     name: str
     kind: int
@@ -167,7 +166,7 @@ TOPIC_CONFIGS: Final = {
             at_least(1),
             "Longest a record may stay uncompacted.",
         ),
-        # 1 MiB and the 12 bytes before a batch that its length does not count (Records.LOG_OVERHEAD)
+        # 1 MiB plus the 12 bytes in front of a batch that its length does not count (Records.LOG_OVERHEAD)
         ConfigKey("max.message.bytes", INT, "1048588", "message.max.bytes", at_least(0), "Largest record batch the topic takes."),
         ConfigKey(
             "message.timestamp.after.max.ms",
@@ -258,7 +257,7 @@ def split_list(value: str) -> list[str]:
 
 
 def java_split(value: str) -> list[str]:
-    """Split like Java's `String.split(",")`: empty entries at the end are dropped, but an empty text is one entry."""
+    """Split like Java's `String.split(",")`, which drops empty entries at the end, but returns one entry for an empty string."""
     parts = value.split(",")
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
@@ -266,7 +265,7 @@ def java_split(value: str) -> list[str]:
 
 
 def written(key: ConfigKey, value: str) -> str:
-    """Return a checked value as Kafka writes it after reading: 5 for " +05", true for TRUE, 0.5 for 5e-1."""
+    """Return a valid value in the form that Kafka prints after parsing it: 5 for " +05", true for TRUE, 0.5 for 5e-1."""
     if key.kind == LIST:
         entries = split_list(value)
         return ",".join(dict.fromkeys(entries) if key.distinct else entries)
@@ -280,7 +279,7 @@ def written(key: ConfigKey, value: str) -> str:
 
 
 def number_of(value: str) -> int:
-    """Return the number in a checked value, which is kept as it was written, with blanks, zeros and digits of any script."""
+    """Return the number in a valid value, which may have been written with blanks, leading zeros, and digits of any script."""
     return whole_number(trimmed(value), BITS[LONG]) or 0
 
 
@@ -306,9 +305,9 @@ _CHECKED_FIRST: Final = (
     "compression.type",
 )
 CHECKED: Final = (*_CHECKED_FIRST, *(name for name in TOPIC_CONFIGS if name not in _CHECKED_FIRST))
-"""The order in which Kafka checks values: of several bad ones it names the first."""
+"""The order in which Kafka checks values: when several are bad, it names the first of them."""
 
-# Configs that Kafka 4 dropped with the old record formats (KIP-724, KIP-937), and bounds and defaults that it made narrower (KIP-1030)
+# Configs that Kafka 4 dropped with the old record formats (KIP-724, KIP-937), and bounds and defaults that it narrowed (KIP-1030)
 _BEFORE_4: Final = (
     ConfigKey("message.downconversion.enable", BOOLEAN, "true", "log.message.downconversion.enable", fine, "Kept and returned."),
     ConfigKey("message.format.version", STRING, "3.0-IV1", "log.message.format.version", fine, "Kept and returned."),
@@ -328,5 +327,5 @@ TOPIC_CONFIGS_BEFORE_4: Final = dict(sorted({**TOPIC_CONFIGS, **{key.name: key f
 
 
 def topic_keys(quirks: Quirks) -> dict[str, ConfigKey]:
-    """Return the topic configs of that release, by name in alphabetical order."""
+    """Return the topic configs of the release, in alphabetical order."""
     return TOPIC_CONFIGS_BEFORE_4 if quirks.topic_configs_before_4 else TOPIC_CONFIGS

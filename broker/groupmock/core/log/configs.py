@@ -1,4 +1,4 @@
-"""Config values are checked as Kafka checks them, laid over the broker's own, and read into the limits of an append."""
+"""Config values: checked as Kafka checks them, laid over the broker's values, and read into the limits of an append."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from .value_checks import TOO_LONG, bad_value, too_long
 
 
 class BadConfig(ValueError):
-    """Kafka refuses the config with INVALID_CONFIG; the text is Kafka's."""
+    """A config that Kafka refuses with INVALID_CONFIG; the text is Kafka's error message."""
 
 
 class UnknownConfig(BadConfig):
-    """There is no config of that name."""
+    """The config name does not exist."""
 
 
 def check(key: ConfigKey, value: str) -> None:
-    """Raises BadConfig with Kafka's words. (A value is kept as it was written, blanks and all, as Kafka 4.3 does.)"""
+    """Check the value of one config. Raises BadConfig with Kafka's message. (The stored value keeps its blanks, as in Kafka 4.3.)"""
     if too_long(value):
         raise BadConfig(TOO_LONG)
     if key.kind == LIST:
@@ -62,7 +62,7 @@ def _not_of_kind(kind: int, text: str) -> str | None:
 
 
 def check_all(settings: Mapping[str, str | None], keys: Mapping[str, ConfigKey] = TOPIC_CONFIGS) -> dict[str, str]:
-    """Check a whole set of topic configs as Kafka does: nulls, then names, then values. Raises BadConfig for the first trouble."""
+    """Check a whole set of topic configs in Kafka's order: nulls, then names, then values. Raises BadConfig for the first problem."""
     nulls = [name for name, value in settings.items() if value is None]
     if nulls:
         raise BadConfig(f"Null value not supported for topic configs: {','.join(nulls)}")
@@ -86,7 +86,7 @@ def _fit_together(settings: Mapping[str, str]) -> None:
 
 
 def effective(name: str, set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> str:
-    """Return the value a topic works with: its own, else the broker's (changed at run time, else as started), else Kafka's default."""
+    """Return the value in effect for a topic: its own, else the broker's (changed at run time, else as started), else Kafka's default."""
     if name in set_on_topic:
         return trimmed(set_on_topic[name])
     key = topic_keys(settings.quirks)[name]
@@ -105,14 +105,14 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
     policies = split_list(value("cleanup.policy"))
     segment_ms = number_of(value("segment.ms"))
     if "compact" in policies:
-        segment_ms = min(segment_ms, max(0, number_of(value("max.compaction.lag.ms"))))  # LogConfig.maxSegmentMs
+        segment_ms = min(segment_ms, max(0, number_of(value("max.compaction.lag.ms"))))  # as LogConfig.maxSegmentMs does
     return LogLimits(
         compact="compact" in policies,
         max_message_bytes=number_of(value("max.message.bytes")),
         log_append_time=value("message.timestamp.type") == "LogAppendTime",
         before_max_ms=_stamp_bound(value, "message.timestamp.before.max.ms", settings),
         after_max_ms=_stamp_bound(value, "message.timestamp.after.max.ms", settings),
-        # A topic that is only compacted loses nothing for its size (UnifiedLog.deleteOldSegments), so memory is the only bound
+        # A topic that is only compacted loses nothing for its size (UnifiedLog.deleteOldSegments), so only the memory limit applies
         retention_bytes=number_of(value("retention.bytes")) if "delete" in policies else settings.log_retention_bytes,
         producer_expiration_ms=_expiration_ms(changed, settings),
         retention_ms=number_of(value("retention.ms")) if "delete" in policies else -1,
@@ -129,7 +129,6 @@ def _expiration_ms(changed: Overrides, settings: Settings) -> int:
 
 
 def _stamp_bound(value: Callable[[str], str], name: str, settings: Settings) -> int:
-    """Return the bound of timestamps. Before Kafka 4 message.timestamp.difference.max.ms holds where neither side has a bound of its own
-    (LogConfig, KIP-937)."""
+    """Before Kafka 4, message.timestamp.difference.max.ms applies when neither bound is set (LogConfig, KIP-937)."""
     own = number_of(value(name))
     return own if own != LONG_MAX or not settings.quirks.topic_configs_before_4 else number_of(value("message.timestamp.difference.max.ms"))

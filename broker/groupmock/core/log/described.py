@@ -1,4 +1,4 @@
-"""Configs as DescribeConfigs and CreateTopics show them: effective value, where it comes from, and the chain it was found in."""
+"""Configs as DescribeConfigs and CreateTopics show them: the effective value, its source, and the chain of synonyms."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from .broker_configs import (
 )
 from .config_keys import CHECKED, ConfigKey, topic_keys, written
 
-DYNAMIC_TOPIC: Final = 1  # Numbers of Kafka's ConfigSource
+DYNAMIC_TOPIC: Final = 1  # Kafka's ConfigSource number
 GIVEN_BUCKETS: Final = 64
-"""Buckets of the map of given configs: enough for a usual server.properties and a few changes (seen on 4.3.0)."""
+"""The number of buckets in the map of given configs: enough for a usual server.properties and a few changes (seen on 4.3.0)."""
 
 
 class Described(NamedTuple):
-    """One config of a resource. `kind` is Kafka's ConfigType, 0 if unknown. `value` is None if there is none, or if it is `sensitive`."""
+    """One config of a resource. `kind` is Kafka's ConfigType, 0 if unknown. `value` is None if there is none or the config is `sensitive`.
+    """
 
     name: str
     value: str | None
@@ -42,8 +43,8 @@ class Described(NamedTuple):
 
 
 class TopicConfigs:
-    """Describes topics for one request. What a topic does not set itself is computed once for all topics. `changed` belongs to the node
-    that is asked."""
+    """The config rows of topics for one request. Configs that a topic does not set are computed once for all topics. `changed` belongs to
+    the node that is asked."""
 
     def __init__(self, changed: Overrides, settings: Settings) -> None:
         self._changed, self._settings = changed, settings
@@ -55,7 +56,7 @@ class TopicConfigs:
         return {key.name: _topic_config(key, {}, self._changed, self._settings) for key in self._keys.values()}
 
     def of(self, set_on_topic: Mapping[str, str]) -> list[Described]:
-        """Return every config of a topic in alphabetical order. Those that the topic does not set are the very objects of `standard`."""
+        """Return every config of a topic in alphabetical order. Configs that it does not set are the same objects as in `standard`."""
         return [
             _topic_config(self._keys[name], set_on_topic, self._changed, self._settings) if name in set_on_topic else standard
             for name, standard in self.standard.items()
@@ -74,8 +75,10 @@ def _topic_config(key: ConfigKey, set_on_topic: Mapping[str, str], changed: Over
 
 
 def node_configs(static: Mapping[str, str], changed: Overrides, quirks: Quirks) -> list[Described]:
-    """Return every config of one broker. `static` holds what it was started with (`broker_configs.started`). The order is Kafka 4's:
-    first what no definition knows, from the map of all given configs, then the map of the defined ones."""
+    """Return every config of one broker, where `static` holds its values at start (`broker_configs.started`).
+
+    The order is that of Kafka 4: first the names that no definition has, from the map of all given configs, then the map of the defined
+    ones."""
     keys = broker_keys(quirks)
     names = [name for name, key in keys.items() if key.change != INTERNAL]
     given = [name for name in dict.fromkeys((*changed.node, *changed.cluster)) if name not in keys]
@@ -96,7 +99,7 @@ def _node_config(name: str, keys: Mapping[str, BrokerKey], changed: Overrides, s
 
 
 def cluster_configs(changed: Overrides, quirks: Quirks) -> list[Described]:
-    """Return what was changed for every broker (resource name ""), as it was written."""
+    """Return the configs that were changed for every broker (resource name ""), with the values as written."""
     keys, here = broker_keys(quirks), Overrides({}, changed.cluster)
     return [
         _node_config(name, keys, here, {})._replace(value=synonyms[0].value, synonyms=synonyms)
@@ -106,8 +109,8 @@ def cluster_configs(changed: Overrides, quirks: Quirks) -> list[Described]:
 
 
 def as_answered(found: list[Described], wanted: Collection[str], quirks: Quirks) -> list[Described]:
-    """Return the `wanted` configs (none named: all) in the order of Kafka's maps: 4.x picks from the whole map, older releases make a
-    map of those alone."""
+    """Return the configs in `wanted` (all if it is empty) in the order of Kafka's maps. 4.x picks them from the map of all configs;
+    releases before it build a map of these alone."""
     by_name = {each.name: each for each in found}
     if quirks.topic_configs_before_4:
         return [by_name[name] for name in scala_table_order((name for name in by_name if not wanted or name in wanted), java_hash)]

@@ -1,5 +1,4 @@
-"""The directory in which each node claims to keep its logs. Nothing is on disk here: it is the default of Kafka's `log.dir`, as
-DescribeConfigs shows it."""
+"""The one log directory that every node reports. Nothing is on disk: it is Kafka's default for `log.dir`, as DescribeConfigs shows it."""
 
 from __future__ import annotations
 

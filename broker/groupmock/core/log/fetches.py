@@ -1,39 +1,38 @@
-"""Long-polling fetches: reading, deciding whether that is enough to answer, and waking the parked ones.
+"""Long-polling fetches: reading, deciding whether the result is enough for an answer, and waking parked fetches.
 
-A Fetch is answered at once or parked. It is answered at once when its max wait is zero, when no partition that it names has a log
-here, when something is wrong or diverges, or when there is enough to read. What is parked is data: a `Parked` in a map by ticket,
-found again by the partitions that it waits for and by its connection (a connection has one request in hand, so at most one). The
-fetch ends its wait in one of four ways:
+A Fetch is answered at once or parked. It is answered at once when its max wait is zero, when no partition in it has a log here, when a
+partition has an error or a divergence, or when there are enough bytes. A parked fetch is data: a `WaitingFetch` in a map by ticket, found
+by its partitions and by its connection (a connection has at most one request in progress). Its wait ends in one of four ways:
 
-    records came, the leader moved, the topic is gone    `changed`: looked at again, and answered if it is worth it or in trouble
-    max wait is over                                     `expire` (timer "fetch"): answered with what there is, perhaps nothing
-    the connection closed                                `disconnected`: forgotten, nobody is there to answer
-    the cluster ends                                     nothing: a parked fetch owes nobody anything
+records came, the leader moved, the topic was deleted    `changed`: read again, and answered if that is enough or an error
+max wait is over                                         `expire` (timer "fetch"): answered with what there is, perhaps nothing
+the connection closed                                    `disconnected`: forgotten, because there is no client to answer
+the cluster ends                                         nothing: a parked fetch needs no clean-up
 
 Kafka does the same with a purgatory of DelayedFetch operations (kafka.server.DelayedFetch, DelayedOperationPurgatory): each is watched
-under every partition that it names, and is tried again whenever one of those changes. Four things about it surprise:
+under every partition in it, and is tried again whenever one of those changes. Four of its rules are surprising:
 
-- **Enough is counted in two ways.** A fetch that has just come counts the bytes it has really read (ReplicaManager.fetchMessages); a
-  parked one counts what lies behind each offset up to that partition's own limit (DelayedFetch.tryComplete), without reading and
-  without the limit of the whole answer. So a parked fetch can be answered with fewer bytes than `min_bytes`, for instance where one
-  batch is larger than its partition's limit. `_read` has the first count, `_worth_it` the second.
-- **An unknown partition does not end the wait of the others.** It has no log to watch and says nothing new by itself; only a fetch of
-  which *no* partition has a log is answered at once. A partition that was there when the fetch was parked and is gone now ends the
-  wait: that is what `waits_for` is remembered for. It also decides the order of the answer (`_rank`).
-- **The first batch is given whole** from v3 on, even where it is larger than every limit (KIP-74): a consumer could never get past it
-  otherwise. Only the first of the whole answer: later partitions get nothing rather than a part of a batch.
-- **What the answer says is less than what was read.** In an incremental session (KIP-227, sessions.py) a partition is told only when
-  it has records, an error or a moved end; `FetchSessions.finish` decides that after the reading. The session's epoch is spent when the
-  request comes, not when it is answered: a fetcher whose connection broke while it waited must begin a new session, as on Kafka.
+- **Enough is counted in two ways.** A new fetch counts the bytes that it has really read (ReplicaManager.fetchMessages). A parked one
+  counts the bytes after each offset up to that partition's own limit (DelayedFetch.tryComplete), without reading and without the limit of
+  the whole answer. So a parked fetch can be answered with fewer bytes than `min_bytes`, for instance if one batch is larger than its
+  partition's limit. `_read` does the first count, `_worth_it` the second.
+- **An unknown partition does not end the wait of the others.** It has no log to watch; only a fetch of which *no* partition has a log is
+  answered at once. A partition that existed when the fetch was parked and was deleted since ends the wait: `waits_for` is for this check.
+  It also decides the order of the answer (`_rank`).
+- **The first batch is returned whole** from v3 on, even if it is larger than every limit (KIP-74): otherwise a consumer could never get
+  past it. This holds for the first batch of the whole answer: later partitions get nothing rather than a part of a batch.
+- **An answer omits unchanged partitions.** In an incremental session (KIP-227, sessions.py) a partition is in the answer only when it has
+  records, an error or a changed end offset; `FetchSessions.finish` decides that after the reading. The session's epoch advances when the
+  request comes, not when it is answered: a client whose connection broke during the wait must begin a new session, as on Kafka.
 
-A session may outlive the version that made it: a `last_fetched_epoch` (v12) is kept and applies to a later request of a lower version,
-as in Kafka, which then cannot write the divergence that it found (see `_answer`; docs/kafka/differences.md has how each release tells it).
+A session may outlast a version: `last_fetched_epoch` (v12) also applies to a later request of a lower version. As in Kafka, such a request
+cannot carry the divergence that it finds (see `_answer`; docs/kafka/differences.md shows each release's answer).
 
-A consumer that says its rack may be sent to a follower instead of being served (KIP-392, read_replica.py). A follower serves as the
-leader does, up to the end of its own log: what lies behind that is out of range there.
+A consumer that states its rack may be sent to a follower instead of being served (KIP-392, read_replica.py). A follower serves as the
+leader does, up to the end of its own log: higher offsets are out of range there.
 
-A replica id of 0 or more calls the sender a follower. The logs here have no followers that fetch: it is told that this node does not
-lead, whoever does.
+A replica id of 0 or more marks the sender as a follower. The logs here have no followers that fetch, so the answer is
+NOT_LEADER_OR_FOLLOWER on every node.
 """
 
 from __future__ import annotations
@@ -69,38 +68,38 @@ if TYPE_CHECKING:
     from ..turn import Turn
     from .topics import Topics
 
-FOLLOWERS_SINCE: Final = 11  # KIP-392: a consumer may read from a follower
+FOLLOWERS_SINCE: Final = 11  # KIP-392: a consumer may read from a replica that does not lead
 WHOLE_FIRST_BATCH_SINCE: Final = 3  # KIP-74
 DIVERGENCE_SINCE: Final = 12
-ONE_ERROR_SINCE: Final = 13  # A request that failed as a whole has its error once, and not for each partition too
+ONE_ERROR_SINCE: Final = 13  # a request that failed as a whole has one error code, and none for each partition
 LEADER_HINTS_SINCE: Final = 16  # KIP-951
-BATCHES_SINCE: Final = 4  # Earlier versions get message sets
+BATCHES_SINCE: Final = 4  # earlier versions get message sets
 READ_COMMITTED: Final = 1
-LOOK_COST: Final = 3  # Units of work (core.budget)
+LOOK_COST: Final = 3  # in units of core.budget
 Rows = list[tuple[Slot, PartitionData]]
 
 
 class WaitingFetch(msgspec.Struct):
-    """A fetch that is being served, or parked while too little can be read. Sizes in bytes, `deadline` in run time."""
+    """A fetch in progress, parked while there are too few bytes. Sizes are in bytes and `deadline` is in run time."""
 
     ticket: int
     connection: int
     asked: FetchRequest
     node: int
     version: int
-    replica: int  # Negative for a consumer; others are followers, which groupmock's logs do not have
+    replica: int  # negative for a consumer; others are followers, and groupmock's logs have none that fetch
     min_bytes: int
     max_bytes: int
     isolation_level: int
     deadline: int
     context: Context
     listener: str
-    rack: str = ""  # The consumer's rack, if a replica there may serve it
-    waits_for: frozenset[tuple[str, int]] = frozenset()  # Once parked: the partitions that existed then
+    rack: str = ""  # the consumer's rack, if a replica there may serve it
+    waits_for: frozenset[tuple[str, int]] = frozenset()  # once parked: the partitions that existed then
 
 
 class Fetches:
-    """The fetch sessions of every node and the parked fetches."""
+    """The fetch sessions of every node, and the fetches that wait for data."""
 
     def __init__(self, environment: Environment, topics: Topics) -> None:
         self._environment = environment
@@ -114,7 +113,7 @@ class Fetches:
         return len(self._parked)
 
     def sessions(self, node: int) -> FetchSessions:
-        """Return the session cache of that node."""
+        """Return the session cache of the node."""
         if node not in self._sessions:
             slots = self._environment.settings.max_incremental_fetch_session_cache_slots
             self._sessions[node] = FetchSessions(self._environment.dice, slots)
@@ -124,9 +123,9 @@ class Fetches:
         return self.sessions(node).partitions(session_id)
 
     def serve(self, turn: Turn, fetch: WaitingFetch) -> None:
-        """Answer now, or park until enough bytes came, something is wrong, or the deadline passes."""
+        """Answer now, or park the fetch until there are enough bytes, an error appears, or the deadline passes."""
         rows, enough = self._read(fetch)
-        # Kafka tries a DelayedFetch once before it parks it (DelayedOperationPurgatory.tryCompleteElseWatch), so both count
+        # Kafka tries a DelayedFetch once before it parks it (DelayedOperationPurgatory.tryCompleteElseWatch): hence both counts
         places = _places(fetch)
         if enough or fetch.deadline <= turn.now or self._worth_it(fetch) or self._crowded(places):
             self._answer(turn, fetch, rows)
@@ -139,16 +138,15 @@ class Fetches:
         turn.timers.set(("fetch", str(fetch.ticket)), fetch.deadline)
 
     def _crowded(self, places: list[tuple[str, int]]) -> bool:
-        """True if one more waiting fetch would make a write too expensive: a write looks at every fetch that waits for its partition,
-        with all its partitions (core.budget). Such a fetch is answered at once, as if its max wait were over. (It is taken to be as
-        large as the others.)"""
+        """True if one more waiting fetch would make a write too expensive, because a write checks every fetch that waits for its
+        partition, with all its partitions (core.budget). Such a fetch is answered at once, as if its max wait were over. The calculation
+        assumes that the others are as large."""
         waiting = max((len(self._by_partition.get(place, ())) for place in places), default=0)
         return waiting * len(places) * LOOK_COST > self._environment.settings.request_max_work
 
     def changed(self, turn: Turn, places: Iterable[tuple[str, int]]) -> None:
-        """Look at the fetches that wait for these partitions, because something happened there (records came, the leader moved, the
-        topic was deleted)."""
-        # A copy, because an answered fetch leaves these maps. A fetch that waits for several of the places is looked at once
+        """Check the waiting fetches of partitions that changed: records came, the leader moved, or the topic was deleted."""
+        # A copy, because answered fetches leave these maps. A fetch that waits for several of the partitions is checked once
         waiting = {ticket: None for place in places for ticket in self._by_partition.get(place, ())}
         for ticket in waiting:
             fetch = self._parked[ticket]
@@ -158,17 +156,17 @@ class Fetches:
                 self._answer(turn, fetch, rows)
 
     def expire(self, turn: Turn, subject: tuple[str, ...]) -> bool:
-        """Answer a fetch with what can be read, because its max wait is over."""
+        """Answer a fetch whose max wait is over with what there is (timer "fetch")."""
         fetch = self._parked.get(int(subject[0]))
         if fetch is None:
             return False
         self._unpark(fetch)
-        # Read anew: bytes may have come since it was parked that were too few to wake it
+        # Read again, because bytes may have come since that were too few to wake the fetch
         self._answer(turn, fetch, self._read(fetch)[0])
         return True
 
     def disconnected(self, connection: int) -> None:
-        """Drop the parked fetch of a connection that ended."""
+        """Forget the fetch that waits on the connection."""
         ticket = self._by_connection.get(connection)
         if ticket is not None:
             self._unpark(self._parked[ticket])
@@ -183,8 +181,8 @@ class Fetches:
                 self._by_partition.pop(place, None)
 
     def _worth_it(self, fetch: WaitingFetch) -> bool:
-        """Return whether enough can be read for a parked fetch. Kafka (DelayedFetch) counts what lies behind each offset up to the
-        partition's limit, and not what an answer would hold: that is less where one batch alone is larger than its limit."""
+        """True if a waiting fetch has enough bytes. Kafka (DelayedFetch) then counts the bytes after each offset up to the partition's
+        limit. An answer may hold fewer, if a single batch is larger than its limit."""
         there = 0
         for slot in fetch.context.slots.values():
             partition = None if slot.topic is None else self._topics.find(slot.topic, slot.partition)
@@ -196,8 +194,10 @@ class Fetches:
         return there >= fetch.min_bytes
 
     def _read(self, fetch: WaitingFetch, parked: bool = False) -> tuple[Rows, bool]:
-        """Return the rows and whether it is time to answer. An unknown topic or partition alone does not end the wait of the others, as
-        in Kafka. `parked`: the bytes of a parked fetch do not count here."""
+        """Return the rows, and True if it is time to answer. As in Kafka, an unknown topic or partition alone does not end the wait of the
+        others.
+
+        The number of bytes does not count here for a `parked` fetch."""
         reader = Reader(self._topics, self._environment, fetch)
         rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
         # A stable sort: within a rank the order of the request, or of the session, remains
@@ -206,7 +206,7 @@ class Fetches:
         return rows, (read and not parked) or reader.trouble or reader.logs == 0
 
     def _rank(self, fetch: WaitingFetch, slot: Slot) -> int:
-        """Return the place in the answer. As in Kafka, known partitions come first, then unknown ids, then unknown names and partitions."""
+        """Return the rank in the answer. As in Kafka, known partitions come first, then unknown ids, then unknown names and partitions."""
         if slot.topic is None:
             return 1
         known = (slot.topic, slot.partition) in fetch.waits_for or self._topics.find(slot.topic, slot.partition) is not None
@@ -216,14 +216,14 @@ class Fetches:
         sessions = self.sessions(fetch.node)
         session_id, sent = sessions.finish(fetch.context, rows, fetch.version, turn.wall_ms)
         if fetch.version < DIVERGENCE_SINCE and any(found.diverging_epoch.epoch >= 0 for _, found in sent):
-            # The session has last_fetched_epoch from a higher version. Kafka cannot write what it found, because the field is not
-            # ignorable
+            # The session has last_fetched_epoch from a higher version. Kafka cannot write the divergence, because the field is not
+            # ignorable.
             code = error_codes.UNSUPPORTED_VERSION
             turn.reply(fetch.ticket, failed(turn.quirks, fetch.asked, fetch.version, code))
             return
         response = FetchResponse(session_id=session_id, responses=_grouped(sent, fetch.version))
         if fetch.version >= LEADER_HINTS_SINCE:
-            # Endpoints of those nodes alone to which a row sends the client: it saves a Metadata request (KIP-951)
+            # Only endpoints of leaders that a row names: this saves the client a Metadata request (KIP-951)
             leaders = {found.current_leader.leader_id for _, found in sent if found.current_leader.leader_id >= 0}
             response.node_endpoints = [
                 NodeEndpoint(node_id=node.node_id, host=at.host, port=at.port, rack=node.rack)
@@ -234,8 +234,8 @@ class Fetches:
 
 
 class Reader:
-    """Reads the partitions of one fetch in order, within its size limits. `trouble` says that an error, a divergence or an offset beyond
-    the stable one ends the wait."""
+    """Reads the partitions of one fetch in order, within its size limits. `trouble` is True once something ends the wait: an error, a
+    divergence, or an offset beyond the last stable one."""
 
     def __init__(self, topics: Topics, environment: Environment, fetch: WaitingFetch) -> None:
         settings = environment.settings
@@ -260,7 +260,7 @@ class Reader:
             return self._missing(slot)
         self.logs += 1
         partition = topic.partitions[slot.partition]
-        # A session keeps the name that it found for an id; the topic may have been deleted and created anew under that name since
+        # A session keeps the name that it found for an id; since then the topic may have been deleted and created again under that name
         if version >= IDS_SINCE and topic.topic_id != slot.topic_id:
             return self._refuse(slot, error_codes.INCONSISTENT_TOPIC_ID, partition)
         code = self._gate(slot, partition)
@@ -283,7 +283,7 @@ class Reader:
 
     def _missing(self, slot: Slot) -> PartitionData:
         row = self._absent(slot, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
-        if (slot.topic, slot.partition) in self._fetch.waits_for:  # The partition was deleted meanwhile, which ends the wait
+        if (slot.topic, slot.partition) in self._fetch.waits_for:  # deleted meanwhile, which ends the wait
             self.trouble = True
             row.aborted_transactions = None
         return row
@@ -291,7 +291,7 @@ class Reader:
     def _gate(self, slot: Slot, partition: Partition) -> int:
         if self._fetch.replica >= 0 or (self._fetch.node != partition.leader and self._fetch.node not in partition.replicas):
             return error_codes.NOT_LEADER_OR_FOLLOWER
-        # Kafka checks a replica's epoch before it checks whether it leads (Partition.getLocalLog)
+        # A replica checks the epoch before it checks whether it leads (Partition.getLocalLog)
         code = fence(slot.current_leader_epoch, partition)
         if code == error_codes.NONE and self._fetch.node != partition.leader and self._fetch.version < FOLLOWERS_SINCE:
             return error_codes.NOT_LEADER_OR_FOLLOWER
@@ -301,31 +301,32 @@ class Reader:
         if slot.max_bytes < 0 or self._fetch.max_bytes < 0:
             # LogSegment.read throws IllegalArgumentException for a negative size, which is no error of the protocol: -1
             return self._refuse(slot, error_codes.UNKNOWN_SERVER_ERROR, partition)
-        if slot.last_fetched_epoch >= 0:  # In a session the epoch may come from an earlier request of a higher version
+        if slot.last_fetched_epoch >= 0:  # in a session, it may come from an earlier request of a higher version
             known = partition.epoch_end(slot.last_fetched_epoch)
             if known.start == NO_OFFSET:
                 return self._refuse(slot, error_codes.OFFSET_OUT_OF_RANGE, partition)
-            # The log was cut behind what the client read: the answer says where the epochs part, so that it goes back there (KIP-595)
+            # The log was cut before the client's position: the answer says where the epochs diverge, so that it can go back to there
+            # (KIP-595)
             if known.epoch < slot.last_fetched_epoch or known.start < slot.fetch_offset:
                 self.trouble = True
                 diverging = EpochEndOffset(epoch=known.epoch, end_offset=known.start)
                 row = self._row(slot, partition, b"", diverging, partition.end_at(self._fetch.node))
                 row.aborted_transactions = None
                 return row
-        # After the divergence, because an offset beyond a log that was cut must be answered with the divergence, and not as out of range
+        # After the divergence, because an offset beyond a truncated log needs the point of divergence, not "out of range"
         end = upper = partition.end_at(self._fetch.node)
         if not partition.start <= slot.fetch_offset <= end:
             return self._refuse(slot, error_codes.OFFSET_OUT_OF_RANGE, partition)
         committed = partition.producers.transactions is not None and self._fetch.isolation_level == READ_COMMITTED
-        if committed:  # A committed reader reads up to the stable offset
+        if committed:  # it reads up to the last stable offset
             upper = min(end, partition.stable(self._pinned))
-            # DelayedFetch compares what LogSegment.read found: since 4 that is where the batch begins
+            # DelayedFetch compares with the result of LogSegment.read, which since 4 is the start of the batch
             found = slot.fetch_offset if self._own_offset else partition.first_offset(slot.fetch_offset)
             self.trouble |= found > upper
         size = min(self._room, slot.max_bytes)
         row = self._row(slot, partition, self._records(slot, partition, size, upper), EpochEndOffset(), end)
         if not row.records and slot.fetch_offset < upper and 0 < size < partition.first_size(slot.fetch_offset):
-            row.aborted_transactions = None  # Kafka drops its list together with a first batch that does not fit
+            row.aborted_transactions = None  # Kafka discards the list together with a first batch that does not fit
         elif committed and slot.fetch_offset < upper:
             row.aborted_transactions = [
                 AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
@@ -336,7 +337,7 @@ class Reader:
     def _records(self, slot: Slot, partition: Partition, size: int, end: int) -> bytes:
         whole_first = self._fetch.version >= WHOLE_FIRST_BATCH_SINCE
         if whole_first and self.bytes and partition.first_size(slot.fetch_offset) > size:
-            return b""  # Only the first batch of an answer may be larger than allowed
+            return b""  # only the first batch of an answer may be larger than allowed
         found = partition.read(slot.fetch_offset, size, at_least_one=whole_first and not self.bytes, end=end)
         self._room = max(0, self._room - len(found))
         self.bytes += len(found)
@@ -359,7 +360,7 @@ class Reader:
     def _convert(self, row: PartitionData, slot: Slot) -> None:
         room = self._unpacked
         if room.records < CONVERTED:
-            row.records = b""  # The client asks for it again
+            row.records = b""  # the client fetches it again
             return
         try:
             # A fetch may end in the middle of a batch, which cannot be converted to an old format
@@ -385,8 +386,7 @@ class Reader:
 
 
 def failed(quirks: Quirks, asked: FetchRequest, version: int, code: int) -> FetchResponse:
-    """Return the answer of a handler that met an exception: its code for the whole, and before v13 for each partition that the request
-    names."""
+    """Return the answer for an exception in Kafka's handler: its code for the whole request, and before v13 for each partition in it."""
     if version >= ONE_ERROR_SINCE:
         return FetchResponse(error_code=code, session_id=asked.session_id)
     records = None if quirks.failed_fetch_without_records else b""
@@ -405,10 +405,11 @@ def failed(quirks: Quirks, asked: FetchRequest, version: int, code: int) -> Fetc
 
 
 def fence(epoch: int, partition: Partition) -> int:
-    """Return the error for a request that names the leader epoch it knows (KIP-320). A negative epoch names none."""
+    """Return the error code for a request's known leader epoch, which is negative if the request has none (KIP-320)."""
     if epoch < 0 or epoch == partition.leader_epoch:
         return error_codes.NONE
-    # A lower epoch: the client is behind and asks for Metadata. A higher one: this node is behind, and the client asks it again
+    # A lower epoch means that the client is behind and has to refresh its metadata. A higher one means that this node is behind, and the
+    # client retries
     return error_codes.FENCED_LEADER_EPOCH if epoch < partition.leader_epoch else error_codes.UNKNOWN_LEADER_EPOCH
 
 
@@ -417,7 +418,7 @@ def _places(fetch: WaitingFetch) -> list[tuple[str, int]]:
 
 
 def _grouped(rows: Rows, version: int) -> list[FetchableTopicResponse]:
-    """Return the rows in the answer's form: neighbours of one topic share its entry."""
+    """Group rows into the answer's topics: neighbours of one topic share an entry."""
     topics: list[FetchableTopicResponse] = []
     for slot, found in rows:
         name, topic_id = ("", slot.topic_id) if version >= IDS_SINCE else (slot.topic or "", bytes(16))

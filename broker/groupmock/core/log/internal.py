@@ -1,4 +1,4 @@
-"""The topics that Kafka creates for itself when a coordinator is looked up, as its defaults have them (seen on 4.3.0, 3.9.1, 2.8.2)."""
+"""The topics that Kafka creates by itself when a client looks for a coordinator, with its default configs (seen on 4.3.0, 3.9.1, 2.8.2)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ MADE_BY_KAFKA: Final = frozenset((names.OFFSETS_TOPIC, names.TRANSACTION_TOPIC))
 
 
 def make(turn: Turn, topics: Topics, name: str) -> Topic:
-    """Return one of MADE_BY_KAFKA, created if it does not exist. Raises TopicRefused if its name collides with a topic's. Its id is not
-    drawn by the dice, so that later draws of a run do not depend on who looked for a coordinator. Where Kafka would wait for three nodes
-    the topic has as many replicas as there are nodes."""
-    found = topics.get(name)
-    if found is not None:
-        return found
+    """Return an internal topic of MADE_BY_KAFKA, and create it if it does not exist. Raises TopicRefused if its name collides with a
+    topic's.
+
+    Its id is not drawn from the dice, so that later draws of a run do not depend on the look-up of a coordinator. Where Kafka would wait
+    for three nodes, there are as many replicas as nodes."""
+    known = topics.get(name)
+    if known is not None:
+        return known
     topics.check_name(name)
     factor = min(_REPLICAS, len(turn.environment.identity.nodes))
     if name == names.OFFSETS_TOPIC:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class LogLimits(NamedTuple):
-    """Limits of what one topic accepts and keeps. Sizes are bytes and times are ms; `before_max_ms` and `after_max_ms` bound CreateTime
-    stamps. `retention_ms` is -1 where nothing is too old, as in a topic that is only compacted. In a compacted topic, tombstones stay
-    for `delete_retention_ms` and records stay uncompacted for `min_compaction_lag_ms`."""
+    """The limits of one topic on what it accepts and keeps. Sizes are bytes and times are ms; `before_max_ms` and `after_max_ms` bound
+    CreateTime timestamps. `retention_ms` is -1 if nothing expires, as in a topic that is only compacted. In a compacted topic, tombstones
+    stay for `delete_retention_ms` and records stay uncompacted for `min_compaction_lag_ms`."""
 
     compact: bool
     max_message_bytes: int

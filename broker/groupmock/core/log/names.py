@@ -1,10 +1,10 @@
-"""Which topic names Kafka takes, and in which words it refuses the others."""
+"""The rules for topic names, and Kafka's messages for invalid ones."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# A partition's directory is named by the topic, '-' and a number, and file systems take 255 characters (KAFKA-3219)
+# A partition's directory is named after the topic, '-' and a number, and file systems allow 255 characters (KAFKA-3219)
 LONGEST: Final = 249
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTION_TOPIC: Final = "__transaction_state"
@@ -13,7 +13,7 @@ _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 
 
 def why_invalid(name: str) -> str | None:
-    """Return the text of Kafka's INVALID_TOPIC_EXCEPTION for that name, or None for a valid name."""
+    """Return the text of Kafka's INVALID_TOPIC_EXCEPTION for the name, or None if the name is valid."""
     if not name:
         return "the empty string is not allowed"
     if name in (".", ".."):
@@ -26,5 +26,5 @@ def why_invalid(name: str) -> str | None:
 
 
 def metric_name(name: str) -> str:
-    """Return the name in metrics. Kafka prints '.' and '_' alike there, so two topics collide if these names are equal."""
+    """Return the name as Kafka's metric names print it, with '.' and '_' alike. Two topic names collide if these are equal."""
     return name.replace(".", "_")

@@ -1,7 +1,7 @@
-"""One partition's log: batches as they came, offsets, leader epochs, producers, segments; bounded by retention.
+"""The log of one partition: stored batches, offsets, leader epochs, producers and segments, bounded by retention.
 
-There is one copy of every record whatever the replication factor says: all replicas are in sync, so the high watermark is the end of
-the log. The last stable offset lies before it while transactions are open (transactions.py).
+There is one copy of every record whatever the replication factor is: all replicas are in sync, so the high watermark is the end of the
+log. The last stable offset is before it while transactions are open (transactions.py).
 """
 
 from __future__ import annotations
@@ -28,16 +28,15 @@ PRODUCER_SWEEP_MS: Final = 600_000
 _epoch = attrgetter("epoch")
 _start = attrgetter("start")
 MOST_OFFSETS: Final = 2**31 - 1
-"""The largest distance of a batch's last offset from its first."""
+"""The largest difference between the last and the first offset of a batch."""
 OWED: Final = 2
-"""The batches that are opened for a request's first look-up whatever they cost, because a request that is alone would never be answered
-otherwise."""
-_SHARE: Final = 8  # and an eighth of all batches
-_SLACK: Final = 64  # dropped batches before the lists are shortened: deleting from a list's front costs its length
+"""The number of batches that the first look-up of a request may open at any cost, so that a single look-up is always answered."""
+_SHARE: Final = 8  # and at least an eighth of all of them
+_SLACK: Final = 64  # dropped batches before the lists are shortened, because deleting from a list's front costs its length
 
 
 class Appended(NamedTuple):
-    """The answer of an append to its producer. `log_append_time` is -1 unless the broker stamped the batch or the batch is a duplicate."""
+    """The result of an append for its producer. `log_append_time` is -1 unless the broker stamped the batch or the batch is a duplicate."""
 
     base_offset: int
     log_append_time: int
@@ -45,7 +44,7 @@ class Appended(NamedTuple):
 
 
 class TimestampAndOffset(NamedTuple):
-    """The answer of ListOffsets for a partition; -1, -1 if nothing was found."""
+    """A result of ListOffsets, with -1 and -1 if nothing was found."""
 
     timestamp: int
     offset: int
@@ -56,7 +55,7 @@ NOTHING: Final = TimestampAndOffset(-1, NO_OFFSET, NO_EPOCH)
 
 
 class EpochStart(NamedTuple):
-    """A leader epoch and the first offset that it wrote."""
+    """A leader epoch and the first offset that was written in it."""
 
     epoch: int
     start: int
@@ -76,30 +75,30 @@ class Partition:
         self.segments = Segments()
         self.epochs = [EpochStart(0, 0)]
         self.lagging: dict[int, int] = {}
-        """Maps replicas that get nothing more, by an operator's order, to the end of their log."""
+        """Replicas that get no more records because of an operator's command, each with the end of its log."""
         self.cleaned_to = 0
-        """Compaction has looked at everything before this offset (Kafka's cleaner checkpoint)."""
-        self.written_ms = made_ms  # Wall clock of the last append
+        """Compaction has covered everything before that offset (Kafka's cleaner checkpoint)."""
+        self.written_ms = made_ms  # wall clock of the last append
         self._swept_ms = 0
         self._batches: list[Batch] = []
         self._lasts: list[int] = []  # Last offset of each batch
-        self._places: list[int] = []  # Bytes before each batch since the log began
-        self._newest: list[int] = []  # The largest timestamp up to each batch, perhaps that of a batch that is gone: `_settle_newest`
-        self._dropped = 0  # Leading entries that are gone already
-        self._deleted: Batch | None = None  # The batch with the largest timestamp of those that DeleteRecords took
-        self._bytes = 0  # Bytes ever written: the place of the next batch
-        self._index: OffsetIndex | None = None  # Kept from the first abort on, because nothing asks for it before
+        self._places: list[int] = []  # the position of each batch: bytes before it since the log began
+        self._newest: list[int] = []  # the largest timestamp up to each batch, perhaps that of a dropped one: `_settle_newest`
+        self._dropped = 0  # leading entries that are dropped already
+        self._deleted: Batch | None = None  # the batch with the largest timestamp of those that DeleteRecords removed
+        self._bytes = 0  # bytes ever written: the position of the next batch
+        self._index: OffsetIndex | None = None  # built at the first abort, because nothing reads it before
 
     @property
     def size(self) -> int:
         return self._bytes - self._places[self._dropped] if len(self._batches) > self._dropped else 0
 
     def end_at(self, node: int) -> int:
-        """Return the log end offset on that replica."""
+        """Return the log end offset of the node's replica."""
         return max(self.start, self.lagging.get(node, self.end)) if self.lagging else self.end
 
     def stable(self, pinned: bool = False) -> int:
-        """Return the last stable offset. With `pinned` it never lies before the log's start (quirk `stable_offset_within_log`)."""
+        """Return the last stable offset. With `pinned` it is never before the log's start (quirk `stable_offset_within_log`)."""
         transactions = self.producers.transactions
         first = None if transactions is None else transactions.first_open()
         if first is None:
@@ -107,14 +106,14 @@ class Partition:
         return first if first >= self.start else self._stable_start(pinned)
 
     def _stable_start(self, pinned: bool) -> int:
-        """Return the stable offset after records of an open transaction were deleted: where the log begins. If that is in the middle of
-        a batch, 4.3.0 answers the offset of that batch, 3.9.1 and 2.8.2 the log's start (TX-90)."""
+        """Return the last stable offset when records of an open transaction were deleted: the log's start. If that is in the middle of a
+        batch, 4.3.0 returns the offset of that batch, and 3.9.1 and 2.8.2 return the log's start (TX-90)."""
         place = self._batch_at(self.start)
         return self.start if pinned or place == len(self._batches) else self._batches[place].base_offset
 
     def aborted(self, offset: int, size: int, end: int) -> list[Aborted]:
-        """Return the aborted transactions that a reader of `size` bytes from `offset` on is told of, because it must leave out their
-        batches. `end` is that of the replica's log."""
+        """Return the aborted transactions for a reader of `size` bytes from `offset` on, which has to skip their batches. `end` is the end
+        of the replica's log."""
         transactions = self.producers.transactions
         if transactions is None or not transactions.any_aborted:
             return []
@@ -125,7 +124,7 @@ class Partition:
         return transactions.aborted(offset, end if upper is None else upper)
 
     def _indexed(self) -> OffsetIndex:
-        """Return the index of the present batches. Batches that are gone by then leave no entries."""
+        """Build the index of the present batches. Dropped ones have left no entries."""
         index = OffsetIndex()
         for place in range(self._dropped, len(self._batches)):
             self._enter(index, self._batches[place], self._places[place])
@@ -135,8 +134,8 @@ class Partition:
         index.wrote(self.segments.base_at(batch.base_offset), batch.last_offset, place, len(batch.data))
 
     def append(self, batches: list[Batch], limits: LogLimits, wall_ms: int, origin: Origin = Origin.CLIENT) -> Appended:
-        """Append checked batches. A batch that repeats one of its producer's last five is not written again: its old offset is the
-        answer. Raises RecordsError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE)."""
+        """Append checked batches to the log. A batch that repeats one of its producer's last five is not written again: its old offset is
+        returned. Raises RecordsError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE)."""
         self._forget_producers(wall_ms, limits.producer_expiration_ms)
         for batch in batches:
             if batch.producer_id < 0:
@@ -150,7 +149,7 @@ class Partition:
         for batch in batches:
             if limits.log_append_time:
                 batch = batch.appended_at(wall_ms)
-            # In a log with CreateTime a producer's claim that the log stamped the batch is dropped (docs/kafka/differences.md)
+            # A producer's claim that the log stamped it is removed in a log with CreateTime (docs/kafka/differences.md)
             elif batch.log_append_time:
                 batch = batch.by_create_time()
             self._write(batch, wall_ms)
@@ -174,11 +173,10 @@ class Partition:
         return placed.base_offset
 
     def read(self, offset: int, max_bytes: int, at_least_one: bool, end: int | None = None) -> bytes:
-        """From the batch that holds `offset` on up to `end` (None: the log's), at most `max_bytes`: the last batch may be cut, as Kafka
-        sends slices of its file.
+        """Return at most `max_bytes` from the batch with `offset` up to `end` (None: the log's end). The last batch may be cut, because
+        Kafka sends slices of its file.
 
-        `at_least_one` (Fetch v3+): a first batch larger than `max_bytes` comes whole; without it, it comes cut.
-        """
+        With `at_least_one` (Fetch v3+), a first batch larger than `max_bytes` is returned whole, otherwise cut."""
         place = self._batch_at(offset)
         stop = len(self._batches) if end is None or end >= self.end else self._batch_at(end)
         if place >= stop:
@@ -188,7 +186,7 @@ class Partition:
         if room <= len(first):
             return first if room == len(first) else first[: max(0, room)]
         parts = []
-        for at in range(place, stop):  # A slice would copy the list of a whole log
+        for at in range(place, stop):  # no slice, because it would copy the list of a whole log
             data = self._whole(at)
             if len(data) >= room:
                 parts.append(data[:room])
@@ -198,8 +196,8 @@ class Partition:
         return b"".join(parts)
 
     def _whole(self, place: int) -> bytes:
-        """Return the batch as a reader gets it. A batch that was left in its frame is copied for its first reader, so that the frame can
-        be freed."""
+        """Return the bytes of a batch for a reader. A batch that is still a view of its request's frame is copied at the first read, so
+        that the frame is released."""
         data = self._batches[place].data
         if type(data) is bytes:
             return data
@@ -207,17 +205,17 @@ class Partition:
         return batch.data
 
     def first_size(self, offset: int) -> int:
-        """Return the bytes of the batch that holds `offset`; 0 at the end of the log."""
+        """Return the size of the batch with `offset`, or 0 at the end of the log."""
         place = self._batch_at(offset)
         return len(self._batches[place].data) if place < len(self._batches) else 0
 
     def first_offset(self, offset: int) -> int:
-        """Return the offset of the first record of the batch that holds `offset`; at the end of the log, `offset`."""
+        """Return the first offset of the batch with `offset`, or `offset` itself at the end of the log."""
         place = self._batch_at(offset)
         return self._batches[place].base_offset if place < len(self._batches) else offset
 
     def available(self, offset: int, end: int | None = None) -> int:
-        """Return the bytes that a reader at `offset` could get, from its batch's beginning up to `end` (None: the log's)."""
+        """Return how many bytes a reader at `offset` could get, from the start of its batch up to `end` (None: the log's end)."""
         place = self._batch_at(offset)
         if place == len(self._batches) or (end is not None and offset >= end):
             return 0
@@ -225,12 +223,12 @@ class Partition:
         return (self._places[behind] if behind < len(self._batches) else self._bytes) - self._places[place]
 
     def batches(self, offset: int = 0) -> Iterator[Batch]:
-        """Yield stored batches from the one that holds `offset` on."""
+        """Iterate over the stored batches, starting with the one that has `offset`."""
         return map(Batch.whole, self._batches[self._batch_at(max(offset, self.start)) :])
 
     def go_on_at(self, offset: int, start: int | None = None) -> None:
-        """Give the next record that offset. A batch without records fills the gap, so that a reader gets past it, as after compaction. A
-        log without records begins at `start`, or at that offset for None."""
+        """Let the next record get the given offset. A batch without records fills the gap, as after compaction, so that readers get past
+        it. A log without records begins at `start`, or at that offset if `start` is None."""
         if self.start == self.end:
             self.start = self.end = offset if start is None else start
             self._trim_epochs()
@@ -241,7 +239,7 @@ class Partition:
             self._write(hole, self.written_ms)
 
     def delete_before(self, offset: int) -> None:
-        """Move the log start offset (DeleteRecords). A batch that holds it stays, its earlier records are just not given out."""
+        """Move the log start offset (DeleteRecords). A batch that holds it stays, but its earlier records are not returned."""
         self.start = max(self.start, offset)
         place = self._batch_at(self.start)
         gone = ([] if self._deleted is None else [self._deleted]) + self._batches[self._dropped : place]
@@ -250,7 +248,7 @@ class Partition:
         self._trim_epochs()
 
     def replace_before(self, offset: int, batches: list[Batch]) -> None:
-        """Replace all batches that end before that offset. No record moves; there are only fewer."""
+        """Replace all batches that end before the offset by these. Offsets do not change; there are only fewer records."""
         kept = [*batches, *self.batches(offset)]
         self._batches, self._lasts, self._places, self._newest = [], [], [], []
         self._dropped = self._bytes = 0
@@ -259,36 +257,37 @@ class Partition:
             self._keep(batch)
 
     def lead(self, node: int) -> None:
-        """Let another node lead: the leader epoch grows. The node has all of the log, also if it was kept behind."""
+        """Move the leadership to a node: the leader epoch grows. The node then has the whole log, even if its replica was kept behind."""
         self.leader = node
         self.lagging.pop(node, None)
         self.leader_epoch += 1
-        # The epoch before wrote nothing: LeaderEpochFileCache keeps one entry for a start offset, the newest
+        # If no record was written in the epoch before, LeaderEpochFileCache keeps only the newest entry for a start offset
         if self.epochs[-1].start == self.end:
             self.epochs.pop()
         self.epochs.append(EpochStart(self.leader_epoch, self.end))
 
     def epoch_end(self, epoch: int) -> EpochStart:
-        """Return the largest epoch at or below `epoch` that wrote here, and where it ended; (-1, -1) for an unknown one (KIP-101,
+        """Return the largest epoch at or below `epoch` that wrote here, and its end offset, or (-1, -1) for an unknown one (KIP-101,
         KIP-279)."""
-        # This epoch is still being written, so it ends where the log does
+        # The current epoch ends where the log does
         if epoch == self.leader_epoch:
             return EpochStart(epoch, self.end)
         later = bisect_right(self.epochs, epoch, key=_epoch)
-        # The epoch is newer than the known ones, so it has no end (LeaderEpochFileCache.endOffsetFor)
+        # The epoch is newer than the known ones, so its end is unknown (LeaderEpochFileCache.endOffsetFor)
         if epoch == NO_EPOCH or later == len(self.epochs):
             return EpochStart(NO_EPOCH, NO_OFFSET)
         return EpochStart(self.epochs[later - 1].epoch if later else epoch, self.epochs[later].start)
 
     def epoch_at(self, offset: int) -> int:
-        """Return the leader epoch that wrote, or would write, at `offset`."""
+        """Return the leader epoch that wrote, or would write, the record at `offset`."""
         found = bisect_right(self.epochs, offset, key=_start)
         return self.epochs[found - 1].epoch if found else NO_EPOCH
 
     def by_timestamp(self, timestamp: int, room: Room) -> TimestampAndOffset:
-        """Return the first record whose timestamp is not below `timestamp`. One batch is opened, two where the log begins inside the
-        first, and more only where headers claim a later timestamp than any of their records has. Raises OverLimit when there is no
-        `room` for that."""
+        """Return the first record whose timestamp is not below `timestamp`.
+
+        One batch is opened, two if the log begins inside the first, and more only if headers claim a later timestamp than any of their
+        records has. Raises OverLimit if there is no `room` for that."""
         self._settle_newest()
         owed = 0 if room.spent else OWED
         for place in range(bisect_left(self._newest, timestamp, lo=self._dropped), len(self._batches)):
@@ -298,7 +297,7 @@ class Partition:
             if batch.max_timestamp >= timestamp:
                 heads, owed = heads_of(batch, room, owed > 0), max(0, owed - 1)
                 for stamp, offset, _ in heads:
-                    # DeleteRecords may have moved the log start into the batch: its earlier records are present and not answered
+                    # DeleteRecords may have moved the log start into the batch, whose earlier records are not returned
                     if stamp >= timestamp and offset >= self.start:
                         return TimestampAndOffset(stamp, offset, batch.leader_epoch)
         return NOTHING
@@ -315,7 +314,7 @@ class Partition:
         return found
 
     def _newest_batch(self) -> Batch | None:
-        """Return the first batch with the largest timestamp: a deleted one too, as long as its segment stays
+        """Return the first batch with the largest timestamp. Deleted records count as long as their segment stays
         (UnifiedLog.fetchOffsetByTimestamp asks the segments)."""
         deleted = self._deleted if self._deleted is not None and self.segments.holds(self._deleted.base_offset) else None
         if self._dropped == len(self._batches):
@@ -325,12 +324,12 @@ class Partition:
         return newest if deleted is None or _stamp(deleted) < _stamp(newest) else deleted
 
     def _settle_newest(self) -> None:
-        """Let go of the timestamps of batches that are gone: as far as theirs were the largest."""
+        """Recompute the largest timestamps without the dropped batches, as far as theirs were the largest."""
         newest = _stamp(self._batches[self._dropped]) if self._dropped < len(self._batches) else 0
         for place in range(self._dropped, len(self._batches)):
             newest = max(newest, _stamp(self._batches[place]))
             if self._newest[place] == newest:
-                break  # The following entries are right, because they were compared with this one
+                break  # all following entries are correct, because they were compared with this one
             self._newest[place] = newest
 
     def _write(self, batch: Batch, wall_ms: int) -> None:
@@ -353,11 +352,10 @@ class Partition:
         return bisect_left(self._lasts, offset, lo=self._dropped)
 
     def retain(self, retention_bytes: int) -> None:
-        """Drop the oldest batches while that many bytes are left without them; negative: drop none."""
+        """Drop the oldest batches while the rest has at least that many bytes. A negative number drops none."""
         if retention_bytes < 0:
             return
-        # A batch goes if retention.bytes remain without it, as Kafka decides for segments
-        # (UnifiedLog.deleteRetentionSizeBreachedSegments): a log never shrinks below the limit by itself
+        # As Kafka decides for segments (UnifiedLog.deleteRetentionSizeBreachedSegments), a log never shrinks below the limit
         first = bisect_right(self._places, self._bytes - retention_bytes, lo=self._dropped) - 1
         if first > self._dropped:
             self.start = max(self.start, self._lasts[first - 1] + 1)
@@ -365,7 +363,7 @@ class Partition:
         self._trim_epochs()
 
     def _trim_epochs(self) -> None:
-        """Forget epochs and segments that ended before the log start. The epoch in which the log starts begins there."""
+        """Forget epochs and segments that ended before the log start. The epoch that contains it begins there."""
         self.segments.trim(self.start)
         if self.producers.transactions is not None:
             self.producers.transactions.trim(self.start)
@@ -375,7 +373,7 @@ class Partition:
             self.epochs[0] = EpochStart(self.epochs[0].epoch, self.start)
 
     def _drop_to(self, place: int) -> None:
-        """Let go of the batches before that one: their bytes at once, the entries when there are many."""
+        """Drop the batches before the index `place`. Their bytes are released at once, the list entries when there are many."""
         if self._index is not None:
             self._index.trim(self._places[place] if place < len(self._places) else self._bytes)
         if place >= max(_SLACK, len(self._batches) // _SHARE) or place == len(self._batches):
@@ -394,13 +392,15 @@ class Partition:
 
 
 def _stamp(batch: Batch) -> int:
-    """Return the largest timestamp of the batch's records. Compaction may have removed all, and the header still has one."""
+    """Return the largest timestamp of the batch's records. Compaction may have left none, but the header still has one."""
     return batch.max_timestamp if batch.records_count else NO_TIMESTAMP
 
 
 def heads_of(batch: Batch, room: Room, owed: bool) -> Iterable[Head]:
-    """Return a batch's records. For a batch whose compression is opaque here, its first offset and its largest timestamp stand in.
-    `owed`: it is opened even without room for it, instead of raising OverLimit."""
+    """Iterate over a batch's records. A batch whose compression cannot be opened here counts as one record, with its first offset and its
+    largest timestamp.
+
+    With `owed`, the batch is opened even if there is no room for it. Otherwise raises OverLimit."""
     try:
         payload = room.unpacked(batch)
     except RecordsError as error:

@@ -1,4 +1,4 @@
-"""A partition as a request names it, and its hash in the maps of Kafka's handlers."""
+"""One partition as named in a request, and its hash in the maps of Kafka's handlers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..java.hashes import id_partition_hash, partition_hash
 
 
 class Place(NamedTuple):
-    """A partition named by its topic's `name`, or by `topic_id`; then `name` is what the id stands for, "" if it is unknown."""
+    """A partition named by its topic's `name` or by `topic_id`. With an id, `name` is the topic's name, or "" if the id is unknown."""
 
     name: str
     topic_id: bytes

@@ -1,4 +1,5 @@
-"""Placement of replicas. Kafka draws the first broker of a topic by lot; groupmock takes it from the name, so that runs repeat."""
+"""The placement of replicas on nodes. Kafka draws a topic's first broker at random; groupmock derives it from the name, so that runs
+repeat."""
 
 from __future__ import annotations
 
@@ -17,44 +18,45 @@ if TYPE_CHECKING:
 
 NO_LEADER: Final = -1
 MOST_PARTITIONS: Final = 10_000
-"""The most partitions that a controller creates for one request (ReplicationControlManager.MAX_PARTITIONS_PER_BATCH)."""
+"""The largest number of partitions that a controller creates for one request (ReplicationControlManager.MAX_PARTITIONS_PER_BATCH)."""
 CREATION_COST: Final = 25
-"""Units of core.budget for a created topic, and for each of its partitions."""
+"""The cost of creating a topic and each of its partitions, in units of core.budget."""
 MADE_COST: Final = 4
 
 
 class Host(Protocol):
-    """Decides which node leads the partitions of an internal topic, because its coordinators live there (core.hosting)."""
+    """Decides which node leads the partitions of an internal topic, because its coordinators are there (core.hosting)."""
 
     @property
     def places(self) -> int:
-        """The number of partitions that it places; others are led like any partition."""
+        """The number of partitions with coordinators; partitions beyond it are led like any other."""
 
     def leader_of(self, partition: int) -> int | None:
-        """Return the node that leads a partition, or None."""
+        """Return the node that leads a partition, or None without a leader."""
 
     def elected(self, turn: Turn, first: int, leaders: Sequence[int]) -> None:
-        """Note that partitions from `first` on were created with these leaders (-1: none)."""
+        """Handle the creation of partitions from `first` on with these leaders (-1: none)."""
 
     def load(self, turn: Turn, partition: int, node: int, loading_ms: int) -> None:
-        """Let another node take a partition over."""
+        """Begin to load a partition on its new leader."""
 
 
 def first_node(name: str, nodes: int) -> int:
-    """Return the 0-based place of partition 0's leader. Internal topics start at the first node (the (p mod N)-th has offsets partition
+    """Return the 0-based index of partition 0's leader. Internal topics start at the first node (the (p mod N)-th has offsets partition
     p)."""
     return 0 if name in INTERNAL else crc32(name.encode()) % nodes
 
 
 def replicas(name: str, partition: int, factor: int, node_ids: list[int], leader: int | None = None) -> list[int]:
-    """Return the replica list of one partition, preferred leader first: `factor` neighbours round the ring of nodes. `leader` is the
-    node that was chosen to lead, if any."""
+    """Return the replica list of one partition, preferred leader first: `factor` neighbours on the ring of nodes.
+
+    `leader` is the node that leads, if that is decided already."""
     start = first_node(name, len(node_ids)) + partition if leader is None else node_ids.index(leader)
     return [node_ids[(start + step) % len(node_ids)] for step in range(factor)]
 
 
 def check_numbers(partitions: int, factor: int, nodes: int, quirks: Quirks) -> None:
-    """Refuse numbers of partitions and replicas that do not fit the nodes. Raises TopicRefused in the words of the controller."""
+    """Check whether the partitions and their replicas (`factor`) fit on the nodes. Raises TopicRefused with the controller's messages."""
     if factor < 1:
         message = "Replication factor must be larger than 0, or -1 to use the default value."
         raise TopicRefused(error_codes.INVALID_REPLICATION_FACTOR, message)

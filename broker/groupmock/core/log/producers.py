@@ -1,5 +1,5 @@
-"""A partition's memory of producers: the last five batches of each, so that a retry is not written twice (KIP-98), its epoch, so that a
-replaced producer writes no more, and the coordinator that ended its last transaction."""
+"""The producers that a partition remembers: the last five batches of each, so that a retry is not written twice (KIP-98); its epoch, so
+that a replaced producer cannot write any more; and the coordinator that ended its last transaction."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from groupmock_codec.records import Batch, RecordsError, next_sequence
 
 from .transactions import LogTransactions, Marker
 
-# An idempotent producer has five requests under way at most (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)
+# An idempotent producer has at most five requests in flight (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)
 REMEMBERED: Final = 5
 NO_SEQUENCE: Final = -1
 MOST_TRIED: Final = 1_000
-"""Bounds the refused attempts that are remembered, because no log bounds them."""
+"""Limits the number of remembered refused attempts, because no log limits it."""
 NO_COORDINATOR: Final = -1
 NO_EPOCH: Final = -1
 
 
 class Origin(StrEnum):
-    """The author of a batch (AppendOrigin)."""
+    """The origin of a batch (Kafka's AppendOrigin)."""
 
     CLIENT = "client"
     COORDINATOR = "a coordinator, whose batches have no order of their own"
@@ -40,8 +40,8 @@ class Written(msgspec.Struct, gc=False, frozen=True):
 
 
 class ProducerState(msgspec.Struct, gc=False):
-    """One producer id at one partition. `seen`: wall clock (ms) of its last append, for expiry; `timestamp`: of its last batch or marker;
-    `coordinator_epoch`: of the coordinator that ended its last transaction here."""
+    """The state of one producer id in one partition. `seen` is the wall clock (ms) of its last append, for expiry. `timestamp` is that of
+    its last batch or marker, and `coordinator_epoch` that of the coordinator which ended its last transaction here."""
 
     epoch: int
     seen: int
@@ -51,13 +51,13 @@ class ProducerState(msgspec.Struct, gc=False):
 
     @property
     def last_sequence(self) -> int:
-        """Return the last sequence, or -1 if the producer wrote nothing in this epoch."""
+        """Return the last sequence of the current epoch, or -1 if nothing was written in it."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
 
 class Tried(msgspec.Struct, gc=False):
-    """An attempt of a producer to begin a transaction, kept until a batch of it or its marker is written. `lowest` is the least of its
-    first sequences in that epoch. `new`: the first attempt was a new client's Produce (KIP-890)."""
+    """A producer's attempt to begin a transaction, remembered until one of its batches or its marker is written. `lowest` is the lowest
+    first sequence in that epoch. `new` is True if the first attempt was a new client's Produce (KIP-890)."""
 
     lowest: int
     epoch: int
@@ -66,7 +66,7 @@ class Tried(msgspec.Struct, gc=False):
 
 
 class ProducerStates:
-    """All producers of one partition, and the transactions that they have open there."""
+    """All producers of one partition, and their open transactions there."""
 
     def __init__(self) -> None:
         self._states: dict[int, ProducerState] = {}
@@ -78,27 +78,27 @@ class ProducerStates:
         return len(self._states)
 
     def all(self) -> dict[int, ProducerState]:
-        """Return the producers by producer id."""
+        """Return all producers by producer id."""
         return self._states
 
     def in_transaction(self, producer_id: int, epoch: int, any_epoch: bool = False) -> bool:
-        """Return whether a transaction of that producer is open here; then the coordinator is not asked about its batches any more
-        (KIP-890). `any_epoch`: 3.9 does not compare the epoch (UnifiedLog.hasOngoingTransaction)."""
+        """True if the producer has an open transaction here, so that its batches need no verification (KIP-890). With `any_epoch`, its
+        epoch does not matter, as in 3.9 (UnifiedLog.hasOngoingTransaction)."""
         state = self._states.get(producer_id)
         return state is not None and (any_epoch or state.epoch == epoch) and self.open_from(producer_id) is not None
 
     def is_fenced(self, producer_id: int, epoch: int) -> bool:
-        """Return whether a higher epoch of that producer wrote here, or ended a transaction."""
+        """True if a higher epoch of the producer has written here, or has ended a transaction."""
         state = self._states.get(producer_id)
         return state is not None and epoch < state.epoch
 
     def open_from(self, producer_id: int) -> int | None:
-        """Return where the producer's open transaction begins here, or None without one."""
+        """Return the first offset of the producer's open transaction here, or None without one."""
         return None if self.transactions is None else self.transactions.open_from(producer_id)
 
     def tries(self, batch: Batch, wall_ms: int, new: bool) -> None:
-        """Note a batch that is about to be the first of a transaction here, if its coordinator allows it. If it fails, a later batch
-        does not overtake it (VerificationStateEntry)."""
+        """Remember a batch that will be the first of a transaction here, if its coordinator allows it. If it fails, no later batch may
+        overtake it (VerificationStateEntry)."""
         tried = self._tried.get(batch.producer_id)
         if tried is None:
             if len(self._tried) >= MOST_TRIED:
@@ -110,10 +110,11 @@ class ProducerStates:
             tried.lowest = min(tried.lowest, batch.base_sequence)
 
     def check(self, batch: Batch, origin: Origin = Origin.CLIENT) -> Written | None:
-        """Return the earlier append that this batch repeats, or None if it is new and in sequence. Raises INVALID_PRODUCER_EPOCH for an
-        older epoch, OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, INVALID_TXN_STATE for a plain batch amid a transaction. A producer id that
-        the partition does not know (expired, or its records deleted) may begin with any sequence, as in Kafka since KIP-360. For a
-        coordinator only the epoch is checked."""
+        """Return the earlier append that this batch repeats, or None if it is new and in sequence.
+
+        Raises INVALID_PRODUCER_EPOCH for an older epoch, OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, INVALID_TXN_STATE for a plain batch
+        inside a transaction. A producer id that the partition does not know (expired, or its records deleted) may begin with any sequence,
+        as in Kafka since KIP-360. For a coordinator's batch only the epoch is checked."""
         state = self._states.get(batch.producer_id)
         if state is not None and batch.producer_epoch < state.epoch:
             raise RecordsError(
@@ -122,7 +123,7 @@ class ProducerStates:
             )
         if origin is Origin.COORDINATOR:
             return None
-        # Before the order is checked, because a retry lies behind the last sequence and would be refused as out of order
+        # Before the sequence check, because a retry is before the last sequence and would be refused as out of order
         for written in state.batches if state is not None and state.epoch == batch.producer_epoch else ():
             if (written.first_sequence, written.last_sequence) == (batch.base_sequence, batch.last_sequence):
                 return written
@@ -132,10 +133,10 @@ class ProducerStates:
         return None
 
     def _in_turn(self, batch: Batch, state: ProducerState | None) -> None:
-        """Check the sequence (ProducerAppendInfo.checkSequence). An epoch of -1, which no producer has, counts as none."""
+        """Check the sequence of a batch (ProducerAppendInfo.checkSequence). The epoch -1, which no producer has, counts as none."""
         tried = self._tried.get(batch.producer_id)
         if tried is not None and tried.new and (state is None or not state.batches):
-            # A transaction of a new client has a fresh epoch (KIP-890), and so has every batch before the first one is stored
+            # a new client begins with a fresh epoch (KIP-890), so its first sequence must be 0 even before anything is stored
             _in_order(batch, 0)
         if tried is not None and batch.base_sequence > tried.lowest:
             _in_order(batch, tried.lowest)
@@ -144,9 +145,9 @@ class ProducerStates:
             _in_order(batch, 0 if batch.producer_epoch > state.epoch else next_sequence(state.last_sequence))
 
     def wrote(self, batch: Batch, wall_ms: int) -> None:
-        """Remember an appended batch, whose offsets are those in the log."""
+        """Remember an appended batch (`batch` has its offsets in the log)."""
         state = self._states.get(batch.producer_id)
-        # Batches of the old epoch are forgotten: the new one's sequences begin at 0 and would be taken for repetitions
+        # Batches of the old epoch are forgotten: the new epoch's sequences begin at 0 and would count as repetitions
         if state is None or state.epoch != batch.producer_epoch:
             state = self._entered(batch.producer_id, batch.producer_epoch, wall_ms, state)
         state.seen, state.timestamp = wall_ms, batch.max_timestamp
@@ -159,7 +160,7 @@ class ProducerStates:
             self.transactions.began(batch.producer_id, batch.base_offset)
 
     def check_marker(self, marker: Marker) -> None:
-        """Raises INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED for a marker of the past (ProducerAppendInfo)."""
+        """Refuse an outdated marker (ProducerAppendInfo). Raises INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED."""
         state = self._states.get(marker.producer_id)
         if state is None:
             return
@@ -172,14 +173,14 @@ class ProducerStates:
             )
 
     def marked(self, marker: Marker, offset: int, wall_ms: int) -> None:
-        """Note a marker: the producer's transaction is over, and its epoch is the marker's."""
+        """Record a marker that was written: the producer's transaction is over, and its epoch is the marker's."""
         state = self._states.get(marker.producer_id)
         if state is None or state.epoch != marker.producer_epoch:
             state = self._entered(marker.producer_id, marker.producer_epoch, wall_ms, state)
         state.seen = state.timestamp = wall_ms
         state.coordinator_epoch = marker.coordinator_epoch
         tried = self._tried.get(marker.producer_id)
-        # A new client has another epoch in its next transaction; with the same epoch the next one has begun already
+        # A new client's next transaction has another epoch. An attempt with the same epoch is that transaction
         # (UnifiedLog.updateProducers)
         if tried is not None and not (tried.new and tried.epoch == marker.producer_epoch):
             del self._tried[marker.producer_id]
@@ -193,12 +194,12 @@ class ProducerStates:
         return state
 
     def last_offset(self, producer_id: int) -> int | None:
-        """Return where the producer's last batch ends, or None if the partition does not remember the producer."""
+        """Return the last offset of the producer's last batch, or None if the partition does not remember the producer."""
         state = self._states.get(producer_id)
         return state.batches[-1].last_offset if state is not None and state.batches else None
 
     def expire(self, before_ms: int) -> None:
-        """Forget producers that wrote nothing since that wall clock time (producer.id.expiration.ms), but for who is in a transaction."""
+        """Forget producers without a write since that wall clock time (producer.id.expiration.ms), except those in a transaction."""
         old = [producer_id for producer_id, state in self._states.items() if state.seen < before_ms]
         for producer_id in old:
             if self.open_from(producer_id) is None:

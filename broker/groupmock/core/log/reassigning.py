@@ -1,7 +1,8 @@
-"""Administrators' orders about replicas: who leads a partition (KIP-183, KIP-460) and where its replicas are (KIP-455).
+"""Administrators' changes of replicas: which one leads a partition (KIP-183, KIP-460), and on which nodes they are (KIP-455).
 
-There is one copy of every record whatever the replicas are, so a reassignment is done when it is ordered and none is ever under way. Codes
-and texts are the KRaft controller's (org.apache.kafka.controller.ReplicationControlManager), as seen on 4.3.0 and 3.9.1.
+There is one copy of every record whatever the replicas are, so a reassignment is done as soon as it is ordered and none is ever in
+progress. Codes and texts are those of the KRaft controller (org.apache.kafka.controller.ReplicationControlManager), as seen on 4.3.0 and
+3.9.1.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ NONE_ELIGIBLE: Final = "Eligible topic partition leaders are not available."
 
 
 def elect(turn: Turn, topics: Topics, topic: str, partition: Partition, kind: int) -> None:
-    """Let the first replica lead (PREFERRED), or any where nobody leads (UNCLEAN). Raises TopicRefused."""
+    """Move the leadership to the first replica (PREFERRED), or to any replica of a partition without a leader (UNCLEAN). Raises
+    TopicRefused."""
     first = partition.replicas[0]
     if partition.leader == first or (kind == UNCLEAN and partition.leader != NO_LEADER):
         raise TopicRefused(error_codes.ELECTION_NOT_NEEDED, NOT_NEEDED)
@@ -43,7 +45,7 @@ def elect(turn: Turn, topics: Topics, topic: str, partition: Partition, kind: in
 
 
 def check_replicas(turn: Turn, partition: Partition, replicas: Sequence[int], may_change_factor: bool) -> None:
-    """Raises TopicRefused for replicas that cannot be."""
+    """Refuse a replica list that the partition cannot have. Raises TopicRefused."""
     assignments.check([sorted(replicas)], {node.node_id for node in turn.environment.identity.nodes}, None)
     if not may_change_factor and len(replicas) != len(partition.replicas):
         raise TopicRefused(

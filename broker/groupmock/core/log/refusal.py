@@ -1,4 +1,4 @@
-"""How the data plane says no outside of a log: Kafka's code and words."""
+"""The error of the data plane outside of a log, with Kafka's error code and message."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which replicas of a partition are in sync, which are offline, and who leads it next.
+"""The in-sync and offline replicas of a partition, and the choice of its next leader.
 
-A replica is in sync while its node runs and nobody ordered it to stay behind (`Partition.lagging`). Kafka takes it out of the ISR
-replica.lag.time.max.ms after it fell behind; here that is at once. Only an in-sync replica is elected
+A replica is in sync while its node runs and no command keeps it behind (`Partition.lagging`). Kafka takes it out of the ISR
+replica.lag.time.max.ms after it fell behind; here that happens at once. Only an in-sync replica is elected
 (unclean.leader.election.enable=false).
 """
 

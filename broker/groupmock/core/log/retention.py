@@ -1,8 +1,7 @@
-"""Records that are too old to keep go (retention.ms): a broker looks for them at fixed times, and they go segment by segment
-(LogManager.cleanupLogs).
+"""Retention by age (retention.ms): a broker looks for old records at fixed times, and removes whole segments (LogManager.cleanupLogs).
 
-Kafka looks every log.retention.check.interval.ms. Here there is a timer for the first of these moments at which something will be too old,
-and none where nothing ages: a clock that is stepped on by a month does not stop nine thousand times.
+Kafka looks every log.retention.check.interval.ms. Here a timer is set for the first of these moments at which something will be too old,
+and none if nothing ages: so a virtual clock that jumps by a month does not stop nine thousand times.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def watch(turn: Turn, logs: Iterable[Aging]) -> None:
 
 
 def shrink(turn: Turn, logs: list[Aging]) -> None:
-    """Drop what is more than retention.bytes, which an append does by itself."""
+    """Drop what exceeds retention.bytes, as each append does by itself."""
     for topic, partition, limits in logs:
         before = partition.start
         partition.retain(limits.retention_bytes)
@@ -61,7 +60,7 @@ def _told(turn: Turn, topic: str, partition: Partition, before: int) -> None:
 
 
 def sweep(turn: Turn, logs: Iterable[Aging]) -> Steps:
-    """Drop what is too old."""
+    """Drop the records that are too old."""
     seen = []
     for log in logs:
         seen.append(log)

@@ -1,9 +1,9 @@
-"""The segments of a log and their ages, by which retention by time decides.
+"""The segments of a log and their ages, on which retention by time depends.
 
-A log is a list of files, its segments, and it loses a whole segment at a time: the oldest ones, while the largest timestamp in each is more
-than retention.ms ago (UnifiedLog.deleteRetentionMsBreachedSegments). The last one goes as well, and an empty one takes its place, so that a
-log that nobody writes to ends up empty. A log that is written to keeps everything since its last roll. It rolls when a write would exceed
-segment.bytes, or when the write's newest timestamp is more than segment.ms behind the segment's first (LogSegment.shouldRoll). Seen on
+A log is a list of files, its segments, and it loses a whole segment at a time: the oldest ones, while the largest timestamp in each is
+more than retention.ms ago (UnifiedLog.deleteRetentionMsBreachedSegments). The last one is removed as well and replaced by an empty one, so
+that a log without writes ends up empty. A log with writes keeps everything since its last roll. It rolls when a write would exceed
+segment.bytes, or when the write's newest timestamp is more than segment.ms after the segment's first (LogSegment.shouldRoll). Seen on
 4.3.0 and 3.9.1: docs/kafka/differences.md#records-that-are-too-old.
 
 A segment without bytes is the active one: it was begun by a roll and not yet written to, or compaction removed everything from it.
@@ -32,7 +32,7 @@ class Segment(msgspec.Struct, gc=False):
 
 
 class Segments:
-    """The segments of one log, the oldest first. Times are ms since 1970, sizes bytes."""
+    """The segments of one log, the oldest first. Times are ms since 1970 and sizes are bytes."""
 
     __slots__ = ("_kept",)
 
@@ -99,7 +99,8 @@ class Segments:
         return place < len(self._kept) - 1 or (place < len(self._kept) and self._kept[place].size > 0)
 
     def expire(self, wall_ms: int, retention_ms: int, end: int) -> int | None:
-        """Forget the oldest ones that are too old; where the log starts then, `end` being its end. None: all stay."""
+        """Remove the oldest segments that are too old, and return the new log start offset, where `end` is the log's end. Return None if
+        all stay."""
         gone = 0
         while self._goes(gone) and wall_ms - self._kept[gone].newest_ms > retention_ms:
             gone += 1

@@ -58,7 +58,7 @@ class Slot(msgspec.Struct, gc=False):
 
 
 class Session(msgspec.Struct):
-    """A fetch session of one client (KIP-227). `epoch` is the one that its next request must carry; times are wall clock ms."""
+    """A fetch session of one client (KIP-227). `epoch` is the one that its next request must have; times are wall clock ms."""
 
     session_id: int
     uses_ids: bool
@@ -107,7 +107,7 @@ class FetchSessions:
         return ((slot.topic, slot.topic_id, slot.partition) for slot in (session.slots.values() if session is not None else ()))
 
     def context(self, request: FetchRequest, version: int, name_of: NameOf, wall_ms: int) -> Context:
-        """Return what this request is to read. Raises SessionRefused with 70, 71 or 106."""
+        """Return the partitions that this request is to read. Raises SessionRefused with 70, 71 or 106."""
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             # The session of a fetcher that starts over is dropped, because it would take a place until it is evicted (KIP-227)
             self._sessions.pop(request.session_id, None)

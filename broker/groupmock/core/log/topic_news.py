@@ -1,4 +1,4 @@
-"""Listeners for changes of topics. The parts of the core that topics need not know register here."""
+"""Listeners for changes of topics, registered by parts of the core that topics do not need to know."""
 
 from __future__ import annotations
 

@@ -85,7 +85,8 @@ class Topics(TopicNews):
         return {"fetch": lambda subject, turn: self.fetches.expire(turn, subject), "log_retention": lambda _, turn: self._expire(turn)}
 
     def _expire(self, turn: Turn) -> bool:
-        """Delete old records. The timer has fired also if nothing was too old, so that a replay looks at the very same moments."""
+        """Delete records that are too old. The timer has fired also if nothing was too old, so that a replay looks at the very same
+        moments."""
         from . import retention
 
         there = (topic for topic in list(self._topics.values()) if self._topics.get(topic.name) is topic)
@@ -295,7 +296,7 @@ class Topics(TopicNews):
         return appended.base_offset
 
     def write(self, turn: Turn, topic: Topic, partition: Partition, batches: list[Batch], origin: Origin) -> Appended:
-        """Append checked batches. The caller calls `fetches.changed` once all of a request is written, as Kafka does."""
+        """Append checked batches to a partition. The caller calls `fetches.changed` once all of a request is written, as Kafka does."""
         limits = self.limits(topic, partition.leader)
         appended = partition.append(batches, limits, turn.wall_ms, origin)
         self._watch_age(turn, topic, partition, limits, appended.base_offset)
@@ -331,7 +332,7 @@ class Topics(TopicNews):
         return topic
 
     def require_partition(self, name: str, partition: int) -> Partition:
-        """Return the partition. Raises TopicRefused(UNKNOWN_TOPIC_OR_PARTITION)."""
+        """Return the partition of a topic. Raises TopicRefused(UNKNOWN_TOPIC_OR_PARTITION)."""
         found = self.find(name, partition)
         if found is None:
             raise TopicRefused(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {partition} of topic '{name}'.")

@@ -18,7 +18,7 @@ _marker = attrgetter("marker_offset")
 
 
 class Marker(NamedTuple):
-    """A producer's transaction ended. `coordinator_epoch` is the leader epoch of the coordinator that decided, which an older one may
+    """The end of a producer's transaction. `coordinator_epoch` is the leader epoch of the coordinator that decided, which an older one may
     not contradict."""
 
     producer_id: int
@@ -50,7 +50,7 @@ class LogTransactions:
         self._open.setdefault(producer_id, offset)
 
     def ended(self, marker: Marker, offset: int) -> None:
-        """Note a marker. A transaction that wrote nothing here leaves nothing."""
+        """Note the marker of a transaction. A transaction that wrote nothing here leaves nothing."""
         first = self._open.pop(marker.producer_id, None)
         if first is not None and not marker.committed:
             oldest = self.first_open()

@@ -83,7 +83,7 @@ def something(name: str, entries: Sequence[str]) -> str | None:
 
 
 def words_or_nothing(*known: str) -> ListCheck:
-    """Accept known words. Since Kafka 4 an empty entry is refused with words of its own."""
+    """Accept a list of known words. Since Kafka 4 an empty entry is refused with words of its own."""
     before = words(*known)
 
     def check(name: str, entries: Sequence[str]) -> str | None:
