@@ -1,4 +1,4 @@
-"""What every test shares: the one hypothesis profile, and what a run writes down of itself (`--outcomes`, seconds per folder)."""
+"""Sets up every test: the one hypothesis profile, and the records of a run (`--outcomes`, seconds per folder)."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def strike(world: World, asked: Occasion, do: dict[str, Any] | str, stage: str |
 
 
 def done(asked: Occasion, expected: bool) -> None:
-    """Was the request applied? Only where it leaves a trace."""
+    """Return whether the request was applied, if it leaves a trace."""
     if asked.applied is not None:
         assert asked.applied() is expected
 
@@ -184,7 +184,7 @@ def test_swallow(world: World, key: int, version: int) -> None:
 
 
 def test_throttle_time(world: World, key: int, version: int) -> None:
-    """Where an answer has no such field, the rule is refused with the reason."""
+    """If a response has no such field, the rule is refused with the reason."""
     asked = world.occasion(key, version)
     do = {"kind": "throttle_time", "seconds": PAUSE_S}
     response = APIS[key].response

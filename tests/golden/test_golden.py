@@ -1,4 +1,4 @@
-"""What real Apache Kafka answered to generated exchanges, played again on the core: exact, at the recorded times, with the broker's ids.
+"""Plays recorded exchanges of real Apache Kafka again on the core: exact, at the recorded times, with the broker's ids.
 
 `python -m tools.fidelity record` makes the files again from a running broker.
 """

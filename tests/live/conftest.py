@@ -1,4 +1,4 @@
-"""What several folders have: Chromium, started once for all of a run."""
+"""Chromium for several folders, started once per run."""
 
 from __future__ import annotations
 

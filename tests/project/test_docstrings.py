@@ -15,7 +15,7 @@ import pytest
 TREE: Final = Path(__file__).resolve().parents[2]
 PACKAGES: Final = ("codec/groupmock_codec", "broker/groupmock", "clients/groupmock_clients", "pipeline/groupmock_pipeline")
 RAISES: Final = re.compile(r"\bRaises ((?:\w+\.)*[A-Z]\w*[a-z].*)", re.DOTALL)
-"""Matches the named exception. A RecordsError with a code is recognized by the code."""
+"""The phrase that names an exception. A RecordsError with a code is recognized by the code."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

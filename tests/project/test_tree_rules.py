@@ -144,7 +144,7 @@ def lines_with(pattern: re.Pattern[str]) -> list[str]:
 
 
 def test_what_a_member_of_a_classic_group_says_is_written_once() -> None:
-    """Scripted clients use `groupmock.rig.ClassicMember`. The state of the budgets is excepted, because it joins by the thousand and
+    """All scripted clients use `groupmock.rig.ClassicMember`. The state of the budgets is excepted, because it joins by the thousand and
     reads no answer."""
     made = re.compile(r"(?<!class )\bSyncGroupRequest\(")
     homes = {"broker/groupmock/rig/classic_member.py", "tools/budgets/state.py"}

@@ -18,7 +18,7 @@ from groupmock_clients.cooperative.policy import Claim, Decision, LeaderMemory, 
 
 @dataclass(eq=False)
 class Process:
-    """One simulated consumer process. `member` is its id while it is in the group, else "". An expelled process keeps the partitions
+    """One simulated process of a consumer. `member` is its id while it is in the group, else "". An expelled process keeps the partitions
     that it believes to own."""
 
     name: str

@@ -1,4 +1,4 @@
-"""Every script of docs/how-to/client-findings shows what it says: its run breaks the rule that it names, with the library that it names."""
+"""Checks that every script of docs/how-to/client-findings breaks the rule that it names, with the library that it names."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "docs" / "how-to" / "client-findings"
 SCRIPTS = sorted(file for file in FOLDER.iterdir() if file.suffix in (".py", ".js", ".mjs"))
 PACKAGES = {".js": "KAFKAJS", ".mjs": "PLATFORMATIC"}
-"""What a script of Node needs: the program of the interop catalogue that has it installed."""
+"""The program of the interop catalogue that has installed the packages of a Node script."""
 LIMIT_S = 180
 
 
 def told_by(script: Path) -> dict[str, str]:
-    """What its head says: client, breaks, run."""
+    """Read the fields in the head of a script: client, breaks, run."""
     return dict(re.findall(r"^(?:#|//) (\w+): (.*)$", script.read_text(encoding="utf-8"), re.MULTILINE))
 
 
 def where_it_runs(script: Path, client: str, scratch: Path) -> Path:
-    """A folder in which its library is found."""
+    """Return a folder in which the script finds its library."""
     if script.suffix == ".py":
         library, _, release = client.partition(" ")
         if version(library) != release:
@@ -39,7 +39,8 @@ def where_it_runs(script: Path, client: str, scratch: Path) -> Path:
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("not on the PATH: node, npm")
     sys.path.append(str(ROOT / "tests" / "interop"))
-    building, catalogue = (importlib.import_module(f"judges.{name}") for name in ("building", "catalogue"))  # of tests/interop
+    # these modules lie in tests/interop
+    building, catalogue = (importlib.import_module(f"judges.{name}") for name in ("building", "catalogue"))
 
     for file in FOLDER.iterdir():
         shutil.copy(file, scratch)

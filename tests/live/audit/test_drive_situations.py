@@ -1,5 +1,7 @@
-"""Every situation of `groupmock audit --drive` with the scripted member that keeps every rule: reached, and nothing found. It is a classic
-member; those of consumer groups are gone through by stock clients (tests/interop/audit)."""
+"""Reaches every situation of `groupmock audit --drive` with a scripted member that keeps every rule, and finds nothing.
+
+It is a classic member; stock clients play those of consumer groups (tests/interop/audit).
+"""
 
 from __future__ import annotations
 

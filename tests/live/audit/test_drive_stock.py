@@ -1,4 +1,4 @@
-"""Stock libraries through situations of `groupmock audit --drive`, in programs as users write them."""
+"""Takes stock libraries through situations of `groupmock audit --drive`, in programs as users write them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SITUATIONS = (
     "long-join", "long-sync", "closed-at-JoinGroup", "answer-lost-SyncGroup", "silence-at-Heartbeat", "twin",
 )  # fmt: skip
 KNOWN = {"aiokafka": {"CLIENT-21", "CLIENT-68"}, "kafka-python": set(), "confluent-kafka": set()}
-"""What is real in these situations: docs/proof/client-audit.md."""
+"""The real findings in these situations; docs/proof/client-audit.md explains them."""
 
 
 @pytest.mark.parametrize("library", KNOWN)

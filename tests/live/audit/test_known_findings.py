@@ -1,5 +1,7 @@
-"""What stock clients really do wrong, each in its shortest history: what its maintainers would be shown. When one of these fails, the
-library may have mended it: then its entry goes from tests/support/audit_known.toml."""
+"""The real mistakes of stock clients, each in its shortest history, which a maintainer could be shown.
+
+When one of these tests fails, the library may have fixed the mistake: then its entry in tests/support/audit_known.toml is obsolete.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +14,26 @@ from audit_histories import GROUP, KNOWN, History, played
 from groupmock_clients.probe.stages.lateness import WakeLateness
 
 pytestmark = [
-    pytest.mark.filterwarnings("default"),  # what libraries leave behind when their broker fails them is theirs
+    pytest.mark.filterwarnings("default"),  # libraries warn when their broker fails them
     pytest.mark.usefixtures("sockets_are_found_where_they_were_left"),
 ]
 
 COOPERATIVE: Final = ("cooperative-sticky",)
 BEAT_MS: Final = 100
 EXPELLED: Final = {"when": {"api": "Heartbeat", "nth": 8}, "do": {"kind": "expire_member"}}
-"""UNKNOWN_MEMBER_ID to a heartbeat, some 0.8 s after the first one."""
+"""A rule that answers a heartbeat with UNKNOWN_MEMBER_ID, some 0.8 s after the first heartbeat."""
 SHORT_POLL_MS: Final = 10
-"""The pause is cut to what is left of a poll (audit_known.toml): of one shorter than any pause nothing is left of it. At the end of a
-longer one the tries come within some 3 ms, in which a busy machine finds room for too few."""
+"""A poll that is shorter than any pause.
+
+The library cuts its pause to the rest of a poll (audit_known.toml), and nothing is left of such a poll. At the end of a longer poll the
+retries come within some 3 ms, in which a busy machine has time for too few.
+"""
 CHANCE: Final = {
     ("kafka-python", "CLIENT-25"), ("confluent-kafka", "CLIENT-41"), ("confluent-kafka", "CLIENT-42"),
     ("kafka-python", "CLIENT-37"), ("kafka-python", "CLIENT-38"), ("kafka-python", "CLIENT-43"), ("kafka-python", "CLIENT-65"),
     ("confluent-kafka", "CLIENT-17"), ("confluent-kafka", "CLIENT-21"), ("confluent-kafka", "CLIENT-39"), ("confluent-kafka", "CLIENT-65"),
 }  # fmt: skip
-"""Nobody has found a history that shows these every time."""
+"""Findings for which no history is known that shows them every time."""
 
 
 def shortest(
@@ -40,7 +45,8 @@ def shortest(
     members: tuple[dict[str, Any], ...] = ({},),
     **of_all: Any,
 ) -> History:
-    """One topic, one node, members that come one after the other, a record per partition each quarter of the time."""
+    """Return a history of one topic and one node, with members that join one after the other and a record per partition in each quarter
+    of the time."""
     fields = {"session_ms": 3000, "heartbeat_ms": BEAT_MS, "commit_ms": 100, "metadata_ms": 1000, "instance": None, **of_all}
     joins = [(0.4 * number, "join", number) for number in range(len(members))]
     return History(

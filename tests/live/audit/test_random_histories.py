@@ -1,7 +1,7 @@
-"""Stock clients through random fault histories: a client that keeps a rule is never called broken.
+"""Plays random fault histories with stock clients: the audit never accuses a client that keeps a rule.
 
-GROUPMOCK_HISTORIES: how many per library (20); GROUPMOCK_FIRST_SEED: from which seed on (1). Journals in which something was found stay
-under build/audit; what is known to be real is in tests/support/audit_known.toml.
+GROUPMOCK_HISTORIES is the number per library (20), GROUPMOCK_FIRST_SEED the first seed (1). Journals with findings stay under build/audit;
+tests/support/audit_known.toml lists the real findings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from groupmock.audit.verdicts import Audit, together
 from tools.runs import ROOT
 
 pytestmark = [
-    pytest.mark.filterwarnings("default"),  # what libraries leave behind when their broker fails them is theirs
+    pytest.mark.filterwarnings("default"),  # libraries warn when their broker fails them
     pytest.mark.usefixtures("sockets_are_found_where_they_were_left"),
 ]
 
@@ -30,7 +30,7 @@ FOLDER: Final = ROOT / "build" / "audit"
 
 @pytest.fixture(scope="module")
 def audits() -> Iterator[dict[str, Audit]]:
-    """Of all histories of a library together; the table is printed at the end."""
+    """Yield the audits of all histories by library, and print their table at the end."""
     found: dict[str, Audit] = {}
     yield found
     print(table(found))

@@ -1,4 +1,4 @@
-"""The examples of every audit rule over TCP: a server process each, whose journal gives the verdicts that the virtual run gave."""
+"""Plays the examples of every audit rule over TCP, a server process for each. Their journals give the verdicts of the virtual run."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from groupmock_clients.probe.stages.tcp_stage import TcpStage
 from groupmock_clients.probe.verdicts.outcome import BROKEN, DialogueOutcome, again
 from groupmock_clients.probe.verdicts.runner import play
 
-pytestmark = pytest.mark.xdist_group("rule examples over TCP")  # one worker has all of them under way
+pytestmark = pytest.mark.xdist_group("rule examples over TCP")  # one worker runs all of them concurrently
 
 RULES: Final = registered()
 PARALLEL: Final = 6
 ATTEMPTS: Final = 3
-"""A busy machine delays us more than any server: what is wrong is wrong every time."""
+"""The number of attempts for an example. A busy machine delays us more than any server, so only a difference in every attempt counts."""
 ROUTES: Final = {
     "fence_transaction": "/v1/transactions/{transactional_id}/fence",
     "move_coordinator": "/v1/coordinators/move",
     "unload_coordinator": "/v1/coordinators/unload",
 }
-"""Commands of exchanges that the control API has, too; what a path names does not stand in the body."""
+"""Commands of exchanges that the control API has too. Fields of a path are missing in the body."""
 
 
 class SteeredStage(TcpStage):
-    """Over TCP, with an operator beside it."""
+    """A stage over TCP whose operator uses the control API."""
 
     control = ""
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
-        """By the control API."""
+        """Send a command to the control API."""
         if name not in ROUTES:
             raise NotOnThisStage(f"!{name} has no route here")
         path = ROUTES[name].format_map(arguments)
@@ -56,7 +56,7 @@ class SteeredStage(TcpStage):
 
 
 class Server:
-    """One process for one example."""
+    """A server process for one example."""
 
     def __init__(self, settings: dict[str, str], journal: Path) -> None:
         sets = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]

@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say: generators, watchers and servers at work for moments, as `make bench` uses them."""
+"""Checks that the benchmarks measure what they promise: generators, watchers and servers work for moments, as `make bench` uses them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ sys.stdin.readline()
 
 
 def test_a_loop_that_stands_still_is_seen_from_outside() -> None:
-    """5, 80 and 5 ms of CPU between writes: the 80 are the longest stretch, and the three are not added up."""
+    """With 5, 80 and 5 ms of CPU between writes, the longest stretch is 80 ms, and the three are not added up."""
     server = subprocess.Popen([sys.executable, "-c", BURSTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     command = [sys.executable, "-m", "benchmarks.workers.pause", str(server.pid)]
     watcher = subprocess.Popen(command, cwd=TREE, stdout=subprocess.PIPE)
@@ -73,7 +73,7 @@ def test_a_wrong_answer_stops_the_measurement(payloads: Path) -> None:
 
 
 def test_joined_members_are_known_to_the_server(tmp_path: Path) -> None:
-    """Heartbeats of members that joined are answered with error 0, which kload checks; a stranger's are not."""
+    """Members that joined get heartbeats with error 0, which kload checks; a stranger does not."""
     with servers.groupmock(CORES, "--set", "group.initial.rebalance.delay.ms=500") as server:
         group = join.join(server.endpoint, "smoke", 3)
         good = join.write_payloads([group], tmp_path / "good.hex")

@@ -1,4 +1,4 @@
-"""Assignors of stock libraries: the broker's vote among them, and what each gives."""
+"""Assignors of stock libraries: the broker's choice among them, and their assignments."""
 
 from __future__ import annotations
 

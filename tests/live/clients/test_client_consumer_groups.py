@@ -1,5 +1,7 @@
-"""confluent-kafka with group.protocol=consumer (KIP-848): it joins, hands over, commits, comes back, and subscribes by expression. With
---against the same on Apache Kafka."""
+"""confluent-kafka with group.protocol=consumer (KIP-848) joins, hands over, commits, comes back, and subscribes by expression.
+
+With --against the same tests run on Apache Kafka.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ RECORDS: Final = 60
 
 
 class Readers:
-    """Consumers of one group, polled in turn; what each of them read and has."""
+    """Consumers of one group that are polled in turn, with the records and partitions of each."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self.bootstrap, self.topic, self.group = bootstrap, topic, f"g-{uuid.uuid4().hex[:8]}"
@@ -40,7 +42,7 @@ class Readers:
         return sorted((each.topic, each.partition) for each in self.all[name].assignment())
 
     def until(self, holds: Callable[[], bool]) -> None:
-        """Poll everybody until that holds."""
+        """Poll all consumers until the condition holds."""
         end = time.monotonic() + PATIENCE
         while not holds():
             assert time.monotonic() < end, {name: (self.has(name), len(self.read[name])) for name in self.all}
@@ -67,7 +69,7 @@ def everything(readers: Readers) -> list[tuple[str, int]]:
 
 
 def described(readers: Readers) -> Any:
-    admin = AdminClient({"bootstrap.servers": readers.bootstrap})  # answers come as long as it is there
+    admin = AdminClient({"bootstrap.servers": readers.bootstrap})  # responses come only while this client exists
     return admin.describe_consumer_groups([readers.group])[readers.group].result(10)
 
 

@@ -1,4 +1,4 @@
-"""Several nodes: groups live on different nodes by Kafka's hash, partitions are led by different nodes; stock clients find their way."""
+"""Several nodes: Kafka's hash puts groups on different nodes, partitions have different leaders, and stock clients find both."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ pytestmark = pytest.mark.groupmock(nodes=3)
 
 
 def offsets_partition(group: str) -> int:
-    """Where Kafka keeps a group: the absolute value of Java's String.hashCode (of -2^31: 0) over 50 partitions (SERVER-64)."""
+    """Return the offsets partition of a group: the absolute value of Java's String.hashCode (of -2^31: 0) modulo 50 partitions
+    (SERVER-64)."""
     code = 0
     for letter in group.encode("utf-16-be")[1::2]:  # ASCII names only
         code = (31 * code + letter) & 0xFFFFFFFF
@@ -23,7 +24,7 @@ def offsets_partition(group: str) -> int:
 
 
 def groups_of_every_node(prefix: str, nodes: int) -> list[str]:
-    """One group id per node, if offsets partition p lives on node 1 + p mod `nodes`."""
+    """Return one group id per node, if offsets partition p lives on node 1 + p mod `nodes`."""
     found: dict[int, str] = {}
     for name in (f"{prefix}-{index}" for index in count()):
         found.setdefault(offsets_partition(name) % nodes, name)
@@ -44,7 +45,7 @@ def test_groups_on_every_node_read_partitions_of_every_node(library: str, cluste
         reader.commit()
     described = [future.result(10) for future in admin.describe_consumer_groups(groups).values()]
     spread = {each.coordinator.id for each in described}
-    # Kafka places offsets partitions as it likes; groupmock by rule, so that its groups' nodes are known.
+    # # Kafka places offsets partitions freely. groupmock places them by rule, so that the nodes of its groups are known.
     assert spread <= brokers if isinstance(cluster, Elsewhere) else spread == brokers
     for group in groups:
         cluster.wait_for(group, state="Stable", members=1)

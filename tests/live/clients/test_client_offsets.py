@@ -1,4 +1,4 @@
-"""Offsets that stock clients commit are kept, shown and resumed from, also by another library."""
+"""The broker keeps and shows the offsets of stock clients, and any library resumes from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NEXT_LIBRARY = tuple(zip(LIBRARIES, LIBRARIES[1:] + LIBRARIES[:1], strict=True))
 
 
 def committed(cluster: Cluster, team: Team, topic: str) -> dict[int, int]:
-    """partition -> committed offset, as the broker tells it."""
+    """Return the committed offset of each partition, as the broker reports it."""
     return dict(cluster.groups[team.group].offsets.get(topic, {}))
 
 

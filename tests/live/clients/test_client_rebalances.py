@@ -1,4 +1,4 @@
-"""A group of one stock library: it forms, and it rebalances when a member joins, leaves or crashes."""
+"""A group of one stock library forms, and rebalances when a member joins, leaves or crashes."""
 
 from __future__ import annotations
 

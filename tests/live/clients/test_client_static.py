@@ -1,4 +1,4 @@
-"""Static members (group.instance.id) of stock libraries: a restart is no rebalance, a long absence is one."""
+"""Static members (group.instance.id) of stock libraries: a restart causes no rebalance, a long absence causes one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
 
 
 def two_static_members(team: Team, library: str, topic: str, **changes: object) -> list[Member]:
-    """One leads, one follows; three partitions each, one generation."""
+    """Start two members, of which one leads, with three partitions each, in one generation."""
     people = [team.join(library, instance=f"instance-{index}", **changes) for index in range(2)]
     settled(people, partitions(topic, 6), sizes=(3, 3))
     until("one generation", lambda: people[0].generation() == people[1].generation() > 0, lambda: [each.generation() for each in people])
@@ -29,7 +29,7 @@ def test_a_restart_within_the_session_is_no_rebalance(
     team: Team,
     topic: str,
 ) -> None:
-    """Both are restarted in turn (by parameter), so that the leader is one of them whoever it is."""
+    """The test restarts both in turn (by parameter), so that the leader is one of them."""
     people = two_static_members(team, library, topic, session_ms=60_000)
     generation, rounds, held = people[0].generation(), people[1 - index].rounds(), people[index].owned()
     people[index].stop()
@@ -53,10 +53,10 @@ def test_a_static_member_that_stays_away_is_expelled(library: str, cluster: Clus
 
 
 def refusal(member: Member) -> str:
-    """What the library tells its user: by itself, or when it is asked to commit."""
+    """Return the error that the library reports to its user, by itself or when it is asked to commit."""
     try:
         member.commit()
-    except Exception as error:  # each library has its own
+    except Exception as error:  # each library has its own exception
         return repr(error)
     return ""
 

@@ -1,4 +1,4 @@
-"""What a group reads changes under it: a new topic matches its pattern, a topic gets more partitions, members want different topics."""
+"""Subscriptions change: a new topic matches a pattern, a topic gets more partitions, members subscribe to different topics."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_pattern_does_not_match_topics_that_the_cluster_calls_internal(library
 def test_added_partitions_are_assigned_and_read_from_their_start(library: str, cluster: Cluster, team: Team, topic: str) -> None:
     people = [team.join(library, **QUICK_METADATA) for _ in range(2)]
     settled(people, partitions(topic, 6), sizes=(3, 3))
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})  # by the wire, as a user would; alive until the answer is here
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})  # a wire client, as a user has it, that exists until the response arrives
     admin.create_partitions([NewPartitions(topic, 8)])[topic].result(10)
     early = produce(cluster, topic, "before-they-are-known", across=(6, 7))
     settled(people, partitions(topic, 8), sizes=(4, 4))
@@ -55,7 +55,7 @@ def test_added_partitions_are_assigned_and_read_from_their_start(library: str, c
 def test_members_with_different_topics_get_only_their_own(library: str, cluster: Cluster, team: Team, topic: str) -> None:
     other = f"{topic}-b"
     cluster.create_topic(other, 2)
-    # Whoever leads learns of the other's topic only now: a change of metadata.
+    # # The leader learns of the other member's topic only now: its metadata change.
     one = team.join(library, **QUICK_METADATA)
     two = team.join(library, topics=(other,), **QUICK_METADATA)
     settled([one, two], partitions(topic, 6) | partitions(other, 2), sizes=(6, 2))

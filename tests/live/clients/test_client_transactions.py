@@ -1,5 +1,8 @@
-"""Stock transactional producers: consume, transform, produce, commit in one transaction; a zombie is fenced, an abort is seen by nobody who
-reads committed. With --against the same on Apache Kafka."""
+"""Stock transactional producers consume, transform, produce and commit in one transaction. A zombie is fenced, and no read_committed reader
+sees an abort.
+
+With --against the same tests run on Apache Kafka.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ WANTED = sorted(f"done-{number}" for number in range(COUNT))
 
 
 class Topics:
-    """One to read from, with all its records, and one to write to."""
+    """A source topic with all its records, and a sink topic."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.bootstrap, self.tag = cluster.bootstrap, uuid.uuid4().hex[:8]
@@ -30,7 +33,7 @@ class Topics:
             cluster.produce(self.source, str(number).encode(), partition=number % 2)
 
     def read(self, level: str) -> list[str]:
-        """All values of the sink, as a reader of that level sees them."""
+        """Return all values of the sink, as a reader with that isolation level sees them."""
         settings = {"bootstrap.servers": self.bootstrap, "group.id": f"reader-{self.tag}", "enable.partition.eof": True}
         consumer = confluent_kafka.Consumer(settings | {"isolation.level": level, "enable.auto.commit": False})
         consumer.assign([confluent_kafka.TopicPartition(self.sink, 0, 0)])
@@ -64,7 +67,7 @@ def producer_of(topics: Topics) -> confluent_kafka.Producer:
 
 
 def test_librdkafka_consumes_transforms_and_produces_each_record_once(topics: Topics, consumer: confluent_kafka.Consumer) -> None:
-    """The second transaction is aborted: its records are consumed again."""
+    """The second transaction is aborted, so its records are consumed again."""
     producer, done, transactions = producer_of(topics), 0, 0
     while done < COUNT:
         messages = consumer.consume(5, PATIENCE)

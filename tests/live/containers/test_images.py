@@ -1,4 +1,4 @@
-"""The images, built by whatever engine there is and tried verb by verb, each as its user would: `ENGINE run IMAGE VERB ...`.
+"""Builds the images with whatever engine exists and tries each verb as its user would: `ENGINE run IMAGE VERB ...`.
 
 Where no registry of images answers, docker/stand-in makes the base from Debian's packages (root and debootstrap).
 """
@@ -24,7 +24,7 @@ ENGINES = ("docker", "podman", "buildah")
 
 @dataclass(frozen=True)
 class Done:
-    """How a command in a container ended."""
+    """The result of a command in a container."""
 
     code: int
     out: str
@@ -33,25 +33,25 @@ class Done:
 
 @dataclass
 class Engine:
-    """What builds an image and runs a command in it; `base` is an image that is there, or may be pulled."""
+    """An engine that builds an image and runs a command in it. `base` is an image that exists or can be pulled."""
 
     name: str
     base: str
 
     def build(self, target: str) -> str:
-        """The tag of the image, as the Dockerfile's head says it is built."""
+        """Build the image as the Dockerfile's head says and return its tag."""
         tag = f"localhost/groupmock-live:{target}"
         words = ["build", "-f", "docker/Dockerfile", "--target", target, "-t", tag, "--build-arg", f"BASE={self.base}", "."]
         if self.name != "docker":
-            words[1:1] = ["--format", "docker"]  # the other form knows no HEALTHCHECK
+            words[1:1] = ["--format", "docker"]  # the other format has no HEALTHCHECK
         if self.name == "buildah":
-            words[1:1] = ["--isolation", "chroot", "--network", "host"]  # needs no namespace that a sandbox may not give
+            words[1:1] = ["--isolation", "chroot", "--network", "host"]  # these need no namespace that a sandbox may refuse
         done = subprocess.run([self.name, *words], cwd=TREE, capture_output=True, text=True, timeout=BUILD_S, check=False)
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
         return tag
 
     def run(self, image: str, words: Sequence[str], entry: str = "groupmock") -> Done:
-        """`entry` with these words, as the image's own user."""
+        """Run `entry` with these words as the image's own user."""
         if self.name != "buildah":
             return _done([self.name, "run", "--rm", "--entrypoint", entry, image, *words])
         container = _done(["buildah", "from", image]).out.strip()
@@ -61,7 +61,7 @@ class Engine:
             _done(["buildah", "rm", container])
 
     def megabytes(self, image: str) -> int:
-        """Of the whole image, its base included."""
+        """Return the size of the whole image with its base."""
         words = (
             ["images", "--format", "{{.Size}}", image] if self.name == "buildah" else ["image", "inspect", "--format", "{{.Size}}", image]
         )
@@ -189,7 +189,7 @@ def test_the_pipelines_image_runs_a_job_on_its_own_java(engine: Engine, pipeline
 
 
 def test_the_servers_image_is_small_beside_the_pipelines(engine: Engine, server: str, pipeline: str) -> None:
-    """Why there are two; the base is Python's slim image, or the stand-in, of about 150 MB."""
+    """This difference is the reason for two images. The base is Python's slim image, or the stand-in, of about 150 MB."""
     sizes = {each: engine.megabytes(each) for each in (engine.base, server, pipeline)}
     print(sizes)
     assert sizes[server] - sizes[engine.base] < 150

@@ -1,4 +1,4 @@
-"""What the compose file does, without containers: the sample consumers and the sample producer as processes."""
+"""Runs the samples of the compose file without containers: the sample consumers and the sample producer as processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECORDS = 10
 
 
 class Sample:
-    """A sample consumer as a process, reading RECORDS records."""
+    """A sample consumer as a process that reads RECORDS records."""
 
     def __init__(self, name: str, bootstrap: str) -> None:
         self.process = subprocess.Popen(
@@ -49,7 +49,7 @@ def samples() -> Iterator[Callable[[str, str], Sample]]:
 
 
 def test_the_two_sample_consumers_share_a_topic_and_leave(samples: Callable[[str, str], Sample]) -> None:
-    """Both libraries in one group, six partitions each, ten records each."""
+    """Both libraries are in one group, with six partitions and ten records each."""
     with Broker(topics={"orders": 12}) as broker:
         consumers = [samples(name, broker.bootstrap) for name in ("aiokafka_consumer", "kafka_python_consumer")]
         broker.wait_for("readers", state="Stable", members=2, timeout=PATIENCE)

@@ -1,4 +1,4 @@
-"""aiokafka's stop() where a failed fetch waits for its next attempt, or the coordinator is gone: by itself, and by stop_wholly."""
+"""aiokafka's stop() while a failed fetch waits for its next attempt, or without a coordinator: by itself, and by stop_wholly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATIENCE = 20
 
 
 class Heard(logging.Handler):
-    """Sets `event` when aiokafka says that a fetch failed: its task sleeps the backoff from then on."""
+    """Sets `event` when aiokafka logs a failed fetch, after which its task sleeps the backoff."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Heard(logging.Handler):
 
 @pytest.fixture
 async def waits_to_fetch_again() -> AsyncIterator[AIOKafkaConsumer]:
-    """A consumer whose leader is gone, with a minute to wait before it tries again."""
+    """Yield a consumer whose leader is gone and which waits a minute before its next fetch."""
     heard = Heard()
     logger = logging.getLogger("aiokafka.consumer.fetcher")
     logger.addHandler(heard)
@@ -39,7 +39,7 @@ async def waits_to_fetch_again() -> AsyncIterator[AIOKafkaConsumer]:
             one = AIOKafkaConsumer("orders", bootstrap_servers=broker.bootstrap, retry_backoff_ms=60_000)
             await one.start()
             for partition in one.assignment():
-                await one.position(partition)  # or the node may be gone before it was asked where to begin: no fetch fails then
+                await one.position(partition)  # otherwise the node may stop before this request, and then no fetch fails
             await broker.stop_node(2)
             await heard.event.wait()
             yield one
@@ -52,7 +52,7 @@ def connections(consumer: Any) -> list[Any]:
 
 
 async def test_by_itself_it_says_cancelled_and_leaves_connections(waits_to_fetch_again: AIOKafkaConsumer) -> None:
-    """Green as long as stop_wholly is needed."""
+    """This test passes as long as stop_wholly is needed."""
     with pytest.raises(asyncio.CancelledError):
         await waits_to_fetch_again.stop()
     assert connections(waits_to_fetch_again)
@@ -66,7 +66,7 @@ async def test_stopped_wholly_it_ends_and_leaves_nothing(waits_to_fetch_again: A
 
 @pytest.fixture
 async def without_a_coordinator() -> AsyncIterator[AIOKafkaConsumer]:
-    """A consumer that has something to commit and nobody to commit it to."""
+    """Yield a consumer with an uncommitted position and no coordinator."""
     async with asyncio.timeout(PATIENCE):
         async with Broker(topics={"orders": 2}, group_initial_rebalance_delay_ms=0) as broker:
             one = AIOKafkaConsumer(
@@ -82,7 +82,7 @@ async def without_a_coordinator() -> AsyncIterator[AIOKafkaConsumer]:
 
 
 async def test_by_itself_it_commits_for_ever(without_a_coordinator: AIOKafkaConsumer) -> None:
-    """Green as long as stop_wholly is needed."""
+    """This test passes as long as stop_wholly is needed."""
     stopping = asyncio.create_task(without_a_coordinator.stop())
     assert not (await asyncio.wait([stopping], timeout=2))[0]
     without_a_coordinator._coordinator._coordination_task.cancel()

@@ -1,4 +1,5 @@
-"""`coop-d2-literal`: the document's Design II byte for byte on the wire, as no stock client can read it, between scripts on raw sockets."""
+"""`coop-d2-literal` is the document's Design II byte for byte on the wire. No stock client can read it, so scripts on raw sockets play
+it."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ DESIGN_TWO = [each for each in examples() if each.design == 2]
 
 
 class Script(ClassicMember):
-    """One member, moved step by step by the test."""
+    """A member that the test moves step by step."""
 
     def __init__(self, bootstrap: str, name: str, claims: Held = frozenset()) -> None:
         host, port = bootstrap.split(":")
@@ -39,12 +40,12 @@ class Script(ClassicMember):
         return self.client.ask(key, newest(key, request), request)
 
     def send(self, key: int, request: Any) -> None:
-        """Send a request whose answer `read` returns."""
+        """Send a request; `read` returns its response."""
         self.version = newest(key, request)
         self.client.send(key, self.version, request)
 
     def join(self) -> None:
-        """Sends JoinGroup with the document's Subscription: PartitionAssignorData is empty."""
+        """Send a JoinGroup with the document's Subscription, whose PartitionAssignorData is empty."""
         if not self.member_id:
             assert self.joined(self.ask(JOIN_GROUP, self.join_request())) == MEMBER_ID_REQUIRED
         self.send(JOIN_GROUP, self.join_request())
@@ -61,7 +62,7 @@ class Script(ClassicMember):
         return answer
 
     def obey(self, data: bytes) -> None:
-        """(owned - revoked) | assigned."""
+        """Own (owned - revoked) | assigned, as the document demands."""
         self.heard = data
         told = designs.decode_assignment(data)
         self.owned = (self.owned - flat(told.revoke_topic_partitions)) | flat(told.assigned_topic_partitions)
@@ -72,7 +73,7 @@ class Script(ClassicMember):
 
 
 class Scripts:
-    """The group. A leads, with the policy and the document's literal Assignment; t1 is a constant of its configuration."""
+    """The group of the scripts. A leads with the policy and the document's literal Assignment; t1 is a constant of its configuration."""
 
     def __init__(self, house: Any, example: Example) -> None:
         self.broker = house.broker
@@ -80,10 +81,10 @@ class Scripts:
         self.memory: LeaderMemory | None = None
 
     def round(self, now: int) -> dict[str, bytes]:
-        """Everybody joins, A plans, everybody hears; what each heard, by name."""
+        """Play one round: all join, A plans, all receive. Return the bytes that each received, by name."""
         first, *others = sorted(self.members.values(), key=lambda each: each.generation >= 0)
-        first.join()  # who is new, or the others have their round without it; else A: it leads, as it came first of all
-        self.broker.wait_for("g", state="PreparingRebalance")  # a follower that overtakes it changes nothing and hears of its old round
+        first.join()  # a new member joins first, or the others have their round without it; otherwise A, which leads because it came first
+        self.broker.wait_for("g", state="PreparingRebalance")  # a follower that is faster changes nothing and receives its old round
         for member in others:
             member.join()
         answers = {name: member.is_in() for name, member in self.members.items()}
@@ -102,7 +103,7 @@ class Scripts:
         return {name: member.heard for name, member in self.members.items()}
 
     def become(self, names: set[str]) -> None:
-        """Whoever is missing leaves, whoever is new comes; the others learn of it by a heartbeat."""
+        """Make the group consist of these members: some leave, new ones join, and the others learn of it by a heartbeat."""
         for name in set(self.members) - names:
             self.members.pop(name).leave()
         for name in names - set(self.members):
@@ -110,7 +111,7 @@ class Scripts:
 
 
 def literal(one: policy.Decision) -> bytes:
-    """Partitions that do not change are left out, as in the document's examples."""
+    """Encode a decision without unchanged partitions, as in the document's examples."""
     return designs.encode_assignment(DesignAssignment(2, listed(one.listed), listed(one.revoked), one.timeout_ms))
 
 
@@ -138,7 +139,7 @@ def test_scripts_hear_the_documents_bytes(example: Example, house: Any) -> None:
 
 
 def timeouts_in(journal: str) -> set[int]:
-    """ScheduledRebalanceTimeout of every decoded Assignment that a leader brought, once the last one is written."""
+    """Return the ScheduledRebalanceTimeout of every decoded Assignment of a leader, once the last one is written."""
     found: set[int] = set()
 
     def read() -> bool:

@@ -1,4 +1,4 @@
-"""The document's seven rounds live: a stock consumer leads a group of raw scripts, and its SyncGroup carries exactly these bytes."""
+"""Plays the document's seven rounds live: a stock consumer leads a group of raw scripts, and its SyncGroup carries exactly these bytes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ DELAYED = pytest.mark.parametrize("house", [{"group_initial_rebalance_delay_ms":
 
 
 def rows(journal: str) -> list[dict[str, Any]]:
-    """SyncGroup requests with assignments, so far; a line that is being written is not read."""
+    """Return the SyncGroup requests with assignments so far, without a line that is still being written."""
     lines = Path(journal).read_text().splitlines(keepends=True)
     found = [json.loads(line) for line in lines if line.endswith("\n")]
     return [row for row in found if row.get("kind") == "request" and row["api_key"] == 14 and row["message"].get("assignments")]
 
 
 def sent_by_leader(journal: str) -> list[dict[str, str]]:
-    """The assignments of each, in hex, by the member's name."""
+    """Return the assignments of each request in hex, by the member's name."""
     return [
         {name_of(one["member_id"]): base64.b64decode(one["assignment"]).hex() for one in row["message"]["assignments"]}
         for row in rows(journal)
@@ -35,7 +35,7 @@ def sent_by_leader(journal: str) -> list[dict[str, str]]:
 
 
 def in_hex(one: Round) -> dict[str, str]:
-    """What the leader is to send; D' is D's process once more."""
+    """Return the expected assignments of the leader. D' is a second process of D."""
     return {name.rstrip("'"): data.hex() for name, data in one.assignment_wire.items()}
 
 
@@ -51,7 +51,7 @@ class Group:
         return {"A": self.leader.owned()} | {name: script.owned for name, script in self.scripts.items()}
 
     def change(self, members: set[str]) -> None:
-        """Whoever is new joins, whoever is missing leaves."""
+        """Make the group consist of these members: new ones join, the others leave."""
         for name in set(self.scripts) - members:
             self.house.gone(self.scripts.pop(name))
         for name in members - {"A", *self.scripts}:
@@ -70,7 +70,7 @@ def test_a_stock_leader_sends_the_documents_bytes(library: str, example: Example
     until("the initial claims", lambda: group.held() == settled, lambda: (group.held(), broker.story("g")))
     view = broker.wait_for("g", state="Stable", members=len(settled))
     assert name_of(view.leader) == "A"
-    before = view.generation  # each has one SyncGroup of a leader
+    before = view.generation  # each generation has one SyncGroup of a leader
     until("the journal's file", lambda: len(sent_by_leader(broker.journal)) == before, lambda: broker.story("g"))
 
     for number, one in enumerate(example.rounds, 1):

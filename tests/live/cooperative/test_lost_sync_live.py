@@ -1,4 +1,4 @@
-"""Design II when an answer is lost: the third SyncGroup of a member is applied, its answer never arrives, its connection is mute."""
+"""Design II with a lost response: the third SyncGroup of a member is applied, its response never arrives, its connection is mute."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ALL = frozenset(("T", number) for number in range(4))
 RECORDS = 20
 DESIGN_II = {"design": 2, "delay_ms": 500}
 SHORT = {"session_timeout_ms": 6_000, "request_timeout_ms": 7_000}
-"""So that who hears nothing gives up soon; kafka-python insists on a request timeout above the session's."""
+"""Timeouts so short that a client without responses gives up soon. kafka-python demands a request timeout above the session's."""
 
 
 def fill(house: Any) -> None:
@@ -23,7 +23,7 @@ def fill(house: Any) -> None:
 
 
 def settled(house: Any, *members: Any) -> None:
-    """Every partition is held once, nobody holds nothing, and nobody's poll loop has failed."""
+    """Wait until every partition is held once, every member holds one, and no poll loop has failed."""
 
     def done() -> bool:
         for member in members:

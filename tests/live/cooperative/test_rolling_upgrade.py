@@ -1,4 +1,4 @@
-"""Changing over, one bounce at a time: kafka-python by two names, aiokafka by one; nothing is owned twice or left behind."""
+"""A rolling change of the assignor: kafka-python by two names, aiokafka by one. No partition has two owners or none."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_member_that_knows_only_range_is_refused_by_a_group_that_knows_only_ou
 
 @pytest.mark.parametrize("design", [1, 2, 3])
 def test_aiokafka_changes_over_under_the_name_of_range(design: int, house: Any) -> None:
-    """One bounce each; an eager member that comes makes the group eager, and when it goes all is cooperative again."""
+    """Each of the members restarts once. An eager member makes the group eager, and without it the group is cooperative again."""
     settings = {"design": design, "delay_ms": 300, "max_moves": 4, "move_interval_ms": 100}
     members = {name: house.stock("aiokafka", name, None) for name in "AB"}
 
@@ -97,7 +97,7 @@ def test_aiokafka_changes_over_under_the_name_of_range(design: int, house: Any) 
     heard = [what for name in "AB" for what in members[name].told[told[name] :]]
     assert heard == [("revoked", members["C"].owned())], "one member hears of the one partition that goes"
 
-    members["D"] = house.stock("aiokafka", "D", None)  # eager
+    members["D"] = house.stock("aiokafka", "D", None)  # D is an eager member
     settled()
     assert modes() == {False}
     before = {name: members[name].owned() for name in "ABC"}

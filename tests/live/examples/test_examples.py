@@ -1,6 +1,6 @@
-"""The examples in other languages, as their users run them: installed, then tested against groupmock in under ten seconds.
+"""Installs the examples in other languages and tests them against groupmock in under ten seconds, as their users would.
 
-The install is not timed: what a package manager brings, and the first build of a client library, happen once.
+The installation is not timed, because a package manager's download and the first build of a client library happen once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ PROMISED_S = 10.0
 
 @dataclass(frozen=True)
 class Example:
-    """A folder of examples/: what it needs on the PATH, how it is installed and tested, what its runner says when so many passed."""
+    """A folder of examples/: the tools on the PATH that it needs, its commands to install and test it, and its runner's output after so
+    many passed tests."""
 
     language: str
     tools: Sequence[str]
@@ -40,7 +41,7 @@ class Example:
 MAVEN_INSTALL = [["mvn", "-B", "-q", "test-compile"], ["mvn", "-B", "-q", "test", "-Dtest=none", "-Dsurefire.failIfNoSpecifiedTests=false"]]
 SUREFIRE = r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0\n"
 EXAMPLES = [
-    # Offline from then on: test-compile brings compiler and libraries; the runner of tests is looked up when it runs none, too.
+    # # From here on Maven is offline: test-compile fetches compiler and libraries, and a run of no test fetches the runner.
     Example("java", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE),
     Example(
         "spring", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE, tests=1, promised_s=30.0,
@@ -59,7 +60,8 @@ SWAPPED = {
     "node": ("src/cook.js", r"( +await recipe\(.*?\n)", r"( +await consumer\.commitOffsets.*?\n)"),
     "go": ("cook.go", r"(\t+recipe\(.*?\n)", r"(\t+if err := client\.CommitRecords.*?\n.*?\n\t+\}\n)"),
 }
-"""Language -> file, the lines that cook, the lines that commit. (A listener of Spring's commits after it was called: nothing to swap.)"""
+"""The file, the cooking lines and the committing lines of each language. (A listener of Spring's commits after it was called: it has
+nothing to swap.)"""
 
 
 @pytest.fixture(params=EXAMPLES, ids=lambda each: each.language)
@@ -72,7 +74,7 @@ def example(request: pytest.FixtureRequest) -> Example:
 
 @pytest.fixture
 def folder(example: Example, tmp_path: Path) -> Path:
-    """The example, installed in a copy: nothing is left in the tree."""
+    """Install the example in a copy, so that the tree stays clean."""
     copy = tmp_path / example.language
     shutil.copytree(TREE / "examples" / example.language, copy, ignore=shutil.ignore_patterns("node_modules", "target"))
     for name in example.beside:
@@ -83,7 +85,7 @@ def folder(example: Example, tmp_path: Path) -> Path:
 
 
 def told(words: Sequence[str], folder: Path, limit_s: float) -> str:
-    """What the command printed, without colours; it must have ended with 0. The groupmock that it starts is the one under test."""
+    """Run a command, which must succeed, and return its output without colours. The groupmock that it starts is the one under test."""
     roots = os.pathsep.join(str(TREE / root) for root in ("codec", "broker", "clients", "pipeline"))
     variables = os.environ | {"GROUPMOCK": f"{sys.executable} -m groupmock", "PYTHONPATH": roots, "NO_COLOR": "1", "FORCE_COLOR": "0"}
     done = subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, timeout=limit_s, check=False)
@@ -103,7 +105,8 @@ def test_an_example_passes_in_under_ten_seconds_after_its_install(example: Examp
 
 @pytest.mark.parametrize("example", [each for each in EXAMPLES if each.language in SWAPPED], ids=lambda each: each.language, indirect=True)
 def test_an_example_finds_the_cook_that_commits_before_it_cooks(example: Example, folder: Path) -> None:
-    """What is committed before it is done is lost with the process: else the tests of the example prove little."""
+    """A record that is committed before its work is done is lost with the process. If the tests of the example missed that, they would
+    prove little."""
     file, cooks, commits = SWAPPED[example.language]
     swapped, count = re.subn(cooks + commits, r"\2\1", (folder / file).read_text())
     assert count == 1

@@ -1,7 +1,7 @@
-"""Exchanges over TCP against our server, in real time: what the core alone cannot show (bytes, queues, mute connections, timers).
+"""Exchanges over TCP against our server in real time, for what the core alone cannot show (bytes, queues, mute connections, timers).
 
-Every short exchange in one of its versions; on real Kafka all of them are played in tests/live/kafka. What only a wire can show is in
-tests/exchanges, and decides.
+They are every short exchange in one of its versions; tests/live/kafka plays all of them on real Kafka. tests/exchanges has the decisive
+tests of what only a wire can show.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from groupmock_clients.probe.stages.tcp_stage import TcpStage
 from groupmock_clients.probe.verdicts.outcome import BROKEN, DialogueOutcome, again
 from groupmock_clients.probe.verdicts.runner import play
 
-pytestmark = pytest.mark.xdist_group("exchanges over TCP")  # one worker has the servers and all dialogues at once
+pytestmark = pytest.mark.xdist_group("exchanges over TCP")  # one worker has the servers and all dialogues
 
 LONGEST_MS = 2_000
 PARALLEL = 16
-ATTEMPTS = 3  # a busy machine delays us more than any server: what is wrong is wrong every time
+ATTEMPTS = 3  # a busy machine delays us more than any server, so only a difference in every attempt counts
 EXCHANGES = load_suite().exchanges
 
 
 def chosen(release: str) -> list[Variant]:
-    """The newest version of every short exchange; of older releases what they do in their own way."""
+    """Return the newest version of every short exchange, and for older releases their own behaviour."""
     return [
         list(exchange.variants())[-1]
         for exchange in EXCHANGES
@@ -41,14 +41,14 @@ def chosen(release: str) -> list[Variant]:
 
 
 def speaks_of(exchange: Exchange, release: str) -> bool:
-    """Does it hold for older releases only, or expect something else of this one?"""
+    """Return whether the exchange holds for older releases only, or expects something else of this one."""
     if RELEASES[0] not in exchange.releases:
         return True
     return any(release in getattr(getattr(step, "expects", None), "by_release", ()) for step in exchange.steps)
 
 
 class Servers:
-    """One server process per release and settings, started when first asked for."""
+    """One server process per release and settings, started on first use."""
 
     def __init__(self) -> None:
         self._running: dict[tuple[str, str], tuple[subprocess.Popen[bytes], TcpBroker]] = {}
@@ -77,7 +77,7 @@ class Servers:
 
 
 class Played:
-    """All dialogues under way at once, for each mostly waits; what broke is played again when the rest is done."""
+    """All dialogues, played concurrently because each mostly waits. Those that broke are played again at the end."""
 
     def __init__(self, pool: ThreadPoolExecutor, servers: Servers) -> None:
         self._brokers = {

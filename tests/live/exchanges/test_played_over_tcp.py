@@ -1,4 +1,4 @@
-"""The whole check over TCP, our own server as the broker: equal where it is set as the core is, and a difference where it is not."""
+"""Runs the whole check over TCP with our own server as the broker: equal with the core's settings, and different with others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def address() -> Iterator[str]:
 
 
 def judged(address: str) -> ExchangeRun:
-    """A run of the one script."""
+    """Return a run of the one script."""
     with Peer(*parse_address(address), "4.3") as peer:
         run = ExchangeRun(peer, ComparisonRequest("groups", "4.3", (1, 2)), io.StringIO())
         run.one(SCRIPT)

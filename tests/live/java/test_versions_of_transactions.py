@@ -1,5 +1,8 @@
-"""What Java sends in transactions, as the journal has it: from 4.0 on the requests of a new client (KIP-890), where the cluster says
-transaction.version 2. What its programs see of that on Apache Kafka and here is in the matrix (tests/interop)."""
+"""Java's transactional requests in the journal: from 4.0 on they are those of a new client (KIP-890), if the cluster has
+transaction.version 2.
+
+The matrix (tests/interop) compares their effects on Apache Kafka and on groupmock.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +33,14 @@ def test_java_speaks_as_the_cluster_says(
     judge = next(each for each in catalogue.JUDGES if each.name == f"Java {release}, transactions")
     settings = {"groupmock.transaction.version": level, "group.initial.rebalance.delay.ms": 0}
     with Broker(profile="kafka-4.3", journal=tmp_path / "j.jsonl", settings=settings) as broker:
-        row = transactions.TransactionsRow(
-            judge.name, judge.command(building.built(judge.program)), desk.Desk(broker.bootstrap), tmp_path
-        )
+        row = transactions.TransactionsRow(judge.name, judge.command(building.built(judge.program)), desk.Desk(broker.bootstrap), tmp_path)
         row.run(short=True)
     assert row.good, {name: verdict.why for name, verdict in row.verdicts.items()}
     assert spoken(tmp_path / "j.jsonl") == wanted
 
 
 def spoken(journal: Path) -> dict[str, set[int]]:
-    """API -> versions of what members sent for their transactions."""
+    """Return the API versions that members used for their transactions."""
     found = defaultdict(set)
     for each in read(journal)[1]:
         if isinstance(each, RequestRow) and each.api_name in NEW | OLD and (each.client_id or "").startswith("member"):

@@ -1,1 +1,1 @@
-"""Kafka's own message classes judge the codec; needs java and the shared folder, a part of `make live`."""
+"""Kafka's own message classes judge the codec. This part of `make live` needs Java and the shared folder."""

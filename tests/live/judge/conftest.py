@@ -1,4 +1,5 @@
-"""The `release` fixture. A missing oracle is an error with a sentence, never a silent skip: this folder runs only when asked for."""
+"""The fixture `release` of this folder. A missing oracle is an error with a reason, never a silent skip, because this folder runs only
+on request."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from .oracle import RELEASES, NoOracle, classpath
 
 @pytest.fixture(params=RELEASES)
 def release(request: pytest.FixtureRequest) -> str:
-    """A release whose classes can be asked."""
+    """Return a release whose classes are available."""
     found: str = request.param
     try:
         classpath(found)

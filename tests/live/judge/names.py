@@ -1,4 +1,4 @@
-"""Fields that older releases call otherwise: our name (Kafka 4.3's) -> the name in 2.8, by message type."""
+"""Fields with other names in older releases: our name (that of Kafka 4.3) -> the name in 2.8, by message type."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OLDER: Final[dict[str, dict[str, str]]] = {
 
 
 def older(release: str, kind: str, shown: Any) -> Any:
-    """JSON in the names that the release uses."""
+    """Rename the fields of JSON to those of the release."""
     return _renamed(shown, OLDER.get(kind, {})) if release == "2.8.2" else shown
 
 
@@ -35,7 +35,7 @@ def _renamed(shown: Any, names: dict[str, str]) -> Any:
 
 
 def newer(release: str, kind: str, shown: Any) -> Any:
-    """JSON of a release in our names. Where 2.8 uses one name on two levels, `above` tells which is meant."""
+    """Rename the fields of a release's JSON to ours. Where 2.8 uses one name on two levels, `above` says which is meant."""
     return _modern(shown, OLDER.get(kind, {}), "") if release == "2.8.2" else shown
 
 

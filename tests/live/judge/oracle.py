@@ -1,4 +1,4 @@
-"""Kafka's message classes, asked in batches: one Java process per batch reads all questions and writes all answers."""
+"""Calls Kafka's message classes in batches: one Java process per batch reads all questions and writes all answers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ RELEASES: Final = ("2.8.2", "3.9.1", "4.3.0")
 
 
 class NoOracle(RuntimeError):
-    """What is missing, in a sentence."""
+    """The oracle lacks something, which the text names."""
 
 
 @functools.cache
 def classpath(release: str) -> str:
-    """The jars of a release; NoOracle if java, the shared folder or the jars are not to be had."""
+    """Return the jars of a release. Raises NoOracle if Java, the shared folder or the jars are missing."""
     if shutil.which("java") is None:
         raise NoOracle("MISSING: java, so Kafka's own classes did not judge the codec")
     if not ORACLE.exists():
@@ -37,7 +37,7 @@ def classpath(release: str) -> str:
 
 @functools.cache
 def compiled(release: str, program: Path) -> tuple[str, str]:
-    """(classpath, what to start): compiled once per run, since many questions are asked; without a javac the source itself."""
+    """Return the pair (classpath, start command). The program is compiled once per run; without a javac its source is started."""
     if shutil.which("javac") is None:
         return classpath(release), str(program)
     where = tempfile.mkdtemp(prefix="groupmock-judge-")
@@ -49,7 +49,7 @@ def compiled(release: str, program: Path) -> tuple[str, str]:
 
 
 def run(release: str, program: Path, text: str = "") -> str:
-    """What a Java program prints, with the release's classes around it."""
+    """Run a Java program with the release's classes and return its output."""
     path, start = compiled(release, program)
     command = ["java", "-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path, start]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
@@ -58,7 +58,7 @@ def run(release: str, program: Path, text: str = "") -> str:
 
 
 def ask(release: str, questions: list[dict[str, Any]], program: Path = SHARED / "oracle" / "KafkaCodec.java") -> list[dict[str, Any]]:
-    """The answers to the questions (the head comment of the program tells their forms), in order."""
+    """Return the answers to the questions in order. The head comment of the program describes their forms."""
     text = "\n".join(json.dumps(question) for question in questions) + "\n"
     answers = [json.loads(line) for line in run(release, program, text).splitlines()]
     assert len(answers) == len(questions)
@@ -67,5 +67,5 @@ def ask(release: str, questions: list[dict[str, Any]], program: Path = SHARED / 
 
 @functools.cache
 def offered(release: str) -> dict[str, Any]:
-    """`types` -> [lowest, highest], `flexible`, `keys` of a release."""
+    """Return `types` -> [lowest, highest], `flexible` and `keys` of a release."""
     return ask(release, [{"list": True}])[0]

@@ -1,9 +1,9 @@
-"""Record tests/data/codec/*.jsonl.gz: bytes that Kafka's own classes wrote, with the JSON they were made from.
+"""Records tests/data/codec/*.jsonl.gz: bytes that Kafka's own classes wrote, with the JSON they were made from.
 
     python -m tests.live.judge.record_vectors       (in the checkout; needs java and the shared folder; about two minutes)
 
-Per type and version: every edge case of `groupmock_codec.samples`, written by the newest release that has the version, and
-RANDOM random messages that the releases made themselves, one after the other. Deterministic: run twice, no difference.
+Per type and version the files have every edge case of `groupmock_codec.samples`, written by the newest release that has the version, and
+RANDOM random messages that the releases made themselves, one after the other. The files are deterministic: a second run changes nothing.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Question = dict[str, Any]
 
 
 def having(kind: str, version: int) -> list[str]:
-    """Releases that have this version, oldest first."""
+    """Return the releases that have this version, oldest first."""
     ranges = {release: offered(release)["types"].get(kind) for release in RELEASES}
     return [release for release, found in ranges.items() if found and found[0] <= version <= found[1]]
 
 
 def questions(kind: str, codec: Codec[Message], version: int) -> list[tuple[str, Question]]:
-    """What to ask whom for one type and version."""
+    """Return the questions for one type and version, with the release that each is for."""
     releases = having(kind, version)
     dice = random.Random(f"{kind} {version}")
     asked: list[tuple[str, Question]] = []
@@ -62,7 +62,7 @@ def record(path: Path, asked: list[tuple[str, Question]], answers: dict[str, lis
 
 
 def main() -> None:
-    """All APIs: one Java process per release answers everything."""
+    """Record the vectors of all APIs. One Java process per release answers everything."""
     plan: dict[str, list[tuple[str, Question]]] = {}
     for key in APIS:
         api = APIS[key]

@@ -1,4 +1,5 @@
-"""The embedded consumer protocol both ways: Kafka's classes have no version field inside, its serialisers write it before them."""
+"""The embedded consumer protocol in both directions. Kafka's classes have no version field, because its serialisers write it before
+them."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ HALVES = pytest.mark.parametrize("kind", KINDS)
 
 
 def shown(codec: Codec[Any], version: int, message: Any) -> dict[str, Any]:
-    """As Kafka's JSON: without the version."""
+    """Return the message as Kafka's JSON, without the version."""
     found = to_kafka_json(message, version, False)
     found.pop("version")
     return found

@@ -1,4 +1,4 @@
-"""Our error table against Kafka's: complete and equal for 4.3, a prefix for the older releases."""
+"""Compares our error table with Kafka's: complete and equal for 4.3, a prefix for the older releases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from groupmock_codec import error_codes
 
 from .oracle import run
 
-SINCE_3 = {error_codes.CONCURRENT_TRANSACTIONS}  # became retriable after 2.8
+SINCE_3 = {error_codes.CONCURRENT_TRANSACTIONS}  # this error became retriable after 2.8
 
 
 def test_error_codes_are_kafkas(release: str) -> None:

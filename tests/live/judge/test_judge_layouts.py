@@ -1,4 +1,4 @@
-"""Our declarations against Kafka's: versions, keys, flexible versions, and every layout of the three releases."""
+"""Compares our declarations with Kafka's: versions, keys, flexible versions, and every layout of the three releases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = {"bool": "BOOLEAN", "bytes": "BYTES", "records": "RECORDS", "string": "S
 
 
 def layout(message: type[Message], version: int, flexible: bool) -> list[dict[str, Any]]:
-    """Our layout as KafkaCodec.java tells Kafka's: tagged fields last, in order of their tags."""
+    """Return our layout in the form of KafkaCodec.java: tagged fields last, in order of their tags."""
     present = [field for field in fields_of(message) if field.present(version)]
     tagged = [field for field in present if flexible and field.tagged(version)]
     plain = [field for field in present if field not in tagged]
@@ -26,7 +26,7 @@ def layout(message: type[Message], version: int, flexible: bool) -> list[dict[st
 
 
 def entry(field: Field, version: int, flexible: bool) -> dict[str, Any]:
-    """One field."""
+    """Return the layout of one field."""
     wire, array = field.wire, field.wire.kind == "array"
     element = wire.element_wire if array else wire
     nullable = field.nullable(version)
@@ -40,7 +40,7 @@ def entry(field: Field, version: int, flexible: bool) -> dict[str, Any]:
 
 
 def type_name(wire: Wire, flexible: bool, nullable: bool) -> str:
-    """COMPACT_NULLABLE_STRING and so on."""
+    """Return COMPACT_NULLABLE_STRING and so on."""
     name = NAMES.get(wire.kind, wire.kind.upper())
     if wire.kind not in ("string", "bytes", "records"):
         return name
@@ -48,7 +48,7 @@ def type_name(wire: Wire, flexible: bool, nullable: bool) -> str:
 
 
 def without_later_tags(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A later release may add tagged fields to a version that an older one already has."""
+    """Drop tagged fields that a later release added to a version that an older one already has."""
     known = {field["name"] for field in theirs}
     kept = [field for field in ours if field["name"] in known or "tag" not in field]
     inner: dict[str, list[dict[str, Any]]] = {field["name"]: field.get("fields", []) for field in theirs}
@@ -57,7 +57,7 @@ def without_later_tags(ours: list[dict[str, Any]], theirs: list[dict[str, Any]])
 
 
 def comparable(release: str, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Layouts without what the schema classes of older releases do not tell: nullable structs, and nullable records of 2.8."""
+    """Return layouts without the facts that older releases' schema classes omit: nullable structs, and nullable records of 2.8."""
     found = []
     for field in fields:
         field = field | {"type": field["type"].replace("NULLABLE_RECORDS", "RECORDS")}
@@ -68,7 +68,7 @@ def comparable(release: str, fields: list[dict[str, Any]]) -> list[dict[str, Any
 
 
 def named_as(release: str, kind: str, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Our layout in the names of a release."""
+    """Return our layout in the names of a release."""
     return [
         field
         | {"name": next(iter(older(release, kind, {field["name"]: 0})))}

@@ -1,6 +1,6 @@
-"""Kafka's classes and our codec write for each other, and judge the same broken bytes.
+"""Kafka's classes and our codec write for each other, and must agree on broken bytes.
 
-GROUPMOCK_JUDGE_SEED and GROUPMOCK_JUDGE_COUNT (per type and version) change what is tried; both are in every failure.
+GROUPMOCK_JUDGE_SEED and GROUPMOCK_JUDGE_COUNT (per type and version) change the cases; every failure shows both.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HOSTILE: Final = [
         "fffe",
     )
 ]
-ONLY_WHEN_REWRITING: Final = ("raw tag field list", "as an undefined tag")  # Kafka has read these, and then will not write them
+ONLY_WHEN_REWRITING: Final = ("raw tag field list", "as an undefined tag")  # Kafka reads these, but then refuses to write them
 
 
 class Case(NamedTuple):
@@ -53,7 +53,7 @@ class Case(NamedTuple):
 
     @property
     def question(self) -> dict[str, Any]:
-        """Ask Kafka to read it."""
+        """Return the question that makes Kafka read the message."""
         return {"type": self.kind, "version": self.version, "hex": self.data.hex()}
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Case(NamedTuple):
 
 
 def every(release: str) -> Iterator[tuple[str, int, Codec[Message]]]:
-    """Every (type, version) that a release has."""
+    """Yield every (type, version) that a release has."""
     types = offered(release)["types"]
     for key in APIS:
         for kind, codec in ((f"{APIS[key].name}Request", APIS[key].request), (f"{APIS[key].name}Response", APIS[key].response)):
@@ -71,25 +71,26 @@ def every(release: str) -> Iterator[tuple[str, int, Codec[Message]]]:
 
 
 def shown(release: str, case: Case, message: Message, known: Any) -> Any:
-    """Our message as JSON in the release's names, without tagged fields that only later releases know."""
+    """Return our message as JSON in the release's names, without tagged fields that only later releases know."""
     return trimmed(masked(older(release, case.kind, to_kafka_json(message, case.version, case.codec.flexible(case.version)))), known)
 
 
 def only_we_know_a_tag(release: str, case: Case, message: Message, known: Any) -> bool:
-    """Does the message carry a tag that the release reads as unknown? It then skips as many bytes as announced, where we read the field."""
+    """Return whether the message carries a tag that the release does not know. It then skips as many bytes as announced, where we read
+    the field."""
     ours = str(to_kafka_json(message, case.version, case.codec.flexible(case.version)))
     return release != RELEASES[-1] and any(name in ours and name not in str(known) for name in LATER_TAGS)
 
 
 def masked(value: Any) -> Any:
-    """Kafka's JSON does not show record bytes (re-encoding to the same bytes does), only whether they are null."""
+    """Mask record bytes, because Kafka's JSON shows only whether they are null. Re-encoding to the same bytes compares them."""
     if isinstance(value, dict):
         return {name: "" if name in ("records", "recordSet") and inner is not None else masked(inner) for name, inner in value.items()}
     return [masked(each) for each in value] if isinstance(value, list) else value
 
 
 def trimmed(ours: Any, theirs: Any) -> Any:
-    """Without the fields that theirs does not have, where those are not shown by ours of older releases either."""
+    """Drop fields that Kafka's JSON does not have and that our JSON for older releases omits too."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return {name: trimmed(value, theirs[name]) for name, value in ours.items() if name in theirs or name not in LATER_TAGS}
     if isinstance(ours, list) and isinstance(theirs, list):
@@ -134,7 +135,7 @@ def test_we_write_and_kafka_reads(release: str) -> None:
 
 
 def test_broken_bytes_are_judged_alike(release: str) -> None:
-    """Since 3.x Kafka checks array counts before it allocates; 2.8 does not, which changes the exception, not the verdict."""
+    """Since 3.x Kafka checks array counts before it allocates. 2.8 does not, which changes the exception, not the verdict."""
     dice = random.Random(SEED)
     cases = [
         Case(kind, version, codec, damaged(codec.encode(version, sample(codec.message, version, codec.flexible(version), dice)), dice))
@@ -146,7 +147,7 @@ def test_broken_bytes_are_judged_alike(release: str) -> None:
         try:
             message, end = case.codec.decoder(case.version)(case.data, 0)
         except DecodeError as error:
-            # A release that does not know a tag yet lets it pass in versions for which a later one does not declare it.
+            # # A release that does not know a tag yet accepts it in versions for which a later release does not declare it.
             later_tag = release != RELEASES[-1] and "declared for other versions" in error.reason
             assert not theirs or later_tag, (str(case), error.place)
             continue
@@ -158,7 +159,7 @@ def test_broken_bytes_are_judged_alike(release: str) -> None:
 
 
 def damaged(data: bytes, dice: random.Random) -> bytes:
-    """One bit, byte or length changed, or the end cut off."""
+    """Change one bit, byte or length, or cut off the end."""
     out = bytearray(data)
     at = dice.randrange(len(out) + 1)
     how = dice.randrange(5)

@@ -1,4 +1,4 @@
-"""Kafka's record classes read what we write and the other way round, magic 0 to 2, and convert down to the same bytes."""
+"""Kafka's record classes read our records and ours read theirs, magic 0 to 2; both convert down to the same bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from groupmock_codec.records import NewRecord, Record, check_produced, decode_re
 
 from .oracle import NoOracle, ask, classpath
 
-RELEASE: Final = "3.9.1"  # the last one that writes magic 0 and 1
+RELEASE: Final = "3.9.1"  # the last release that writes magic 0 and 1
 PROGRAM: Final = Path(__file__).with_name("KafkaRecords.java")
 SEED: Final = int(os.environ.get("GROUPMOCK_JUDGE_SEED", "1"))
 COMPRESSIONS: Final = ("none", "gzip")
@@ -34,7 +34,7 @@ def blob(dice: random.Random) -> bytes | None:
 
 
 def some_records(dice: random.Random, magic: int) -> list[NewRecord]:
-    """One to six records; headers only where the format has them."""
+    """Draw one to six records, with headers only where the format has them."""
     return [
         NewRecord(
             blob(dice),
@@ -51,7 +51,7 @@ def hexed(data: bytes | None) -> str | None:
 
 
 def shown(records: list[Record]) -> list[list[Any]]:
-    """As KafkaRecords.java shows them."""
+    """Return records in the form of KafkaRecords.java."""
     return [
         [each.offset, each.timestamp, hexed(each.key), hexed(each.value), [[name, hexed(value)] for name, value in each.headers]]
         for each in records
@@ -68,7 +68,7 @@ def asked(records: list[NewRecord], magic: int, compression: str, base: int) -> 
 
 
 def cases(magics: tuple[int, ...]) -> list[tuple[list[NewRecord], int, str, int]]:
-    """(records, magic, compression, base offset)"""
+    """Return (records, magic, compression, base offset) of the cases."""
     dice = random.Random(SEED)
     return [
         (some_records(dice, magic), magic, compression, dice.choice((0, 7, 2**40)))

@@ -1,4 +1,5 @@
-"""What a run of the judge compared, as JSON lines in the file that GROUPMOCK_JUDGE_LOG names; docs/proof/fidelity.md is made from it."""
+"""Records what a run of the judge compared, as JSON lines in the file that GROUPMOCK_JUDGE_LOG names. docs/proof/fidelity.md is made
+from it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Protocol
 
 
 class Compared(Protocol):
-    """One message."""
+    """A message that was compared."""
 
     @property
     def kind(self) -> str:
@@ -19,11 +20,11 @@ class Compared(Protocol):
 
     @property
     def version(self) -> int:
-        """Of the type."""
+        """The version of the type."""
 
 
 def tell(what: str, release: str, seed: int, cases: Sequence[Compared]) -> None:
-    """One line, when a log is asked for. Only a comparison without a difference gets here."""
+    """Write one line if a log is requested. Only a comparison without a difference gets here."""
     log = os.environ.get("GROUPMOCK_JUDGE_LOG")
     if not log:
         return

@@ -1,6 +1,6 @@
-"""ApiVersions of real Apache Kafka and of us as that release, every version, field by field; what we leave out is in a checked-in list.
+"""Compares ApiVersions of real Apache Kafka with ours as that release, every version, field by field. A checked-in list has our omissions.
 
-Needs java and the shared folder.
+It needs java and the shared folder.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ LEFT_OUT = Path(__file__).resolve().parents[2] / "data" / "api_versions_left_out
 
 
 def asked(version: int) -> list[bytes]:
-    """The request and a last one behind it."""
+    """Return the request, and a last one behind it."""
     message = ApiVersionsRequest(client_software_name="twin", client_software_version="1")
     return [request(API_VERSIONS, version, message, 7, "twin"), probe()]
 
 
 def told(frame: bytes, version: int) -> ApiVersionsResponse:
-    """The answer."""
+    """Decode the response from a frame."""
     answer = APIS[API_VERSIONS].response.decode(version, frame[4:])
     assert isinstance(answer, ApiVersionsResponse)
     return answer
 
 
 def shown(answer: ApiVersionsResponse, keys: set[int], features: set[str]) -> dict[str, Any]:
-    """Without what is left out. The epoch counts a controller's records: only whether there is one is comparable."""
+    """Return the response without our omissions. The epoch counts a controller's records, so only its presence is comparable."""
     return {
         "error_code": answer.error_code,
         "throttle_time_ms": answer.throttle_time_ms,
@@ -59,7 +59,7 @@ NEWEST = 4
 
 
 def differences(release: str, host: str, port: int) -> list[str]:
-    """What differs, and what the list of left-outs says wrongly."""
+    """Return the differences, and the errors in the list of omissions."""
     listed = tomllib.loads(LEFT_OUT.read_text())
     keys = {int(key): why for key, why in listed["apis"].items()}
     features = listed["features"]

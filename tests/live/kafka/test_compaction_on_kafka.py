@@ -1,8 +1,9 @@
-"""A log cleaner's round on real Apache Kafka and ours, batch by batch, over logs drawn by chance. Needs java and the shared folder.
+"""Compares a round of the log cleaner on real Apache Kafka with ours, batch by batch, over random logs. It needs java and the shared
+folder.
 
-A topic has a log per partition. Each is written in two goes. Behind each go the broker's log cleaner is let loose, and between the two
-the time of the tombstones runs out. min.cleanable.dirty.ratio keeps the cleaner away meanwhile: nothing is dirtier than 1. On our side the
-same batches are appended and `compact_topic` is ordered.
+A topic has a log per partition. Each is written in two parts. After each part the broker's log cleaner runs, and between the two the time
+of the tombstones ends. Meanwhile min.cleanable.dirty.ratio keeps the cleaner away: nothing is dirtier than 1. On our side the same batches
+are appended and `compact_topic` is called.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ Log = list[bytes]
 
 
 def drawn(dice: Random, producer_ids: list[int], sequences: dict[int, int], stamp: int, batches: int) -> Log:
-    """Batches of a few keys and tombstones, some compressed, some of idempotent producers; the last lies in a segment of its own."""
+    """Draw batches of a few keys and tombstones, some compressed, some of idempotent producers. The last one lies in a segment of its
+    own."""
     log, keys = [], [b"a", b"b", b"c", b"d"]
     for _ in range(batches):
         stamp += dice.choice([1, 10, SEGMENT_MS * 2]) if dice.random() < 0.3 else 1
@@ -60,7 +62,7 @@ def drawn(dice: Random, producer_ids: list[int], sequences: dict[int, int], stam
 
 
 def shown(batches: list[Batch]) -> list[dict[str, Any]]:
-    """What a batch says, clocks left out: a delete horizon is there or not."""
+    """Return the contents of batches without clocks: a delete horizon is there or not."""
     return [
         {
             "offsets": (batch.base_offset, batch.last_offset),
@@ -76,7 +78,7 @@ def shown(batches: list[Batch]) -> list[dict[str, Any]]:
 
 
 class Kafka:
-    """The broker's side."""
+    """The broker's side of the comparison."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -87,7 +89,7 @@ class Kafka:
         until("the logs are there", lambda: all(self.batches(index) == [] for index in range(LOGS)), str)
 
     def producer_id(self) -> int:
-        """A fresh one; a broker that has just started says 14 until its controller gave it some."""
+        """Return a fresh producer id. A new broker answers with error 14 until its controller gave it some."""
         found: list[int] = []
 
         def ask() -> bool:
@@ -99,7 +101,7 @@ class Kafka:
         return found[-1]
 
     def append(self, index: int, log: Log) -> None:
-        """One Produce a batch."""
+        """Append a log with one Produce per batch."""
         for batch in log:
             data = TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=index, records=batch)])
             answer = self.client.ask(0, 9, ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[data]))
@@ -107,7 +109,7 @@ class Kafka:
             assert row.error_code == 0, (index, row)
 
     def batches(self, index: int) -> list[Batch]:
-        """All of a log; a fetch ends where a segment does."""
+        """Return all batches of a log. A fetch ends where a segment ends."""
         found: list[Batch] = []
         while True:
             offset = found[-1].next_offset if found else 0
@@ -119,7 +121,7 @@ class Kafka:
             found += more
 
     def clean(self, differing: Callable[[], list[str]]) -> None:
-        """Let the cleaner loose until nothing differs, then keep it away again."""
+        """Let the cleaner run until nothing differs, then keep it away again."""
         self._ratio("0.0")
         until("the logs to be compacted as ours are", lambda: not differing(), lambda: "\n".join(differing()), 30)
         self._ratio("1.0")
@@ -132,7 +134,7 @@ class Kafka:
 
 
 def compare(kafka: Kafka, release: str, seed: int) -> None:
-    """Fails with the logs that differ."""
+    """Fail with the logs that differ."""
     dice, profile = Random(seed), load(f"kafka-{release}")
     world = LogWorld(quirks=Quirks(**dict.fromkeys(profile.quirks, True)), log_message_timestamp_after_max_ms=2**62)
     world.topic(TOPIC, LOGS, None, **{name.replace(".", "_"): value for name, value in CONFIGS.items()})

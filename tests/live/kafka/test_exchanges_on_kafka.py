@@ -1,6 +1,6 @@
-"""Every exchange on real Apache Kafka: the broker is the judge of our expectations. Needs java and the shared folder.
+"""Plays every exchange on real Apache Kafka: the broker judges our expectations. It needs java and the shared folder.
 
-Brokers come in classes of settings, one start for each; what takes longer than LONGEST_S is left to `probe --longest`.
+Brokers are grouped by their settings, one start for each group. `probe --longest` plays those that take longer than LONGEST_S.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CONSUMER_CLASSES = {
     "disabled": {"group.consumer.migration.policy": "disabled"},
     "switched off": {"group.coordinator.rebalance.protocols": "classic"},
 }
-"""Settings under which brokers show all that is stated of consumer groups."""
+"""Settings with which brokers show everything that is stated about consumer groups."""
 STOCK = {
     "group.consumer.session.timeout.ms": "45000",
     "group.consumer.heartbeat.interval.ms": "5000",
@@ -48,9 +48,9 @@ CONSUMER_EXCHANGES = [
     if any(row.startswith("CG-") for row in each.rows) and "4.3" in each.releases and not each.lacking
 ]
 KEPT = (0, 4)
-"""Exit codes of the probe; 4: something stays unknown under these settings."""
+"""Good exit codes of the probe; 4: something stays unknown under these settings."""
 FEWEST = 450
-"""Fewer kept exchanges than this mean that something did not run. The others cannot be provoked or are of other releases."""
+"""If fewer exchanges are kept, some did not run. The others cannot be provoked or belong to other releases."""
 
 
 @pytest.mark.parametrize("settings", CLASSES.values(), ids=CLASSES)
@@ -77,15 +77,15 @@ def test_every_exchange_of_consumer_groups_is_meant_for_some_settings() -> None:
 
 
 def meant_for(settings: dict[str, str]) -> set[str]:
-    """The dialogues whose own settings are these, or some of them."""
+    """Return the dialogues whose own settings are these or a part of them."""
     fitting = [each for each in CONSUMER_EXCHANGES if each.settings.items() <= {**STOCK, **settings}.items()]
-    # What is switched off answers nothing else; small or short-lived groups and other policies keep what is written for them.
+    # # Dialogues with features off, small or short-lived groups and other policies need settings of their own.
     own = [each for each in fitting if each.settings.keys() & settings.keys() or not settings]
     return {variant.name for each in own for variant in each.variants()}
 
 
 def probed(release: str, settings: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    """A broker of that release with these settings, and what the probe says of it."""
+    """Start a broker of that release with these settings and return the result of the probe."""
     wanted = ["--retries", "2", "--patience", "1.5", "--longest", str(LONGEST_S), *words]
     with kafka(BROKERS[release], BASE | settings) as bootstrap:
         command = [sys.executable, "-m", "groupmock_clients.probe", bootstrap, "--release", release, *wanted]

@@ -1,6 +1,6 @@
-"""Hostile bytes of a known range of seeds, on real Apache Kafka and on us; fresh seeds of every family are `make search`'s.
+"""Sends hostile bytes of a known range of seeds to real Apache Kafka and to us. `make search` uses fresh seeds of every family.
 
-Needs java and the shared folder. Takes GROUPMOCK_FIDELITY_SECONDS (default 20) for each release.
+It needs java and the shared folder, and takes GROUPMOCK_FIDELITY_SECONDS (default 20) for each release.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tools.runs import ROOT
 SETTINGS = {**BASE, "auto.create.topics.enable": "false", "max.incremental.fetch.session.cache.slots": "100000"}
 INPUTS_A_SECOND = 50
 HOSTILE_SEED = 40_000
-"""The beginning of a range that was gone through on both releases. One spoiled request in some thousand still shows something
-new about an old release: to look for that, with other seeds, is `make search`."""
+"""The begin of a range that was fully tested on both releases. With other seeds, one broken request in some thousand still shows
+something new about an old release; `make search` looks for those."""
 
 
 @pytest.mark.parametrize("release", BROKERS)

@@ -1,7 +1,7 @@
-"""`groupmock like` of real Apache Kafka: a cluster is copied, and both are asked the same. Needs java and the shared folder.
+"""`groupmock like` of real Apache Kafka: it copies a cluster, and both get the same requests. It needs java and the shared folder.
 
-The cluster gets topics by confluent-kafka: records plain and compressed, of a transaction that is aborted and one that is committed, a log
-whose beginning was deleted, configs, a group that committed. What is compared is what an admin client and a consumer see.
+confluent-kafka writes the topics: records plain and compressed, in an aborted and in a committed transaction, a log with a deleted begin,
+configs, and a group with commits. The test compares what an admin client and a consumer see.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONFIGS = {"cleanup.policy": "compact", "retention.ms": "86400000", "min.insync.
 
 
 def fill(bootstrap: str, nodes: int) -> None:
-    """What the cluster is to have."""
+    """Write the contents of the cluster."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     wanted = [NewTopic(name, count, nodes, config=CONFIGS if name == "prices" else {}) for name, count in TOPICS.items()]
     for done in admin.create_topics(wanted).values():
@@ -49,7 +49,7 @@ def fill(bootstrap: str, nodes: int) -> None:
 
 
 def seen(bootstrap: str) -> dict[str, Any]:
-    """What an admin client and a consumer see."""
+    """Return what an admin client and a consumer see."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     places = [TopicPartition(name, index) for name, count in TOPICS.items() for index in range(count)]
     ends = {}
@@ -69,7 +69,7 @@ def seen(bootstrap: str) -> dict[str, Any]:
 
 
 def records(bootstrap: str, places: list[TopicPartition]) -> list[Any]:
-    """Everything that a consumer with isolation level read_committed reads from the start of every partition."""
+    """Return everything that a consumer with isolation level read_committed reads from the start of every partition."""
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": "looks", "auto.offset.reset": "earliest", "isolation.level": "read_committed",
          "enable.partition.eof": True, "enable.auto.commit": False}
@@ -92,7 +92,7 @@ def records(bootstrap: str, places: list[TopicPartition]) -> list[Any]:
 
 
 def compared(bootstrap: str, profile: str, nodes: int) -> list[str]:
-    """What differs, a line each."""
+    """Return the differences, one per line."""
     fill(bootstrap, nodes)
     with Broker(like=bootstrap.split(",")[0], like_records=1000, profile=profile, nodes=nodes) as copy:
         left, mine = seen(bootstrap), seen(copy.bootstrap)

@@ -1,4 +1,4 @@
-"""Fetch from follower (KIP-392), asked of three real nodes in three racks and of us. Needs java and the shared folder."""
+"""Fetch from follower (KIP-392), compared between three real nodes in three racks and ours. It needs java and the shared folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ RECORDS = 3
 
 
 class Asked(NamedTuple):
-    """One Fetch. `at`: of the leader or a follower; `rack`: 0 none, 1 the leader's, 2 the follower's, 3 nobody's."""
+    """One Fetch of the comparison. `at` is the leader or a follower; `rack` is 0 for none, 1 for the leader's, 2 for the follower's, 3
+    for nobody's."""
 
     at: str
     offset: int
@@ -45,7 +46,7 @@ CASES = [
 
 
 def request(asked: Asked, racks: list[str]) -> FetchRequest:
-    """Without a wait."""
+    """Return a Fetch request without a wait."""
     partition = FetchPartition(partition=0, fetch_offset=asked.offset, partition_max_bytes=1 << 20, current_leader_epoch=asked.epoch)
     rack = racks[asked.rack] if asked.version >= 11 else ""
     topics = [FetchTopic(topic="t", partitions=[partition])]
@@ -53,7 +54,7 @@ def request(asked: Asked, racks: list[str]) -> FetchRequest:
 
 
 def shown(answer: Any) -> dict[str, Any]:
-    """A row; nodes by what they are."""
+    """Return a row of the response, with the roles of nodes instead of their ids."""
     row = answer.responses[0].partitions[0]
     return {
         "error": row.error_code, "high_watermark": row.high_watermark, "stable": row.last_stable_offset, "start": row.log_start_offset,
@@ -81,11 +82,11 @@ def launch_in_a_rack(command, out):
 oracle.launch = launch_in_a_rack
 sys.exit(oracle.main())
 """
-"""The script that starts Kafka, made to give node N the rack rN."""
+"""Start node N of Kafka with the rack rN."""
 
 
 def of_kafka(version: str) -> dict[Asked, Any]:
-    """What the release answers."""
+    """Return the answers of the release."""
     script = ("-c", RACKED, str(ORACLE))
     with ExitStack() as ends:
         bootstrap = ends.enter_context(kafka(version, {"replica.selector.class": RACK_AWARE}, NODES, script))
@@ -131,7 +132,7 @@ def _leader(client: Client) -> int:
 
 
 def of_ours(profile: str) -> dict[Asked, Any]:
-    """What we answer as that release."""
+    """Return our answers as that release."""
     quirks = Quirks(**dict.fromkeys(load(profile).quirks, True))
     world = LogWorld(nodes=NODES, quirks=quirks, replica_selector_class=RACK_AWARE)
     identity = world.environment.identity

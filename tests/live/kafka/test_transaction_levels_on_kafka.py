@@ -1,6 +1,6 @@
-"""Levels of transaction.version (TX-03, TX-23, TX-24), reached by UpdateFeatures, of Apache Kafka 4.3.0 and of us.
+"""Levels of transaction.version (TX-03, TX-23, TX-24), set by UpdateFeatures, on Apache Kafka 4.3.0 and on ours.
 
-Needs java and the shared folder.
+It needs java and the shared folder.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from tools.oracle import kafka
 
 PATIENCE_S = 20
 NOT_YET = {3, 5, 6, 14, 15, 16, 51}
-"""What a cluster says that has not made a topic yet, or is writing markers."""
+"""Errors of a cluster that has not created a topic yet, or is writing markers."""
 
 
 def told(ask: Callable[[], int], but: set[int] = NOT_YET) -> int:
-    """The code, once it is none of those."""
+    """Repeat a request until its code is none of these, and return the code."""
     end = time.monotonic() + PATIENCE_S
     while (code := ask()) in but and time.monotonic() < end:
         time.sleep(0.02)
@@ -49,7 +49,7 @@ def told(ask: Callable[[], int], but: set[int] = NOT_YET) -> int:
 
 
 class Producer:
-    """A transactional id of its own, and what is asked with it. Partitions are those of one topic."""
+    """A producer with a transactional id of its own. Its partitions belong to one topic."""
 
     def __init__(self, link: Client, topic: str, timeout_ms: int = 60_000) -> None:
         self.link, self.topic, self.name, self.timeout_ms = link, topic, f"x-{uuid.uuid4().hex}", timeout_ms
@@ -58,7 +58,7 @@ class Producer:
         self.pid, self.epoch = self.answer.producer_id, self.answer.producer_epoch
 
     def init(self, own: bool = False) -> int:
-        """`own`: it says who it is."""
+        """Send an InitProducerId and return its code. With `own` it contains the producer's id."""
         asked = InitProducerIdRequest(transactional_id=self.name, transaction_timeout_ms=self.timeout_ms)
         if own:
             asked.producer_id, asked.producer_epoch = self.pid, self.epoch
@@ -97,13 +97,13 @@ class Producer:
         return told(lambda: int(self.link.ask(28, version, asked).topics[0].partitions[0].error_code), {14, 15, 16})
 
     def end(self, committed: bool, version: int = 5) -> tuple[int, int]:
-        """Code and epoch."""
+        """Send an EndTxn and return its code and epoch."""
         asked = EndTxnRequest(transactional_id=self.name, producer_id=self.pid, producer_epoch=self.epoch, committed=committed)
         answer = self.link.ask(26, version, asked)
         return answer.error_code, answer.producer_epoch
 
     def state(self) -> str:
-        """Once no markers are under way."""
+        """Return the state once no markers are in flight."""
         found: list[str] = []
 
         def look() -> int:
@@ -121,7 +121,7 @@ def finalized(link: Client) -> int:
 
 
 def reach(link: Client, level: int) -> None:
-    """The cluster agrees on that level."""
+    """Set the cluster's level of transaction.version."""
     update = FeatureUpdateKey(feature=FEATURE, max_version_level=level, upgrade_type=1 if level > finalized(link) else 2)
     answer = link.ask(57, 2, UpdateFeaturesRequest(timeout_ms=5000, feature_updates=[update]))
     assert answer.error_code == 0, answer
@@ -129,7 +129,7 @@ def reach(link: Client, level: int) -> None:
 
 
 def steps(new: Callable[..., Producer]) -> Iterator[object]:
-    """What is asked at one level. Whatever the id hangs in afterwards is asked of it, too."""
+    """Yield the results of the requests at one level. Ids with an open transaction are asked as well."""
     for version in (11, 12):
         one = new()
         yield f"Produce v{version}", one.write(0, version), one.state(), one.add(1), one.init(), one.end(False, 4)
@@ -154,12 +154,12 @@ def steps(new: Callable[..., Producer]) -> Iterator[object]:
 
 
 def seen(bootstrap: str) -> list[object]:
-    """At each level."""
+    """Return the results at each level."""
     host, port = bootstrap.split(",")[0].rsplit(":", 1)
     found: list[object] = []
     with Client(host, int(port)) as link:
         topic = f"t-{uuid.uuid4().hex}"
-        for kind in (0, 1):  # the first look-up makes the topic of a coordinator
+        for kind in (0, 1):  # the first look-up creates the topic of a coordinator
             told(lambda kind=kind: int(link.ask(10, 1, FindCoordinatorRequest(key="twin", key_type=kind)).error_code))  # type: ignore[misc]
         link.ask(19, 5, CreateTopicsRequest(topics=[CreatableTopic(name=topic, num_partitions=2, replication_factor=1)], timeout_ms=5000))
 

@@ -1,4 +1,5 @@
-"""The live page of a cluster in this process, in Chromium. Screenshots go to `build/page`, for who reads the report of `make live`."""
+"""Opens the live page of a cluster in this process in Chromium. Screenshots go to `build/page`, for readers of the report of `make
+live`."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def crowd(broker: Broker) -> Iterator[Callable[..., Crowd]]:
-    """Members of a group; Stable when it is given."""
+    """Yield a function that makes a Stable group of members."""
     crowds: list[Crowd] = []
 
     def gathered(names: Iterable[str] = ("anna", "ben", "cleo"), group: str = "kitchen", **how: Any) -> Crowd:
@@ -43,7 +44,7 @@ def crowd(broker: Broker) -> Iterator[Callable[..., Crowd]]:
 
 @pytest.fixture
 def visit(browser: Browser, broker: Broker) -> Iterator[Opens]:
-    """Open the page. At the end: nothing was said on the console, nobody but the server was asked."""
+    """Yield a function that opens the page. At the end the console must be empty and only the server may have been asked."""
     visits: list[Visit] = []
 
     def opened(**how: Any) -> Visit:
@@ -59,7 +60,7 @@ def visit(browser: Browser, broker: Broker) -> Iterator[Opens]:
 
 @pytest.fixture
 def keep() -> Callable[..., None]:
-    """A screenshot, of the whole page or of what a window shows."""
+    """Return a function that takes a screenshot of the whole page or of the visible part."""
     SHOTS.mkdir(parents=True, exist_ok=True)
 
     def kept(page: Page, name: str, whole: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""A page that is open for eight hours of a busy run: neither the browser nor the server keeps more in the end than after a while."""
+"""A page that is open for eight hours of a busy run: neither the browser nor the server keeps more at the end than after a while."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from page_visit import Visit, until
 HOURS = 8
 MEMBERS = 12
 STEP_S = 20
-"""The clock is moved on by so much at a time, as soon as the members have gone on: eight hours pass in some minutes."""
+"""The clock advances by this much at a time, as soon as the members have gone on: eight hours pass in some minutes."""
 MOST_HEAP = 2_000_000
 MOST_RESIDENT = 10_000_000
-"""Bytes more at the end than after two hours."""
+"""The bytes that may be added between two hours and the end."""
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def post(url: str, **body: Any) -> Any:
 
 
 def step(control: str) -> None:
-    """Move the clock on, and see the members go on after it."""
+    """Advance the clock and wait until the members go on."""
     seq = post(f"{control}/v1/clock/step", ms=STEP_S * 1000)["seq"]
     wanted = f"{control}/v1/journal/wait?kind=request&api=OffsetCommit&since={seq}&count={4 * MEMBERS}&timeout=60"
     with urllib.request.urlopen(wanted, timeout=90):
@@ -52,7 +52,7 @@ def resident(pid: int) -> int:
 
 
 def kept(visit: Visit, pid: int) -> dict[str, int]:
-    """Bytes and elements after a collection of garbage."""
+    """Return bytes and elements after a garbage collection."""
     session = visit.context.new_cdp_session(visit.page)
     session.send("HeapProfiler.enable")
     session.send("HeapProfiler.collectGarbage")

@@ -1,4 +1,4 @@
-"""A bucket of moto's S3 server, which takes everybody for whom he says he is."""
+"""A bucket of moto's S3 server, which accepts any credentials."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from urllib.request import Request, urlopen
 
 PATIENCE_S: Final = 60
 HEADERS: Final = {"Content-Type": "application/octet-stream", "Authorization": "AWS any:any"}
-"""urllib would call a body a form, and moto would wait for one. moto looks whether a request is signed, not how."""
+"""urllib would declare a body as a form, and moto would wait for one. moto checks that a request is signed, not how."""
 
 
 class Bucket(NamedTuple):
-    """Keys are relative to it."""
+    """A bucket with keys relative to it."""
 
     endpoint: str
     name: str
 
     def make(self) -> None:
-        """It must not be there."""
+        """Create the bucket, which must not exist."""
         self._asked("PUT", "")
 
     def upload(self, folder: Path, prefix: str) -> None:
-        """The files of a folder."""
+        """Upload the files of a folder."""
         for file in folder.iterdir():
             self._asked("PUT", f"{prefix}/{file.name}", file.read_bytes())
 
     def download(self, prefix: str, folder: Path) -> None:
-        """Whatever is below, as files."""
+        """Download everything below a prefix as files."""
         for key in self.keys(prefix):
             if not key.endswith("/"):  # a marker of S3A's for a folder
                 file = folder / key.removeprefix(f"{prefix}/")
@@ -37,7 +37,7 @@ class Bucket(NamedTuple):
                 file.write_bytes(self._asked("GET", key))
 
     def keys(self, prefix: str) -> list[str]:
-        """All of them: a page has a thousand."""
+        """Return all keys; a page of the response has a thousand."""
         told = xml.fromstring(self._asked("GET", f"?list-type=2&prefix={quote(prefix)}/"))
         space = told.tag.removesuffix("ListBucketResult")
         assert told.findtext(f"{space}IsTruncated") == "false"

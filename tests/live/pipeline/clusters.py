@@ -29,7 +29,7 @@ S3: Final = r"Running on (http://\S+)"
 
 @contextmanager
 def standalone(spark: Environment, folder: Path) -> Iterator[str]:
-    """The master's URL, while it has `WORKERS` workers of a core each."""
+    """Yield the master's URL of a cluster with `WORKERS` workers of a core each."""
     with ExitStack() as stack:
         master = _class(spark, "master.Master", "--host", HERE, "--port", "0", "--webui-port", "0")
         daemon = _here(spark) | {"SPARK_DAEMON_MEMORY": "256m"}
@@ -42,7 +42,7 @@ def standalone(spark: Environment, folder: Path) -> Iterator[str]:
 
 @contextmanager
 def connect(spark: Environment, settings: Mapping[str, str]) -> Iterator[str]:
-    """The URL of a Spark Connect server that runs Spark in its own process."""
+    """Yield the URL of a Spark Connect server that runs Spark in its own process."""
     here = {"spark.connect.grpc.binding.address": HERE, "spark.connect.grpc.binding.port": "0", "spark.ui.enabled": "false"}
     flags = [word for key, value in (here | dict(settings)).items() for word in ("--conf", f"{key}={value}")]
     server = ("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", "local[2]", *flags, "spark-internal")
@@ -52,14 +52,14 @@ def connect(spark: Environment, settings: Mapping[str, str]) -> Iterator[str]:
 
 @contextmanager
 def staying(spark: Environment) -> Iterator[str]:
-    """The URL of `groupmock pipeline spark`."""
+    """Yield the URL of `groupmock pipeline spark`."""
     with _saying([str(spark.python), "-m", "groupmock_pipeline", "spark", "--master", "local[2]", "--port", "0"], URL, {}) as remote:
         yield remote
 
 
 @contextmanager
 def s3(spark: Environment) -> Iterator[str]:
-    """The endpoint of moto's server, which keeps everything in its memory."""
+    """Yield the endpoint of moto's server, which keeps everything in its memory."""
     with _saying([str(spark.python), "-m", "moto.server", "-H", HERE, "-p", "0"], S3, {}) as endpoint:
         yield endpoint
 
@@ -76,7 +76,7 @@ def _here(spark: Environment) -> dict[str, str]:
 
 @contextmanager
 def _saying(words: Sequence[str], ready: str, variables: Mapping[str, str]) -> Iterator[str]:
-    """What a process says where `ready` has its group, from then on; it ends with the block."""
+    """Start a process and yield the group of `ready` in its output. The process ends with the block."""
     with subprocess.Popen(
         words, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
@@ -99,7 +99,7 @@ def _said(process: subprocess.Popen[str], ready: str) -> str:
         for line in process.stdout:
             text += line
             if found := re.search(ready, text, re.DOTALL):
-                # A full pipe would stop it.
+                # # Read on, because a full pipe would stop it.
                 threading.Thread(target=deque, args=(process.stdout, 0), daemon=True).start()
                 return found[1]
     finally:

@@ -1,4 +1,4 @@
-"""One Spark session for the folder, in one worker; the journals that all of it reads."""
+"""One Spark session for the folder, in one worker, and the journals of all its tests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATIENCE_S: Final = 300
 
 @pytest.fixture(scope="session")
 def journals(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A group of each library in two builds, the second of which is broken now and then; one journal is packed."""
+    """Make the journals: a group of each library in two builds, of which the second is sometimes broken; one journal is packed."""
     folder = tmp_path_factory.mktemp("journals")
     plan = tmp_path_factory.mktemp("plan") / "plan.toml"
     plan.write_text(PLAN)

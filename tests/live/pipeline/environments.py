@@ -1,7 +1,7 @@
-"""Virtual environments with a PySpark of their own: the oldest and the newest that the extra allows, and what Spark Connect and S3 need.
+"""Virtual environments with a PySpark of their own: the oldest and the newest that the extra allows, with Spark Connect and S3.
 
-They lie under GROUPMOCK_INTEROP_CACHE (default ~/.cache/groupmock-interop). pip looks once a day whether they are what they should be: the
-newest of today may be another one tomorrow.
+They lie under GROUPMOCK_INTEROP_CACHE (default ~/.cache/groupmock-interop). pip checks them once a day, because the newest version may
+change.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from tools.runs import ROOT
 
 CACHE: Final = Path(os.environ.get("GROUPMOCK_INTEROP_CACHE", "~/.cache/groupmock-interop")).expanduser()
 NEWEST: Final = ("pyspark", "moto[s3]", "flask", "flask-cors")
-"""And moto, an S3 server."""
+"""The newest PySpark, and moto, an S3 server."""
 PROJECT: Final = ROOT / "pyproject.toml"
 PATIENCE_S: Final = 900
 
 
 class Environment(NamedTuple):
-    """Its interpreter, its PySpark's folder and version."""
+    """An environment with its interpreter, and PySpark's folder and version."""
 
     python: Path
     spark: Path
@@ -34,7 +34,7 @@ class Environment(NamedTuple):
 
 
 def oldest() -> tuple[str, ...]:
-    """The floor of the extra `pipeline`, as a requirement."""
+    """Return the floor of the extra `pipeline`, as a requirement."""
     extras = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     (pyspark,) = [each for each in map(Requirement, extras["pipeline"]) if each.name == "pyspark"]
     (floor,) = [each.version for each in pyspark.specifier if each.operator == ">="]
@@ -42,7 +42,7 @@ def oldest() -> tuple[str, ...]:
 
 
 def environment(name: str, *requirements: str) -> Environment:
-    """groupmock, editable, with its extras of the pipeline and these."""
+    """Make an environment with groupmock, editable, with its extras of the pipeline and these requirements."""
     home = CACHE / f"pipeline-{name}-{sys.version_info.major}.{sys.version_info.minor}"
     python, made = home / "bin" / "python", home / "made-of"
     wanted = "\n".join((str(ROOT), str(datetime.now(UTC).date()), *requirements, PROJECT.read_text(encoding="utf-8")))

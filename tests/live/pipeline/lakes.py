@@ -1,4 +1,4 @@
-"""Lakes that `groupmock pipeline all` makes in a process of its own, and what two lakes have that is not the same."""
+"""Makes lakes with `groupmock pipeline all` in a process of its own, and compares two lakes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 TABLES: Final = ("rows", "runs", "quarantine", "rebalances", "heartbeats", "faults")
 PLACED: Final = {"file": "^.*/", "duplicate_of": "^.*/", "run": "-[0-9a-f]{12}$"}
-"""Column -> what of it tells in which folder of which file system a journal is; `run` ends with a digest of the file's whole name."""
+"""Columns with a pattern for the part that depends on the journal's folder and file system. `run` ends with a digest of the file's whole
+name."""
 CHANGED: Final = "modified"
-"""An object of S3 was changed when it was uploaded."""
+"""The column that differs because an object of S3 is changed by its upload."""
 PATIENCE_S: Final = 900
 SMALL: Final = {
     "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g",
@@ -31,7 +32,7 @@ SMALL: Final = {
 
 
 def played(python: Environment, journals: str, lake: str, *where: str, settings: Mapping[str, str] = SMALL) -> str:
-    """Every table of the journals' lake, made on the Spark that `where` names; what was said meanwhile."""
+    """Make every table of the journals' lake on the Spark that `where` names, and return the output."""
     words = [str(python.python), "-m", "groupmock", "pipeline", "all", journals, lake, *where, *spark_events.flags(dict(settings))]
     here = {key: value for key, value in os.environ.items() if key not in ("SPARK_HOME", "PYTHONPATH")}
     done = subprocess.run(words, env=here, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
@@ -40,7 +41,7 @@ def played(python: Environment, journals: str, lake: str, *where: str, settings:
 
 
 def differing(spark: SparkSession, lake: Path, other: Path, moved: bool = False) -> dict[str, list[str]]:
-    """Table -> some of the lines that one of them has oftener than the other, as JSON. `moved`: the journals were not in the same place."""
+    """Return lines by table that one lake has more often than the other, as JSON. With `moved` the journals lay in different places."""
     found = {}
     for name in TABLES:
         one, two = (_lines(tables.read(spark, str(each), name), moved) for each in (lake, other))

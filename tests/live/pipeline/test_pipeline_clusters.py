@@ -1,4 +1,5 @@
-"""The same tables wherever Spark runs: in one process, on a standalone cluster, on Spark Connect, over S3; by the oldest PySpark too."""
+"""The tables are equal wherever Spark runs: in one process, on a standalone cluster, on Spark Connect, over S3; also with the oldest
+PySpark."""
 
 from __future__ import annotations
 
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 AWS_SDK: Final = "2.35.4"
-"""The one that hadoop-aws 3.5.0 asks for."""
+"""The version that hadoop-aws 3.5.0 demands."""
 AWS_PARTS: Final = ("s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
 LARGEST_RESULT: Final = 64 * 1024
-"""Bytes that a task may send to the driver: counts, statistics and names of files, no rows."""
+"""The bytes that a task may send to the driver: counts, statistics and names of files, no rows."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def newest() -> Environment:
 
 @pytest.fixture(scope="module")
 def made_here(newest: Environment, journals: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, spark_events.TaskSums]:
-    """The lake that others are compared with, and what Spark did for it."""
+    """Make the lake that others are compared with, and return it with Spark's task figures."""
     folder, events = tmp_path_factory.mktemp("here") / "lake", tmp_path_factory.mktemp("events")
     played(newest, str(journals), str(folder), "--master", "local[2]", settings=SMALL | spark_events.settings(events))
     return folder, spark_events.read(events)
@@ -44,7 +45,7 @@ def here(made_here: tuple[Path, spark_events.TaskSums]) -> Path:
 
 
 def check_events(told: spark_events.TaskSums) -> None:
-    """No Python worker, and nothing like a table on its way to the driver."""
+    """Check that no Python worker ran and that nothing as large as a table went to the driver."""
     assert told.plans
     assert told.python == []
     assert told.failed == 0
@@ -103,7 +104,7 @@ def test_journals_lake_and_report_in_s3(newest: Environment, journals: Path, her
 
 
 def s3a(python: Environment, endpoint: str) -> dict[str, str]:
-    """What Spark needs for `s3a://` (docs/reference/pipeline/lake.md)."""
+    """Return the settings that Spark needs for `s3a://` (docs/reference/pipeline/lake.md)."""
     (hadoop,) = (jar.stem.removeprefix("hadoop-client-api-") for jar in (python.spark / "jars").glob("hadoop-client-api-*.jar"))
     parts = (f"software.amazon.awssdk:{part}:{AWS_SDK}" for part in AWS_PARTS)
     access = {"endpoint": endpoint, "endpoint.region": "us-east-1", "path.style.access": "true", "access.key": "any", "secret.key": "any"}

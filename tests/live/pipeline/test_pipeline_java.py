@@ -1,4 +1,4 @@
-"""Which Java Spark runs on: the machine's if it is new enough, else the one that comes with the extra."""
+"""The Java on which Spark runs: the machine's if it is new enough, else the one of the extra."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NEEDED = (
 
 
 def a_java(folder: Path, version: str) -> Path:
-    """A folder that could be JAVA_HOME."""
+    """Make a folder that could be JAVA_HOME."""
     script = folder / "bin" / "java"
     script.parent.mkdir(parents=True)
     script.write_text(TOLD.format(version=version))

@@ -1,6 +1,7 @@
-"""A lake of which the writers are killed at random moments, stopped between file events, and started two at a time, is always whole.
+"""A lake stays whole while its writers are killed at random moments, stopped between file events, and started two at a time.
 
-A part of its own: beside other tests that start Spark it does not come to its end in a part's half hour."""
+It is a part of its own: beside other tests that start Spark it does not end within a part's half hour.
+"""
 
 from __future__ import annotations
 

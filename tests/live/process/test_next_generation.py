@@ -1,4 +1,5 @@
-"""Stock clients that want what is off end within a second and say why: group.protocol=consumer (KIP-848), SASL, a transactional id."""
+"""Stock clients that use a disabled feature end within a second and say why: group.protocol=consumer (KIP-848), SASL, a transactional
+id."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ PATIENCE = 20.0
 
 
 def consumer_of(broker: Broker, **settings: str) -> tuple[confluent_kafka.Consumer, list[confluent_kafka.KafkaError]]:
-    """A consumer of `orders`, and what it tells its error callback."""
+    """Return a consumer of `orders` with the errors of its callback."""
     told: list[confluent_kafka.KafkaError] = []
     basics = {"bootstrap.servers": broker.bootstrap, "group.id": "g", "error_cb": told.append, "log_level": 0}
     consumer = confluent_kafka.Consumer(basics | {name.replace("_", "."): value for name, value in settings.items()})
@@ -24,7 +25,7 @@ def consumer_of(broker: Broker, **settings: str) -> tuple[confluent_kafka.Consum
 
 
 def test_librdkafka_is_fatal_where_the_consumer_protocol_is_off() -> None:
-    """As on Kafka 4.3.0 with group.coordinator.rebalance.protocols=classic and on 3.9.1."""
+    """Kafka 4.3.0 with group.coordinator.rebalance.protocols=classic and 3.9.1 do the same."""
     with Broker(topics={"orders": 1}, settings={"group.coordinator.rebalance.protocols": "classic"}) as broker:
         consumer, _ = consumer_of(broker, group_protocol="consumer")
         try:

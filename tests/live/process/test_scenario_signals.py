@@ -1,4 +1,4 @@
-"""`groupmock scenario` as a process of its own: who ends it leaves no member behind."""
+"""`groupmock scenario` as a process of its own: a signal that ends it leaves no member behind."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ STORY = ("run", "scale-up", "--live", "--protocol", "range/aiokafka", "--members
 
 
 DEAF = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
-"""As a shell starts what it puts into the background: with SIGINT ignored."""
+"""Starts a process as a shell does in the background, with SIGINT ignored."""
 
 
 @pytest.mark.parametrize("start", [(), DEAF], ids=["foreground", "background"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_ends_the_members_too(number: signal.Signals, start: tuple[str, ...], tmp_path: Path) -> None:
-    """SIGKILL cannot be heard: members end because nobody gives them orders any more."""
+    """No process can handle SIGKILL: members end because nobody gives them orders any more."""
     command = [*start, sys.executable, "-m", "groupmock", "scenario", *STORY, "--journal", str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     journal = tmp_path / "scale-up-range-aiokafka-live.jsonl"
@@ -40,12 +40,12 @@ def test_a_signal_ends_the_members_too(number: signal.Signals, start: tuple[str,
 
 
 def children(pid: int) -> list[int]:
-    """Of that process's main thread."""
+    """Return the children of that process's main thread."""
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def running(pid: int) -> bool:
-    """Not gone, and not only waited for."""
+    """Return whether a process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

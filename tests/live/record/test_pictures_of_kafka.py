@@ -1,6 +1,6 @@
 """A real Kafka behind the recording proxy gives the same picture as the same scenario here (tests/support/timeline_twin.py), played anew.
 
-Needs java and the shared folder.
+It needs java and the shared folder.
 """
 
 from __future__ import annotations

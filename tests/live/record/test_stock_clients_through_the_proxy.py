@@ -1,7 +1,7 @@
-"""Stock clients run unchanged through `groupmock record` against Apache Kafka, and what was recorded makes sense.
+"""Stock clients run unchanged through `groupmock record` against Apache Kafka, and the recordings are consistent.
 
-Needs java and the shared folder; the drivers in other languages need their tools too, and are left out without. What judges the clients are
-the tests and drivers that judge them on groupmock and on Kafka itself.
+It needs java and the shared folder. The drivers in other languages need their tools too, and are left out without them. The clients are
+judged by the tests and drivers that judge them on groupmock and on Kafka itself.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def warm_kafka(nodes: int) -> Iterator[str]:
 
 
 def warmed(bootstrap: str) -> None:
-    """Every coordinator has loaded its groups: KafkaJS gives up where one is loading still, with no proxy between them too."""
+    """Wait until every coordinator has loaded its groups, because KafkaJS gives up while one is loading, with or without a proxy."""
     host, _, port = bootstrap.split(",")[0].rpartition(":")
     for group in (f"warm-{number}" for number in range(40)):
         until(f"the coordinator of {group}", lambda group=group: loaded((host, int(port)), group), lambda: "not there")
@@ -79,7 +79,7 @@ def run(command: list[str], bootstrap: str) -> None:
 
 
 def judge(journal: Path) -> Counter[str | None]:
-    """The rows are whole and read, and every rebalance that ended Stable shows its plan. Its endings."""
+    """Check that the journal is whole and that every rebalance that ended Stable has its plan. Count the endings."""
     rows: list[JsonRow] = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
     assert [row["seq"] for row in rows] == list(range(1, len(rows) + 1))
     notes = Counter(row["what"] for row in rows if row["kind"] == "note")
@@ -92,7 +92,7 @@ def judge(journal: Path) -> Counter[str | None]:
 
 @pytest.mark.parametrize("nodes", [1, 3])
 def test_python_clients_and_librdkafka(nodes: int, tmp_path: Path) -> None:
-    """The tests of tests/live/clients, whose cluster is the proxy."""
+    """This runs the tests of tests/live/clients with the proxy as their cluster."""
     tests = [str(ROOT / "tests" / "live" / "clients" / each) for each in CLIENTS]
     with warm_kafka(nodes) as upstream, proxy(upstream, tmp_path / "journal.jsonl") as bootstrap:
         run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests], bootstrap)
@@ -103,7 +103,7 @@ def test_python_clients_and_librdkafka(nodes: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("driver", DRIVERS)
 @pytest.mark.parametrize("nodes", [1, 3])
 def test_clients_in_other_languages(nodes: int, driver: str, tmp_path: Path) -> None:
-    """The drivers of tests/interop/run."""
+    """This runs the drivers of tests/interop/run."""
     missing = [tool for tool in DRIVERS[driver] if shutil.which(tool) is None]
     if missing:
         pytest.skip(f"not on the PATH: {', '.join(missing)}")

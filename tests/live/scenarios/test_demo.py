@@ -1,4 +1,4 @@
-"""`groupmock demo`: its end to end run, and its sentences when something does not happen."""
+"""`groupmock demo`: its whole run, and its messages when something does not happen."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_demo_runs_to_its_end() -> None:
 
 
 def failed(capsys: pytest.CaptureFixture[str]) -> str:
-    """What a demo that fails says on stderr."""
+    """Return the stderr of a demo that fails."""
     assert demo.run(argparse.Namespace()) == demo.FAILED
     close_all()
     return capsys.readouterr().err

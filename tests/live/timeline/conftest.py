@@ -1,4 +1,4 @@
-"""A page of every situation. Screenshots go to `build/timeline`, for who reads the report of `make live`."""
+"""A page of every situation. Screenshots go to `build/timeline`, for readers of the report of `make live`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The page of a situation, made when it is asked for first."""
+    """Return a function that makes the page of a situation on first use."""
     folder = tmp_path_factory.mktemp("pages")
 
     def page_of(name: str) -> Path:
@@ -32,7 +32,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 @pytest.fixture
 def see(browser: Browser, pages: Callable[[str], Path]) -> Iterator[Open]:
-    """Open the page of a situation. At the end: nothing was said on the console, nothing was asked of anybody."""
+    """Yield a function that opens the page of a situation. At the end the console must be empty and nothing may have been requested."""
     said: list[str] = []
     contexts: list[Any] = []
 
@@ -55,7 +55,7 @@ def see(browser: Browser, pages: Callable[[str], Path]) -> Iterator[Open]:
 
 @pytest.fixture
 def keep() -> Callable[[Page, str], None]:
-    """A screenshot."""
+    """Return a function that takes a screenshot."""
     SHOTS.mkdir(parents=True, exist_ok=True)
 
     def kept(page: Page, name: str) -> None:

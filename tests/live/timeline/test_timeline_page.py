@@ -1,4 +1,4 @@
-"""The page of a timeline in Chromium: what stands there, what keys and mouse do, what the table and the filter find, and what axe says."""
+"""The page of a timeline in Chromium: its contents, its keys and mouse, its table and filter, and the rules of axe."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ LOOKS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "narrow": ("three-consumers", {"width": 400, "height": 800}),
     "hostile": ("hostile", {}),
 }
-"""Screenshot -> the situation, and how it is looked at."""
+"""The situation and the view of each screenshot."""
 
 
 def span(page: Page) -> tuple[float, float]:
-    """What is seen, in seconds."""
+    """Return the visible span in seconds."""
     first, last = (page.text_content("#span") or "").replace(" s", "").split(" to ")
     return float(first), float(last)
 

@@ -1,8 +1,8 @@
-"""Stock clients that consume, transform and produce exactly once, through random histories of faults, kills, pauses, twins and zombies, on
-groupmock and on Apache Kafka; and through each ready plan for producers. docs/proof/transactions.md has what was recorded.
+"""Stock clients that consume, transform and produce exactly once, through random histories of faults, kills, pauses, twins and zombies.
 
-GROUPMOCK_HISTORIES: how many per client (50; on Apache Kafka 15); GROUPMOCK_FIRST_SEED: from which seed on (1). Members' logs, and journals
-of what was not exact, stay under build/transactions.
+The histories run on groupmock and on Apache Kafka; each ready plan for producers is played too. docs/proof/transactions.md has the recorded
+results. GROUPMOCK_HISTORIES is the number per client (50; on Apache Kafka 15), GROUPMOCK_FIRST_SEED the first seed (1). Members' logs, and
+journals of runs that were not exact, stay under build/transactions.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ ON_KAFKA: Final = int(os.environ.get("GROUPMOCK_HISTORIES", "15"))
 FIRST: Final = int(os.environ.get("GROUPMOCK_FIRST_SEED", "1"))
 ZOMBIES: Final = 8
 EXCUSES: Final = {"CLIENT-69", "CLIENT-70"}
-"""Who breaks one of these has itself to blame. Not CLIENT-45: a program may have another way to be told off, as that with aiokafka has."""
+"""A client that breaks one of these rules causes its own failure. CLIENT-45 is not among them, because a program may be fenced in
+another way, as the one with aiokafka is."""
 STALLS: Final = ("aiokafka", "aiokafka-one-id", "confluent-kafka")
-"""Findings about these clients (docs/proof/transactions.md): they get stuck now and then although nothing is broken any more, and have to
-be restarted."""
+"""Findings about these clients (docs/proof/transactions.md): they sometimes get stuck although nothing is broken any more, and must be
+restarted."""
 AT_ONCE: Final = 3
 FOLDER: Final = ROOT / "build" / "transactions"
 SETTINGS: Final = {
@@ -36,7 +37,7 @@ SETTINGS: Final = {
 
 
 def not_exact(histories: Iterable[History], bootstrap: str | None = None) -> list[Played]:
-    """Those that were not exact although the members kept the rules, or in which somebody was stuck who never is."""
+    """Return the histories that were not exact although the members kept the rules, or in which a client stalled that never should."""
     return [
         each
         for each in play_all(histories, FOLDER, AT_ONCE, bootstrap)
@@ -50,7 +51,7 @@ def of_seeds(client: str, count: int, draw: Callable[[str, int], History] = draw
 
 @pytest.fixture(scope="module")
 def bootstrap() -> Iterator[str]:
-    """Where an Apache Kafka listens."""
+    """Yield the address of an Apache Kafka."""
     with kafka(settings=SETTINGS) as found:
         yield found
 
@@ -78,7 +79,7 @@ def test_no_zombie_commits_beside_who_has_its_partitions(client: str) -> None:
 
 
 def test_who_keeps_no_rule_of_fencing_is_found() -> None:
-    """One transactional id per member, offsets without the group's metadata: neither id nor group tells a zombie off (KIP-447)."""
+    """With one transactional id per member and offsets without the group's metadata, neither id nor group fences a zombie (KIP-447)."""
     found = not_exact(of_seeds(ONE_ID, ZOMBIES, of_zombies))
     assert found != []
     assert all("CLIENT-45" in each.broke for each in found), [each.broke for each in found]

@@ -1,4 +1,5 @@
-"""Mistakes of docs/how-to/read-the-story.md, made with a stock consumer on real sockets: the story names the cause in the same words."""
+"""Makes the mistakes of docs/how-to/read-the-story.md with a stock consumer on real sockets: the story names the cause in the same
+words."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def consumer(broker: Broker, name: str, *topics: str, **how: object) -> Any:
 
 
 async def commit_after_revoke(broker: Broker) -> None:
-    """By its own generation, which is not the group's any more: the test lets the member expire while its worker works."""
+    """Commit in its own generation, which is not the group's any more: the test lets the member expire while its worker works."""
     anna = consumer(broker, "anna", heartbeat_interval_ms=3000)
     await anna.start()
     record = await anna.getone()

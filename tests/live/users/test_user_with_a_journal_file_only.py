@@ -1,7 +1,7 @@
-"""The role of somebody who has a journal file and nothing else: the run failed in the night, on another machine, and its server is gone.
+"""A user with nothing but a journal file: the run failed in the night, on another machine, and its server is gone.
 
-The file comes from a real aiokafka service under `groupmock run`, in which a slow consumer's order is done twice. Everything behind that is
-done with the file, packed and in another folder, and with the verbs alone, as a reader of docs/how-to/journal-files.md would do it.
+The file comes from a real aiokafka service under `groupmock run`, in which a slow consumer's order is served twice. The test reads the
+file, packed and in another folder, with the verbs alone, as a reader of docs/how-to/journal-files.md would.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ asyncio.run(main())
 
 
 def groupmock(*words: object) -> tuple[int, str, str]:
-    """(exit code, stdout, stderr)."""
+    """Run groupmock and return (exit code, stdout, stderr)."""
     done = subprocess.run([*GROUPMOCK, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the night left: one packed file."""
+    """Make the packed file of the failed run."""
     there, here = tmp_path_factory.mktemp("ci"), tmp_path_factory.mktemp("desk")
     (there / "service.py").write_text(SERVICE)
     code, _, err = groupmock(
@@ -104,7 +104,7 @@ def test_counting_errors_leads_to_the_refused_commit(file: Path) -> None:
 
 
 def test_the_story_tells_the_cause_in_order(file: Path) -> None:
-    """She left, her partition went to ben, he committed it, hers was refused."""
+    """The story says that she left, her partition went to ben, he committed it, and her commit was refused."""
     code, out, err = groupmock("story", file, "--group", "billing")
     assert (code, err) == (0, "")
     places = [

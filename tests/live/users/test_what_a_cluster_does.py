@@ -1,5 +1,4 @@
-"""What a cluster does to services that run: a compacted topic read by stock clients, a consumer that is served by its own rack, leaders and
-coordinators that move all at once, a node that is added."""
+"""Events of a cluster under running services: compaction, fetches from a rack's own replica, moved leaders and coordinators, a new node."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from groupmock.journal.rows import RequestRow
 from groupmock_codec.api_keys import FETCH
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by a call that Python 3.11 calls old
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by a call that Python 3.11 deprecates
     import kafka
 
 PATIENCE = 60
@@ -29,7 +28,7 @@ Seen = list[tuple[int, bytes | None, bytes | None]]
 
 @pytest.fixture(params=["none", "gzip"])
 def prices(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """A compacted topic of 400 records, half of which are gone, some at either end."""
+    """Yield a broker with a compacted topic of 400 records, half of which are gone, some of them at either end."""
     with Broker(seed=1) as broker:
         broker.create_topic("prices", 1)
         broker.configure_topic("prices", {"cleanup.policy": "compact"})
@@ -94,7 +93,7 @@ async def test_stock_clients_read_a_compacted_log_as_it_is(prices: Broker) -> No
 
 
 def read(consumer: confluent_kafka.Consumer, count: int) -> list[bytes | None]:
-    """So many values."""
+    """Read this many values from the topic."""
     found: list[bytes | None] = []
     limit = time.monotonic() + PATIENCE
     while len(found) < count and time.monotonic() < limit:
@@ -105,7 +104,7 @@ def read(consumer: confluent_kafka.Consumer, count: int) -> list[bytes | None]:
 
 
 def served_by(broker: Broker) -> list[int]:
-    """The nodes that were asked for records, in the order of their first fetch."""
+    """Return the nodes that served records, in the order of their first fetch."""
     ring = broker._up().ring
     assert ring is not None
     return list(dict.fromkeys(row.node for row in list(ring.rows) if isinstance(row, RequestRow) and row.api_key == FETCH))

@@ -47,7 +47,7 @@ SETTINGS: Final = {
 
 
 class Crowd:
-    """The cluster. `wire` is that of a peer that did all of it and goes on."""
+    """A cluster with a crowd of groups. `wire` is that of a peer that did all of it and goes on."""
 
     def __init__(self) -> None:
         self.slices = StepMeter()

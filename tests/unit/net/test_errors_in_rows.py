@@ -27,7 +27,7 @@ HEADER = Header(v=1, run="t", product="groupmock", seed=1, epoch_ns=0, profile="
 
 
 class Kept(Sink):
-    """Keeps every row. With `routine` False it keeps errors alone, as the log does."""
+    """Keeps every row it is given. With `routine` False it keeps errors alone, as the log does."""
 
     def __init__(self, routine: bool) -> None:
         self.routine = routine

@@ -1,8 +1,8 @@
-"""A service as somebody writes it: takes orders from Kafka with aiokafka, cooks each and writes a receipt.
+"""A service as a user writes it: it takes orders from Kafka with aiokafka, cooks each and writes a receipt.
 
-An order is committed when its receipt is written, so that a crash serves it again and never skips it. What is no order goes to the topic
-`orders.dead`, and the partition goes on. A commit that the group refuses means that somebody else has the partition now, who serves the
-order again; receipts are written once for each id.
+An order is committed when its receipt is written, so that a crash serves it again and never skips it. A record that is no order goes to the
+topic `orders.dead`, and the partition goes on. If the group refuses a commit, another instance has the partition now and serves the order
+again; receipts are written once for each id.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Cook = Callable[[str], Awaitable[None]]
 
 @dataclass
 class Receipts:
-    """What a database would hold: the ids of served orders, and how often each was tried."""
+    """The contents of a database: the ids of served orders, and how often each was tried."""
 
     written: set[str] = field(default_factory=set)
     tried: Counter[str] = field(default_factory=Counter)
 
     def write(self, order: str) -> None:
-        """Once for each id, however often."""
+        """Write a receipt once for each id."""
         self.written.add(order)
 
 
 async def at_once(order: str) -> None:
-    """Cooks that need no time."""
+    """Cook an order in no time."""
 
 
 class Kitchen:
@@ -42,13 +42,13 @@ class Kitchen:
     def __init__(self, bootstrap: str, receipts: Receipts, name: str, cook: Cook = at_once, **settings: Any) -> None:
         self.receipts = receipts
         self.refused = 0
-        """Commits that the group did not take."""
+        """The number of commits that the group refused."""
         self._cook = cook
         self._bootstrap = bootstrap
         self._settings = {"client_id": name, "group_id": "kitchen", "auto_offset_reset": "earliest", "enable_auto_commit": False} | settings
 
     async def run(self) -> None:
-        """Serve until cancelled."""
+        """Serve orders until the task is cancelled."""
         consumer = AIOKafkaConsumer("orders", bootstrap_servers=self._bootstrap, **self._settings)
         aside = AIOKafkaProducer(bootstrap_servers=self._bootstrap)
         async with aside, consumer:
@@ -74,5 +74,5 @@ class Kitchen:
 
 
 def started(kitchen: Kitchen) -> asyncio.Task[None]:
-    """It serves beside the test."""
+    """Start the kitchen as a task beside the test."""
     return asyncio.create_task(kitchen.run())

@@ -1,4 +1,4 @@
-"""The service with confluent-kafka: commits an order when it is served, puts aside what is no order, survives a commit that is refused."""
+"""The service with confluent-kafka: it commits a served order, puts aside a record that is no order, and survives a refused commit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS = {
 
 
 def main() -> None:
-    """Serve until SIGTERM."""
+    """Serve orders until SIGTERM comes."""
     stop_on_sigterm()
     consumer, aside = Consumer(SETTINGS), Producer({"bootstrap.servers": BOOTSTRAP})
     consumer.subscribe(["orders"])
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def serve(aside: Producer, value: bytes | None) -> None:
-    """One record."""
+    """Serve or put aside one record."""
     order = order_of(value)
     if order is None:
         aside.produce("orders.dead", value or b"")
@@ -45,7 +45,7 @@ def serve(aside: Producer, value: bytes | None) -> None:
 
 
 def commit(consumer: Consumer, message: Message) -> None:
-    """Whoever has the partition now serves the order again, if this is refused."""
+    """Commit the offset of a message. If this is refused, the partition's new owner serves the order again."""
     try:
         consumer.commit(message=message, asynchronous=False)
     except KafkaException:

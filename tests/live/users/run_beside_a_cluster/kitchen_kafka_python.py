@@ -1,4 +1,4 @@
-"""The service with kafka-python: commits an order when it is served, puts aside what is no order, survives a commit that is refused."""
+"""The service with kafka-python: it commits a served order, puts aside a record that is no order, and survives a refused commit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from receipts import (  # type: ignore[import-not-found]  # a folder by itself, 
 
 
 def main() -> None:
-    """Serve until SIGTERM."""
+    """Serve orders until SIGTERM comes."""
     stop_on_sigterm()
     consumer = KafkaConsumer(
         "orders", bootstrap_servers=BOOTSTRAP, group_id="kitchen", client_id=NAME, auto_offset_reset="earliest", enable_auto_commit=False,
@@ -35,16 +35,16 @@ def main() -> None:
 
 
 def serve(aside: KafkaProducer, value: bytes | None) -> None:
-    """One record."""
+    """Serve or put aside one record."""
     order = order_of(value)
     if order is None:
-        aside.send("orders.dead", value or b"").get(10)  # it sends nothing that has neither key nor value
+        aside.send("orders.dead", value or b"").get(10)  # it sends no record without key and value
     else:
         cook(order)
 
 
 def commit(consumer: KafkaConsumer, place: TopicPartition, offset: int) -> None:
-    """Whoever has the partition now serves the order again, if this is refused."""
+    """Commit an offset of the partition. If this is refused, the partition's new owner serves the order again."""
     try:
         consumer.commit({place: OffsetAndMetadata(offset + 1, "", -1)})
     except CommitFailedError:

@@ -1,4 +1,4 @@
-"""What both services share: what an order is, the file of receipts, and an oven that may be busy."""
+"""The parts that both services share: the format of an order, the file of receipts, and an oven that may be busy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ stopping: list[int] = []
 
 
 def stop_on_sigterm() -> None:
-    """SIGTERM ends the loop of the service, which then closes its consumer."""
+    """Make SIGTERM end the loop of the service, which then closes its consumer."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         stopping.append(number)
@@ -27,13 +27,13 @@ def stop_on_sigterm() -> None:
 
 
 def note(what: str, order: str) -> None:
-    """A line in the file of receipts: who, what, which order."""
+    """Append a line to the file of receipts: who, what, which order."""
     with open(os.environ["KITCHEN_RECEIPTS"], "a", encoding="utf-8") as file:
         file.write(f"{NAME} {what} {order}\n")
 
 
 def order_of(value: bytes | None) -> str | None:
-    """The id of an order; None: it is no order."""
+    """Return the id of an order, or None if it is no order."""
     try:
         return str(json.loads(value or b"")["id"])
     except (ValueError, KeyError, TypeError):
@@ -41,7 +41,7 @@ def order_of(value: bytes | None) -> str | None:
 
 
 def cook(order: str) -> None:
-    """Takes until the oven is free, where there is one."""
+    """Wait until the oven is free, if there is one."""
     note("cooks", order)
     oven = os.environ.get("KITCHEN_OVEN")
     while oven and not Path(oven).exists():

@@ -1,6 +1,6 @@
 """The suite of both services, for `groupmock run --control 0 --topic orders:4 --topic orders.dead:1 -- python -m pytest suite.py`.
 
-The services are processes; what happens to their group is asked and told over HTTP (docs/reference/control.md).
+The services are processes; the suite steers and observes their group over HTTP (docs/reference/control.md).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SERVICES = ["kitchen_kafka_python.py", "kitchen_confluent.py"]
 
 
 def ask(method: str, path: str, body: Any = None, **query: Any) -> Any:
-    """One request to the control API; its answer."""
+    """Send one request to the control API and return its response."""
     url = f"{CONTROL}/v1{path}" + (f"?{urlencode(query)}" if query else "")
     data = body.encode() if isinstance(body, str) else None if body is None else json.dumps(body).encode()
     try:
@@ -36,17 +36,17 @@ def ask(method: str, path: str, body: Any = None, **query: Any) -> Any:
 
 
 def reached(**wanted: Any) -> Any:
-    """Wait for the group."""
+    """Wait until the group is in this state."""
     return ask("GET", "/groups/kitchen/wait", timeout=20, **wanted)
 
 
 def write(*values: str | None, partition: int = 0) -> None:
-    """Records into one partition."""
+    """Write records into one partition."""
     ask("POST", "/topics/orders/records", "\n".join(json.dumps({"value": value, "partition": partition}) for value in values))
 
 
 def order(name: str) -> str:
-    """Its record's value."""
+    """Return the value of its record."""
     return json.dumps({"id": name})
 
 
@@ -61,24 +61,24 @@ class House:
         self._running: list[subprocess.Popen[bytes]] = []
 
     def open(self, name: str, **environment: str) -> subprocess.Popen[bytes]:
-        """One more instance."""
+        """Start one more instance of the service."""
         variables = os.environ | {"KITCHEN_RECEIPTS": str(self._receipts)} | environment
         self._running.append(subprocess.Popen([sys.executable, self._script, name], env=variables))
         return self._running[-1]
 
     def lines(self) -> list[str]:
-        """What the instances noted."""
+        """Return the lines that the instances wrote."""
         return self._receipts.read_text().splitlines()
 
     def noted(self, line: str) -> None:
-        """Wait until an instance noted it."""
+        """Wait until an instance wrote the line."""
         end = time.monotonic() + 20
         while line not in self.lines():
             assert time.monotonic() < end, f"{line!r} is not among {self.lines()}"
             time.sleep(0.02)
 
     def close(self) -> None:
-        """End all of them."""
+        """End all processes of the service."""
         self.oven.touch()
         for process in self._running:
             process.send_signal(signal.SIGTERM)
