@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .subjects import Subject
 
 SWEEP: Final = 1_000
-"""From so many appointments on it is looked whether most of them are off."""
+"""From so many appointments on, those that are off are removed when they are most."""
 
 
 class Appointment:
@@ -29,7 +29,7 @@ class Appointment:
         self.look: Callable[[], Judgements] | None = look
 
     def off(self) -> None:
-        """It will not be kept."""
+        """Cancel the appointment."""
         if self.about is not None:
             self.about.due.discard(self)
         self.about = self.look = None
@@ -58,11 +58,11 @@ class Agenda:
 
     @property
     def next(self) -> int | None:
-        """When the first one is, perhaps one that is called off; None: there is none."""
+        """Return when the first appointment is, perhaps one that was cancelled, or None."""
         return self._heap[0][0] if self._heap else None
 
     def due(self, now: int) -> Iterator[Appointment]:
-        """Those whose time has passed, taken out. A look may make others, and those come in their turn."""
+        """Yield the appointments whose time has passed and remove them. A look may make others, which come in their turn."""
         while self._heap and self._heap[0][0] <= now:
             over = heappop(self._heap)[2]
             if over.about is not None:

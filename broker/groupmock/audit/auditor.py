@@ -42,7 +42,7 @@ from .subjects import Exchange, Group, Link, Member, Pulse, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 
 OF_COORDINATOR: Final = (MovedRow, MemberRow)
-"""Rows that no rule sees: they say which generation counts. Between them a heartbeat may repeat the one before."""
+"""Rows that no rule sees: they tell which generation counts. Between them a heartbeat may repeat the one before."""
 BoundHook = Callable[[Any], Judgements]
 Hooks = list[tuple[Rule, BoundHook]]
 
@@ -77,7 +77,7 @@ class Auditor(RowReader):
         self.holes: list[str] = []
         self._found, self._over, self._judged, self._waive = found, over, judged, waive
         self._next = 0
-        self._beat: RequestRow | None = None  # a heartbeat that seems to repeat the one before it; its answer is not there yet
+        self._beat: RequestRow | None = None  # A heartbeat that seems to repeat the one before it, until its answer arrives
         self._world = World(slack, pulse)
         self._world.calm = partial(self._judge, "calm")
         self._hooks: dict[tuple[str, int], Hooks] = defaultdict(list)
@@ -91,17 +91,17 @@ class Auditor(RowReader):
         self._held: dict[int | None, list[ReplyRow | AbandonedRow]] = {}
 
     def feed(self, row: Row | UnknownRow) -> None:
-        """One more row of a journal, which numbers them without gaps: where a number is missing, rows are (`lost`)."""
+        """Take one more row of a journal, which numbers them without gaps: where a number is missing, rows are missing (`lost`)."""
         if row.seq != self._next and self._next:
             self.lost(_hole(self._next, row.seq))
         self._next = row.seq + 1
         try:
             self.take(row)
-        except (AttributeError, LookupError, TypeError, ValueError) as wrong:  # written by hand, or by another program
+        except (AttributeError, LookupError, TypeError, ValueError) as wrong:  # Written by hand, or by another program
             self.lost(one_line(f"row {row.seq} does not say what its API says: {type(wrong).__name__}: {wrong}"))
 
     def take(self, row: Row | UnknownRow) -> None:
-        """One more row, from somebody who passes only some kinds on: `kinds` at least, and all of those."""
+        """Take one more row from a caller that passes only some kinds: at least `kinds`, and all of those."""
         self.rows += 1
         take = self.handlers.get(row.__class__)
         if take is None or row.__class__ in OF_COORDINATOR:
@@ -119,31 +119,32 @@ class Auditor(RowReader):
         if row.t > self._world.now:
             self._passed(row.t)
         if row.__class__ is RequestRow and row.api_key == HEARTBEAT and self._world.repeats(row):
-            self._beat = row  # its answer is the next row if it is no more than that
+            self._beat = row  # If nothing is new about it, its answer is the next row
             return
         take(self, row)
 
     def passed(self, now: int) -> None:
-        """So late is it (ns of the journal), although no row of the wire says so: what was due is looked at."""
+        """Let time pass (ns of the journal), although no row says so: what was due is looked at."""
         if now <= self._world.now:
             return
-        if self._beat is not None:  # its answer has not come at once
+        if self._beat is not None:  # Its answer did not come at once
             beat, self._beat = self._beat, None
             self._asked(beat)
         self._passed(now)
 
     @property
     def next_look(self) -> int | None:
-        """When something waits to be looked at, not before the present time; None: nothing does."""
+        """Return when a rule wants to look again, not before the present time, or None."""
         at = self._world.agenda.next
         return None if at is None else max(at, self._world.now)
 
     def calm_until(self, connection: int) -> int:
-        """Until when (ns) rows of heartbeats that repeat the last one of this connection say nothing new; -1: all of them are wanted."""
+        """Return until when (ns) rows of heartbeats that repeat the last one of this connection say nothing new, or -1 if all of them
+        are wanted."""
         return self._world.calm_until(connection)
 
     def lost(self, what: str) -> None:
-        """Rows are missing here, says the sentence: what was open is forgotten."""
+        """Note that rows are missing here, as the sentence says: what was open is forgotten."""
         self.holes.append(what)
         self._beat = None
         self._world.lost()
@@ -162,7 +163,7 @@ class Auditor(RowReader):
         return Audit(rules=rules, groups=groups, rows=self.rows, holes=list(self.holes))
 
     def close(self) -> Audit:
-        """There are no more rows."""
+        """Return the audit, because there are no more rows."""
         if self._beat is not None:
             self._asked(self._beat)
             self._beat = None
@@ -179,7 +180,7 @@ class Auditor(RowReader):
     @takes
     def _asked(self, row: RequestRow) -> None:
         if self._held:
-            self._goes_on(row.node, row.t)  # who handles a request does not stand still
+            self._goes_on(row.node, row.t)  # A node that handles a request is not stalled
         x = self._world.asked(row)
         self._catch_up(x.speaker, x.member, x.link.last)
         self._judge("asked", x)
@@ -239,7 +240,7 @@ class Auditor(RowReader):
             self._answered(msgspec.structs.replace(row, t=now))
 
     def _passed(self, now: int) -> None:
-        """Time passes up to a row: what was due is looked at, each at its own time."""
+        """Let time pass up to a row: what was due is looked at, each at its own time."""
         for over in self._world.agenda.due(now):
             self._world.now = max(self._world.now, over.at)
             self._look(over)
@@ -253,7 +254,7 @@ class Auditor(RowReader):
         if over.code:
             self._run(over.code, lambda _: look(), about, about, _link_of(about), over.at)
             return
-        look()  # the world's own: it gives up members
+        look()  # The world's own appointment: it gives up members
         if isinstance(about, Member) and about.group.gone:
             self._hand_over(about.group.name)
 
@@ -282,7 +283,7 @@ class Auditor(RowReader):
                     tally.kept += 1
                     if self._judged is not None:
                         self._judged(code, _group_of(about), link, None)
-        except Exception as crash:  # a rule that crashes is unknown and asked no more; the audit goes on without it
+        except Exception as crash:  # A rule that crashes is unknown and asked no more; the audit goes on without it
             self._tally(code, about).crashed = f"the rule crashed: {type(crash).__name__}: {crash}"
             self._crashed.add(code)
             for place, hooks in self._hooks.items():
@@ -331,7 +332,7 @@ class Auditor(RowReader):
 
 
 def _clean(asked: RequestRow, answer: Any) -> bool:
-    """Is this the answer to a heartbeat, given at once, without an error and delivered?"""
+    """Return whether this answers a heartbeat at once, without an error, and was delivered."""
     return bool(
         answer.ticket == asked.ticket
         and answer.connection == asked.connection
@@ -361,7 +362,7 @@ def _hole(wanted: int, found: int) -> str:
 
 
 def audit(rows: Iterable[Row | UnknownRow], codes: Iterable[str] | None = None) -> Audit:
-    """Audit rows that are there already, as `journal.read` gives them."""
+    """Audit rows that exist already, as `journal.read` gives them."""
     auditor = Auditor(codes)
     for row in rows:
         auditor.feed(row)

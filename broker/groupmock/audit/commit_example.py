@@ -8,10 +8,10 @@ HEADER: Final = """
 topics: t1:1 t2:1
 member *: protocols=[p("range", sub("$t1"))]
 """
-"""The topic, and another one that nobody subscribes to."""
+"""The topic, and another one to which no member subscribes."""
 GIVEN: Final = """
 A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0)))] -> 0
 """
-"""A, which has joined and leads, has its partition."""
+"""A has joined, leads, and gets its partition."""
 ALONE: Final = HEADER + "do completing1(A)" + GIVEN
 """The whole example of one member that commits."""

@@ -8,7 +8,7 @@ HEADER: Final = """
 topics: t1:2
 member A: rebalance_timeout_ms=-1
 """
-"""A topic of two partitions; A says nothing of its rebalance timeout but when it joins."""
+"""A topic of two partitions; A sends its rebalance timeout only when it joins."""
 _HEARTBEAT: Final = "rebalance_timeout_ms=2000 subscribed_topic_names=[$t1] topic_partitions=[]"
 JOINED: Final = f"""
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=0 {_HEARTBEAT} -> 0 member_epoch=?epoch eventually
@@ -20,10 +20,10 @@ B: ConsumerGroupHeartbeat v1 member_id=b member_epoch=0 {_HEARTBEAT} -> 0
 pause 300
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0 assignment={{topic_partitions: [{{name: $t1, partitions: ?kept}}]}}
 """
-"""B comes, and A is told to give up one of them."""
+"""B joins, and A is told to give up one of them."""
 FENCED: Final = """
 O: LeaveGroup v3 members=[who(a)] -> 0
 A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
 pause 300
 """
-"""An administrator takes A out of the group, and A hears of it."""
+"""An administrator removes A from the group, and A is told so."""

@@ -8,7 +8,7 @@ HEADER: Final = """
 member *: rebalance_timeout_ms=1000 protocols=[p("cooperative-sticky", subscribed(3, ["$t1"]))]
 topics: t1:2
 """
-"""A topic of two partitions; members that come with nothing."""
+"""A topic of two partitions, and members that own nothing when they come."""
 ALONE: Final = """
 do completing1(A)
 A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0, 1)))] -> 0
@@ -22,13 +22,13 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
 B -> 0 generation_id=2
 B: SyncGroup -> parked
 """
-"""B comes, A joins again and says what it owns, and is to assign."""
+"""B comes, A joins again with what it owns, and is to assign."""
 ONE_TAKEN: Final = """
 A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0))), for($B.member_id, told())] -> 0
 B -> 0
 pause 300
 """
-"""A is to give up one of them, which nobody has in this round."""
+"""A is to give up one of them, which no member has in this round."""
 GIVEN_UP: Final = """
 A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 2, held("$t1", 0)))] -> parked
 B: Heartbeat -> 27

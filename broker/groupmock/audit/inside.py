@@ -51,7 +51,7 @@ class Subscribed(NamedTuple):
 
     @property
     def cooperative(self) -> bool:
-        """Is it one of a protocol that keeps what it owns while it joins?"""
+        """Return whether its protocol lets it keep what it owns while it joins."""
         return self.wrong is None and (self.protocol in COOPERATIVE or (self.protocol not in EAGER and bool(self.owned)))
 
 
@@ -111,7 +111,7 @@ class Plan:
 
 
 def subscription(protocol: str, data: bytes) -> Subscribed | None:
-    """A Subscription of versions 0 to 3, to the last byte; above 3 what follows the known fields is ignored, as readers do."""
+    """Read a Subscription of versions 0 to 3, to the last byte; above 3 the bytes behind the known fields are ignored, as readers do."""
     try:
         return _literal(protocol, data) if protocol == "coop-d2-literal" else _stock(protocol, data)
     except TooManyElements:
@@ -121,7 +121,7 @@ def subscription(protocol: str, data: bytes) -> Subscribed | None:
 
 
 def assignment(protocol: str, data: bytes) -> Told | None:
-    """An Assignment of versions 0 to 3, to the last byte, or the document's own where the protocol carries those."""
+    """Read an Assignment of versions 0 to 3, to the last byte, or the design document's own where the protocol carries those."""
     try:
         if protocol in designs.LITERAL:
             literal = designs.decode_assignment(data)
@@ -136,7 +136,7 @@ def assignment(protocol: str, data: bytes) -> Told | None:
 
 
 def worker(data: bytes) -> Worker | None:
-    """Metadata of a Connect worker, with the allocation that is nested in it."""
+    """Read the metadata of a Connect worker, with the allocation that is nested in it."""
     try:
         found = connect.decode_metadata(data)
         held = None if not found.allocation else connect.decode_assignment(found.allocation)
@@ -162,14 +162,14 @@ def work(data: bytes) -> Work | None:
 
 
 def subscriptions_of(join: Exchange) -> dict[str, Subscribed | None]:
-    """Protocol -> what its metadata says, of a JoinGroup of type consumer; nothing for other types."""
+    """Return the Subscription of each protocol in a JoinGroup of type consumer; nothing for other types."""
     if join.asked["protocol_type"] != CONSUMER:
         return {}
     return _of(join, "subscriptions", lambda: {name: subscription(name, data) for name, data in protocols_of(join).items()})
 
 
 def workers_of(join: Exchange) -> dict[str, Worker | None]:
-    """Protocol -> what its metadata says, of a JoinGroup of type connect; nothing for other types."""
+    """Return the metadata of each protocol in a JoinGroup of type connect; nothing for other types."""
     if join.asked["protocol_type"] != CONNECT:
         return {}
     return _of(join, "workers", lambda: {name: worker(data) for name, data in protocols_of(join).items()})
@@ -199,17 +199,17 @@ def plan_of(sync: Exchange) -> Plan | None:
 
 
 def claimed_in(plan: Plan) -> dict[str, Subscribed | None]:
-    """Member -> its Subscription, of the round that a leader was told."""
+    """Return the Subscription of each member in the round that a leader was told."""
     return {member: plan.once("claim", data, lambda data: subscription(plan.protocol, data)) for member, data in plan.claims.items()}
 
 
 def running_in(plan: Plan) -> dict[str, Worker | None]:
-    """Member -> its metadata, of a round of Connect."""
+    """Return the metadata of each member in a round of Connect."""
     return {member: plan.once("worker", data, worker) for member, data in plan.claims.items()}
 
 
 def given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Told | None]]:
-    """Member and Assignment, as the leader of this round brings them."""
+    """Return member and Assignment, as the leader of this round brings them."""
 
     def read(data: bytes) -> Told | None:
         return assignment(plan.protocol, data)
@@ -218,7 +218,7 @@ def given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Told | None]]:
 
 
 def work_given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Work | None]]:
-    """Member and Assignment of a round of Connect."""
+    """Return member and Assignment of a round of Connect."""
     return _of(sync, "work", lambda: [(member, plan.once("work", data, work)) for member, data in assignments_of(sync)])
 
 
@@ -236,13 +236,13 @@ def told_by(member: Member, data: bytes) -> Partitions | None:
 
 
 def one_process(x: Exchange, before: Exchange) -> bool:
-    """Did whoever sent this send that too? By the same connection, or by one that is gone since: two that are open at once with one member
-    id may be two processes."""
+    """Return whether both requests came from one process: by the same connection, or by one that ended since. Two connections that are
+    open at once with one member id may be two processes."""
     return x.link is before.link or (before.link.gone and x.link.client == before.link.client)
 
 
 def named(partitions: Iterable[Partition]) -> str:
-    """The first few, for a sentence: `orders/0, orders/1 and 4 more`."""
+    """Return the first few partitions, for a sentence: `orders/0, orders/1 and 4 more`."""
     found = sorted(partitions)
     shown = ", ".join(f"{one_line(topic)}/{number}" for topic, number in found[:NAMED])
     return shown if len(found) <= NAMED else f"{shown} and {len(found) - NAMED} more"

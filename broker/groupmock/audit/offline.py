@@ -1,4 +1,4 @@
-"""Audits journal files: what is wrong with the file itself is said beside what its clients did."""
+"""Audits journal files: problems of the file itself are reported beside the mistakes of its clients."""
 
 from __future__ import annotations
 

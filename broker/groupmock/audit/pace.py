@@ -33,13 +33,13 @@ PACED: Final = (
     JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, TXN_OFFSET_COMMIT, CONSUMER_GROUP_HEARTBEAT,
     FIND_COORDINATOR, METADATA,
 )  # fmt: skip
-"""Requests whose repetition is looked at."""
+"""Requests whose repetition is judged."""
 AT_ONCE_NS: Final = 20 * NS_PER_MS
-"""Between an answer and the same request again: a pause of that length is none (Java's is 100 ms)."""
+"""A shorter pause between an answer and the same request again is none (Java's is 100 ms)."""
 ROUND_NS: Final = 50 * NS_PER_MS
-"""Between two such requests, the broker's time included."""
+"""The shortest time between two such requests, the broker's time included."""
 ROUNDS: Final = 3
-"""So many repetitions at once are a loop."""
+"""So many immediate repetitions are a loop."""
 
 ROUNDS_OF_COMMITS: Final = 12
 """Commits that may come close together: an application may commit the same offsets again and again (auto-commit with nothing new), each
@@ -56,7 +56,7 @@ class Streak:
 
 
 Streaks = dict[int, Streak]
-"""Api key -> the request of that kind which this connection had refused last."""
+"""Maps API keys to the last request of that API which this connection had refused."""
 
 
 def refused(streaks: Streaks, x: Exchange, codes: frozenset[int]) -> None:
@@ -71,7 +71,7 @@ def again(streaks: Streaks, x: Exchange) -> Judgements:
     """Look at a request: is it the one that was refused?"""
     streak = streaks.get(x.key)
     if streak is None or x.waited_since(streak.last) < 0:
-        return  # nothing was, or it was under way before the answer came
+        return  # Nothing was refused, or the request was under way before the answer arrived
     last, waited = streak.last, x.waited_since(streak.last)
     if (x.version, x.asked) != (last.version, last.asked):
         del streaks[x.key]

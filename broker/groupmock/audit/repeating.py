@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SILENCE_NS: Final = 60_000 * NS_PER_MS
 CALM: Final = 3
-"""A pause between heartbeats of up to a third of the session timeout is nobody's business: Kafka advises it (heartbeat.interval.ms)."""
+"""A pause between heartbeats of up to a third of the session timeout is not judged: Kafka advises it (heartbeat.interval.ms)."""
 
 
 class Repeating:
@@ -51,7 +51,7 @@ class Repeating:
                 self.catch_up(link.beat.member)
 
     def repeats(self, row: RequestRow) -> bool:
-        """Is this request equal to the one before it on its connection, a heartbeat, and is the pause between them short?"""
+        """Return whether this request equals the one before it on its connection, is a heartbeat, and comes after a short pause."""
         link = self.links.get(row.connection)
         if link is None or link.beat is None or link.beat.member is None:
             return False
@@ -65,13 +65,13 @@ class Repeating:
         )
 
     def again(self, row: RequestRow) -> None:
-        """Such a heartbeat was answered at once and without an error."""
+        """Note that such a heartbeat was answered at once and without an error."""
         beat = self.links[row.connection].beat
         assert beat is not None
         self._again(beat, row.t, row.seq)
 
     def calm_until(self, number: int) -> int:
-        """Until when nobody need hear of heartbeats that repeat the last one of this connection; -1: all of them are to be heard."""
+        """Return until when heartbeats that repeat the last one of this connection are not needed, or -1 if all of them are."""
         link = self.links.get(number)
         return -1 if link is None or link.beat is None else link.beat.at + link.calm
 
@@ -82,7 +82,7 @@ class Repeating:
         if row:
             beat.seq, beat.answer_seq = row, row + 1
         member.seen, member.alive, member.lapsed, member.heard = max(member.seen, at), max(member.alive, at), None, beat
-        member.confirmed = max(member.confirmed, at)  # `doubt` stays: pauses are short, else it were no repetition
+        member.confirmed = max(member.confirmed, at)  # `doubt` stays: pauses are short, because it would be no repetition otherwise
         if member.beat is None or at >= member.beat.at:
             member.beat = beat
         link.spoke = at
@@ -91,7 +91,7 @@ class Repeating:
             self.calm(beat)
 
     def disturb(self, member: Member) -> None:
-        """It does something else: rules are asked about its next heartbeat, on whatever connection."""
+        """Note that the member does something else: rules are asked about its next heartbeat, on whatever connection."""
         self.catch_up(member)
         for beat in member.beats:
             if beat.link.beat is beat:

@@ -1,4 +1,4 @@
-"""An audit's report: which journals were read, what every rule says, and what else somebody must know; the same for every form."""
+"""An audit's report has the journals that were read, the verdict of every rule, and notices; it is the same for every form."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Report(msgspec.Struct, kw_only=True):
 
     @property
     def broken(self) -> bool:
-        """Is a rule broken whose severity is error?"""
+        """Return whether a rule is broken whose severity is error."""
         return any(
             tally.verdict == BROKEN and self.rules[code].severity == "error"
             for each in self.sources
@@ -66,14 +66,14 @@ class Report(msgspec.Struct, kw_only=True):
 
     @property
     def unknown(self) -> bool:
-        """Did a rule crash, or was a journal not whole?"""
+        """Return whether a rule crashed, or a journal was incomplete."""
         return any(
             each.notices or each.audit.holes or any(tally.verdict == UNKNOWN for tally in each.audit.rules.values())
             for each in self.sources
         )
 
     def findings(self) -> Iterator[tuple[Source, Finding]]:
-        """Those that are kept whole, in order, waived ones last."""
+        """Yield the findings that are kept whole, in order, waived ones last."""
         found = [(source, finding) for source in self.sources for finding in source.audit.findings]
         yield from sorted(found, key=lambda each: each[1].waived is not None)
 
@@ -87,7 +87,7 @@ def facts_of(rule: type[Rule]) -> RuleFacts:
 
 
 def report_of(sources: Iterable[Source], notices: Iterable[str] = ()) -> Report:
-    """The report of audits that are done."""
+    """Return the report of finished audits."""
     listed = list(sources)
     known = registered()
     codes = sorted({code for each in listed for code in each.audit.rules})
@@ -95,7 +95,7 @@ def report_of(sources: Iterable[Source], notices: Iterable[str] = ()) -> Report:
 
 
 def link_of(source: str) -> str | None:
-    """The address of a page that a rule cites; None for what is no page (a class of Kafka's)."""
+    """Return the address of a page that a rule cites, or None if the source is no page (a class of Kafka's)."""
     page, _, anchor = source.partition("#")
     if source.startswith("KIP-"):
         return f"https://cwiki.apache.org/confluence/display/KAFKA/{source.replace(' ', '+')}" if source[4:].isdigit() else None
@@ -103,7 +103,7 @@ def link_of(source: str) -> str | None:
 
 
 def counts(audit: Audit) -> dict[str, int]:
-    """Verdict -> how many rules, the worst first; verdicts that no rule has are left out."""
+    """Return how many rules have each verdict, the worst first; verdicts that no rule has are left out."""
     verdicts = [tally.verdict for tally in audit.rules.values()]
     return {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts}
 
@@ -114,7 +114,7 @@ def number(how_many: int, of: str) -> str:
 
 
 def told(tally: Tally) -> str:
-    """A tally in a few words."""
+    """Return a tally in a few words."""
     parts = [f"kept {number(tally.kept, 'time')}"] if tally.kept else []
     if tally.broken > tally.waived:
         parts.append(f"broken {number(tally.broken - tally.waived, 'time')}")

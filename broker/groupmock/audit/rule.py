@@ -31,12 +31,12 @@ H = TypeVar("H", bound=Callable[[Any, Any], Judgements])
 
 
 def asked(*keys: int) -> Callable[[H], H]:
-    """The hook looks at requests of these APIs, when they come."""
+    """Mark a hook that looks at requests of these APIs, when they come."""
     return lambda hook: _hooked(hook, "asked", keys)
 
 
 def answered(*keys: int) -> Callable[[H], H]:
-    """The hook looks at exchanges of these APIs when they end: with an answer (`x.answer`; perhaps not delivered) or abandoned."""
+    """Mark a hook that looks at exchanges of these APIs when they end: with an answer (`x.answer`; perhaps not delivered) or abandoned."""
     return lambda hook: _hooked(hook, "answered", keys)
 
 
@@ -47,7 +47,7 @@ def calm(*keys: int) -> Callable[[H], H]:
 
 
 def closed(hook: H) -> H:
-    """The hook looks at a link whose connection has ended, before its members are forgotten."""
+    """Mark a hook that looks at a link whose connection has ended, before its members are forgotten."""
     return _hooked(hook, "closed", (0,))
 
 
@@ -79,14 +79,14 @@ class Rule:
 
     @classmethod
     def hooks(cls) -> Iterator[tuple[str, int, str]]:
-        """Moment, API key and method name of every hook."""
+        """Yield moment, API key and method name of every hook."""
         for name in dir(cls):
             for moment, key in getattr(getattr(cls, name), "looks_at", ()):
                 yield moment, key, name
 
     @classmethod
     def observes(cls) -> tuple[int, ...]:
-        """Keys of the APIs that it looks at."""
+        """Return the keys of the APIs that it looks at."""
         return tuple(sorted({key for moment, key, _ in cls.hooks() if moment != "closed"}))
 
     def later(self, at: int, about: Subject, look: Callable[[], Judgements]) -> Callable[[], None]:
@@ -94,13 +94,13 @@ class Rule:
         return self.world.agenda.add(at, about, self.code, look)
 
     def knew(self, x: Exchange, told: Exchange) -> bool:
-        """Had the client heard this answer when it sent `x`? It had if the answer went out so long before that no request could have been
-        under way still (`World.slack`). False: perhaps not; then nobody is blamed."""
+        """Return whether the client had this answer when it sent `x`: the answer went out so long before that no request could have been
+        under way still (`World.slack`). If it is uncertain the client is not blamed."""
         return told.heard and x.waited_since(told) >= self.world.slack
 
 
 def registered() -> dict[str, type[Rule]]:
-    """Every rule by its code, in order: one class per file of `rules/`."""
+    """Return every rule by its code, in order: one class per file of `rules/`."""
     found: dict[str, type[Rule]] = {}
     for module in iter_modules(folder.__path__):
         loaded = import_module(f"{folder.__name__}.{module.name}")

@@ -24,7 +24,8 @@ from .verdicts import Audit, Finding
 from .waivers import Waivers
 
 MOST_ROWS: Final = 1_000
-"""So many findings of one rule become rows; the others are counted. A client that is wrong with each request is not to fill the log."""
+"""So many findings of one rule become rows; the others are counted, because a client that is wrong with each request must not fill the
+log."""
 
 
 class AuditSink(Sink):
@@ -51,25 +52,25 @@ class AuditSink(Sink):
             return
         try:
             self._auditor.take(row)
-        except Exception as defect:  # of ours: whoever is served must not pay for it
+        except Exception as defect:  # A defect of ours must not cost the served clients anything
             self._fail(defect)
         if self._fresh:
             self._tell(row.t)
         self._look_later()
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """Heartbeats that came after a long pause: the first one says all."""
+        """Take heartbeats that came after a long pause: the first one is enough."""
         request, reply = repeated.sample()
         request.seq, reply.seq = repeated.first, repeated.first + 1
         self.take(request)
         self.take(reply)
 
     def silence(self, connection: int) -> int:
-        """Until when heartbeats that repeat the last one of this connection say nothing new."""
+        """Return until when heartbeats that repeat the last one of this connection say nothing new."""
         return NEVER if self._failure is not None else self._auditor.calm_until(connection)
 
     def end(self, now: int) -> None:
-        """The run is over: what was waited for until now did not come."""
+        """End the run: what was awaited until now did not come."""
         if self._done is None:
             self._pass(now)
             self._alarm.cancel()
@@ -88,15 +89,15 @@ class AuditSink(Sink):
 
     def _look_later(self) -> None:
         at = self._auditor.next_look
-        # When the time has passed and not at it: rows of that very moment may still come.
+        # When the time has passed, and not at it: rows of that very moment may still come
         self._alarm.set(None if at is None else at + 1)
 
     def _pass(self, now: int) -> None:
-        """It is later now, though no row says so."""
+        """Let time pass, though no row says so."""
         if self._failure is None:
             try:
                 self._auditor.passed(now)
-            except Exception as defect:  # as in `take`
+            except Exception as defect:  # As in `take`
                 self._fail(defect)
             if self._fresh:
                 self._tell(now)

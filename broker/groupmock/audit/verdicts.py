@@ -46,7 +46,7 @@ class Tally(msgspec.Struct, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """broken before unknown: a crash takes no finding back."""
+        """Return broken before unknown, because a crash takes no finding back."""
         if self.broken > self.waived:
             return BROKEN
         if self.crashed is not None:
@@ -75,13 +75,13 @@ class Audit(msgspec.Struct, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """The worst of the rules'; warnings do not count as broken."""
+        """Return the worst verdict of the rules; warnings do not count as broken."""
         found = {tally.verdict for tally in self.rules.values()}
         return next((verdict for verdict in VERDICTS if verdict in found), NOT_EXERCISED)
 
     @property
     def findings(self) -> list[Finding]:
-        """All that are kept whole, in the order of time."""
+        """Return all findings that are kept whole, in the order of time."""
         return sorted((each for tally in self.rules.values() for each in tally.findings), key=lambda each: (each.t, each.rows, each.rule))
 
 

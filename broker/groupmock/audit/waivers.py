@@ -51,7 +51,7 @@ class Waiver:
         self.client = _text(place, said, "client") if "client" in said else "*"
 
     def covers(self, finding: Finding) -> bool:
-        """Is it about this one?"""
+        """Return whether it is about this finding."""
         return (
             finding.rule == self.rule and fnmatchcase(finding.group or "", self.group) and fnmatchcase(finding.client_id or "", self.client)
         )
@@ -66,7 +66,7 @@ class Waivers:
         self._missed = dict.fromkeys(self._past, 0)
 
     def of(self, finding: Finding) -> str | None:
-        """The reason of the waiver that covers a finding; None: it counts."""
+        """Return the reason of the waiver that covers a finding, or None if the finding counts."""
         for each in self._live:
             if each.covers(finding):
                 each.covered += 1

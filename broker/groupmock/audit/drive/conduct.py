@@ -1,4 +1,4 @@
-"""Conducts a conformance run: every situation on a cluster of its own, its journal kept and audited."""
+"""Conducts a conformance run: every situation has a cluster of its own, and its journal is kept and audited."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ BROKER: Final = {
     "group.consumer.session.timeout.ms": "6000",
     "group.consumer.heartbeat.interval.ms": "500",
 }
-"""A quick first round; and sessions may be as short as a program that is judged likes them. Those of consumer groups are the broker's."""
+"""Settings for a quick first round, and for sessions as short as the judged program likes them. Sessions of consumer groups are the
+broker's."""
 
 
 class Wish:
@@ -59,7 +60,7 @@ class Wish:
         self.config_of({}, 1, None, "check")
 
     def config_of(self, settings: dict[str, str], nodes: int, journal: Path | None, name: str) -> Config:
-        """The cluster's configuration in a situation. What the user sets goes before what the situation does."""
+        """Return the cluster's configuration in a situation. The user's settings come before those of the situation."""
         flags = self._flags | {"nodes": nodes, "journal": None if journal is None else str(journal), "run": name}
         return resolve(flags, [*BROKER.items(), *settings.items(), *self._sets])
 
@@ -143,7 +144,7 @@ async def _stand(stage: Stage) -> None:
 
 
 def _why(stage: Stage, outcome: Outcome) -> str:
-    """Why nothing can be judged, in a sentence with a remedy."""
+    """Return in a sentence with a remedy why nothing can be judged."""
     folder = stage.copies[0].said.parent
     if ends := list(stage.ends()):
         return f"{ends[0]} (what the copies print is in {folder})"

@@ -56,16 +56,16 @@ class Copy:
 
     @property
     def status(self) -> int | None:
-        """Its exit status, negative for a signal; None while it runs."""
+        """Return its exit status, negative for a signal, or None while it runs."""
         return self._process.returncode
 
     @property
     def alive(self) -> bool:
-        """Does it run, as far as anybody wants it to? One that was asked to end counts no more."""
+        """Return whether it runs and was not asked to end."""
         return self._process.returncode is None and not self.asked
 
     def signal(self, number: signal.Signals) -> None:
-        """To the process and all that it started. Harmless when they are gone."""
+        """Send a signal to the process and all that it started. It does nothing when they are gone."""
         self.asked = self.asked or number in (signal.SIGTERM, signal.SIGKILL)
         self.frozen = number == signal.SIGSTOP or (self.frozen and number != signal.SIGCONT)
         try:
@@ -76,20 +76,20 @@ class Copy:
     async def end(self, seconds: float) -> bool:
         """Wait for its end after SIGTERM, so long; then SIGKILL. Did it end by itself?"""
         in_time = bool((await asyncio.wait([self.over], timeout=seconds))[0])
-        self.signal(signal.SIGKILL)  # what the program started may have outlived it
+        self.signal(signal.SIGKILL)  # Processes that the program started may have outlived it
         await self.over
         return in_time
 
     @property
     def how_it_ended(self) -> str:
-        """For a sentence: `copy 2 ended with status 1; the last that it said: ...`."""
+        """Return a sentence: `copy 2 ended with status 1; the last that it said: ...`."""
         status = self.status or 0
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         last = self.last_words()
         return f"copy {self.number} {how}; the last that it said: {last}" if last else f"copy {self.number} {how} and said nothing"
 
     def last_words(self) -> str:
-        """The last line of its output that is none of blanks, fit to be shown."""
+        """Return the last line of its output that is not blank, fit to be shown."""
         with self.said.open("rb") as file:
             file.seek(max(0, self.said.stat().st_size - LAST_BYTES))
             lines = file.read().decode(errors="replace").splitlines()
@@ -105,6 +105,6 @@ def environment_of(number: int, bootstrap: str, topic: str, group: str, instance
         "GROUPMOCK_GROUP": group,
         "GROUPMOCK_CLIENT_ID": f"copy-{number}",
     }
-    # An instance id of ours that is left over from outside would make every copy the same static member.
+    # An instance id that is left over from outside would make every copy the same static member.
     inherited = {name: value for name, value in os.environ.items() if name != "GROUPMOCK_INSTANCE_ID"}
     return inherited | own | ({} if instance is None else {"GROUPMOCK_INSTANCE_ID": instance})

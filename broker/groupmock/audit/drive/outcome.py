@@ -13,7 +13,7 @@ from ..rule import WARNING, registered
 from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, UNKNOWN, WAIVED, Tally
 
 NOT_JUDGED: Final = "not judged"
-"""Verdict of a rule that a situation excuses."""
+"""The verdict of a rule that a situation excuses."""
 WARNED: Final = "broken (a warning)"
 SIGNS: Final = {KEPT: "+", BROKEN: "B", WARNED: "b", UNKNOWN: "?", WAIVED: "w", NOT_EXERCISED: ".", NOT_JUDGED: "-"}
 
@@ -41,13 +41,13 @@ class Outcome(msgspec.Struct, kw_only=True):
 
 
 def report(outcomes: Sequence[Outcome]) -> Report:
-    """The whole run as an audit's report, a journal per situation; notices say which situations were not reached."""
+    """Return the whole run as an audit's report, a journal per situation; notices say which situations were not reached."""
     missed = [f"situation {each.name} was not reached: {each.why}" for each in outcomes if not each.reached]
     return report_of([each.source for each in outcomes if each.source is not None], missed)
 
 
 def line_of(outcome: Outcome) -> str:
-    """A situation while the run goes on."""
+    """Return the line that is printed after each situation."""
     found = "not reached: " + one_line(outcome.why) if not outcome.reached else "reached"
     rules = {} if outcome.source is None else outcome.source.audit.rules
     broken = [code for code, tally in rules.items() if tally.verdict == BROKEN]
@@ -58,7 +58,7 @@ def line_of(outcome: Outcome) -> str:
 
 
 def as_text(outcomes: Sequence[Outcome]) -> str:
-    """The table with its legend, and what should be known of it."""
+    """Return the table with its legend and notices."""
     return lines("\n".join(_lines(outcomes, report(outcomes)))) + "\n"
 
 
@@ -89,7 +89,7 @@ def _told(tally: Tally) -> str:
 
 
 def as_data(outcomes: Sequence[Outcome], command: Sequence[str], copies: int) -> dict[str, Any]:
-    """The same as plain data, findings included: what the published table is made from."""
+    """Return the same as plain data, findings included; the published table is made from it."""
     found = report(outcomes)
     whole = found.whole.rules
     return {

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from .situation_stage import Stage
 
 IN_TIME: Final = ("CLIENT-06", "CLIENT-13", "CLIENT-16", "CLIENT-17", "CLIENT-23")
-"""Rules about being in time: nobody is seen to keep them who is stopped (SIGSTOP), or whose broker hears nothing."""
+"""Rules about being in time: a copy that is stopped (SIGSTOP), or whose broker receives nothing, cannot be seen to keep them."""
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 PROTOCOL_OF: Final = {
     **dict.fromkeys(("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"), CLASSIC),
     "ConsumerGroupHeartbeat": CONSUMER,
 }
-"""API -> whose it is; the others are everybody's."""
+"""Maps an API to its protocol; the others belong to both."""
 Script = Callable[["Stage"], Awaitable[None]]
 
 
@@ -62,7 +62,7 @@ _FOUND: Final[dict[str, Situation]] = {}
 
 
 def declare(found: Situation) -> Situation:
-    """Enter it in the table. Raises TypeError for a name that is there."""
+    """Add the situation to the table. Raises TypeError for a name that exists."""
     if found.name in _FOUND:
         raise TypeError(f"two situations are called {found.name}")
     _FOUND[found.name] = found
@@ -70,7 +70,7 @@ def declare(found: Situation) -> Situation:
 
 
 def situation(name: str, does: str, waits: str, **more: Any) -> Callable[[Script], Script]:
-    """The script below this is that situation."""
+    """Declare the script below as that situation."""
 
     def register(script: Script) -> Script:
         declare(Situation(name, does, waits, script, **more))
@@ -80,7 +80,8 @@ def situation(name: str, does: str, waits: str, **more: Any) -> Callable[[Script
 
 
 def situations() -> dict[str, Situation]:
-    """Every situation by name, file by file in the order in which they are declared; `works`, which everything else stands on, first."""
+    """Return every situation by name, file by file in the order in which they are declared. `works` is first, because all others need
+    it."""
     from . import situations as folder
 
     for module in iter_modules(folder.__path__):
@@ -89,7 +90,7 @@ def situations() -> dict[str, Situation]:
 
 
 def rule(api: str, kind: str, name: str = "", stage: str | None = None, times: int | None = None, **more: Any) -> dict[str, Any]:
-    """A fault rule as data: conditions of `when` and arguments of `do`, told apart by their names."""
+    """Return a fault rule as data. Conditions of `when` and arguments of `do` are recognized by their names."""
     from ...faults.plan import ABOUT
 
     when = {key: value for key, value in more.items() if key in ABOUT}

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from ...server.running import Running
 
 PRODUCE_S: Final = 0.2
-"""So often every partition gets a record while a situation runs: consumers are to have something to commit."""
+"""The interval in which every partition gets a record while a situation runs, so that consumers have something to commit."""
 STOP_S: Final = 15.0
-"""So long a copy may take to end after SIGTERM."""
+"""The time that a copy may take to end after SIGTERM."""
 ROUNDS: Final = 10
 COMMITS: Final = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
 Test = Callable[[Row], bool]
@@ -45,7 +45,6 @@ class Heard:
 
     @property
     def done(self) -> bool:
-        """Did as many come?"""
         return self.rows >= self._times
 
     def hear(self, row: Row) -> None:
@@ -120,14 +119,14 @@ class Stage(Sink):
             self.clients.add(f"{name} {version}".strip())
 
     def hears(self, what: str, test: Test, times: int = 1) -> Heard:
-        """Listen from now on; `await stage.happens(...)` later."""
+        """Listen from now on; await it later with `stage.happens(...)`."""
         heard = Heard(what, test, times)
         self._heard = [each for each in self._heard if not each.done]
         self._heard.append(heard)
         return heard
 
     def asks(self, key: int, by: Copy | str | None = None, times: int = 1) -> Heard:
-        """Listen for requests of an API, by a copy, a client id (of a copy that is still to start) or anybody."""
+        """Listen for requests of an API, by a copy, a client id (of a copy that is still to start) or any client."""
         client = by.client_id if isinstance(by, Copy) else by
 
         def test(row: Row) -> bool:
@@ -171,7 +170,7 @@ class Stage(Sink):
         await self.until(heard.what, lambda: heard.done, seconds)
 
     def struck(self, rule: str, times: int = 1) -> bool:
-        """Has a fault rule struck so often since it was registered?"""
+        """Return whether a fault rule applied so often since it was registered."""
         return any(each.name == rule and each.fired >= times for each in self.running.server.driver.rules.reports())
 
     async def strikes(self, rule: str, times: int = 1) -> None:
@@ -179,7 +178,7 @@ class Stage(Sink):
         await self.until(f"the fault {rule!r} to strike", lambda: self.struck(rule, times))
 
     async def strikes_in_rounds(self, rule: str) -> None:
-        """The same for a fault that wants rounds: a group that has come to rest rebalances again, up to ROUNDS times."""
+        """Do the same for a fault that needs rounds: a settled group rebalances again, up to ROUNDS times."""
         for _ in range(ROUNDS):
             await self.until(f"the fault {rule!r} to strike", lambda: self.struck(rule) or self._is_settled())
             if self.struck(rule):
@@ -223,7 +222,8 @@ class Stage(Sink):
             self.remarks.append(f"no copy committed an offset within {self.bound_s:g} s: rules about commits are not exercised")
 
     def _idle(self, began: Counter[str | None]) -> set[str | None]:
-        """Clients that have partitions and have not committed since; where the program has names of its own, any commit will do."""
+        """Return the clients that have partitions and have not committed since. If the program has client ids of its own, any commit
+        will do."""
         view = self.view
         holders: set[str | None] = set() if view is None else {each.client_id for each in view.members if each.assignment}
         known = {copy.client_id for copy in self.copies if copy.alive and not copy.frozen}
@@ -249,7 +249,7 @@ class Stage(Sink):
         running = [copy for copy in self.copies if copy.alive and not copy.frozen]
         if not running:
             return False
-        if not names & {copy.client_id for copy in self.copies}:  # the program has names of its own
+        if not names & {copy.client_id for copy in self.copies}:  # The program has client ids of its own
             return len(view.members) >= len(running)
         here = {copy.client_id for copy in running}
         gone = {copy.client_id for copy in self.copies if not copy.alive and copy.instance_id is None} - here
@@ -259,7 +259,7 @@ class Stage(Sink):
 
     @property
     def view(self) -> GroupView | None:
-        """The group that the copies make: the one that their environment names, or the one with the most members."""
+        """Return the group that the copies make: the one that their environment names, or the one with the most members."""
         groups = [group.view() for group in self.running.cluster.groups.all()]
         named = [group for group in groups if group.group_id == self.situation.name and group.members]
         return max(named or groups, key=lambda group: len(group.members), default=None)
@@ -280,14 +280,14 @@ class Stage(Sink):
 
     @property
     def coordinator(self) -> int:
-        """The node that has the group. Raises NotReached where nobody has."""
+        """Return the node that coordinates the group. Raises NotReached if none does."""
         node = self.running.cluster.groups.hosting.leader_of(self.running.cluster.groups.hosting.partition_of(self.group))
         if node is None:
             raise NotReached("no node coordinates the group")
         return node
 
     def member_of(self, copy: Copy) -> MemberView:
-        """A member that calls itself as that copy. Raises NotReached."""
+        """Return a member with the copy's client id. Raises NotReached."""
         view = self.view
         found = [] if view is None else [member for member in view.members if member.client_id == copy.client_id]
         if not found:
@@ -304,7 +304,7 @@ class Stage(Sink):
 
     @property
     def newest(self) -> Copy:
-        """The copy that was started last, of those that run."""
+        """Return the copy that was started last, of those that run."""
         return [copy for copy in self.copies if copy.alive][-1]
 
     @property
@@ -314,20 +314,20 @@ class Stage(Sink):
 
     @property
     def rest(self) -> int:
-        """How many copies are still to be started."""
+        """Return how many copies are still to be started."""
         return self._count - len(self.copies)
 
     # -- doing
 
     def steer(self, name: str, /, **arguments: Any) -> None:
-        """A command of the core. NotReached where it cannot be done."""
+        """Run a command of the core. Raises NotReached if it cannot be done."""
         try:
             self.running.submit(Command(name, arguments))
         except CannotSteer as cannot:
             raise NotReached(f"{name}: {cannot}") from None
 
     async def steer_when(self, name: str, /, **arguments: Any) -> None:
-        """The same, as soon as it can be done."""
+        """Run a command of the core as soon as it can be done."""
 
         def done() -> bool:
             try:
@@ -361,12 +361,12 @@ class Stage(Sink):
         copy.signal(signal.SIGTERM)
 
     def kill(self, copy: Copy) -> None:
-        """SIGKILL: the group hears nothing of it."""
+        """Kill the copy (SIGKILL), so that it cannot leave the group."""
         self._say(copy, "killed", signal="SIGKILL")
         copy.signal(signal.SIGKILL)
 
     def freeze(self, copy: Copy) -> None:
-        """SIGSTOP: it does nothing any more, and its connections stay."""
+        """Stop the copy (SIGSTOP); its connections stay open."""
         self._say(copy, "frozen", signal="SIGSTOP")
         copy.signal(signal.SIGSTOP)
 
@@ -384,7 +384,7 @@ class Stage(Sink):
         self._changed.set()
 
     def ends(self) -> Iterator[str]:
-        """How copies ended that nobody asked to."""
+        """Yield how copies ended that were not asked to."""
         return (copy.how_it_ended for copy in self.copies if copy.status is not None and not copy.asked)
 
     async def over(self) -> None:
@@ -417,17 +417,17 @@ class Stage(Sink):
 
 
 def joins_again(row: RequestRow) -> bool:
-    """Is it the heartbeat of a consumer that joins?"""
+    """Return whether a heartbeat of a consumer joins."""
     return row.api_key == CONSUMER_GROUP_HEARTBEAT and getattr(row.message, "member_epoch", None) == 0
 
 
 def errors_of(commit: Any) -> Iterator[int]:
-    """The error of every partition in an answer to OffsetCommit or TxnOffsetCommit, 0 among them."""
+    """Yield the error of every partition in an answer to OffsetCommit or TxnOffsetCommit, 0 among them."""
     return (partition.error_code for topic in commit.topics for partition in topic.partitions)
 
 
 def says(row: Row, *codes: int) -> bool:
-    """Is this an answer with one of these errors, to the whole request or to a commit of a partition?"""
+    """Return whether an answer has one of these errors, for the whole request or for a commit of a partition."""
     if not isinstance(row, ReplyRow):
         return False
     if row.api_key in COMMITS and row.message is not None:

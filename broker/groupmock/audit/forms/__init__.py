@@ -10,6 +10,6 @@ FORMS: Final = ("text", "json", "junit", "sarif", "html")
 
 
 def written(form: str, report: Any) -> str:
-    """The report in one of FORMS."""
+    """Return the report in one of FORMS."""
     write: Callable[[Any], str] = import_module(f"{__name__}.{form}").write
     return write(report)

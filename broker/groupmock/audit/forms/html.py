@@ -1,4 +1,4 @@
-"""For a browser: one file that fetches nothing; names of peers are only text in it."""
+"""The HTML form, for browsers: one file that fetches nothing; names of peers are only text in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For programs: the report as it is."""
+"""The JSON form, for programs: the report as it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..report import Report
 
 
 def write(report: Report) -> str:
-    """One JSON object: `verdict`, `rules` with their texts, `sources` with verdict, counts and findings of each rule."""
+    """Write one JSON object: `verdict`, `rules` with their texts, `sources` with verdict, counts and findings of each rule."""
     told = msgspec.to_builtins(report)
     told["verdict"] = report.whole.verdict
     for source, plain in zip(report.sources, told["sources"], strict=True):

@@ -1,4 +1,4 @@
-"""For CI servers: a test suite per journal, a test case per rule."""
+"""The JUnit form, for CI servers: a test suite per journal, a test case per rule."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ UNPRINTABLE: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U
 
 
 def write(report: Report) -> str:
-    """`failure`: broken, of a rule whose severity is error; `error`: unknown; `skipped`: not exercised or waived; a warning passes, with
-    its
-    findings in `system-out`."""
+    """Write a test case per rule. `failure`: broken, if the rule's severity is error; `error`: unknown; `skipped`: not exercised or
+    waived. A warning passes, with its findings in `system-out`."""
     root = XML.Element("testsuites", name=f"groupmock audit {report.groupmock}")
     for source in report.sources:
         _suite(root, report, source)
@@ -59,5 +58,5 @@ def _case(suite: XML.Element, rule: RuleFacts, source: Source, tally: Tally) -> 
 
 
 def _clean(text: str) -> str:
-    """XML has no way to say control characters, and what hides itself is shown."""
+    """Escape control characters, which XML cannot contain, and invisible characters."""
     return UNPRINTABLE.sub("\ufffd", lines(text))

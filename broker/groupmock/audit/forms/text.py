@@ -1,4 +1,4 @@
-"""For people at a terminal: the findings first, then a line per rule, then the sum."""
+"""The text form, for people at a terminal: the findings first, then a line per rule, then the sum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..report import Report, Source, counts, number, told
 from ..verdicts import BROKEN, NOT_EXERCISED, UNKNOWN, WAIVED, Finding
 
 ROWS: Final = 8
-"""So many rows of one finding are named."""
+"""The most rows of one finding that are named."""
 
 
 def write(report: Report) -> str:
@@ -19,7 +19,7 @@ def write(report: Report) -> str:
 
 
 def finding_lines(finding: Finding, journal: str = "") -> Iterator[str]:
-    """One finding: what happened, what would have been right, where to look."""
+    """Yield the lines of a finding: what happened, what would have been right, where to look."""
     shown = ", ".join(map(str, finding.rows[:ROWS])) + (" ..." if len(finding.rows) > ROWS else "")
     where = f"{f'group {finding.group}, ' if finding.group is not None else ''}{finding.t / 1e9:.3f} s, row {shown}"
     mark = WAIVED if finding.waived is not None else BROKEN if finding.severity == "error" else finding.severity

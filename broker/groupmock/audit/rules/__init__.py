@@ -1,1 +1,1 @@
-"""The rules, one file each; what a rule is: ../rule.py."""
+"""The rules, one file each. `../rule.py` says what a rule is."""

@@ -34,14 +34,14 @@ A: JoinGroup member_id="" -> 79
 
     @answered(JOIN_GROUP)
     def given(self, x: Exchange) -> Judgements:
-        """An id, that its connection has to come back with."""
+        """Note an id with which the connection must come back."""
         if x.heard and x.error == MEMBER_ID_REQUIRED:
             x.link.notes[self.code] = x
         return iter(())
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """With the id or with another one."""
+        """Judge the id of the next JoinGroup."""
         told: Exchange | None = x.link.notes.get(self.code)
         if told is None or told.answer is None or told.asked["group_id"] != x.asked["group_id"]:
             return

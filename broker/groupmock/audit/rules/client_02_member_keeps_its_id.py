@@ -38,7 +38,7 @@ A: JoinGroup member_id="" -> 79
 
     @answered(SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT)
     def refused(self, x: Exchange) -> Judgements:
-        """After ILLEGAL_GENERATION a client may begin anew (CLIENT-04), whatever it is answered afterwards in that generation."""
+        """Note that after ILLEGAL_GENERATION a client may begin anew (CLIENT-04), whatever it is answered afterwards in that generation."""
         if x.member is not None and ILLEGAL_GENERATION in x.errors:
             x.member.notes[self.code] = x.member.joined
         return iter(())
@@ -48,7 +48,7 @@ A: JoinGroup member_id="" -> 79
         """Judge whether a heartbeat or commit names the member of its connection."""
         last, sent = x.link.last, _sent(x)
         if last is None or last.joined is None or x.group is None or last.group is not x.group or not x.link.host or sent is None:
-            return  # of a connection older than the journal it is not known what it was told
+            return  # The answers of a connection older than the journal are unknown
         if sent == last.id:
             yield KEPT
         elif self._is(last, x) and (not sent or x.member is None or x.member.wish is None):
@@ -60,8 +60,8 @@ A: JoinGroup member_id="" -> 79
             )
 
     def _is(self, last: Member, x: Exchange) -> bool:
-        """Is it surely still this member, and knows it? A client whose session has passed without a good answer may take it for lost:
-        librdkafka begins anew then (rd_kafka_cgrp_session_timeout_check)."""
+        """Return whether it is surely still this member, and knows it. A client whose session has passed without a good answer may take
+        itself for lost: librdkafka begins anew then (rd_kafka_cgrp_session_timeout_check)."""
         heard = last.heard
         well = heard is not None and heard.delivered and heard.errors <= HARMLESS and x.waited_since(heard) >= 0
         if (
@@ -77,7 +77,8 @@ A: JoinGroup member_id="" -> 79
 
 
 def _sent(x: Exchange) -> str | None:
-    """The id that it carries; None: it is nobody's business, as an admin's LeaveGroup or a commit for the group as a whole."""
+    """Return the id in the request, or None if the request speaks for no single member, as an admin's LeaveGroup or a commit for the
+    group as a whole."""
     if x.key == LEAVE_GROUP:
         leavers = leavers_of(x)
         return leavers[0][0] if len(leavers) == 1 and leavers[0][0] else None

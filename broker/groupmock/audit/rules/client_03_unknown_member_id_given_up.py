@@ -36,7 +36,7 @@ A: JoinGroup -> 25
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Without the id that its connection had, or with it."""
+        """Judge whether the next JoinGroup has a member id."""
         last = x.link.last
         if last is None or last.ended is None or UNKNOWN_MEMBER_ID not in last.ended.errors or last.group.name != x.asked["group_id"]:
             return

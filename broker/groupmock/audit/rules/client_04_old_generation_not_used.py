@@ -43,14 +43,14 @@ A: Heartbeat generation_id=1 -> 22
 
     @answered(HEARTBEAT, SYNC_GROUP)
     def refused(self, x: Exchange) -> Judgements:
-        """The generation that it has; of another one it is no news to it."""
+        """Note the refused generation if it is the member's own; another one is no news to the member."""
         if x.heard and x.error == ILLEGAL_GENERATION and x.member is not None and x.asked["generation_id"] == x.member.generation:
             x.member.notes[self.code] = x
         return iter(())
 
     @asked(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def goes_on(self, x: Exchange) -> Judgements:
-        """In the generation that was refused?"""
+        """Judge a request in the generation that was refused."""
         told: Exchange | None = None if x.member is None else x.member.notes.get(self.code)
         if told is None or epoch_of(x) != told.asked["generation_id"] or not self.knew(x, told):
             return

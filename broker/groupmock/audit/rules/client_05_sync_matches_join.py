@@ -28,7 +28,7 @@ A: SyncGroup generation_id=7 assignments=[for($A.member_id, b"")] -> 22
 
     @asked(SYNC_GROUP)
     def echoes(self, x: Exchange) -> Judgements:
-        """Against the last JoinGroup answer that its member, or else the one before it on the connection, has heard."""
+        """Compare with the last JoinGroup answer that arrived at its member, or else at the one before it on the connection."""
         member = x.member if x.member is not None and x.member.joined is not None else x.link.last
         if member is None or member.joined is None or member.joined.answer is None:
             return

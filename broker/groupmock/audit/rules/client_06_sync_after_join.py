@@ -36,7 +36,7 @@ A: Heartbeat -> any
 
     @answered(JOIN_GROUP)
     def joined(self, x: Exchange) -> Judgements:
-        """From here on a SyncGroup is due; who it is is known when the answer is taken in."""
+        """Expect a SyncGroup from here on. Whose it is is known when the answer is taken in."""
         if x.heard and x.error == NONE and x.answered is not None:
             self.later(x.answered, x.link, lambda: self._begin(x))
         return iter(())
@@ -58,11 +58,11 @@ A: Heartbeat -> any
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """Instead of a SyncGroup, though nothing has happened since the answer?"""
+        """Judge a JoinGroup in place of a SyncGroup, if nothing happened since the answer."""
         member = x.speaker
         if member is None or member.joined is None or not self._due(member, member.joined) or member.link is not x.link:
             return
-        # A leader asks for Metadata before it assigns; if that shows other partitions, it may begin again.
+        # A leader asks for Metadata before it assigns. If that shows other partitions, it may begin again
         news = member.leads and member.joined.answered is not None and x.link.informed >= member.joined.answered
         if not news and self.knew(x, member.joined):
             yield Broken(
@@ -72,7 +72,7 @@ A: Heartbeat -> any
             )
 
     def _late(self, x: Exchange, member: Member) -> Judgements:
-        """Only of a process that sent other things meanwhile: one that is silent may have been stopped."""
+        """Judge a missing SyncGroup, but only of a process that sent other requests meanwhile: a silent one may have been stopped."""
         if (
             member.joined is x
             and x.answered is not None
@@ -87,7 +87,8 @@ A: Heartbeat -> any
             )
 
     def _due(self, member: Member, joined: Exchange) -> bool:
-        """Nothing excuses it: no SyncGroup, no connection lost, no error (a leader cannot assign without Metadata), it has not left."""
+        """Return whether nothing excuses a missing SyncGroup: no connection lost, no error (a leader cannot assign without Metadata), no
+        LeaveGroup."""
         heard, link = member.heard, member.link
         if heard is None or not heard.delivered or heard.errors or joined.answered is None or link.troubled >= joined.answered:
             return False

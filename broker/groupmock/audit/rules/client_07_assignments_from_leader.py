@@ -31,7 +31,7 @@ B: SyncGroup assignments=[for($A.member_id, b"for B"), for($B.member_id, b"for A
 
     @asked(SYNC_GROUP)
     def assigns(self, x: Exchange) -> Judgements:
-        """Against the JoinGroup answer of the same generation."""
+        """Compare with the JoinGroup answer of the same generation."""
         member = x.member
         if member is None or member.joined is None or member.generation != x.asked["generation_id"]:
             return

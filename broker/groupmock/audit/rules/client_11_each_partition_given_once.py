@@ -54,7 +54,7 @@ B: SyncGroup -> 0
         if len(claims) < len(plan.claims) or len(given) < len(x.asked["assignments"]):
             return
         wrong = list(_given_wrong(claims, given))
-        if plan.protocol not in NAMES:  # Designs I to III withhold what is lost for a while
+        if plan.protocol not in NAMES:  # Designs I to III withhold lost partitions for a while
             all_given = frozenset().union(*(told.assigned for _, told in given))
             claimed = frozenset().union(*(claim.owned for claim in claims.values())) if plan.protocol == STICKY else frozenset()
             known = member.note(self.code, set[str])
@@ -79,12 +79,12 @@ B: SyncGroup -> 0
             there = {self._name(each) for each in x.answer["topics"] if not each["error_code"]}
             missed = {self._name(each) for each in x.answer["topics"]} - there
             known -= missed
-            if x.asked["topics"] is None:  # of all
+            if x.asked["topics"] is None:  # The request asks for all topics
                 known &= there
         return iter(())
 
     def _name(self, topic: Json) -> str:
-        """From Metadata 12 on a topic that was asked for by id and is not there has no name."""
+        """Return the topic's name. From Metadata 12 on a missing topic that was asked for by id has none."""
         return str(topic.get("name") or self.world.topic_names.get(str(topic.get("topic_id"))))
 
 

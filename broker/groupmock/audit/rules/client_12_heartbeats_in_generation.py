@@ -36,7 +36,7 @@ A: Heartbeat -> 25
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
-        """Is there something to keep alive?"""
+        """Judge a heartbeat of a member with nothing to keep alive."""
         member, last, generation = x.member, x.link.last, x.asked["generation_id"]
         if member is None:
             return
@@ -55,7 +55,8 @@ A: Heartbeat -> 25
             )
 
     def _early(self, x: Exchange, member: Member) -> Judgements:
-        """Only of one whose id is known to be new: of a member older than the journal it is not known whether it had joined."""
+        """Judge a heartbeat before JoinGroup, but only of a member whose id is known to be new: a member older than the journal may have
+        joined."""
         wish = member.wish
         reserved = wish is not None and wish.error == MEMBER_ID_REQUIRED and self.knew(x, wish)
         if wish is not None and (reserved or (member.joining is not None and x.asked["generation_id"] < 0)):

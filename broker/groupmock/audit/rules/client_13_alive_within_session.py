@@ -43,7 +43,7 @@ A: Heartbeat -> any
 
     @asked(HEARTBEAT, OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP)
     def shows(self, x: Exchange) -> Judgements:
-        """That it lives, in time or too late."""
+        """Judge the time between two signs of life."""
         member = x.speaker
         if member is None or member.joined is None or member.joining is not None or member.gone:
             return
@@ -73,5 +73,5 @@ A: Heartbeat -> any
 
 
 def told_to_rejoin(member: Member) -> bool:
-    """Was its last heartbeat answered 27? Its silence is then CLIENT-17's."""
+    """Return whether its last heartbeat was answered 27; CLIENT-17 judges its silence then."""
     return member.beat is not None and REBALANCE_IN_PROGRESS in member.beat.errors

@@ -12,7 +12,7 @@ from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked, calm
 from ..subjects import Exchange
 
 LOOKED_AT: Final = 3
-"""So many pauses in a row must be too long: one may be an accident."""
+"""So many pauses in a row must be too long, because one may be an accident."""
 
 LATE_NS: Final = 100 * NS_PER_MS
 """A timer is never early and often late: librdkafka looks at its own ten times a second."""
@@ -60,7 +60,7 @@ end
 
     @calm(HEARTBEAT)
     def often(self, x: Exchange) -> Judgements:
-        """A pause that is short enough."""
+        """Note a pause that is short enough."""
         pace: _Pace | None = None if x.member is None else x.member.notes.get(self.code)
         if pace is not None:
             pace.pauses.clear()
@@ -68,7 +68,8 @@ end
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
-        """How long after the one before? One that had to wait for an answer, or was answered an error, counts for nothing."""
+        """Judge the pause since the heartbeat before. A heartbeat that had to wait for an answer, or was answered an error, does not
+        count."""
         member = x.member
         if member is None or member.joined is None:
             return

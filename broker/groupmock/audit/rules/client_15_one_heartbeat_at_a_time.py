@@ -42,12 +42,11 @@ A -> 22
 
     @calm(HEARTBEAT)
     def waits(self, x: Exchange) -> Judgements:
-        """For the answer, each time."""
         yield KEPT
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
-        """Before the last one was answered? Whoever has another connection by now, or has waited for a session, may."""
+        """Judge a heartbeat before the last one was answered. A member with a new connection, or after a whole session, may send one."""
         member = x.member
         before = None if member is None else member.beat
         if before is None or before.link is not x.link or before.abandoned or (before.answered is not None and not before.heard):

@@ -77,6 +77,6 @@ A -> 0 generation_id=2
 
 
 def _stands(x: Exchange, member: Member) -> bool:
-    """Is it of the generation that the member has and, if a commit, of one that it has its assignment of?"""
+    """Return whether the request is in the member's generation and, if a commit, in one whose assignment it has."""
     synced = member.synced
     return x.key != OFFSET_COMMIT or (synced is not None and member.joining is None and synced.asked["generation_id"] == member.generation)

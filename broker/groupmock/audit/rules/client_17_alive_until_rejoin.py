@@ -52,7 +52,7 @@ A -> 0
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """In time for its session?"""
+        """Judge whether the JoinGroup comes within the session."""
         member = x.speaker
         if member is None or member.joined is None or not told_to_rejoin(member) or member.joining is not None or member.gone:
             return

@@ -43,7 +43,7 @@ B: JoinGroup -> 0
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """While another one of the member waits, or of the connection; or after it was given up."""
+        """Judge a JoinGroup while another one of the member, or of the connection, waits, or after it was given up."""
         before: Exchange | None = x.link.notes.get(self.code)
         x.link.notes[self.code] = x
         if before is not None and before.heard and before.answered is not None and x.received < before.answered:
@@ -57,7 +57,6 @@ B: JoinGroup -> 0
 
     @answered(JOIN_GROUP)
     def waited(self, x: Exchange) -> Judgements:
-        """It was there when the answer came."""
         if x.heard and not x.error:
             yield KEPT
 
@@ -75,8 +74,8 @@ B: JoinGroup -> 0
             yield from self._came_back(left)
 
     def _came_back(self, left: Exchange) -> Judgements:
-        """A socket that is closed while its request is parked may still want the answer (P2-d13), so a broker sees that it is gone only
-        when there will be none: when the same member has joined by another connection."""
+        """Judge a JoinGroup that was given up when the same member joins by another connection. A socket that is closed while its
+        request is parked may still want the answer (P2-d13), so only then a broker knows that it is gone."""
         again = None if left.member is None else left.member.wish
         if again is not None and again.link is not left.link and self._too_soon(waited := again.received - left.received, again.member):
             yield self._impatient(again, left, waited)
@@ -85,8 +84,8 @@ B: JoinGroup -> 0
         return member is not None and self.world.slack <= waited < member.rebalance_ns
 
     def _both(self, x: Exchange, waits: Exchange) -> Judgements:
-        """The end of a connection may be seen later than the beginning of the next one; one that is open still was not given up, whether
-        the broker has abandoned its JoinGroup for the new one or keeps both."""
+        """Judge two JoinGroups of one member. The end of a connection may be seen later than the beginning of the next one; an open
+        connection was not given up, whether the broker has abandoned its JoinGroup for the new one or keeps both."""
         if not waits.link.gone and x.member is not None and x.received - waits.received < x.member.rebalance_ns:
             yield self._twice(x, waits)
 

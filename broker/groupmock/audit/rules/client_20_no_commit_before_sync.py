@@ -40,7 +40,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 27
 
     @answered(SYNC_GROUP)
     def ended(self, x: Exchange) -> Judgements:
-        """The round is over for the member, whatever came of it: when SyncGroup failed it is between two rounds."""
+        """Note that the round is over for the member: when SyncGroup failed it is between two rounds."""
         if x.member is not None and not (x.heard and x.error == NONE):
             x.member.notes[self.code] = int(x.asked["generation_id"])
         return iter(())

@@ -70,5 +70,5 @@ A: OffsetCommit generation_id_or_member_epoch=-1 member_id="" topics=[t($t1, o(0
 
 
 def _left(member: Member) -> bool:
-    """Did it leave by itself? What its process does then it does not do as that member."""
+    """Return whether it left by itself: what its process does then is not done as that member."""
     return member.ended is not None and member.ended.key == LEAVE_GROUP

@@ -44,8 +44,8 @@ A: OffsetCommit topics=[t($t1, o(0, 5))] -> 25
 
     @answered(OFFSET_COMMIT)
     def refused(self, x: Exchange) -> Judgements:
-        """Kept where the next commit will be looked at: after 25 the member is forgotten, and its connection still is there. A commit
-        without a generation is nobody's (CLIENT-21)."""
+        """Note the refusal where the next commit will be looked at: after 25 the member is forgotten, and its connection still is there.
+        A commit without a generation is no member's (CLIENT-21)."""
         if epoch_of(x) >= 0 and x.heard and x.errors & {ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID}:
             for subject in (x.link, x.member):
                 if subject is not None:

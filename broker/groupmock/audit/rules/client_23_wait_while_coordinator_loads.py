@@ -44,12 +44,10 @@ A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
 
     @answered(*PACED)
     def refused(self, x: Exchange) -> Judgements:
-        """With 14?"""
         streaks: Streaks = x.link.note(self.code, dict)
         refused(streaks, x, CODES)
         return iter(())
 
     @asked(*PACED)
     def again(self, x: Exchange) -> Judgements:
-        """At once?"""
         yield from again(x.link.notes.get(self.code, {}), x)

@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from ..known_world import World
 
 KEYS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, CONSUMER_GROUP_HEARTBEAT)
-"""Not LeaveGroup: a client that ends tries once, where it is."""
+"""LeaveGroup is not among them, because a client that ends tries once, where it is."""
 GROUP: Final = 0
 """The key type with which FindCoordinator looks up a group."""
 MOVED: Final = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
 FETCH_MOVED: Final = frozenset({NOT_COORDINATOR})
-"""The Java client takes 15 in answer to OffsetFetch for an error that it does not know."""
+"""OffsetFetch is an exception: the Java client takes 15 for an error that it does not know."""
 REMEMBERED: Final = 4096
-"""So many (client, group) that asked last are known: they ask by connections that have nothing else to do with the group."""
+"""Bounds the (client, group) pairs that are remembered: they look up coordinators by connections that have nothing else to do with the
+group."""
 
 
 class AsksForItsCoordinator(Rule):
@@ -64,7 +65,7 @@ A: Heartbeat -> 16
     def __init__(self, world: World) -> None:
         super().__init__(world)
         self._asked: OrderedDict[tuple[tuple[str, str | None], str], int] = OrderedDict()
-        self._forgotten = -1  # up to this time somebody may have asked whom we do not remember
+        self._forgotten = -1  # Look-ups up to this time may be forgotten
 
     @asked(FIND_COORDINATOR)
     def asks(self, x: Exchange) -> Judgements:
@@ -91,7 +92,8 @@ A: Heartbeat -> 16
 
     @asked(*KEYS)
     def goes_on(self, x: Exchange) -> Judgements:
-        """The next request about the group after that. FindCoordinator may be older than the answer, if another request was refused too."""
+        """Judge the next request about the group after a refusal. FindCoordinator may be older than the answer, if another request was
+        refused too."""
         before: Exchange | None = x.link.notes.get(self.code)
         if before is None or x.group is None or before.group is None or x.group.name != before.group.name:
             return
@@ -99,7 +101,7 @@ A: Heartbeat -> 16
             del x.link.notes[self.code]
             yield KEPT
         elif self.knew(x, before) and not self.world.processes.muffled(x.link):
-            del x.link.notes[self.code]  # once for each refusal
+            del x.link.notes[self.code]  # Judged once for each refusal
             error = "NOT_COORDINATOR" if NOT_COORDINATOR in before.errors else "COORDINATOR_NOT_AVAILABLE"
             yield Broken(
                 f"{x.who} was answered {error} to {before.name} and sent {x.name} to the same broker {x.waited_since(before) // 1_000_000} "

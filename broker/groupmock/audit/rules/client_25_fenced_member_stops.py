@@ -47,7 +47,7 @@ B: Heartbeat -> 82
 
     @asked(JOIN_GROUP, SYNC_GROUP, HEARTBEAT)
     def goes_on(self, x: Exchange) -> Judgements:
-        """As the member that was fenced, or as a new one in its place?"""
+        """Judge whether it sends requests as the fenced member, or as a new one in its place."""
         last = x.link.last
         if last is None or not _fenced(last) or last.ended is None or x.group is None or x.group.name != last.group.name:
             return
@@ -63,7 +63,6 @@ B: Heartbeat -> 82
 
     @closed
     def stops(self, link: Link) -> Judgements:
-        """It went after it was fenced."""
         if link.last is not None and _fenced(link.last):
             yield KEPT
 

@@ -51,12 +51,10 @@ B: JoinGroup protocols=[p(other)] -> 23
 
     @answered(JOIN_GROUP)
     def refused(self, x: Exchange) -> Judgements:
-        """For good?"""
         streaks: Streaks = x.link.note(self.code, dict)
         refused(streaks, x, FATAL)
         return iter(())
 
     @asked(JOIN_GROUP)
     def again(self, x: Exchange) -> Judgements:
-        """At once?"""
         yield from again(x.link.notes.get(self.code, {}), x)

@@ -11,7 +11,7 @@ from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
 from ..subjects import COORDINATOR_NOT_AVAILABLE, NONE, NOT_COORDINATOR, Exchange, Link, leavers_of
 
 REMEMBERED: Final = 32
-"""So many that left last by one connection."""
+"""Bounds the departures that are remembered for one connection."""
 
 
 OF_MEMBERS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH)
@@ -62,7 +62,7 @@ A: LeaveGroup v2 -> 25
 
     @asked(LEAVE_GROUP)
     def leaves(self, x: Exchange) -> Judgements:
-        """For itself, or another time."""
+        """Judge a LeaveGroup that comes again."""
         again = {(x.group.name, member_id) for member_id, _ in leavers_of(x)} if x.group is not None else set()
         before = next((told for name, member_id, told in x.link.note(self.code, Departures).left if (name, member_id) in again), None)
         if before is None:
@@ -73,7 +73,8 @@ A: LeaveGroup v2 -> 25
 
     @answered(*OF_MEMBERS)
     def disturbed(self, x: Exchange) -> Judgements:
-        """A connection on which an answer was lost may have swallowed a LeaveGroup too; whoever has no coordinator has nobody to tell."""
+        """Note that a LeaveGroup may be missing: a connection on which an answer was lost may have lost it too, and a client without a
+        coordinator has nobody to send it to."""
         if not x.heard or x.errors & {COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR}:
             x.link.note(self.code, Departures).disturbed = True
             if x.member is not None:

@@ -43,7 +43,7 @@ A: Heartbeat group_instance_id=null -> 0
 
     @asked(*SINCE)
     def says(self, x: Exchange) -> Judgements:
-        """Against the JoinGroup that succeeded last."""
+        """Compare with the JoinGroup that succeeded last."""
         member = x.member
         if member is None or member.joined is None or x.version < SINCE[x.key] or member.joined.version < SINCE[JOIN_GROUP]:
             return

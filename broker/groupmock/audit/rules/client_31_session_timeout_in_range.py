@@ -36,7 +36,7 @@ A: JoinGroup session_timeout_ms=1 -> 26
 
     @answered(JOIN_GROUP)
     def told(self, x: Exchange) -> Judgements:
-        """Taken or not?"""
+        """Judge whether the broker accepted the session timeout."""
         session = int(x.asked["session_timeout_ms"])
         low, high = self._taken or (session, session)
         if x.heard and x.error in (NONE, MEMBER_ID_REQUIRED):

@@ -34,7 +34,6 @@ A: JoinGroup session_timeout_ms=10000 rebalance_timeout_ms=-1 -> any
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """With which timeouts?"""
         if x.version == 0:
             return
         session, rebalance = int(x.asked["session_timeout_ms"]), int(x.asked["rebalance_timeout_ms"])

@@ -37,7 +37,7 @@ A: JoinGroup protocols=[p("range"), p("roundrobin")] -> 0
 
     @asked(JOIN_GROUP)
     def lists(self, x: Exchange) -> Judgements:
-        """Against the list of the same member's last JoinGroup."""
+        """Compare with the list of the same member's last JoinGroup."""
         names = _names(x)
         who = x.member.name if x.member is not None else one_line(x.client_id or "a client")
         if not names or len(set(names)) < len(names):

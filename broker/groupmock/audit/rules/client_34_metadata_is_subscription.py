@@ -36,7 +36,7 @@ A: JoinGroup -> 79
 
     @asked(JOIN_GROUP)
     def decodes(self, x: Exchange) -> Judgements:
-        """One judgement for the list."""
+        """Judge the list as a whole."""
         read = {name: found for name, found in subscriptions_of(x).items() if found is not None}
         wrong = [(name, found) for name, found in read.items() if found.wrong is not None]
         if read and not wrong:

@@ -38,7 +38,7 @@ do stable1(A)
 
     @asked(JOIN_GROUP)
     def owns(self, x: Exchange) -> Judgements:
-        """Every eager protocol of the list that can say what is owned: version 1 and above (KIP-429)."""
+        """Judge the eager protocols of the list that can say what is owned: version 1 and above (KIP-429)."""
         found = [each for name, each in subscriptions_of(x).items() if name in EAGER and each is not None and each.version >= 1]
         claims = next((each for each in found if each.owned), None)
         if claims is None:

@@ -44,7 +44,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
 
     @asked(JOIN_GROUP)
     def claims(self, x: Exchange) -> Judgements:
-        """Against the last assignment that the member has surely heard of, and the one before it where it may not have."""
+        """Compare with the last assignment that surely arrived at the member, and with the one before it otherwise."""
         member = x.member
         found = cooperative_of(x, "" if member is None else member.protocol)
         held = None if member is None or found is None or not found.owned else self._held(x, member)
@@ -67,7 +67,8 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
         )
 
     def _held(self, x: Exchange, member: Member) -> Partitions | None:
-        """None: it is not known, since the journal begins later, an assignment could not be read, or two connections have one id."""
+        """Return what the member held, or None if that is unknown: the journal begins later, an assignment could not be read, or two
+        connections have one id."""
         if member.synced is None:
             return frozenset() if member.born else None
         if member.told is None or not one_process(x, member.synced):

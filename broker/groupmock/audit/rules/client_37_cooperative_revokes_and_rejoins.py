@@ -60,7 +60,7 @@ end
 
     @answered(SYNC_GROUP)
     def takes(self, x: Exchange) -> Judgements:
-        """Something claimed is missing: the member is expected again."""
+        """Note that a claimed partition is missing, so that the member must join again."""
         member = x.member
         if member is None or x.answer is None or not x.heard or x.error or member.wish is None or member.wish is not member.joined:
             return
@@ -75,7 +75,7 @@ end
 
     @asked(JOIN_GROUP)
     def comes_again(self, x: Exchange) -> Judgements:
-        """With or without what it had to give up."""
+        """Judge whether it still claims what it had to give up."""
         member = x.member
         taken = None if member is None else self._call_off(member)
         if taken is None or member is None:

@@ -14,9 +14,9 @@ from ..subjects import Exchange, Member
 
 LOOKED: Final = "A: Metadata topics=[{name: $t1}] -> any\n"
 STAYING: Final = frozenset((STICKY, "coop-d1"))
-"""Protocols that have no timers of their own."""
+"""Protocols without timers of their own."""
 NEWS: Final = "CLIENT-38 news"
-"""When a member last heard of topics."""
+"""The key of the time at which a member last had news of topics."""
 
 
 class Settled:
@@ -55,7 +55,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
 
     @answered(SYNC_GROUP)
     def settles(self, x: Exchange) -> Judgements:
-        """The member may stay now. Designs II and III have it come again after a while, and a protocol that nobody knows may."""
+        """Note that the member may stay now. Designs II and III let it join again after a while, and an unknown protocol may."""
         member = x.member
         if member is None or x.answer is None or not x.heard or x.error or member.wish is None or member.wish is not member.joined:
             return
@@ -64,14 +64,14 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
             return
         settled = member.notes[self.code] = Settled(x, claim, self._counts(claim))
         assert member.joined.answered is not None
-        # What it hears of topics after the leader was given the list of members may be news to what that assigned by: to librdkafka it is
-        # a reason to join again for followers too (rd_kafka_cgrp_metadata_update_check).
+        # News of topics after the leader was given the list of members may differ from what the assignment was made by. librdkafka lets
+        # followers join again for that, too (rd_kafka_cgrp_metadata_update_check)
         settled.reason = bool(x.link.open.keys() - {x.ticket}) or member.notes.get(NEWS, -1) >= member.joined.answered
         yield from ()
 
     @answered(HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP, METADATA, FIND_COORDINATOR)
     def hears(self, x: Exchange) -> Judgements:
-        """Any error, any answer that was lost, a look for the coordinator, news of topics."""
+        """Note a reason to join again: any error, any answer that was lost, a look-up of the coordinator, news of topics."""
         member = x.member or self.world.processes.sole_member(x.link) or x.link.last
         settled: Settled | None = None if member is None else member.notes.get(self.code)
         if x.key == METADATA and member is not None:
@@ -89,7 +89,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
         claim = cooperative_of(x, "" if member is None else member.protocol)
         if settled is None or claim is None or member is None or member.joined is None or member.synced is not settled.sync:
             return
-        if None in settled.counts.values():  # who learns of topics where nobody sees it may have learned something
+        if None in settled.counts.values():  # A member that asks for topics on a connection without rows may have news
             return
         if self._has_reason(x, member, settled, claim):
             yield KEPT

@@ -55,7 +55,7 @@ A: JoinGroup member_id="" protocols=[p("cooperative-sticky", subscribed(3, ["$t1
 
     @answered(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
     def hears(self, x: Exchange) -> Judgements:
-        """22 about the generation that the member has; about an older one it says nothing new."""
+        """Note 22 about the generation that the member has; about an older one it is no news."""
         member = x.member
         if member is not None and x.heard and ILLEGAL_GENERATION in x.errors:
             asked_of = epoch_of(x) if x.key == OFFSET_COMMIT else int(x.asked["generation_id"])
@@ -65,7 +65,7 @@ A: JoinGroup member_id="" protocols=[p("cooperative-sticky", subscribed(3, ["$t1
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """After 22 with its id, after 25 (or whatever else took the id) without."""
+        """Judge a JoinGroup after 22, with the member's id, or after 25 (or anything else that ended the id), without one."""
         found = cooperative_of(x)
         lost: Exchange | None
         if x.asked["member_id"]:

@@ -40,7 +40,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 7, held("
 
     @answered(JOIN_GROUP, SYNC_GROUP)
     def hears(self, x: Exchange) -> Judgements:
-        """Generations that the member may speak of: that of its last assignment, and of the JoinGroup answer before the last."""
+        """Note the generations that the member may claim: that of its last assignment, and of the JoinGroup answer before the last."""
         member = x.member
         if member is not None and x.heard and not x.error and x.answer is not None:
             notes = member.note(self.code, dict[int, int])
@@ -49,8 +49,8 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 7, held("
 
     @asked(JOIN_GROUP)
     def says(self, x: Exchange) -> Judgements:
-        """Every protocol of the list that can say it. The generation of an earlier id is nobody's concern where nothing is owned:
-        librdkafka says it after 25."""
+        """Judge every protocol of the list that can carry a generation. The generation of an earlier id is not judged where nothing is
+        owned: librdkafka sends it after 25."""
         member = x.member
         read = [each for each in subscriptions_of(x).values() if each is not None and each.version >= 2 and each.wrong is None]
         found, owning = {each.generation for each in read}, any(each.owned for each in read)
@@ -59,7 +59,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 7, held("
         if member.joined is not None and not one_process(x, member.joined):
             return
         wrong = found - self._had(x, member)
-        if not owning or (not member.born and member.synced is None):  # nothing is owned since then, or the journal begins after it
+        if not owning or (not member.born and member.synced is None):  # Nothing is owned since then, or the journal begins after it
             wrong = {each for each in wrong if each > member.generation}
         if not wrong:
             if found - {-1}:

@@ -76,7 +76,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         """Judge commits on the connection of the JoinGroup, or long enough after it."""
         given_up = self._of(x, x.member)
         if given_up is not None:
-            names = self.world.topic_names  # from OffsetCommit 10 on a topic is named by its id
+            names = self.world.topic_names  # From OffsetCommit 10 on a topic is named by its id
             committed = frozenset((names.get(topic, topic), number) for topic, number in committed_of(x))
             yield from self._judged(x, given_up, committed, "commits offsets of")
 

@@ -58,8 +58,8 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @answered(SYNC_GROUP)
     def gets(self, x: Exchange) -> Judgements:
-        """New is what it had neither before this assignment nor before the last one, which it may not have taken (it joined again before
-        it looked). A member that is older than the journal may have had anything."""
+        """Note the new partitions: those that it had neither before this assignment nor before the last one, which it may not have seen
+        (it joined again before). A member that is older than the journal may have had any partition."""
         member = x.member
         if member is not None and x.answer is not None and x.heard and not x.error and member.protocol_type == CONSUMER:
             told = told_by(member, bytes_of(x.answer["assignment"]))
@@ -70,7 +70,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @answered(CONSUMER_GROUP_HEARTBEAT)
     def is_given(self, x: Exchange) -> Judgements:
-        """The same of a consumer, whose joining is in the journal."""
+        """Note the same for a consumer-protocol member whose joining is in the journal."""
         course, names = course_of(x.member), self.world.topic_names
         if x.member is not None and course is not None and x.heard and not x.error and x.answer and x.answer["assignment"] is not None:
             told = with_names(assigned_by(x.answer), names) if course.joined is not None else None
@@ -78,7 +78,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         yield from ()
 
     def _gets(self, x: Exchange, member: Member, told: Partitions | None, had: Partitions) -> None:
-        """`told`: None, where it is not known what it was given, or what it had."""
+        """Note new partitions. `told` is None if its assignment, or what it had before, is unknown."""
         added = member.note(self.code, Added)
         if told is None:
             added.unasked.clear()
@@ -89,7 +89,8 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(OFFSET_FETCH)
     def asks(self, x: Exchange) -> Judgements:
-        """Classic members do not say who they are here: it is the member of its connection or process."""
+        """Note which offsets the member asks for. A classic member does not name itself in this request, so the connection or process
+        tells."""
         if x.group is None:
             return
         last = x.link.last

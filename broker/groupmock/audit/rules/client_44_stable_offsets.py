@@ -45,7 +45,6 @@ A: OffsetFetch v7 require_stable=false topics=[want($t1, 0)] -> 0
 
     @answered(OFFSET_FETCH)
     def refused(self, x: Exchange) -> Judgements:
-        """With 88?"""
         streaks: Streaks = x.link.note(self.code, dict)
         refused(streaks, x, CODES)
         return iter(())

@@ -12,7 +12,7 @@ from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import NONE, Exchange
 
 BACKOFF_NS: Final = 100 * NS_PER_MS
-"""retry.backoff.ms of the Java client; a member that has a reason to join sooner was told one."""
+"""The retry.backoff.ms of the Java client; a member with a reason to join sooner was told one."""
 
 
 class _Storm:
@@ -54,7 +54,6 @@ end
 
     @asked(JOIN_GROUP)
     def joins(self, x: Exchange) -> Judgements:
-        """For a reason, after a pause, or neither?"""
         before: _Storm | None = x.link.notes.get(self.code)
         storm = x.link.notes[self.code] = _Storm(x, ())
         if before is None or not _same(before.last, x):
@@ -74,7 +73,7 @@ end
 
 
 def _same(before: Exchange, x: Exchange) -> bool:
-    """Is it the same request, though the one before has succeeded and nothing else was answered since?"""
+    """Return whether it is the same request, though the one before succeeded and nothing else was answered since."""
     member = x.speaker
     heard = None if member is None else member.heard
     return before.heard and before.error == NONE and before.asked == x.asked and heard is not None and heard.delivered and not heard.errors

@@ -10,7 +10,7 @@ from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import Exchange
 
 CHOSEN_BY_THE_CLIENT = 1
-"""From this version of ConsumerGroupHeartbeat on (KIP-1082)."""
+"""The first version of ConsumerGroupHeartbeat in which the client chooses the id (KIP-1082)."""
 
 
 class ChoosesItsIdOnce(Rule):

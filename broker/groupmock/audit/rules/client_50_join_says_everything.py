@@ -31,7 +31,6 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=0 rebalance_timeout_ms=200
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def joins(self, x: Exchange) -> Judgements:
-        """With all that is wanted?"""
         if epoch_said(x) != JOINING:
             return
         lacks = list(_lacking(x))

@@ -82,7 +82,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
 
     @answered(CONSUMER_GROUP_HEARTBEAT)
     def is_told(self, x: Exchange) -> Judgements:
-        """How long it may take."""
+        """Note how long the revocation may take."""
         member = x.member
         if member is not None and x.heard and not x.error and x.answer and x.answered is not None and epoch_said(x) >= JOINING:
             interval = x.answer["heartbeat_interval_ms"] * NS_PER_MS
@@ -90,7 +90,8 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 0
         return iter(())
 
     def _late(self, member: Member, x: Exchange, interval: int) -> Judgements:
-        """It sent none since, though its process went on and had its coordinator. Of one that did nothing it may have been held up."""
+        """Judge a member that sent no heartbeat since, though its process went on and had its coordinator. A process without requests
+        may have been held up."""
         course = course_of(member)
         if x.answered is None or course is None or course.said is not x or x.link.gone or x.link.open:
             return

@@ -85,7 +85,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
 
     @asked(FETCH)
     def reads(self, x: Exchange) -> Judgements:
-        """What it said that it has given up?"""
+        """Judge a Fetch of partitions that it gave up."""
         known: Revocation | None = None if x.member is None else x.member.notes.get(self.code)
         if x.member is None or known is None or known.said is None or x.received - known.said.received < self.world.slack:
             return
@@ -98,7 +98,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
             )
 
     def _overdue(self, member: Member, known: Revocation, x: Exchange) -> Judgements:
-        """Only of one that spoke meanwhile and is a member still."""
+        """Judge a member that sent requests meanwhile and is a member still."""
         course = course_of(member)
         if member.notes.get(self.code) is not known or known.since is not x or not known.wanted or course is None or course.said is None:
             return

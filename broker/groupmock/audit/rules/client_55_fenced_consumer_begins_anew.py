@@ -31,7 +31,7 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=$epoch -> 25
 
     @asked(CONSUMER_GROUP_HEARTBEAT)
     def goes_on(self, x: Exchange) -> Judgements:
-        """As a new member? Of an answer on another connection it is not known whether it has come through."""
+        """Judge whether it goes on as a new member. An answer on another connection may not have arrived."""
         course = course_of(x.member)
         told = None if course is None else course.outside
         if x.member is None or told is None or epoch_said(x) < JOINING:

@@ -48,7 +48,8 @@ A: ConsumerGroupHeartbeat v1 member_id=a member_epoch=-2 -> 42
 
     @closed
     def gone(self, link: Link) -> Judgements:
-        """Asked to stop, and its own end closed the last connection of its process; what waits there may be that heartbeat."""
+        """Judge a process that was asked to stop and closed its last connection itself. A request that waits there may be that
+        heartbeat."""
         member, ending = link.last, link.ending
         course = course_of(member)
         if member is None or course is None or course.told is None or course.said is None or member.link is not link or member.gone:

@@ -14,7 +14,7 @@ from ..subjects import Exchange, Member, epoch_of
 
 STALE: Final = error_codes.STALE_MEMBER_EPOCH
 WITH_EPOCHS: Final = 9
-"""The version of OffsetCommit from which on a member of a consumer group may commit."""
+"""The first version of OffsetCommit in which a member of a consumer group may commit."""
 
 
 class CommitsInItsEpoch(Rule):
@@ -40,7 +40,7 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
 
     @asked(OFFSET_COMMIT)
     def commits(self, x: Exchange) -> Judgements:
-        """Without a generation it is nobody's commit (CLIENT-21)."""
+        """Judge commits with a generation; a commit without one is no member's (CLIENT-21)."""
         course = course_of(x.member)
         if x.member is None or course is None or course.told is None or epoch_of(x) < 0:
             return
@@ -77,7 +77,7 @@ A: OffsetCommit v9 member_id=a generation_id_or_member_epoch=99 topics=[t($t1, o
 
     @answered(OFFSET_COMMIT)
     def is_stale(self, x: Exchange) -> Judgements:
-        """Which epoch is over for commits."""
+        """Note which epoch is over for commits."""
         if x.member is not None and course_of(x.member) is not None and x.heard and STALE in x.errors:
             x.member.notes[self.code] = x
         return iter(())

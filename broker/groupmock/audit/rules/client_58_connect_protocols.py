@@ -39,7 +39,7 @@ A: JoinGroup -> 79
 
     @asked(JOIN_GROUP)
     def lists(self, x: Exchange) -> Judgements:
-        """Names that are not Connect's own are nobody's business here."""
+        """Judge the list; names that are not Connect's own are not judged."""
         if x.asked["protocol_type"] != CONNECT:
             return
         listed = {name: found for name, found in workers_of(x).items() if name in ORDER}

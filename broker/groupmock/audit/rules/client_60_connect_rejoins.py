@@ -54,7 +54,7 @@ end
 
     @answered(SYNC_GROUP)
     def told(self, x: Exchange) -> Judgements:
-        """A newer assignment takes the place of an older one, with its delay."""
+        """Replace an older assignment and its delay by the newer one."""
         member = x.member
         if member is None or member.protocol_type != CONNECT or x.answer is None or not x.heard or x.error or x.answered is None:
             return
@@ -69,7 +69,7 @@ end
 
     @asked(JOIN_GROUP)
     def comes_again(self, x: Exchange) -> Judgements:
-        """For this reason or another."""
+        """Note that the worker joined again, for this reason or another."""
         if x.member is not None and self._call_off(x.member) is not None:
             yield KEPT
 

@@ -32,7 +32,6 @@ A: JoinGroup reason="{"why " * 64}" -> 79
 
     @asked(JOIN_GROUP, LEAVE_GROUP)
     def short(self, x: Exchange) -> Judgements:
-        """Every reason that it has."""
         for reason in _reasons(x):
             if len(reason) <= LONGEST:
                 yield KEPT

@@ -33,7 +33,7 @@ class _Line:
         self.behind: Exchange | None = None
 
     def stands(self, x: Exchange) -> bool:
-        """Is it the first that came behind it? Another JoinGroup is CLIENT-18's."""
+        """Return whether it is the first request behind the held one. Another JoinGroup is CLIENT-18's."""
         return self.behind is None and x.key != JOIN_GROUP and (self.held.answered is None or x.received < self.held.answered)
 
 
@@ -84,7 +84,8 @@ A -> 22
         FIND_COORDINATOR, FETCH,
     )  # fmt: skip
     def comes(self, x: Exchange) -> Judgements:
-        """Behind one that waits? A broker that mutes its connections shows it when that was answered, a recording at once."""
+        """Judge a request behind one that waits. A broker that mutes its connections shows it when that was answered, a recording at
+        once."""
         line: _Line | None = x.link.notes.get(self.code)
         if line is not None and line.stands(x):
             line.behind = x
@@ -94,7 +95,7 @@ A -> 22
 
     @answered(*HELD)
     def answered(self, x: Exchange) -> Judgements:
-        """How long did it wait?"""
+        """Note how long the request waited."""
         line: _Line | None = x.link.notes.get(self.code)
         if line is None or line.held is not x or not x.heard:
             return

@@ -32,7 +32,7 @@ A: SyncGroup assignments=[for($A.member_id, join(told(held("t", 0)), i16(7)))] -
 
     @asked(SYNC_GROUP)
     def decodes(self, x: Exchange) -> Judgements:
-        """One judgement of the whole message: what a leader writes wrong it writes wrong for everybody."""
+        """Judge the whole message at once, because a leader writes the same mistake for everybody."""
         plan = plan_of(x)
         if plan is None or plan.protocol_type != CONSUMER or not x.asked["assignments"]:
             return

@@ -51,7 +51,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
 
     @asked(OFFSET_COMMIT)
     def its_own(self, x: Exchange) -> Judgements:
-        """In the generation whose assignment it has; of others CLIENT-19, CLIENT-20 and CLIENT-57 speak."""
+        """Judge commits in the generation whose assignment the member has; CLIENT-19, CLIENT-20 and CLIENT-57 judge others."""
         member, course = x.member, course_of(x.member)
         if member is not None and course is not None:
             yield from self._of_a_consumer(x, member, course)
@@ -60,14 +60,14 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
             return
         if epoch_of(x) != member.generation or member.synced.asked["generation_id"] != member.generation:
             return
-        if member.had is None and not member.born:  # older than the journal: what it had before is not known
+        if member.had is None and not member.born:  # Older than the journal: its partitions before are unknown
             return
         foreign = _named(x, self.world.topic_names) - member.told
         late = not self.knew(x, member.synced)
         theirs = _of_others(member, foreign)
         before = member.had or frozenset() if late or not member.eager else frozenset()
         wrong = foreign - before if late else foreign - before | theirs
-        if wrong or not theirs:  # a member that may not have heard whose they are is not blamed, and has kept nothing
+        if wrong or not theirs:  # A member that may not have its assignment yet is not blamed, and has kept nothing
             yield self._judged(x, member, wrong, f"generation {member.generation}", member.synced)
 
     def _of_a_consumer(self, x: Exchange, member: Member, course: Course) -> Judgements:

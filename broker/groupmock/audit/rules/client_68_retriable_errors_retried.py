@@ -13,7 +13,7 @@ from ..subjects import COORDINATOR_LOAD_IN_PROGRESS, REBALANCE_IN_PROGRESS, UNST
 CODES: Final = RETRIABLE - {COORDINATOR_LOAD_IN_PROGRESS, UNSTABLE_OFFSET_COMMIT} | {
     REBALANCE_IN_PROGRESS
 }
-"""14 is CLIENT-23's, 88 is CLIENT-44's."""
+"""CLIENT-23 judges 14, and CLIENT-44 judges 88."""
 
 
 class BacksOff(Rule):
@@ -47,12 +47,10 @@ A: FindCoordinator -> 15
 
     @answered(*PACED)
     def refused(self, x: Exchange) -> Judgements:
-        """With an error that passes?"""
         streaks: Streaks = x.link.note(self.code, dict)
         refused(streaks, x, CODES)
         return iter(())
 
     @asked(*PACED)
     def again(self, x: Exchange) -> Judgements:
-        """At once?"""
         yield from again(x.link.notes.get(self.code, {}), x)

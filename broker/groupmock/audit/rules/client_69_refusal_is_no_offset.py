@@ -19,7 +19,7 @@ ERRORS: Final = {
     NOT_COORDINATOR: "NOT_COORDINATOR",
 }
 GIVE_UP_NS: Final = 15_000 * NS_PER_MS
-"""Above the pauses of clients that try again, with what they grow to (KafkaJS: 9.3 s for all of its tries)."""
+"""The time is above the pauses of clients that try again, with what they grow to (KafkaJS: 9.3 s for all of its tries)."""
 
 REFUSED_AT_THE_START: Final = """
 topics: t1:1
@@ -70,7 +70,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 
     @asked(OFFSET_FETCH)
     def asks(self, x: Exchange) -> Judgements:
-        """Again?"""
+        """Note which offsets the member asks for again."""
         member = self._asker(x)
         known: Refused | None = None if member is None else member.notes.get(self.code)
         if known is not None:
@@ -92,7 +92,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
         wanted = wanted_of(x, self.world.topic_names)
         found = told if wanted is None else told & wanted
         if not x.errors:
-            known.reads = (known.reads | found) & told  # it knows where: of several requests one is enough
+            known.reads = (known.reads | found) & told  # One of several requests is enough for the offset to be known
         if not x.errors & ERRORS.keys():
             return iter(())
         found -= known.reads
@@ -104,7 +104,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 
     @asked(FETCH)
     def reads(self, x: Exchange) -> Judgements:
-        """What it was refused?"""
+        """Judge a Fetch of a partition whose offset was refused."""
         member = x.member
         told = None if member is None else assigned_to(member, self.world.topic_names)
         if member is None or told is None:
@@ -124,7 +124,8 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
             )
 
     def _given_up(self, member: Member, known: Refused, x: Exchange, generation: int) -> Judgements:
-        """It is in the same generation (a consumer: has them still), goes on with heartbeats, and has not asked again."""
+        """Judge a member that is in the same generation (a consumer: still has the partitions), goes on with heartbeats, and has not
+        asked again."""
         told, course = assigned_to(member, self.world.topic_names), course_of(member)
         left: Partitions = frozenset(each for each, before in known.waiting.items() if before is x and each in (told or ()))
         beat = member.beat if course is None else course.said
@@ -139,7 +140,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
             )
 
     def _asker(self, x: Exchange) -> Member | None:
-        """Classic members do not say who they are here: it is the member of its connection or process."""
+        """Return the member of the connection or process, because classic members do not name themselves in this request."""
         if x.group is None or x.member is not None:
             return x.member
         last = x.link.last

@@ -12,7 +12,7 @@ from ..subjects import Exchange, Link
 
 FENCED: Final = frozenset((error_codes.PRODUCER_FENCED, error_codes.INVALID_PRODUCER_EPOCH))
 Producer = tuple[str, int, int]
-"""Transactional id, producer id, epoch."""
+"""A producer is its transactional id, producer id and epoch."""
 
 BEGUN: Final = """
 T: InitProducerId v3 transactional_id="till" transaction_timeout_ms=60000 -> 0 producer_id=?pid producer_epoch=?epoch eventually
@@ -47,14 +47,14 @@ class StopsWhenFencedAsProducer(Rule):
 
     @answered(ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN)
     def is_told(self, x: Exchange) -> Judgements:
-        """Which epochs of this connection are over."""
+        """Note which epochs of this connection are over."""
         if x.heard and x.answer is not None and _codes(x) & FENCED:
             x.link.note(self.code, dict[Producer, Exchange]).update(dict.fromkeys(_producers(x), x))
         return iter(())
 
     @asked(ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN)
     def goes_on(self, x: Exchange) -> Judgements:
-        """In an epoch that is over?"""
+        """Judge a request in an epoch that is over."""
         known: dict[Producer, Exchange] = x.link.notes.get(self.code) or {}
         for producer in _producers(x):
             told = known.get(producer)
@@ -69,13 +69,13 @@ class StopsWhenFencedAsProducer(Rule):
 
     @closed
     def stops(self, link: Link) -> Judgements:
-        """It went after it was fenced."""
         if link.notes.get(self.code):
             yield KEPT
 
 
 def _producers(x: Exchange) -> list[Producer]:
-    """Whom a request is about. AddPartitionsToTxn v4+ names several (KIP-890); below that its fields have names of their own."""
+    """Return the producers that a request is about. AddPartitionsToTxn v4+ names several (KIP-890); below that its fields have names of
+    their own."""
     if x.key != ADD_PARTITIONS_TO_TXN:
         found = [(x.asked, "")]
     elif x.version < 4:

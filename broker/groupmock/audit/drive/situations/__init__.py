@@ -1,1 +1,1 @@
-"""The situations, a file for each theme; what a situation is: ../situation.py."""
+"""The situations, a file for each theme. `../situation.py` says what a situation is."""

@@ -1,4 +1,4 @@
-"""For each API of a group: the connection closed before it is answered, its answer lost, its errors."""
+"""Situations for each API of a group: the connection closed before it is answered, its answer lost, its errors."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ERRORS: Final[dict[str, tuple[str, ...]]] = {
     "OffsetFetch": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"),
     "OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"),
 }
-"""API -> errors that a real coordinator answers with, one after the other."""
+"""Maps an API to the errors that a real coordinator answers with, one after the other."""
 
 
 def _strikes(api: str, *names: str) -> Callable[[Stage], Awaitable[None]]:
-    """A script: every one of these rules strikes; where a request comes once a round, there are as many rounds."""
+    """Return a script in which every one of these rules applies. For a request that comes once a round, it plays as many rounds."""
 
     async def script(stage: Stage) -> None:
         for name in names:
@@ -38,7 +38,7 @@ def _strikes(api: str, *names: str) -> Callable[[Stage], Awaitable[None]]:
 
 
 def _at_leaving(script: Callable[[Stage], Awaitable[None]]) -> Callable[[Stage], Awaitable[None]]:
-    """The same with a copy that is asked to stop: LeaveGroup comes only then."""
+    """Return the same script with a copy that is asked to stop, because only then LeaveGroup is sent."""
 
     async def stopping(stage: Stage) -> None:
         stage.stop(stage.newest)
@@ -66,7 +66,8 @@ for _api in GROUP_APIS:
 
 
 def _later(made: dict[str, Any]) -> Callable[[Stage], Awaitable[None]]:
-    """A script: the group works already, and rebalances once more, when the rule strikes; a copy that is held back comes now."""
+    """Return a script in which the group works already and rebalances once more when the rule applies; a copy that is held back starts
+    then."""
 
     async def script(stage: Stage) -> None:
         stage.break_by(made)
@@ -97,7 +98,7 @@ for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch
             f"A group that works rebalances; a {_api} is applied, its answer is lost, and its connection is mute from then on.",
             "the end of that connection, and the group Stable",
             _later(rule(_api, "drop", stage="reply", nth=1)),
-            late=int(_api == "OffsetFetch"),  # of partitions that somebody else had
+            late=int(_api == "OffsetFetch"),  # Of partitions that another member had
             protocol="" if _api == "OffsetFetch" else CLASSIC,
         )
     )
@@ -123,7 +124,7 @@ for _api, _codes in ERRORS.items():
     protocol=CONSUMER,
 )
 async def silence_at_a_heartbeat(stage: Stage) -> None:
-    """Assignments ride in these answers: one is lost, and is to be asked for again."""
+    """Lose an answer with an assignment: the member must ask for it again."""
     await _later(rule("ConsumerGroupHeartbeat", "drop", stage="reply", nth=2))(stage)
 
 
@@ -145,7 +146,7 @@ async def stale_commits(stage: Stage) -> None:
     protocol=CLASSIC,
 )  # fmt: skip
 async def group_full(stage: Stage) -> None:
-    """The refused copy is to give up, or to ask again with pauses; it is watched for a while."""
+    """Refuse a copy because the group is full: it must give up, or ask again with pauses. It is watched for a while."""
     await _refused(stage, "GROUP_MAX_SIZE_REACHED")
 
 
@@ -154,7 +155,7 @@ async def group_full(stage: Stage) -> None:
     protocol=CLASSIC,
 )
 async def not_allowed(stage: Stage) -> None:
-    """It is to give up and say so; it is watched for a while."""
+    """Refuse a copy for good: it must give up and say so. It is watched for a while."""
     await _refused(stage, "GROUP_AUTHORIZATION_FAILED")
 
 

@@ -1,4 +1,5 @@
-"""The coordinator moves, loads, is nowhere, dies with its node; leaders of partitions move; topics grow, go and come."""
+"""Situations of coordinators and topics: the coordinator moves, loads, is nowhere, dies with its node; leaders of partitions move;
+topics grow, are deleted and return."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from ..situation_stage import Stage, says
 
 @situation("coordinator-moves-stable", "The coordinator moves to another node while the group is Stable.", "a FindCoordinator of a copy")
 async def moves(stage: Stage) -> None:
-    """Heartbeats and commits find it gone (16, NOT_COORDINATOR)."""
+    """Move the coordinator: heartbeats and commits are answered 16 (NOT_COORDINATOR)."""
     asked = stage.asks(FIND_COORDINATOR)
     stage.steer("move_coordinator", group=stage.group)
     await stage.happens(asked)
@@ -22,7 +23,7 @@ async def moves(stage: Stage) -> None:
     "an answer of that error to a request about the group, or a FindCoordinator, and the group Stable",
 )  # fmt: skip
 async def loads(stage: Stage) -> None:
-    """Heartbeats are answered while it loads, commits and joins are not."""
+    """Let the coordinator load: heartbeats are answered meanwhile, commits and joins are refused."""
     found = stage.asks(FIND_COORDINATOR)
     loading = stage.hears("an answer that the coordinator loads", lambda row: says(row, COORDINATOR_LOAD_IN_PROGRESS))
     stage.steer("move_coordinator", group=stage.group, loading_ms=3000)
@@ -34,7 +35,7 @@ async def loads(stage: Stage) -> None:
     "three FindCoordinator requests of copies",
 )  # fmt: skip
 async def nowhere(stage: Stage) -> None:
-    """They are to ask again and again, with pauses."""
+    """Leave the group without a coordinator: copies must ask again and again, with pauses."""
     asked = stage.asks(FIND_COORDINATOR, times=3)
     group = stage.group
     stage.steer("unload_coordinator", group=group)
@@ -44,7 +45,7 @@ async def nowhere(stage: Stage) -> None:
 
 @situation("node-dies", "The coordinator's node dies and another one takes over.", "a FindCoordinator of a copy")
 async def node_dies(stage: Stage) -> None:
-    """Its connections break, its port refuses."""
+    """Stop the coordinator's node: its connections break, its port refuses."""
     asked, node = stage.asks(FIND_COORDINATOR), stage.coordinator
     stage.steer("stop_node", node=node, clean=False)
     await stage.happens(asked)
@@ -68,7 +69,7 @@ async def node_stops(stage: Stage) -> None:
     excuses=IN_TIME,
 )  # fmt: skip
 async def node_silent(stage: Stage) -> None:
-    """The sessions end by themselves: nobody can be heard."""
+    """Stall the coordinator's node: the sessions end by themselves, because nothing is received."""
     view, node = stage.view, stage.coordinator
     members = set() if view is None else {member.member_id for member in view.members}
     stage.steer("stall_node", node=node, ms=None)
@@ -83,7 +84,7 @@ def _known(stage: Stage, members: set[str]) -> set[str]:
 
 @situation("leaders-move", "Every partition is led by another node.", "a Metadata request of a copy")
 async def leaders_move(stage: Stage) -> None:
-    """Fetches are refused (6, NOT_LEADER_OR_FOLLOWER) until the client asks who leads."""
+    """Move the leaders: fetches are refused (6, NOT_LEADER_OR_FOLLOWER) until the client asks for Metadata."""
     asked = stage.asks(METADATA)
     for partition in range(stage.partitions):
         leader = stage.running.cluster.topics.require_partition(stage.topic, partition).leader or 0
@@ -97,13 +98,13 @@ async def leaders_move(stage: Stage) -> None:
     settings={"auto.create.topics.enable": "false"},
 )  # fmt: skip
 async def unknown_topic(stage: Stage) -> None:
-    """The group stands only now: see `bare`."""
+    """Start with an unknown topic, so the group becomes Stable only now: see `bare`."""
     stage.steer("create_topic", name=stage.topic, partitions=stage.partitions)
 
 
 @situation("partitions-added", "The topic gets two more partitions.", "the next generation, Stable")
 async def partitions_added(stage: Stage) -> None:
-    """The leader's client finds it in its metadata and joins again (SERVER-18), which takes its metadata.max.age.ms."""
+    """Add partitions: the leader's client finds them in its metadata and joins again (SERVER-18), which takes its metadata.max.age.ms."""
     before = stage.generation
     stage.steer("grow_topic", name=stage.topic, partitions=stage.partitions + 2)
     await stage.next_round(before)
@@ -112,7 +113,7 @@ async def partitions_added(stage: Stage) -> None:
 @situation("topic-returns", "The topic is deleted and created again.", "a Metadata request of a copy in between",
            settings={"auto.create.topics.enable": "false"})  # fmt: skip
 async def topic_returns(stage: Stage) -> None:
-    """Its offsets begin at 0 again, and its commits are gone."""
+    """Delete and create the topic: its offsets begin at 0 again, and its commits are gone."""
     asked = stage.asks(METADATA)
     stage.steer("delete_topic", name=stage.topic)
     await stage.happens(asked)

@@ -1,4 +1,4 @@
-"""Copies come, go, die, sleep, and meet their double."""
+"""Situations of members: copies start, stop, die, sleep, and meet a second process with their instance id."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..situation_stage import Stage, says
 
 @situation("works", "The copies start together, read and commit, and are asked to stop.", "a Stable group of all copies, and a commit")
 async def works(stage: Stage) -> None:
-    """Heartbeats of everybody are awaited, so that there is something to judge."""
+    """Wait for heartbeats of every member, so that there is something to judge."""
     for copy in stage.copies:
         await stage.happens(stage.beats(copy, times=2))
 
@@ -19,7 +19,7 @@ async def works(stage: Stage) -> None:
 @situation("static-works", "Static members start together, rebalance once, read and commit.", "the next generation, Stable", static=True,
            protocol=CLASSIC)  # fmt: skip
 async def static_works(stage: Stage) -> None:
-    """Each has its group.instance.id in all that it sends."""
+    """Run static members: each has its group.instance.id in all that it sends."""
     await stage.next_round(await stage.rebalance())
     for copy in stage.copies:
         await stage.happens(stage.beats(copy))
@@ -27,7 +27,7 @@ async def static_works(stage: Stage) -> None:
 
 @situation("joins-late", "A copy joins a group that works.", "the next generation, Stable, with it", late=1)
 async def joins_late(stage: Stage) -> None:
-    """The others learn of it by a heartbeat."""
+    """Start one more copy; the others learn of it by a heartbeat."""
     before = stage.generation
     await stage.start()
     await stage.next_round(before)
@@ -35,7 +35,7 @@ async def joins_late(stage: Stage) -> None:
 
 @situation("stopped", "One copy is asked to stop (SIGTERM); the others take over.", "its end, and the next generation without it")
 async def stopped(stage: Stage) -> None:
-    """A dynamic member says goodbye; one that does not is waited for as long as its session lasts."""
+    """Stop a copy: a dynamic member leaves, and the group waits for a session if it does not."""
     before, leaver = stage.generation, stage.newest
     stage.stop(leaver)
     await stage.next_round(before)
@@ -46,7 +46,7 @@ async def stopped(stage: Stage) -> None:
     "a generation without it, and one with its successor",
 )  # fmt: skip
 async def killed(stage: Stage) -> None:
-    """The end of the session is ordered: nobody waits for 45 s."""
+    """Kill a copy. Its session is ended by command, because 45 s are too long to wait."""
     before, victim = stage.generation, stage.newest
     member = stage.member_of(victim).member_id
     stage.kill(victim)
@@ -87,7 +87,7 @@ async def frozen(stage: Stage) -> None:
     protocol=CLASSIC,
 )
 async def misses_round(stage: Stage) -> None:
-    """The join phase ends as when its time is over."""
+    """Let a copy miss a round: the join phase ends as when its time is over."""
     sleeper = stage.newest
     await stage.settled()
     others = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies if copy is not sleeper]
@@ -108,7 +108,7 @@ async def misses_round(stage: Stage) -> None:
     "its JoinGroup, and the group Stable", static=True, protocol=CLASSIC,
 )  # fmt: skip
 async def static_restart(stage: Stage) -> None:
-    """Kafka gives it its place back without a rebalance (KIP-345)."""
+    """Restart a static member: Kafka gives it its place back without a rebalance (KIP-345)."""
     victim = stage.newest
     stage.kill(victim)
     await stage.until("the killed copy to be gone", lambda: victim.status is not None)
@@ -119,7 +119,7 @@ async def static_restart(stage: Stage) -> None:
 
 @situation("static-stopped", "A static member is asked to stop (SIGTERM).", "its end", static=True)
 async def static_stopped(stage: Stage) -> None:
-    """It keeps its place for its session; its successor comes in time."""
+    """Stop a static member: it keeps its place for its session, and its successor comes in time."""
     leaver = stage.newest
     stage.stop(leaver)
     await stage.until("the copy to end", lambda: leaver.status is not None)
@@ -134,7 +134,7 @@ async def static_stopped(stage: Stage) -> None:
     protocol=CLASSIC,
 )  # fmt: skip
 async def twin(stage: Stage) -> None:
-    """The first one is to stop; what it does instead is judged. Heartbeats of the second show that time passes."""
+    """Start a second copy with the same instance id: the first one must stop. Heartbeats of the second show that time passes."""
     first = stage.copies[0]
     fenced = stage.hears("the first of the twins to be refused", lambda row: says(row, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID))
     beats = stage.asks(HEARTBEAT, stage.next_name, times=5)

@@ -1,4 +1,4 @@
-"""The ready fault plans (`groupmock faults plans`), each as a situation of its name."""
+"""Situations from the ready fault plans (`groupmock faults plans`), each under the plan's name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STATIC: Final = ("fenced-twin",)
 STAY_AWAY: Final = ("fenced-twin",)
 """Situations in which a fenced copy must not come back."""
 ONE_NODE: Final = ("loading-coordinator",)
-"""With one node the coordinator loads where it is."""
+"""Plans for one node, because the coordinator then loads where it is."""
 
 
 def _script(plan: Plan) -> Callable[[Stage], Awaitable[None]]:
@@ -29,14 +29,14 @@ def _script(plan: Plan) -> Callable[[Stage], Awaitable[None]]:
 
 
 def _protocol(plan: Plan) -> str:
-    """That of consumer groups where a rule speaks of them, else of the first API that is of one protocol alone."""
+    """Return the protocol: that of consumer groups if a rule names it, else of the first API that belongs to one protocol alone."""
     if for_consumer_groups(plan):
         return CONSUMER
     return next((PROTOCOL_OF[api] for each in plan.rule if (api := str(rule_as_data(each)["when"].get("api", ""))) in PROTOCOL_OF), "")
 
 
 def _sentence(plan: Plan) -> str:
-    """The first of what the plan says of itself."""
+    """Return the first sentence of the plan's description."""
     return f"{' '.join(plan.about.split()).partition('. ')[0].rstrip('.')}."
 
 

@@ -1,4 +1,4 @@
-"""Rebalances in every state of a group, slow ones, lost ones, and sessions that end."""
+"""Situations of rounds: rebalances in every state of a group, slow ones, lost ones, and sessions that end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..situation_stage import Stage
 
 @situation("rebalance", "A Stable group is made to rebalance.", "the next generation, Stable", protocol=CLASSIC)
 async def rebalance(stage: Stage) -> None:
-    """Its members learn of it by a heartbeat (27, REBALANCE_IN_PROGRESS)."""
+    """Force a rebalance: members learn of it by a heartbeat (27, REBALANCE_IN_PROGRESS)."""
     await stage.next_round(await stage.rebalance())
 
 
@@ -52,7 +52,7 @@ async def rebalance_in_sync(stage: Stage) -> None:
     "a JoinGroup of every copy, the end of one, and the next generation without it", protocol=CLASSIC,
 )  # fmt: skip
 async def rebalance_in_join(stage: Stage) -> None:
-    """Its LeaveGroup, if it sends one, comes while its JoinGroup waits."""
+    """Stop a copy while its JoinGroup waits; a LeaveGroup comes then, if at all."""
     leaver = stage.newest
     member = stage.member_of(leaver).member_id
     await stage.settled()
@@ -62,7 +62,7 @@ async def rebalance_in_join(stage: Stage) -> None:
     for heard in joins:
         await stage.happens(heard)
     stage.stop(leaver)
-    await stage.watches(5, lambda: leaver.status is not None)  # it may wait for the answer to its JoinGroup
+    await stage.watches(5, lambda: leaver.status is not None)  # The copy may wait for the answer to its JoinGroup
     stage.steer("release_group", group=stage.group)
     await stage.until("the copy to end", lambda: leaver.status is not None)
     view = stage.view
@@ -73,7 +73,7 @@ async def rebalance_in_join(stage: Stage) -> None:
 
 @situation("session-ends", "The session of a copy that lives ends: the group goes on without it.", "that copy to join again")
 async def session_ends(stage: Stage) -> None:
-    """It is told by its next heartbeat (25, UNKNOWN_MEMBER_ID)."""
+    """End the session of a member: its next heartbeat is answered 25 (UNKNOWN_MEMBER_ID)."""
     before, copy = stage.generation, stage.newest
     member = stage.member_of(copy).member_id
     again = stage.joins(copy)
@@ -86,7 +86,7 @@ async def session_ends(stage: Stage) -> None:
     "all-sessions-end", "The sessions of all copies end at once, as when the coordinator was cut off for long.", "every copy to join again"
 )
 async def all_sessions_end(stage: Stage) -> None:
-    """Nobody is known any more; the group begins anew."""
+    """End all sessions: the group begins anew."""
     again = [stage.joins(copy) for copy in stage.copies]
     for member in [stage.member_of(copy).member_id for copy in stage.copies]:
         await stage.steer_when("expire_member", group=stage.group, member=member)
@@ -109,14 +109,14 @@ async def leader_changes(stage: Stage) -> None:
 @situation("many-rebalances", "The group rebalances ten times, each time as soon as it is Stable.", "ten generations, Stable",
            protocol=CLASSIC)  # fmt: skip
 async def many_rebalances(stage: Stage) -> None:
-    """A heartbeat of everybody in between, so that each round is one that was noticed."""
+    """Force many rebalances, with a heartbeat of every member in between, so that each round is noticed."""
     for _ in range(10):
         await stage.next_round(await stage.rebalance())
     await stage.happens(stage.asks(HEARTBEAT))
 
 
 async def _held(stage: Stage, state: str, key: int) -> None:
-    """A rebalance that stays in this state until every copy has sent that request, and longer."""
+    """Hold a rebalance in this state until every copy has sent that request, and longer."""
     await stage.settled()
     asked = [stage.asks(key, copy) for copy in stage.copies]
     stage.steer("hold_group", group=stage.group, state=state)
