@@ -1,8 +1,9 @@
-"""Steering: what an operator or a test makes a cluster do. Every verb is a command event, so that it is a row and replay plays it again.
+"""Steering: commands with which an operator or a test changes a cluster. Every command is an event, so it is a journal row and a replay
+runs it again.
 
-One file per thing that is steered; each command declares its arguments as a struct, from which the control API's schema and the
-checks come. A command checks everything before it changes anything. This package is imported when the first command comes, and of its
-files those that are needed: a server that nobody steers pays nothing, one that has topics from its start loads `topics` alone.
+Each file has the commands for one kind of object. A command declares its arguments as a struct, from which the control API derives its
+schema and its checks. A command checks everything before it changes anything. This package is imported at the first command, and only the
+files that it needs: a server without commands pays nothing, and one that creates topics at its start loads `topics` alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Steering chance: ids are drawn by another seed."""
+"""The command for the random generator: it draws ids with another seed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Reseed(Arguments):
-    """Draw member ids and topic ids by this seed from now on."""
+    """Draw member ids and topic ids with this seed from now on."""
 
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 @steers("reseed", Reseed)
 def reseed(cluster: Cluster, arguments: Reseed, turn: Turn) -> None:
-    """Seed the random source anew. What was drawn before stays."""
+    """Seed the random generator again. Ids that were drawn before remain."""
     turn.environment.dice.reseed(arguments.seed)

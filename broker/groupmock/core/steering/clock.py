@@ -1,4 +1,4 @@
-"""Steering time: the clock steps, one timer jumps to its end."""
+"""Commands for time: the clock steps, or one timer fires now."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 MONTH_MS: Final = 31 * 24 * 3600 * 1000
-"""Every sweep on the way is done (idle connections, retention), clients waiting."""
+"""A step of at most a month, because all sweeps on the way are done (idle connections, retention) while clients wait."""
 SUBJECTS: Final = "; ".join(f"{name}: {subject}" for name, subject in NAMES.items())
 
 
 class StepClock(Arguments):
-    """Move the server's clock on, clients staying connected: every deadline on the way is kept at its own time, in order."""
+    """Move the server's clock forward while clients stay connected: every deadline on the way fires at its own time, in order."""
 
     ms: Annotated[int, Meta(description="how far, 31 days at most", ge=1, le=MONTH_MS)]
 
 
 @steers("step_clock", StepClock)
 def step_clock(cluster: Cluster, arguments: StepClock, turn: Turn) -> None:
-    """The core is told the time with every event; whoever owns the clock moves it."""
+    """Ask the driver to move its clock, because the core learns the time from its events only."""
     turn.out.append(ClockStepped(arguments.ms * NS_PER_MS))
 
 
 class JumpTimer(Arguments):
-    """Let one timer fire now instead of at its deadline, the clock standing still."""
+    """Let one timer fire now instead of at its deadline, while the clock stands still."""
 
     timer: Annotated[str, Meta(description=f"one of {', '.join(NAMES)}")]
     subject: Annotated[tuple[str, ...], Meta(description=f"what it was set for. {SUBJECTS}")] = ()
@@ -46,7 +46,7 @@ class JumpTimer(Arguments):
 
 @steers("jump_timer", JumpTimer)
 def jump_timer(cluster: Cluster, arguments: JumpTimer, turn: Turn) -> None:
-    """A session ends as `expire_member` ends it. A timer that is not armed cannot fire."""
+    """Fire the timer; a session ends as with `expire_member`. A timer that is not armed cannot fire."""
     key = (arguments.timer, *arguments.subject)
     if key not in turn.timers:
         armed = [" ".join(each[1:]) or each[0] for each in turn.timers.armed(arguments.timer)]
@@ -54,7 +54,7 @@ def jump_timer(cluster: Cluster, arguments: JumpTimer, turn: Turn) -> None:
     if arguments.timer == "session":
         if len(arguments.subject) != 2:
             raise BadArguments("jump_timer: a session is named by its group and its member id")
-        # By the command, which refuses what cannot be on Kafka: a member that waits for an answer does not expire (SERVER-30)
+        # By the command, which refuses what is impossible on Kafka: a member that waits for an answer does not expire (SERVER-30)
         expire_member(cluster, ExpireMember(group=arguments.subject[0], member=arguments.subject[1]), turn)
         return
     turn.timers.cancel(key)
@@ -78,4 +78,4 @@ TIMERS: Final[dict[str, Callable[[Cluster, tuple[str, ...], Turn], bool]]] = {
     "thaw": _on_thaw,
     transactions.RELEASE: _on_release,
 }
-"""Timer name -> what happens when it fires; True: it did something."""
+"""The function for each timer of this package. It returns True if it did something."""

@@ -1,4 +1,4 @@
-"""Steering configs: those of a topic, of one node or of all nodes are changed while the cluster runs."""
+"""Commands for configs: those of a topic, of one node or of all nodes change while the cluster runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Unset = Annotated[list[str] | None, Meta(description="configs that go back to wh
 
 
 class ConfigureTopic(Arguments):
-    """Set configs of a topic, or let them go back to their defaults."""
+    """Set configs of a topic, or return them to their defaults."""
 
     name: TopicName
     set: Set = None
@@ -33,13 +33,13 @@ class ConfigureTopic(Arguments):
 
 @steers("configure_topic", ConfigureTopic)
 def configure_topic(cluster: Cluster, arguments: ConfigureTopic, turn: Turn) -> None:
-    """Refused where IncrementalAlterConfigs refuses it; all of it or nothing."""
+    """Change all configs or none. A change that IncrementalAlterConfigs refuses is refused."""
     partitions_of(cluster, arguments.name)
     _alter(cluster, turn, cluster.topics.controller(), TOPIC, arguments.name, arguments)
 
 
 class ConfigureNode(Arguments):
-    """Set broker configs that Kafka lets be changed at run time, of one node or of all of them, or let them go back."""
+    """Set broker configs that can change at run time, for one node or for all, or return them to their defaults."""
 
     node: NodeOrAllId = 0
     set: Set = None
@@ -48,7 +48,8 @@ class ConfigureNode(Arguments):
 
 @steers("configure_node", ConfigureNode)
 def configure_node(cluster: Cluster, arguments: ConfigureNode, turn: Turn) -> None:
-    """Refused where IncrementalAlterConfigs refuses it, a config that is read at start among it; all of it or nothing."""
+    """Change all configs or none. A change that IncrementalAlterConfigs refuses is refused, for instance of a config that is read at
+    start."""
     node = node_or_all(cluster, arguments.node)
     if node is None:
         _alter(cluster, turn, cluster.topics.controller(), BROKER, CLUSTER_WIDE, arguments)

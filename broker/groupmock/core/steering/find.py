@@ -1,4 +1,4 @@
-"""Lookups of what a command names. Their errors say what there is instead."""
+"""Look-ups of the objects that a command names. Their errors say which objects exist instead."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=GroupMember, covariant=True)
 LISTED = 5
-"""So many names are listed in an error."""
+"""The largest number of names that an error lists."""
 
 
 class HasMembers(Protocol[M]):
-    """A group of a type whose members are such."""
+    """A group of any type, with its members."""
 
     @property
     def group_id(self) -> str:
@@ -38,17 +38,17 @@ class HasMembers(Protocol[M]):
 
     @property
     def static_members(self) -> Mapping[str, str]:
-        """Instance id -> member id."""
+        """Return the members' ids by their instance ids."""
 
 
 def listed(names: list[str]) -> str:
-    """Names for an error text: a few of them, or "none"."""
+    """Return names for an error text: the first few of them, or "none"."""
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return ", ".join(names[:LISTED]) + more if names else "none"
 
 
 def group_of(cluster: Cluster, group_id: str) -> GroupType:
-    """The group, of any type. Raises NoSuch."""
+    """Return the group, of any type. Raises NoSuch."""
     group = cluster.groups.find(group_id)
     if group is None:
         raise NoSuch(f"no group {group_id!r}: there are {listed([each.group_id for each in cluster.groups.all()])}")
@@ -56,7 +56,7 @@ def group_of(cluster: Cluster, group_id: str) -> GroupType:
 
 
 def classic_group_of(cluster: Cluster, group_id: str) -> ClassicGroup:
-    """A group whose phases and members can be steered. Raises NoSuch, NotNow."""
+    """Return a classic group, whose phases and members can be steered. Raises NoSuch, NotNow."""
     group = group_of(cluster, group_id)
     if not isinstance(group, ClassicGroup):
         raise NotNow(f"group {group_id!r} is a {group.group_type} group: only classic groups can be steered so")
@@ -64,22 +64,22 @@ def classic_group_of(cluster: Cluster, group_id: str) -> ClassicGroup:
 
 
 def member_of(group: HasMembers[M], name: str) -> M:
-    """A member by member id, instance id or client id. Raises NoSuch, NotNow where several members have that client id."""
-    # Ids first: each is one member's at most, while a client id may be that of thousands
+    """Return a member by member id, instance id or client id. Raises NoSuch, NotNow if several members have that client id."""
+    # Ids first: an id belongs to at most one member, while thousands may share a client id
     by_id = group.members.get(group.static_members.get(name, name))
     if by_id is not None:
         return by_id
-    found = [member for member in group.members.values() if member.client_id == name]
-    if len(found) > 1:
-        ids = listed([member.member_id for member in found])
-        raise NotNow(f"group {group.group_id!r} has {len(found)} members of client {name!r}: name one by its member id: {ids}")
-    if not found:
+    same_client = [member for member in group.members.values() if member.client_id == name]
+    if len(same_client) > 1:
+        ids = listed([member.member_id for member in same_client])
+        raise NotNow(f"group {group.group_id!r} has {len(same_client)} members of client {name!r}: name one by its member id: {ids}")
+    if not same_client:
         raise NoSuch(f"group {group.group_id!r} has no member {name!r}: there are {listed(list(group.members))}")
-    return found[0]
+    return same_client[0]
 
 
 def transactional_id_of(cluster: Cluster, name: str) -> TransactionalId:
-    """The transactional id, where somebody has it and its coordinator is there. Raises NoSuch."""
+    """Return the transactional id if it exists and its coordinator runs. Raises NoSuch."""
     known = cluster.transactions.find(name)
     if known is None:
         raise NoSuch(f"no transactional id {name!r}: there are {listed([each.name for each in cluster.transactions.all()])}")
@@ -95,20 +95,20 @@ def topic_of(cluster: Cluster, name: str) -> Topic:
 
 
 def partitions_of(cluster: Cluster, topic: str) -> int:
-    """How many partitions the topic has. Raises NoSuch."""
+    """Return how many partitions the topic has. Raises NoSuch."""
     return len(topic_of(cluster, topic).partitions)
 
 
 def check_partition(cluster: Cluster, topic: str, partition: int) -> None:
-    """Raises NoSuch for a partition that the topic has not."""
+    """Check that the topic has the partition. Raises NoSuch."""
     count = partitions_of(cluster, topic)
     if partition >= count:
         raise NoSuch(f"no partition {partition} of topic {topic!r}: there are 0 to {count - 1}")
 
 
 def first_not_older(topic: str, partition: Partition, timestamp: int, room: Room) -> int:
-    """Offset of the first record whose timestamp (ms since 1970) is not below that; without one the log's end. `room`: for all that
-    one command or question looks up. Raises NotNow."""
+    """Return the offset of the first record whose timestamp (ms since 1970) is not below the given one, or else the log's end. `room`
+    limits all look-ups of one command together. Raises NotNow."""
     try:
         found = partition.by_timestamp(timestamp, room).offset
     except RecordsError as error:
@@ -117,7 +117,7 @@ def first_not_older(topic: str, partition: Partition, timestamp: int, room: Room
 
 
 def node_of(cluster: Cluster, node: int) -> int:
-    """A node id that exists. Raises NoSuch."""
+    """Check that the node id exists, and return it. Raises NoSuch."""
     nodes = cluster.environment.identity.nodes
     first, last = nodes[0].node_id, nodes[-1].node_id
     if not first <= node <= last:
@@ -127,32 +127,32 @@ def node_of(cluster: Cluster, node: int) -> int:
 
 
 def node_or_all(cluster: Cluster, node: int) -> int | None:
-    """A node id that exists; None: all nodes are meant, by -1, and by 0 where no node has that id. Raises NoSuch."""
+    """Return a node id that exists, or None if all nodes are meant: by -1, or by 0 if no node has that id. Raises NoSuch."""
     if node < 0 or not (node or cluster.environment.identity.nodes[0].node_id == 0):
         return None
     return node_of(cluster, node)
 
 
 def live_node(cluster: Cluster, node: int) -> int:
-    """A node id that exists and runs. Raises NoSuch, NotNow."""
+    """Check that the node exists and runs, and return its id. Raises NoSuch, NotNow."""
     if all(each.node_id != node_of(cluster, node) for each in cluster.environment.up):
         raise NotNow(f"node {node} is stopped: start it first")
     return node
 
 
 def next_up(turn: Turn, node: int) -> int | None:
-    """The node after that one that runs, around the end; the node itself when it is the only one."""
+    """Return the next running node after the given one, starting again at the first. That is the node itself if it is the only one."""
     up = [each.node_id for each in turn.environment.up]
     return next((each for each in up if each > node), up[0] if up else None)
 
 
 def offsets_partition(cluster: Cluster, group: str | None, partition: int | None) -> int:
-    """A partition of __consumer_offsets, by itself or as the one a group lives in (the group need not exist). Raises NoSuch, NotNow."""
+    """Return the partition of __consumer_offsets, given directly or by its group, which need not exist. Raises NoSuch, NotNow."""
     if (group is None) == (partition is None):
         raise NotNow("name either a group or a partition of __consumer_offsets")
     hosting = cluster.groups.hosting
     wanted = hosting.partition_of(group) if group is not None else partition
-    count = hosting.hosted or hosting.places  # none: it was deleted and will be made anew
+    count = hosting.hosted or hosting.places  # 0 if the topic was deleted and will be created again
     if wanted is None or not 0 <= wanted < count:
         raise NoSuch(f"no partition {wanted} of __consumer_offsets: there are 0 to {count - 1}")
     return wanted

@@ -1,4 +1,4 @@
-"""Steering a group: force a rebalance, set its generation, hold it in a state and release it, end its delay now."""
+"""Commands for a group: force a rebalance, set the generation, hold the group in a state and release it, end its join phase now."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def not_held(cluster: Cluster, group_id: str, what: str) -> None:
-    """Raises NotNow when the group is held in the state it is in: nothing may move it."""
+    """Refuse the command if the group is held in its present state, because nothing may change that. Raises NotNow."""
     held, group = cluster.environment.holds.of(group_id).state, cluster.groups.find(group_id)
     if group is not None and group.state == held:
         raise NotNow(f"group {group_id!r} is held in {held}: release it before you {what}")
@@ -37,7 +37,7 @@ class ForceRebalance(Arguments):
 
 @steers("force_rebalance", ForceRebalance)
 def force_rebalance(cluster: Cluster, arguments: ForceRebalance, turn: Turn) -> None:
-    """Stable and CompletingRebalance become PreparingRebalance, as Kafka's prepareRebalance does."""
+    """Move a Stable or CompletingRebalance group to PreparingRebalance, as Kafka's prepareRebalance does."""
     group = classic_group_of(cluster, arguments.group)
     if group.state not in (COMPLETING, STABLE):
         raise NotNow(f"group {arguments.group!r} is {group.state}: only a Stable or a CompletingRebalance group can be made to rebalance")
@@ -46,12 +46,11 @@ def force_rebalance(cluster: Cluster, arguments: ForceRebalance, turn: Turn) -> 
 
 
 class SetGeneration(Arguments):
-    """Give a group another generation behind its members' backs: what they send with the one they know is refused with 22
+    """Give a group another generation without telling its members: their requests with the old one are refused with 22
     (ILLEGAL_GENERATION), and they must join again. Members, leader and assignments stay.
 
-    A higher one: as after rounds whose answers were lost on their way. A lower one: as on a coordinator that took over a log without the
-    last rounds, so that members speak of a generation that never was.
-    """
+    A higher generation is like rounds whose answers were lost. A lower one is like a coordinator that took over a log without the last
+    rounds, so that members know a generation that never existed."""
 
     group: Group
     generation: Annotated[
@@ -61,7 +60,8 @@ class SetGeneration(Arguments):
 
 @steers("set_generation", SetGeneration)
 def set_generation(cluster: Cluster, arguments: SetGeneration, turn: Turn) -> None:
-    """A Stable or an Empty group only: a log has no other to take over (docs/kafka/group-protocol.md#load-unload-deletion)."""
+    """Change the generation of a Stable or Empty group, because a log can be loaded with these two only
+    (docs/kafka/group-protocol.md#load-unload-deletion)."""
     group = classic_group_of(cluster, arguments.group)
     if group.state not in (EMPTY, STABLE):
         raise NotNow(f"group {arguments.group!r} is {group.state}: the generation can be set of a Stable or an Empty group only")
@@ -75,15 +75,14 @@ def set_generation(cluster: Cluster, arguments: SetGeneration, turn: Turn) -> No
 
 
 class HoldGroup(Arguments):
-    """Keep a group in a state: at once if it is there, else as soon as it gets there. The group need not exist yet.
+    """Keep a group in a state: at once if it is in it, else as soon as it gets there. The group need not exist yet.
 
-    What would move it waits, unanswered, until the group is released: joins, leaves, the leader's SyncGroup, sessions that expire.
-    In PreparingRebalance members join as ever, but the phase does not end.
+    Requests and timers that would change the state wait, unanswered, until the group is released: joins, leaves, the leader's SyncGroup,
+    sessions that expire. In PreparingRebalance members join as usual, but the phase does not end.
 
-    Of a consumer group wait: heartbeats that join, leave or subscribe to something else, sessions and revocations whose time is over, and
-    in Assigning every heartbeat (the next one would compute the target). In Reconciling members go on as ever, but the last one that is
-    not where the target wants it is not heard. A heartbeat that waits is no sign of life before it is let go.
-    """
+    In a consumer group these wait: heartbeats that join, leave or change the subscription, expired sessions and expired revocations, and
+    in Assigning every heartbeat (the next one would compute the target). In Reconciling members continue as usual, but the heartbeats of
+    the last member that has not reached its target wait. A waiting heartbeat does not renew the session before it is released."""
 
     group: Group
     state: Annotated[str, Meta(description="the state", extra_json_schema={"enum": list(HOLDABLE)})]
@@ -91,7 +90,7 @@ class HoldGroup(Arguments):
 
 @steers("hold_group", HoldGroup)
 def hold_group(cluster: Cluster, arguments: HoldGroup, turn: Turn) -> None:
-    """Held in another state before: released first."""
+    """Hold the group in the state. A group that is held in another state is released first."""
     if arguments.state not in HOLDABLE:
         raise BadArguments(f"hold_group: no group can be held in {arguments.state}: there are {', '.join(HOLDABLE)}")
     group, holds = cluster.groups.find(arguments.group), holds_of(cluster)
@@ -99,7 +98,7 @@ def hold_group(cluster: Cluster, arguments: HoldGroup, turn: Turn) -> None:
         raise NotNow(f"group {arguments.group!r} is a {group.group_type} group: it is never in {arguments.state}")
     if arguments.group in holds.groups and holds.groups[arguments.group].state == arguments.state:
         return
-    if _let_go(cluster, turn, holds, arguments.group):  # what waited happens first
+    if _let_go(cluster, turn, holds, arguments.group):  # requests and timers that waited happen first
         turn.environment.ready.append(Command("hold_group", {"group": arguments.group, "state": arguments.state}))
         return
     holds.groups[arguments.group] = Hold(arguments.state)
@@ -107,14 +106,15 @@ def hold_group(cluster: Cluster, arguments: HoldGroup, turn: Turn) -> None:
 
 
 class ReleaseGroup(Arguments):
-    """Let a held group go on, and joins that were let in in an order: what waited happens now, in order of arrival. Harmless otherwise."""
+    """Release a held group, and joins that were let in in an order: requests that waited are handled now, in order of arrival. Harmless
+    otherwise."""
 
     group: Group
 
 
 @steers("release_group", ReleaseGroup)
 def release_group(cluster: Cluster, arguments: ReleaseGroup, turn: Turn) -> None:
-    """A group that nobody holds must at least exist."""
+    """Remove all holds of the group. A group that is not held must at least exist."""
     holds = holds_of(cluster)
     if arguments.group not in holds.groups and arguments.group not in holds.orders and arguments.group not in holds.leaders:
         group_of(cluster, arguments.group)
@@ -123,7 +123,7 @@ def release_group(cluster: Cluster, arguments: ReleaseGroup, turn: Turn) -> None
 
 
 def _let_go(cluster: Cluster, turn: Turn, holds: OperatorHolds, group_id: str) -> bool:
-    """Nothing holds the group any more. Did anything wait?"""
+    """Remove all holds of the group. Return True if anything waited."""
     hold, order = holds.groups.pop(group_id, None), holds.orders.pop(group_id, None)
     _end_leases(cluster, group_id)
     if hold is not None and hold.state == PREPARING:
@@ -137,7 +137,7 @@ def _end_phase_if_due(cluster: Cluster, turn: Turn, group_id: str) -> None:
     group = cluster.groups.find(group_id)
     if not isinstance(group, ClassicGroup) or group.state is not PREPARING:
         return
-    # The timer may have fired while the phase was held; it is spent, and nothing else would end the phase
+    # The timer may have fired while the phase was held; it does not fire again, and nothing else would end the phase
     over = ("join", group_id) not in turn.timers
     if over or (group.previous_state is not EMPTY and group.everybody_joined()):
         rebalance.complete(turn, group, causes.RELEASED)
@@ -157,7 +157,7 @@ class CompleteDelay(Arguments):
 
 @steers("complete_delay", CompleteDelay)
 def complete_delay(cluster: Cluster, arguments: CompleteDelay, turn: Turn) -> None:
-    """Members that have not joined by now are removed, as when the join timer fires."""
+    """End the join phase of the group. Members that have not joined are removed, as when the join timer fires."""
     group = classic_group_of(cluster, arguments.group)
     key = ("join", arguments.group)
     if group.state is not PREPARING or key not in turn.timers:

@@ -1,7 +1,7 @@
-"""Requests and timers that wait because an operator holds them: of a held group, a frozen member, joins in a chosen order, markers.
+"""Requests and timers that wait because of an operator's command: for a held group, a frozen member, joins in a chosen order, or markers.
 
-What waits is data, as a parked JoinGroup is. The core asks `keeps` before a request reaches its behaviour. The coordinator asks before a
-timer fires or a join phase ends. What may go on is put into `Environment.ready`, from which the core takes it.
+Waiting requests are data, like a parked JoinGroup. The core calls `keeps` before a request reaches its behaviour. The coordinator asks
+before a timer fires or a join phase ends. Released requests are put into `Environment.ready`, from which the core takes them.
 """
 
 from __future__ import annotations
@@ -40,34 +40,35 @@ OfMember = OffsetCommitRequest | JoinGroupRequest | HeartbeatRequest | LeaveGrou
 ASSIGNING: Final = ConsumerState.ASSIGNING
 RECONCILING: Final = ConsumerState.RECONCILING
 HOLDABLE: Final = tuple(dict.fromkeys(str(state) for kind in TYPES for state in kind.may_follow if state not in ("", ConsumerState.DEAD)))
-"""States in which a group can be held, of whatever type: all in which there is one."""
+"""All states in which a group of some type can be held: those with a next state."""
 BUSY: Final = (COMPLETING, STABLE, ASSIGNING, RECONCILING)
-"""Those in which there are members that a timer or a LeaveGroup may take out. In PreparingRebalance that only makes the phase end."""
+"""States with members that a timer or a LeaveGroup may remove. In PreparingRebalance a removal only ends the phase."""
 
 
 class Hold(msgspec.Struct):
-    """A group that is to stay in `state` once it is there. `waiting`: what would have moved it, in order of arrival."""
+    """A group that stays in `state` once it is in it. `waiting` has the requests and timers that would change the state, in order of
+    arrival."""
 
     state: str
     waiting: list[Request | Key] = []
 
 
 class Frozen(msgspec.Struct):
-    """A member that is not heard: what it can be called, and what it sent meanwhile."""
+    """A frozen member: the names that it has, and its waiting requests."""
 
     names: tuple[str | None, ...]
     waiting: list[Request] = []
 
 
 class Order(msgspec.Struct):
-    """In which order clients' JoinGroups are let in: `names[0]` is next."""
+    """The order in which clients' JoinGroups are let in: `names[0]` is next."""
 
     names: list[str]
     waiting: list[Request] = []
 
 
 class OperatorHolds:
-    """Everything that waits in one cluster; `environment.Holds` says who asks what."""
+    """Everything that waits in one cluster. `environment.Holds` describes the calls of the core."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._groups = cluster.groups
@@ -76,14 +77,13 @@ class OperatorHolds:
         self.frozen: dict[tuple[str, str], Frozen] = {}
         self.orders: dict[str, Order] = {}
         self.leaders: dict[str, str] = {}
-        """Group -> who is to lead its next generation: member id, instance id or client id."""
+        """The chosen leader of a group's next generation: member id, instance id or client id."""
         self.markers: set[str] = set()
-        """Transactional ids whose transactions do not come to their end: what waits is with the coordinator."""
+        """Transactional ids whose markers are held back: the coordinator keeps what waits."""
 
-    # -- requests ------------------------------------------------------------------------------------------------------
 
     def keeps(self, request: Request) -> bool:
-        """Does this request wait at a door? Then it is kept there."""
+        """Return True if the request has to wait, and keep it then."""
         message = request.message
         if isinstance(message, OfMember):
             return (
@@ -103,7 +103,7 @@ class OperatorHolds:
 
     def _keeps_held(self, message: OfMember, request: Request) -> bool:
         hold = self.groups.get(message.group_id)
-        # Where the group is not (14, 16) there is nothing to hold: the gate answers
+        # On another node, or while loading (14, 16), there is nothing to hold: the gate answers
         if hold is None or self._groups.gate(message.group_id, request.node):
             return False
         group = self._groups.find(message.group_id)
@@ -131,14 +131,14 @@ class OperatorHolds:
         waiting, order.waiting = order.waiting, []
         if not order.names:
             del self.orders[message.group_id]
-        # All of them come to this door again, in order of arrival: the next name may be among them
+        # All of them are checked again, in order of arrival, because the next name may be among them
         self._ready.extend(waiting)
         return False
 
-    # -- the coordinator asks ------------------------------------------------------------------------------------------
 
     def defers(self, key: Key, group_id: str, state: str) -> bool:
-        """A timer of a held group that would move it waits. (A session that is renewed meanwhile goes on: its timer is armed again.)"""
+        """Return True if a timer has to wait, because it would change a held group. (The timer of a session that is renewed meanwhile is
+        armed again.)"""
         hold = self.groups.get(group_id)
         if hold is None or hold.state != state or state not in BUSY:
             return False
@@ -146,16 +146,16 @@ class OperatorHolds:
         return True
 
     def holds_phase(self, group_id: str) -> bool:
-        """The join phase of a group that is held in PreparingRebalance does not end."""
+        """True if the group is held in PreparingRebalance, so that its join phase does not end."""
         hold = self.groups.get(group_id)
         return hold is not None and hold.state == PREPARING
 
     def keeps_group(self, group_id: str) -> bool:
-        """A held group is not swept away."""
+        """True if the group is held, so that it is not removed as unused."""
         return group_id in self.groups
 
     def keeps_markers(self, transactional_id: str) -> bool:
-        """The markers of an id that is held are not written."""
+        """True if the markers of the id are held, so that they are not written."""
         return transactional_id in self.markers
 
     def leader(self, group_id: str) -> str | None:
@@ -163,10 +163,9 @@ class OperatorHolds:
         return self.leaders.get(group_id)
 
     def leads(self, group_id: str) -> None:
-        """The choice is used up."""
+        """Forget the choice of a leader, because it was used."""
         del self.leaders[group_id]
 
-    # -- looking and letting go ----------------------------------------------------------------------------------------
 
     def of(self, group_id: str) -> Held:
         """Return what is held in the group."""
@@ -175,12 +174,12 @@ class OperatorHolds:
         return Held(None, 0, frozen) if hold is None else Held(hold.state, len(hold.waiting), frozen)
 
     def release(self, waiting: Iterable[Request | Key]) -> None:
-        """Let what waited happen, in order of arrival."""
+        """Handle waiting requests and timers now, in order of arrival."""
         self._ready.extend(waiting)
 
 
 def holds_of(cluster: Cluster) -> OperatorHolds:
-    """The cluster's holds; there are some from now on."""
+    """Return the cluster's holds, and create them at the first call."""
     holds = cluster.environment.holds
     if not isinstance(holds, OperatorHolds):
         holds = cluster.environment.holds = OperatorHolds(cluster)
@@ -188,19 +187,19 @@ def holds_of(cluster: Cluster) -> OperatorHolds:
 
 
 def _senders(message: OfMember) -> list[str]:
-    """The member ids that a request speaks for."""
+    """Return the ids of the members for which the request is sent."""
     ids = [message.member_id]
     return ids + [each.member_id for each in message.members] if isinstance(message, LeaveGroupRequest) else ids
 
 
 def _only_reserves(message: JoinGroupRequest, version: int) -> bool:
-    """A JoinGroup that is answered 79 (KIP-394) moves nobody."""
+    """True for a JoinGroup that is answered 79 (KIP-394) and so changes nothing."""
     return version >= 4 and not message.member_id and message.group_instance_id is None
 
 
 def _would_move(state: str, group: GroupType | None, message: OfMember, version: int) -> bool:
-    """Could this request take the group out of that state?"""
-    if isinstance(message, ConsumerGroupHeartbeatRequest):  # whoever joins a classic group makes another one of it
+    """True if the request could move the group out of the state."""
+    if isinstance(message, ConsumerGroupHeartbeatRequest):  # a member that joins a classic group converts it
         return message.member_epoch == JOINING or (isinstance(group, ConsumerGroup) and _beat_would_move(group, message))
     if isinstance(message, JoinGroupRequest):
         return state != PREPARING and not _only_reserves(message, version) and not _answered_at_once(group, message)
@@ -210,7 +209,8 @@ def _would_move(state: str, group: GroupType | None, message: OfMember, version:
 
 
 def _beat_would_move(group: ConsumerGroup, message: ConsumerGroupHeartbeatRequest) -> bool:
-    """One that is refused moves nobody. Whoever is not the last on the way cannot bring the group to rest."""
+    """True if the heartbeat could move the group out of its state. A refused one cannot. In Reconciling only that of the last member that
+    has not reached its target can."""
     member, epoch = group.members.get(message.member_id), message.member_epoch
     if member is None or (epoch > 0 and epoch not in (member.epoch, member.previous_epoch)):
         return False
@@ -220,7 +220,8 @@ def _beat_would_move(group: ConsumerGroup, message: ConsumerGroupHeartbeatReques
 
 
 def _answered_at_once(group: GroupType | None, message: JoinGroupRequest) -> bool:
-    """An id that nobody has is refused, and a follower that joins again with the same protocols is told the generation."""
+    """True for joins that change nothing: one with an unknown id, which is refused, and one of a follower with unchanged protocols, which
+    is answered with the generation."""
     if not isinstance(group, ClassicGroup) or not message.member_id:
         return False
     member = group.members.get(message.member_id)

@@ -1,4 +1,4 @@
-"""Steering who joins when, and who leads."""
+"""Commands for joins: the order in which clients join, and the leader of the next generation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class OrderJoins(Arguments):
-    """Let the JoinGroups of these clients in in this order; those of all others wait until the last of them came (or the release)."""
+    """Let the JoinGroups of these clients in, in this order. Those of all other clients wait until the last of these has come (or until
+    the release)."""
 
     group: Group
     names: Annotated[list[MemberName], Meta(description="client ids, instance ids or member ids, the first one first", min_length=1)]
@@ -23,7 +24,7 @@ class OrderJoins(Arguments):
 
 @steers("order_joins", OrderJoins)
 def order_joins(cluster: Cluster, arguments: OrderJoins, turn: Turn) -> None:
-    """The first JoinGroup of a dynamic member, which only reserves an id (KIP-394), is answered in any order."""
+    """Set the order of joins. The first JoinGroup of a dynamic member only reserves an id (KIP-394), so it is answered in any order."""
     if len(set(arguments.names)) < len(arguments.names):
         raise BadArguments(f"order_joins: {', '.join(arguments.names)}: a name is there twice")
     holds = holds_of(cluster)
@@ -34,7 +35,7 @@ def order_joins(cluster: Cluster, arguments: OrderJoins, turn: Turn) -> None:
 
 
 class ChooseLeader(Arguments):
-    """Choose who leads the next generation of a group. It leads if it joined when the join phase ends; until then the choice stands."""
+    """Choose the leader of a group's next generation. It leads if it has joined when the join phase ends; until then the choice remains."""
 
     group: Group
     member: MemberName
@@ -42,5 +43,5 @@ class ChooseLeader(Arguments):
 
 @steers("choose_leader", ChooseLeader)
 def choose_leader(cluster: Cluster, arguments: ChooseLeader, turn: Turn) -> None:
-    """The member need not be there yet."""
+    """Choose the leader of the next generation. The member need not exist yet."""
     holds_of(cluster).leaders[arguments.group] = arguments.member

@@ -1,4 +1,4 @@
-"""Commands for logs: what cleanup.policy asks for is done now, without waiting for time, size or a dirty ratio."""
+"""Commands for logs: they do now what cleanup.policy would do later, without waiting for time, size or a dirty ratio."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 MOST_LEAPT: Final = 2**40
-"""Bounds a leap of offsets to five hundred batches without records."""
+"""Limits a jump of offsets to five hundred batches without records."""
 OfTopic = Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="partition of the topic; null: all of them")]
 
 
 class CompactTopic(Arguments):
-    """Compact a topic's log as Kafka's log cleaner would: of each key the newest record stays, a tombstone for delete.retention.ms.
+    """Compact a topic's log as Kafka's log cleaner would: the newest record of each key stays, and a tombstone for delete.retention.ms.
 
-    The active segment is left alone, as on Kafka: `roll` begins a new one first, so that everything written by now may be cleaned.
-    """
+    The active segment is not compacted, as on Kafka: `roll` begins a new one first, so that everything written so far can be compacted."""
 
     topic: TopicName
     partition: OfTopic = None
@@ -47,7 +46,8 @@ def compact_topic(cluster: Cluster, arguments: CompactTopic, turn: Turn) -> None
 
 
 class RetainTopic(Arguments):
-    """Apply retention.ms and retention.bytes to a topic's log now: what is too old, or too much, goes, and the log start offset moves."""
+    """Apply retention.ms and retention.bytes to a topic's log now: records that are too old or exceed the size are deleted, and the log
+    start offset moves."""
 
     topic: TopicName
     partition: OfTopic = None
@@ -64,7 +64,7 @@ def retain_topic(cluster: Cluster, arguments: RetainTopic, turn: Turn) -> None:
 
 
 class SetNextOffset(Arguments):
-    """Let a partition's next record get a higher offset; what lies between stays empty. A log without records may begin anywhere."""
+    """Give a partition's next record a higher offset; the gap stays empty. A log without records may begin anywhere."""
 
     topic: TopicName
     partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
@@ -76,7 +76,7 @@ class SetNextOffset(Arguments):
 
 @steers("set_next_offset", SetNextOffset)
 def set_next_offset(cluster: Cluster, arguments: SetNextOffset, turn: Turn) -> None:
-    """Set the next offset of a log. Waiting fetches are looked at."""
+    """Set the next offset of a log. Waiting fetches are checked."""
     check_partition(cluster, arguments.topic, arguments.partition)
     partition = cluster.topics.require_partition(arguments.topic, arguments.partition)
     if arguments.offset < partition.end:
@@ -94,10 +94,9 @@ def set_next_offset(cluster: Cluster, arguments: SetNextOffset, turn: Turn) -> N
 
 
 class LagReplica(Arguments):
-    """Keep a replica of a partition behind: it gets nothing that is written from now on, and leaves the in-sync replicas.
+    """Keep a replica of a partition behind: it gets no new records from now on, and leaves the in-sync replicas.
 
-    A consumer that fetches from it (KIP-392) gets no more than it has, and 1 (OFFSET_OUT_OF_RANGE) beyond that.
-    """
+    A consumer that fetches from it (KIP-392) gets only the records that it has, and 1 (OFFSET_OUT_OF_RANGE) beyond them."""
 
     topic: TopicName
     partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
@@ -114,7 +113,7 @@ def lag_replica(cluster: Cluster, arguments: LagReplica, turn: Turn) -> None:
 
 
 class CatchUpReplica(Arguments):
-    """Let a replica that was kept behind have all of the log again."""
+    """Let a replica that was kept behind have the whole log again."""
 
     topic: TopicName
     partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
@@ -123,7 +122,7 @@ class CatchUpReplica(Arguments):
 
 @steers("catch_up_replica", CatchUpReplica)
 def catch_up_replica(cluster: Cluster, arguments: CatchUpReplica, turn: Turn) -> None:
-    """Let a replica catch up. Fetches that wait there are looked at."""
+    """Let a replica catch up. Fetches that wait there are checked."""
     partition = _replica(cluster, arguments)
     if partition.leader == NO_LEADER:
         raise NotNow(f"nobody leads partition {arguments.partition} of topic {arguments.topic!r}, so there is nobody to fetch from")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ExpireMember(Arguments):
-    """Let the session of a member (or of a reserved id) expire now, as if it had not been heard of for its session timeout."""
+    """Let the session of a member (or of a reserved id) expire now, as if nothing had come from it for its session timeout."""
 
     group: Group
     member: MemberName
@@ -67,10 +67,9 @@ def _expire(turn: Turn, group: ConsumerGroup, name: str) -> None:
 
 
 class FenceInstance(Arguments):
-    """Take a static member's place, as a second process with its instance id would: whoever has the old member id is fenced (82).
+    """Take a static member's place, as a second process with its instance id would: the process with the old member id is fenced (82).
 
-    Nobody speaks for the new id: it expires after the member's session timeout unless the instance joins again.
-    """
+    No process has the new id: it expires after the member's session timeout unless the instance joins again."""
 
     group: Group
     instance: Annotated[str, Meta(description="group.instance.id", min_length=1)]
@@ -94,7 +93,7 @@ def fence_instance(cluster: Cluster, arguments: FenceInstance, turn: Turn) -> No
     telling.changed(turn, group, new.member_id, "replaced", why, new)
     if group.state is COMPLETING:
         rebalance.prepare(turn, group, why)
-    # A rebalance that is under way is not written: a load brings back the last stored generation (P2-d11)
+    # An unfinished rebalance is not written: a load restores the last stored generation (P2-d11)
     elif group.state is not PREPARING:
         storage.store(turn, group)
 
@@ -108,12 +107,11 @@ def _successor(turn: Turn, group: GroupData, old: Member) -> Member:
 
 
 class FenceMember(Arguments):
-    """Take a member of a consumer group out and in again behind the back of its process, whose epoch is over with that: its next heartbeat
-    is answered 110 (FENCED_MEMBER_EPOCH), a commit 113 (STALE_MEMBER_EPOCH). It has to give up all that it has and join again.
+    """Remove a member of a consumer group and add it again without its process, whose epoch is invalid from then on: its next heartbeat is
+    answered 110 (FENCED_MEMBER_EPOCH), a commit 113 (STALE_MEMBER_EPOCH). It has to give up all its partitions and join again.
 
-    What it had is free for the others. A static member that joins again finds its instance in use (111, UNRELEASED_INSTANCE_ID), as it does
-    on Kafka, until its session is over.
-    """
+    Its partitions are free for other members. A static member that joins again finds its instance in use (111, UNRELEASED_INSTANCE_ID), as
+    on Kafka, until its session has expired."""
 
     group: Group
     member: MemberName
@@ -135,7 +133,7 @@ def fence_member(cluster: Cluster, arguments: FenceMember, turn: Turn) -> None:
 
 
 class FreezeMember(Arguments):
-    """Let every request of a member wait, unseen, until it is thawed: a process that pauses. Its session runs on and may expire."""
+    """Let every request of a member wait, unread, until it is thawed, like a process that pauses. Its session continues and may expire."""
 
     group: Group
     member: MemberName
@@ -144,8 +142,8 @@ class FreezeMember(Arguments):
 
 @steers("freeze_member", FreezeMember)
 def freeze_member(cluster: Cluster, arguments: FreezeMember, turn: Turn) -> None:
-    """Freeze a member: JoinGroup, SyncGroup, LeaveGroup, OffsetCommit and heartbeats with its member id wait. For a frozen member the
-    later end counts."""
+    """Freeze a member: JoinGroup, SyncGroup, LeaveGroup, OffsetCommit and heartbeats with its member id wait. For a member that is frozen
+    already, the later end counts."""
     group = group_of(cluster, arguments.group)
     member = member_of(group, arguments.member)
     names = (member.member_id, member.group_instance_id, member.client_id)
@@ -159,7 +157,7 @@ def freeze_member(cluster: Cluster, arguments: FreezeMember, turn: Turn) -> None
 
 
 class ThawMember(Arguments):
-    """Let a frozen member go on: what it sent meanwhile is handled now, in order. Harmless for one that is not frozen."""
+    """Let a frozen member go on: the requests that it sent meanwhile are handled now, in order. Harmless for one that is not frozen."""
 
     group: Group
     member: MemberName

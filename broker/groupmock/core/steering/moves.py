@@ -1,7 +1,7 @@
-"""Steering many at once: all leaders, or all coordinators, of a node or of the whole cluster, change hands in one moment.
+"""Commands for many moves at once: all leaders, or all coordinators, of a node or of the whole cluster.
 
-What a client meets then is what a rolling restart or a preferred election of a whole cluster does to it: every partition it reads, or
-every group it is in, is elsewhere at once, and one look at Metadata must be enough.
+For a client this is like a rolling restart or a preferred election of a whole cluster: every partition that it reads, or every group that
+it is in, moves at once, and one Metadata request must be enough.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
 
 class MoveLeaders(Arguments):
-    """Move the leaders of all partitions at once, of one topic or of one node where that is said; each leader epoch grows by one.
+    """Move the leaders of all partitions at once, or only those of one topic or one node; each leader epoch grows by one.
 
-    Each goes to its next in-sync replica, or to any other node where it has none; or all go to one node. Partitions in which coordinators
-    live are moved by their own command.
-    """
+    Each goes to its next in-sync replica, or to any other node if it has none; with `to`, all go to one node. Partitions with coordinators
+    are moved by a command of their own."""
 
     node: Annotated[NodeId | None, Meta(description="what that node leads; null: what any node leads")] = None
     to: Annotated[NodeId | None, Meta(description="where to; null: each to its next replica")] = None
@@ -59,7 +58,7 @@ def _moves(cluster: Cluster, arguments: MoveLeaders) -> Iterator[tuple[str, int,
 
 
 class MoveCoordinators(Arguments):
-    """Move the coordinators of all groups at once, or those of one node. Whoever waits is answered 16; what was committed stays."""
+    """Move the coordinators of all groups at once, or those of one node. Waiting requests are answered 16; committed offsets stay."""
 
     node: Annotated[NodeId | None, Meta(description="what that node coordinates; null: what any node does")] = None
     to: Annotated[NodeId | None, Meta(description="where to; null: each to the next node that runs")] = None

@@ -1,4 +1,4 @@
-"""Commands for nodes: a coordinator or a partition leader moves, a node stops, starts, stalls."""
+"""Commands for nodes: a coordinator or a partition leader moves; a node stops, starts or stalls."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ OfPartition = Annotated[Partition | None, Meta(description="partition of __consu
 class MoveCoordinator(Arguments):
     """Move the coordinator of a group (or of a partition of __consumer_offsets) to another node, or unload and load it where it is.
 
-    Whoever waits is answered 16, the group comes back as its last record says (Stable with its members, or Empty) once it is loaded.
-    """
+    Waiting requests are answered 16. Once the group is loaded, it has the state of its last record (Stable with its members, or Empty)."""
 
     group: OfGroup = None
     partition: OfPartition = None
@@ -45,7 +44,7 @@ def move_coordinator(cluster: Cluster, arguments: MoveCoordinator, turn: Turn) -
 
 
 class UnloadCoordinator(Arguments):
-    """Let nobody coordinate a group (or a partition of __consumer_offsets): FindCoordinator answers 15 until one is moved there."""
+    """Leave a group (or a partition of __consumer_offsets) without a coordinator: FindCoordinator answers 15 until one is moved there."""
 
     group: OfGroup = None
     partition: OfPartition = None
@@ -62,7 +61,7 @@ def unload_coordinator(cluster: Cluster, arguments: UnloadCoordinator, turn: Tur
 
 
 class LoadCoordinator(Arguments):
-    """Let a node coordinate a partition of __consumer_offsets after so long; whoever had it loses it."""
+    """Let a node coordinate a partition of __consumer_offsets after some time; the node that coordinated it loses it."""
 
     partition: Partition
     node: NodeId
@@ -95,8 +94,7 @@ def move_leader(cluster: Cluster, arguments: MoveLeader, turn: Turn) -> None:
 class StopNode(Arguments):
     """Stop a node: its port refuses connections, its coordinators move to the next node that runs, its partitions to their next replica.
 
-    `clean`: coordinators move first and answer who waits (16), then connections are closed; otherwise the node just dies.
-    """
+    With `clean`, coordinators move first and answer waiting requests (16), then connections are closed; otherwise the node just dies."""
 
     node: NodeId
     clean: Annotated[bool, Meta(description="answer who waits before it goes")] = True
@@ -105,13 +103,13 @@ class StopNode(Arguments):
 
 @steers("stop_node", StopNode)
 def stop_node(cluster: Cluster, arguments: StopNode, turn: Turn) -> None:
-    """Stop a node. Partitions that no other node has are without a leader until the node starts again."""
+    """Stop a node of the cluster. Partitions without a replica on another node are without a leader until the node starts again."""
     if all(each.node_id != node_of(cluster, arguments.node) for each in turn.environment.up):
         return
     turn.environment.up = tuple([each for each in turn.environment.up if each.node_id != arguments.node])
     turn.timers.cancel(("stall", str(arguments.node)))
     stopped = NodeChanged(arguments.node, "stopped")
-    # Effects happen in order: a node that dies is gone before the 16 of its coordinators, which are never delivered then
+    # Effects happen in order: with a node that dies, the 16 of its coordinators are never delivered
     if not arguments.clean:
         turn.out.append(stopped)
     for hosting in cluster.hostings:
@@ -128,7 +126,7 @@ def stop_node(cluster: Cluster, arguments: StopNode, turn: Turn) -> None:
 
 
 class StartNode(Arguments):
-    """Start a stopped node again on its port; it leads what nobody else has. Also ends a stall."""
+    """Start a stopped node again on its port; it leads the partitions that have no other leader. Also ends a stall."""
 
     node: NodeId
     loading_ms: Annotated[Milliseconds, Meta(description="so long the coordinators load that come back to it")] = 0
@@ -136,7 +134,7 @@ class StartNode(Arguments):
 
 @steers("start_node", StartNode)
 def start_node(cluster: Cluster, arguments: StartNode, turn: Turn) -> None:
-    """Start a node; a node that runs is resumed."""
+    """Start a node, or resume it if it runs."""
     node = node_of(cluster, arguments.node)
     if any(each.node_id == node for each in turn.environment.up):
         resume(turn, node)
@@ -150,8 +148,8 @@ def start_node(cluster: Cluster, arguments: StartNode, turn: Turn) -> None:
 
 
 class AddNode(Arguments):
-    """Add a node with the next number. It leads and coordinates nothing until something is moved there, or a topic is created. The
-    address is already listened at when the command is submitted."""
+    """Add a node with the next number. It leads and coordinates nothing until something is moved there, or a topic is created. Its port
+    already listens when the command is submitted."""
 
     node: Annotated[NodeId, Meta(description="its id: one more than the last one's")]
     host: Annotated[str, Meta(description="what clients are told", min_length=1)]
@@ -162,7 +160,7 @@ class AddNode(Arguments):
 
 @steers("add_node", AddNode)
 def add_node(cluster: Cluster, arguments: AddNode, turn: Turn) -> None:
-    """Register a broker (docs/kafka/differences.md#moving-leaders-adding-nodes)."""
+    """Register the added node in the cluster (docs/kafka/differences.md#moving-leaders-adding-nodes)."""
     environment = turn.environment
     nodes = environment.identity.nodes
     if arguments.node != nodes[-1].node_id + 1:
@@ -174,7 +172,8 @@ def add_node(cluster: Cluster, arguments: AddNode, turn: Turn) -> None:
 
 
 class StallNode(Arguments):
-    """Let nothing in or out of a node, its connections stay open: a network that stalls. Timers run on and sessions may expire."""
+    """Let nothing in or out of a node while its connections stay open, like a network that stalls. Timers continue, and sessions may
+    expire."""
 
     node: NodeId
     ms: Annotated[Milliseconds | None, Meta(description="go on after so long; null: when the node is started")] = None
@@ -182,7 +181,7 @@ class StallNode(Arguments):
 
 @steers("stall_node", StallNode)
 def stall_node(cluster: Cluster, arguments: StallNode, turn: Turn) -> None:
-    """Stall a node. For a stalled node the later end counts."""
+    """Stall a node of the cluster. For a node that is stalled already, the later end counts."""
     node, key = live_node(cluster, arguments.node), ("stall", str(arguments.node))
     if arguments.ms is None:
         turn.timers.cancel(key)

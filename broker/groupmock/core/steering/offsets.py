@@ -1,12 +1,12 @@
-"""Steering committed offsets: an admin commits for a group, or puts it back to where it shall read on.
+"""Commands for committed offsets: commit them for a group, or reset them to where the group shall continue to read.
 
-Who may do it. As in Kafka, nobody but its members while a group has some: OffsetCommit refuses others with UNKNOWN_MEMBER_ID, and
+Permission. As in Kafka, only its members may commit while a group has some: OffsetCommit refuses others with UNKNOWN_MEMBER_ID, and
 kafka-consumer-groups.sh does not even try unless the group is Empty or Dead ("Assignments can only be reset if the group 'g' is inactive,
-but the current state is Stable.": seen on 4.3.0). A group that is not there is Dead, and its first commit makes it.
+but the current state is Stable.": seen on 4.3.0). A group that does not exist is Dead, and its first commit creates it.
 
-Where a reset leads. To an offset that the log has: what lies before its start or behind its end becomes the start or the end, and a time
-after the last record is the end (ConsumerGroupCommand.checkOffsetsRange, logTimestampOffsets; seen on 4.3.0). A commit, unlike a reset,
-is taken as it is, whatever the log has.
+Target of a reset. It is an offset that the log has: an offset before the log's start or after its end becomes the start or the end, and a
+time after the last record is the end (ConsumerGroupCommand.checkOffsetsRange, logTimestampOffsets; seen on 4.3.0). A commit, unlike a
+reset, is accepted as it is, whatever the log has.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class CommitOffsets(Arguments):
 
 @steers("commit_offsets", CommitOffsets)
 def commit_offsets(cluster: Cluster, arguments: CommitOffsets, turn: Turn) -> None:
-    """Commit all offsets or none."""
+    """Commit all offsets or none of them."""
     for each in arguments.offsets:
         check_partition(cluster, each.topic, each.partition)
     wanted = [Commit(each.topic, each.partition, each.offset, -1, each.metadata) for each in arguments.offsets]
@@ -87,10 +87,9 @@ def commit_offsets(cluster: Cluster, arguments: CommitOffsets, turn: Turn) -> No
 
 
 class ResetOffsets(Arguments):
-    """Put the committed offsets of a group without members back, or forth, as kafka-consumer-groups.sh --reset-offsets does.
+    """Move the committed offsets of a group without members backward or forward, as kafka-consumer-groups.sh --reset-offsets does.
 
-    Exactly one of `to`, `offset`, `timestamp` and `shift` says where.
-    """
+    Exactly one of `to`, `offset`, `timestamp` and `shift` gives the target."""
 
     group: Group
     topic: Annotated[TopicName | None, Meta(description="of this topic; null: of all that the group has committed")] = None
@@ -106,13 +105,13 @@ class ResetOffsets(Arguments):
 
 @steers("reset_offsets", ResetOffsets)
 def reset_offsets(cluster: Cluster, arguments: ResetOffsets, turn: Turn) -> None:
-    """Reset all offsets or none."""
+    """Reset all offsets or none of them."""
     wanted = [Commit(each.topic, each.partition, each.after, -1, "") for each in resets(cluster, arguments)]
     _commit(cluster, turn, arguments.group, wanted)
 
 
 def resets(cluster: Cluster, arguments: ResetOffsets) -> list[Reset]:
-    """Return what `reset_offsets` would change. Raises CannotSteer."""
+    """Return the changes that `reset_offsets` would make. Raises CannotSteer."""
     if sum(getattr(arguments, way) is not None for way in WAYS) != 1:
         raise BadArguments(f"reset_offsets: say where by exactly one of {', '.join(WAYS)}")
     group = _inactive(cluster, arguments.group, RESET_REFUSED)
@@ -172,7 +171,7 @@ def _inactive(cluster: Cluster, group_id: str, refusal: str) -> GroupType | None
 
 
 def _commit(cluster: Cluster, turn: Turn, group_id: str, wanted: list[Commit]) -> None:
-    """Commit the offsets. Everything is checked before a group is created for it."""
+    """Commit the offsets for the group. Everything is checked before a group is created for it."""
     group, hosting = _inactive(cluster, group_id, COMMIT_REFUSED), cluster.groups.hosting
     long = next((one for one in wanted if commits.refused_metadata(turn, one.metadata)), None)
     if long is not None:

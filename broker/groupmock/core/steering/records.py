@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 LATER: Final = (error_codes.NOT_ENOUGH_REPLICAS, error_codes.NOT_LEADER_OR_FOLLOWER)
-"""Error codes whose reason is the cluster and not the record."""
+"""Error codes that are due to the cluster's state and not to the record."""
 
 
 class RecordRefused(BadArguments):
-    """A log refuses a record. The error names the batch and the record in it, both from 0. None was written."""
+    """A log refuses a record. The error names the batch and the record in it, both counted from 0. Nothing was written."""
 
     def __init__(self, text: str, batch: int, place: int) -> None:
         super().__init__(text)
@@ -34,7 +34,7 @@ class RecordRefused(BadArguments):
 
 
 class ClusterRefuses(NotNow):
-    """The cluster takes no record for that partition now. None was written."""
+    """The cluster accepts no record for that partition now. Nothing was written."""
 
 
 class Produce(Arguments):
@@ -47,7 +47,7 @@ class Produce(Arguments):
 
 @steers("produce", Produce)
 def produce(cluster: Cluster, arguments: Produce, turn: Turn) -> None:
-    """Write records; what Produce refuses is refused. Waiting fetches are answered."""
+    """Write the batches to their partitions. Batches that Produce would refuse are refused. Waiting fetches are answered."""
     batches, topic = _read(arguments), topic_of(cluster, arguments.topic)
     for index in set(arguments.partitions):
         check_partition(cluster, arguments.topic, index)
@@ -69,7 +69,7 @@ def _read(arguments: Produce) -> list[Batch]:
 
 
 def _check(cluster: Cluster, turn: Turn, topic: Topic, wanted: list[tuple[Partition, Batch]]) -> None:
-    """Check all batches as a leader checks those of a producer (core.apis.k00_produce), before one is written."""
+    """Check all batches as a leader checks those of a producer (core.apis.k00_produce), before any of them is written."""
     if topic.internal:
         raise BadArguments(f"topic {topic.name!r} is Kafka's own: only the cluster writes to it")
     room = turn.settings.room()

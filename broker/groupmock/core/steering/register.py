@@ -1,7 +1,7 @@
-"""The one table of commands: name -> arguments and what is done. Errors are sentences that say what there is instead.
+"""The table of all commands: name -> arguments and function. Errors are sentences that say what exists instead.
 
-Commands of the core stand in the files of this folder. Those about fault rules stand in `net.fault_commands`, since the rules are the
-driver's; they are in the same table, so that routes, checks and tests find every command in one place.
+Commands of the core are in the files of this folder. Those for fault rules are in `net.fault_commands`, because the driver has the rules;
+they are in the same table, so that routes, checks and tests find every command in one place.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Milliseconds = Annotated[int, Meta(ge=0, le=10**12)]
 
 
 class UnknownCommand(ValueError):
-    """There is no such command; the text names those there are."""
+    """There is no such command; the text names the existing ones."""
 
 
 class CannotSteer(ValueError):
-    """A command cannot be done, and nothing was changed. The text says why, and what can be done."""
+    """A command cannot be done, and nothing was changed. The text gives the reason and what can be done."""
 
 
 class BadArguments(CannotSteer):
@@ -45,19 +45,19 @@ class NoSuch(CannotSteer):
 
 
 class NotNow(CannotSteer):
-    """The named thing exists, but is not in a state in which the command can be done."""
+    """The named thing exists, but its state does not allow the command."""
 
 
 class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The arguments of a command. The docstring of a subclass is the command's sentence."""
+    """The arguments of a command. A subclass's docstring is the description of the command."""
 
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 class SteeringCommand(NamedTuple):
-    """A command: its arguments and what it does with them. `on_rules`: it changes fault rules, and `run` takes (registry, arguments);
-    any other changes the cluster, and `run` takes (cluster, arguments, turn)."""
+    """A command: its arguments and its function. With `on_rules` it changes fault rules, and `run` takes (registry, arguments); otherwise
+    it changes the cluster, and `run` takes (cluster, arguments, turn)."""
 
     arguments: type[Arguments]
     run: Callable[..., Any]
@@ -77,7 +77,7 @@ def steers(name: str, arguments: type[Arguments], on_rules: bool = False) -> Cal
 
 
 def load() -> dict[str, SteeringCommand]:
-    """Import every file of this folder, each of which registers its commands; the whole table."""
+    """Import every file of this folder, each of which registers its commands, and return the whole table."""
     from . import __path__ as folder
 
     for module in iter_modules(folder):
@@ -86,7 +86,7 @@ def load() -> dict[str, SteeringCommand]:
 
 
 def find(name: str) -> SteeringCommand:
-    """Return the command of that name. Files that are not loaded are loaded only if no loaded one has it. Raises UnknownCommand."""
+    """Return the command with that name. If no loaded file has it, all others are loaded. Raises UnknownCommand."""
     if name not in COMMANDS and name not in load():
         raise UnknownCommand(f"no command {name!r}: there are {', '.join(sorted(COMMANDS))}")
     return COMMANDS[name]
@@ -101,8 +101,8 @@ def checked(name: str, arguments: dict[str, Any]) -> Arguments:
 
 
 def steer(cluster: Cluster, event: Command, turn: Turn) -> None:
-    """Check the arguments and do it. Raises UnknownCommand, CannotSteer, with nothing changed."""
-    arguments, found = checked(event.name, event.arguments), COMMANDS[event.name]
-    if found.on_rules:
+    """Check the arguments and run the command. Raises UnknownCommand, CannotSteer, with nothing changed."""
+    arguments, command = checked(event.name, event.arguments), COMMANDS[event.name]
+    if command.on_rules:
         raise UnknownCommand(f"{event.name} changes fault rules, which a driver has and a core has not: submit it to the driver")
-    found.run(cluster, arguments, turn)
+    command.run(cluster, arguments, turn)

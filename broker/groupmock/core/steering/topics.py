@@ -1,4 +1,4 @@
-"""Commands for topics: one is created, grown or deleted, records are appended, without a client."""
+"""Commands for topics, without a client: create, grow or delete one, or append records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REMEDIES: Final[dict[int, tuple[type[CannotSteer], str]]] = {
 
 
 class CreateTopic(Arguments):
-    """Create a topic, its replicas placed by the cluster."""
+    """Create a topic, with its replicas placed by the cluster."""
 
     name: TopicName
     partitions: Annotated[Count | None, Meta(description="how many; null: num.partitions")] = None
@@ -45,7 +45,8 @@ class CreateTopic(Arguments):
 
 @steers(CREATE_TOPIC, CreateTopic)
 def create_topic(cluster: Cluster, arguments: CreateTopic, turn: Turn) -> None:
-    """Create a topic; what CreateTopics refuses is refused. The limit per request is that of ReplicationControlManager."""
+    """Create a topic of the cluster. A request that CreateTopics would refuse is refused. The limit per request is that of
+    ReplicationControlManager."""
     settings = turn.settings
     partitions = settings.num_partitions if arguments.partitions is None else arguments.partitions
     if partitions > MOST_PARTITIONS:
@@ -89,7 +90,7 @@ class GrowTopic(Arguments):
 
 @steers("grow_topic", GrowTopic)
 def grow_topic(cluster: Cluster, arguments: GrowTopic, turn: Turn) -> None:
-    """Grow a topic; what CreatePartitions refuses is refused."""
+    """Raise the topic's number of partitions. A number that CreatePartitions would refuse is refused."""
     partitions_of(cluster, arguments.name)
     try:
         cluster.topics.grow(turn, arguments.name, arguments.partitions)
@@ -105,7 +106,7 @@ class DeleteTopic(Arguments):
 
 @steers("delete_topic", DeleteTopic)
 def delete_topic(cluster: Cluster, arguments: DeleteTopic, turn: Turn) -> None:
-    """Delete a topic. A topic of that name may be created at once; it has another id."""
+    """Delete a topic and its records. A topic with the same name may be created at once; it has another id."""
     partitions_of(cluster, arguments.name)
     cluster.topics.delete(turn, arguments.name)
 
@@ -120,12 +121,12 @@ class Append(Arguments):
 
 @steers("append", Append)
 def append(cluster: Cluster, arguments: Append, turn: Turn) -> None:
-    """Append batches. Waiting fetches are answered."""
+    """Append batches to a partition. Waiting fetches are answered."""
     check_partition(cluster, arguments.topic, arguments.partition)
     cluster.topics.append(turn, arguments.topic, arguments.partition, arguments.batch)
 
 
 def _said(refused: TopicRefused) -> CannotSteer:
-    """Return an error with Kafka's words and a remedy."""
+    """Return an error with Kafka's message and a remedy."""
     kind, remedy = REMEDIES[refused.code]
     return kind(f"{refused.message.rstrip('.')}: {remedy}")

@@ -1,5 +1,5 @@
-"""Commands for a transactional id: abort what is open, fence its producer, forget it, keep the end of its transactions from its readers,
-let another node coordinate it."""
+"""Commands for a transactional id: abort its open transaction, fence its producer, forget it, hold back its markers, or move its
+coordinator to another node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RELEASE: Final = "markers_release"
 
 
 def _steered(cluster: Cluster, name: str) -> TransactionalId:
-    """Return the id. Raises NotNow if it hangs."""
+    """Return the transactional id of that name. Raises NotNow if it is stuck."""
     known = transactional_id_of(cluster, name)
     if known.stuck:
         raise NotNow(f"transactional id {name!r} hangs in a change that could not be logged: nothing more happens before it is loaded anew")
@@ -31,14 +31,14 @@ def _steered(cluster: Cluster, name: str) -> TransactionalId:
 
 
 class AbortTransaction(Arguments):
-    """Abort the open transaction of an id now, as the coordinator does when its transaction.timeout.ms is over: its producer is fenced."""
+    """Abort the open transaction of an id now, as the coordinator does after transaction.timeout.ms: its producer is fenced."""
 
     transactional_id: TransactionalIdName
 
 
 @steers("abort_transaction", AbortTransaction)
 def abort_transaction(cluster: Cluster, arguments: AbortTransaction, turn: Turn) -> None:
-    """Abort the open transaction: the epoch is bumped, and the markers carry the new one (TX-92)."""
+    """Abort the open transaction: the epoch is bumped, and the markers have the new one (TX-92)."""
     known = _steered(cluster, arguments.transactional_id)
     if known.state is not State.ONGOING:
         raise NotNow(f"transactional id {known.name!r} is {known.state}: there is a transaction to abort in {State.ONGOING} only")
@@ -47,15 +47,15 @@ def abort_transaction(cluster: Cluster, arguments: AbortTransaction, turn: Turn)
 
 
 class FenceTransaction(Arguments):
-    """Take a transactional id from its producer, as a newer one does by InitProducerId: an open transaction is aborted, and what the old
-    producer asks from then on is refused (PRODUCER_FENCED, INVALID_PRODUCER_EPOCH). Nobody speaks for the new epoch."""
+    """Take a transactional id from its producer, as a newer one does by InitProducerId: an open transaction is aborted, and later requests
+    of the old producer are refused (PRODUCER_FENCED, INVALID_PRODUCER_EPOCH). No producer has the new epoch."""
 
     transactional_id: TransactionalIdName
 
 
 @steers("fence_transaction", FenceTransaction)
 def fence_transaction(cluster: Cluster, arguments: FenceTransaction, turn: Turn) -> None:
-    """Fence the id's producer. While markers are under way the command is refused, as a newer producer is told to wait (51)."""
+    """Fence the producer of an id. While markers are being written the command is refused, as a newer producer is told to wait (51)."""
     known = _steered(cluster, arguments.transactional_id)
     if known.state in PREPARED:
         raise NotNow(f"transactional id {known.name!r} is {known.state}: it can be fenced once its markers are written")
@@ -64,15 +64,15 @@ def fence_transaction(cluster: Cluster, arguments: FenceTransaction, turn: Turn)
 
 
 class ExpireTransactionalId(Arguments):
-    """Forget a transactional id now, as if nobody had used it for transactional.id.expiration.ms: its producer is told
-    INVALID_PRODUCER_ID_MAPPING, and the next one to come gets another producer id."""
+    """Forget a transactional id now, as if it had not been used for transactional.id.expiration.ms: its producer gets
+    INVALID_PRODUCER_ID_MAPPING, and the next one gets another producer id."""
 
     transactional_id: TransactionalIdName
 
 
 @steers("expire_transactional_id", ExpireTransactionalId)
 def expire_transactional_id(cluster: Cluster, arguments: ExpireTransactionalId, turn: Turn) -> None:
-    """Expire an idle id; an id with a transaction does not expire (TX-93)."""
+    """Expire an idle transactional id. An id with a transaction does not expire (TX-93)."""
     known = _steered(cluster, arguments.transactional_id)
     if known.state not in IDLE:
         raise NotNow(f"transactional id {known.name!r} is {known.state}: it can expire once its transaction is over")
@@ -80,8 +80,8 @@ def expire_transactional_id(cluster: Cluster, arguments: ExpireTransactionalId, 
 
 
 class HoldMarkers(Arguments):
-    """Write no markers for a transactional id until they are released: how a transaction ends is decided and answered, and its readers do
-    not see it; who asks the next thing is told CONCURRENT_TRANSACTIONS. The id need not exist yet."""
+    """Write no markers for a transactional id until they are released: the end of a transaction is decided and answered, but its readers
+    do not see it. The next request of the producer is answered with CONCURRENT_TRANSACTIONS. The id need not exist yet."""
 
     transactional_id: TransactionalIdName
     ms: Annotated[Milliseconds | None, Meta(description="release them after so long; null: when told to")] = None
@@ -89,7 +89,7 @@ class HoldMarkers(Arguments):
 
 @steers("hold_markers", HoldMarkers)
 def hold_markers(cluster: Cluster, arguments: HoldMarkers, turn: Turn) -> None:
-    """Hold the markers of an id. For an id that is held already the later end counts."""
+    """Hold the markers of an id. If they are held already, the later end counts."""
     holds_of(cluster).markers.add(arguments.transactional_id)
     key = (RELEASE, arguments.transactional_id)
     if arguments.ms is None:
@@ -99,7 +99,7 @@ def hold_markers(cluster: Cluster, arguments: HoldMarkers, turn: Turn) -> None:
 
 
 class ReleaseMarkers(Arguments):
-    """Let the markers of a transactional id go: those that waited are written now. Harmless for one that is not held."""
+    """Release the markers of a transactional id: those that waited are written now. Harmless for one that is not held."""
 
     transactional_id: TransactionalIdName
 
@@ -114,7 +114,7 @@ def release_markers(cluster: Cluster, arguments: ReleaseMarkers, turn: Turn) -> 
 
 
 def let_go(cluster: Cluster, name: str, turn: Turn) -> bool:
-    """Hold its markers no longer. Were they held?"""
+    """Stop holding the markers of the id. Return True if they were held."""
     holds = holds_of(cluster)
     if name not in holds.markers:
         return False
@@ -124,8 +124,8 @@ def let_go(cluster: Cluster, name: str, turn: Turn) -> bool:
 
 
 class MoveTransactionCoordinator(Arguments):
-    """Move the coordinator of a transactional id to another node, or unload and load it where it is. Its producers are told 16 by the node
-    that had it; an open transaction stays open, markers that are owed are written by the next one. The id need not exist yet."""
+    """Move the coordinator of a transactional id to another node, or unload and load it where it is. Its producers get 16 from the old
+    node; an open transaction stays open, and pending markers are written by the new one. The id need not exist yet."""
 
     transactional_id: TransactionalIdName
     node: Annotated[NodeId | None, Meta(description="where to; null: the next node that runs")] = None
